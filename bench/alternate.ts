@@ -12,8 +12,8 @@ export interface Comparison {
 }
 
 /**
- * Measures both sides in turns, A B B A A B B A …: what else goes on at the machine hits both, and none is always the first
- * after the other.
+ * Measures both sides in alternation, A B B A A B B A …: other load on the machine affects both sides, and neither side
+ * always runs right after the other.
  */
 export async function alternate(rounds: number, sides: Sides): Promise<Comparison> {
   const davit: number[] = [];

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 
-/** Status and text of a GET on a connection of its own, with the host name that the gateway is to see. */
+/** Returns status and text of a GET with this host name, sent to the gateway on a new connection. */
 export async function ask(url: URL): Promise<{ readonly status: number; readonly text: string }> {
   const { hostname, host, port, pathname } = url;
-  // Names under `.localhost` are this machine; not every resolver knows.
+  // Names under `.localhost` mean this machine, but not every resolver knows them.
   const address = hostname.endsWith('.localhost') ? '127.0.0.1' : hostname;
   const sent = request({ host: address, port, path: pathname, agent: false, headers: { host } });
   sent.end();

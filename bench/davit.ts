@@ -12,29 +12,29 @@ const program = fileURLToPath(new URL('../davit', import.meta.url));
 const token = 'dvt_bench_0123456789abcdef';
 
 export interface DavitOptions {
-  /** Names its state folder; the same name is the same state. */
+  /** The name of the state folder. Servers with the same name share their state. */
   readonly name: string;
-  /** Without: the embedded PostgreSQL of its own. */
+  /** Default: the server's own embedded PostgreSQL. */
   readonly databaseUrl?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A `./davit serve`, as an operator starts it, but for the rate limit, which is off. */
+/** A running `./davit serve`, started as by an operator, but with the rate limit turned off. */
 export interface Davit {
   readonly port: number;
   readonly gatewayPort: number;
   readonly pid: number;
   readonly home: string;
   readonly client: Client;
-  /** What every request of a load needs. */
+  /** Headers for every request of a load. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds from the start of the program to its first answer. */
+  /** Milliseconds from the start of the program to its first response. */
   readonly startMilliseconds: number;
-  /** Ends it and waits until it is gone: SIGTERM, or as a crash would. */
+  /** Stops the server and waits until it has exited. The default is SIGTERM; another signal simulates a crash. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts it and waits for the first answer to a request that reads the database. */
+/** Starts a server and waits for the first response to a request that reads the database. */
 export async function startDavit(place: Place, options: DavitOptions): Promise<Davit> {
   const home = place.newFolder(options.name);
   const ports = { port: await freePort(), gatewayPort: await freePort() };
@@ -43,7 +43,7 @@ export async function startDavit(place: Place, options: DavitOptions): Promise<D
   const { address } = await place.engine();
   const env = { ...environmentOf(options, { home, ...ports }), DOCKER_HOST: address };
   const began = performance.now();
-  // Its folder is how a later run finds what a killed one left behind.
+  // A later run finds the processes of a killed run by this folder.
   const child = spawn(program, ['serve'], { stdio: ['ignore', output, output], env, cwd: home });
   closeSync(output);
   const { pid } = child;
@@ -79,7 +79,7 @@ function environmentOf(options: DavitOptions, { home, port, gatewayPort }: Ports
     DAVIT_GATEWAY_PORT: String(gatewayPort),
     DAVIT_BOOTSTRAP_TOKEN: token,
     DAVIT_RATE_LIMIT: '0',
-    // The git server is on loopback.
+    // Allowed because the git server listens on loopback.
     DAVIT_ALLOW_PRIVATE_REPOSITORIES: 'true',
     ...(options.databaseUrl !== undefined && { DATABASE_URL: options.databaseUrl }),
     ...options.environment,
@@ -96,7 +96,7 @@ async function firstAnswer(child: ChildProcess, port: number, began: number): Pr
   throw new Error('it gave no answer within a minute');
 }
 
-/** Status of one request on a connection of its own; 0: nobody answers. */
+/** Returns the status of one request on a new connection, or 0 if the server is unreachable. */
 function ask(port: number): Promise<number> {
   return new Promise((resolve) => {
     const call = request({

@@ -15,11 +15,11 @@ const runnerFile = 'runner.pid';
 
 export interface PlaceOptions {
   readonly engine: EngineKind;
-  /** Short rounds: a look, not a verdict. */
+  /** Short rounds for a quick look; the results decide nothing. */
   readonly isQuick: boolean;
 }
 
-/** Where a run works: a folder of its own, and what several rows share, started when the first of them asks for it. */
+/** The workspace of a run: its own folder, and the servers that several rows share. Each server starts on first use. */
 export class Place {
   readonly folder: string;
   readonly isQuick: boolean;
@@ -33,18 +33,18 @@ export class Place {
     this.isQuick = options.isQuick;
     this.engineKind = options.engine;
     this.folder = mkdtempSync(path.join(tmpdir(), prefix));
-    // PostgreSQL runs as nobody when the benchmarks run as root, and must be able to walk here.
+    // PostgreSQL runs as the user nobody if the benchmarks run as root, and needs search permission on this folder.
     chmodSync(this.folder, 0o711);
     writeFileSync(path.join(this.folder, runnerFile), String(process.pid));
     process.env['DAVIT_TEST_ENGINES_FOLDER'] = path.join(this.folder, 'engines');
   }
 
-  /** Rounds of each side. */
+  /** Number of rounds per side. */
   rounds(full: number, quick: number): number {
     return this.isQuick ? quick : full;
   }
 
-  /** Called at the end of the run, last one first. */
+  /** Registers a function that is called at the end of the run, in reverse order of registration. */
   onEnd(close: () => Promise<void> | void): void {
     this.#closers.push(close);
   }
@@ -56,8 +56,8 @@ export class Place {
   }
 
   /**
-   * Address of a new database in a PostgreSQL as Davit starts its own (it loses nothing: fsync is on), but with room for all of
-   * the servers of a run. Both sides use the same one.
+   * Returns the URL of a new database. Its PostgreSQL is configured like Davit's embedded PostgreSQL (fsync is on, so
+   * no data is lost), but accepts the connections of all servers of a run. Both sides use the same PostgreSQL.
    */
   async database(name: string): Promise<string> {
     this.#server ??= startEmbedded({ stateFolder: this.newFolder('database'), settings: { max_connections: '300' } });
@@ -71,7 +71,7 @@ export class Place {
     return address.href;
   }
 
-  /** A container engine of its own, with the images `bench/busybox:1` and `bench/node:1`. */
+  /** Returns the run's own container engine, with the images `bench/busybox:1` and `bench/node:1`. */
   engine(): Promise<DockerEngine> {
     this.#engine ??= this.#startEngine();
     return this.#engine;
@@ -85,7 +85,7 @@ export class Place {
     return engine;
   }
 
-  /** Repositories over http from this machine: both sides pay the same for them. */
+  /** Returns a git host that serves repositories of this machine over HTTP. Its cost is the same for both sides. */
   git(): Promise<GitHost> {
     this.#git ??= this.#startGit();
     return this.#git;
@@ -103,7 +103,7 @@ export class Place {
     };
   }
 
-  /** Ends all that was started and removes all files. */
+  /** Stops everything that the run started and removes all its files. */
   async end(): Promise<void> {
     for (const close of this.#closers.toReversed()) await close();
     await clear(this.folder);
@@ -111,11 +111,11 @@ export class Place {
 }
 
 export interface GitHost {
-  /** Makes a repository with one commit of these files on `main`; gives its URL. */
+  /** Creates a repository with one commit of these files on `main`; returns its URL. */
   commit(name: string, files: Readonly<Record<string, string>>): string;
 }
 
-/** Removes what runs left behind that were killed. */
+/** Removes the processes and files of earlier runs that were killed. */
 export async function removeLeftovers(): Promise<void> {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(prefix))) {
     const folder = path.join(tmpdir(), name);
@@ -127,7 +127,8 @@ export async function removeLeftovers(): Promise<void> {
 
 async function clear(folder: string): Promise<void> {
   process.env['DAVIT_TEST_ENGINES_FOLDER'] = path.join(folder, 'engines');
-  // Servers of Davit first, as they would start again what ends beside them; PostgreSQL ends at once with SIGINT.
+  // Davit servers are stopped first, as they would restart the programs that exit beside them. PostgreSQL exits at once
+  // on SIGINT.
   const stages = [/cli\.ts serve/, /postgres -D/, /haproxy/];
   for (const stage of stages) {
     const found = processesOf(folder).filter((process) => stage.test(process.commandLine));
@@ -138,7 +139,7 @@ async function clear(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** A port that nobody listens on now. */
+/** Returns a port on which no program currently listens. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

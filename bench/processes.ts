@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A process as `/proc` shows it. */
+/** A process as listed in `/proc`. */
 export interface Process {
   readonly pid: number;
   readonly parent: number;
@@ -10,7 +10,7 @@ export interface Process {
   readonly folder: string;
 }
 
-/** All processes of this machine that can be looked at. */
+/** Returns all processes of this machine that are readable. */
 function listProcesses(): Process[] {
   return readdirSync('/proc').flatMap((entry) => {
     const pid = Number(entry);
@@ -24,12 +24,12 @@ function listProcesses(): Process[] {
       const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
       return [{ pid, parent: Number(parent), name, commandLine, folder: readlinkSync(`/proc/${pid}/cwd`) }];
     } catch {
-      return []; // It ended while it was looked at.
+      return []; // The process exited while it was read.
     }
   });
 }
 
-/** A process and all that it started and that still belongs to it. */
+/** Returns a process and all its descendants. */
 export function withDescendants(pid: number): Process[] {
   const all = listProcesses();
   const found = all.filter((process) => process.pid === pid);
@@ -37,7 +37,10 @@ export function withDescendants(pid: number): Process[] {
   return found;
 }
 
-/** Processes that work in this folder or name it on their command line, but for this one. */
+/**
+ * Returns the processes that have this folder as working directory or on their command line, except the current
+ * process.
+ */
 export function processesOf(folder: string): Process[] {
   return listProcesses().filter(
     (found) =>
@@ -45,7 +48,10 @@ export function processesOf(folder: string): Process[] {
   );
 }
 
-/** Memory of a process in MB: resident, and resident with what is shared divided among those who share it. */
+/**
+ * Returns the memory of a process in MB: the resident set size, and the proportional set size, which divides shared
+ * pages among their users.
+ */
 export function memoryOf(pid: number): { readonly resident: number; readonly proportional: number } {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const field = (name: string): number =>
@@ -53,15 +59,15 @@ export function memoryOf(pid: number): { readonly resident: number; readonly pro
   return { resident: field('Rss'), proportional: field('Pss') };
 }
 
-/** Processor time that a process has used so far, in seconds. */
+/** Returns the CPU time that a process has used so far, in seconds. */
 export function processorSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // Fields 14 and 15 of proc(5), in ticks; Linux has had 100 a second on all platforms that Node.js supports.
+  // Fields 14 and 15 of proc(5) are in ticks. Linux has 100 ticks a second on all platforms that Node.js supports.
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Sends a signal and waits until the process is gone; SIGKILL after 20 s. */
+/** Sends a signal and waits until the process has exited; sends SIGKILL after 20 s. */
 export async function end(pid: number, signal: NodeJS.Signals): Promise<void> {
   const deadline = performance.now() + 20_000;
   for (let sent: NodeJS.Signals | null = null; ;) {
@@ -70,7 +76,7 @@ export async function end(pid: number, signal: NodeJS.Signals): Promise<void> {
       if (sent !== wanted) process.kill(pid, wanted);
       else if (!listProcesses().some((found) => found.pid === pid)) return;
     } catch {
-      return; // It is gone.
+      return; // The process has exited.
     }
     sent = wanted;
     await pause(5);

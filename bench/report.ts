@@ -3,7 +3,7 @@ import type { Series } from './statistics.ts';
 
 const head = ['what', 'Davit', 'floor', 'ratio', 'target', 'met'];
 
-/** The table: medians with the least and the most of all rounds behind them. */
+/** Returns the table: medians, followed by the minimum and the maximum of all rounds. */
 export function toTable(measurements: readonly Measurement[]): string {
   const rows = measurements.map((measurement) => [
     measurement.what,

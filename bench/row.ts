@@ -8,25 +8,25 @@ export interface Measurement {
   readonly what: string;
   readonly unit: Unit;
   readonly davit: Series;
-  /** null: the target is absolute, there is nothing to compare with. */
+  /** Results of the floor. null: the target is absolute, so there is no comparison. */
   readonly floor: Series | null;
   readonly ratio: number | null;
   readonly target: string;
-  /** null: told for orientation, no target. */
+  /** Whether the target is met. null: the measurement is informative and has no target. */
   readonly isMet: boolean | null;
-  /** What else was seen; goes into the JSON only. */
+  /** Further observations, written to the JSON only. */
   readonly details?: unknown;
 }
 
 /** A row of the budget table. */
 export interface Row {
-  /** What `npm run bench -- <name>` calls it. */
+  /** The name of the row in `npm run bench -- <name>`. */
   readonly name: string;
   readonly about: string;
   run(place: Place): Promise<Measurement[]>;
 }
 
-/** `limit` as a ratio that must be reached, or must not be exceeded. */
+/** A limit of the ratio: a minimum or a maximum. */
 export type RatioTarget = { readonly atLeast: number } | { readonly atMost: number };
 
 export function ratioVerdict(ratio: number, target: RatioTarget): Pick<Measurement, 'target' | 'isMet'> {

@@ -80,7 +80,7 @@ async function main(): Promise<number> {
   }
   await removeLeftovers();
   const place = new Place(options);
-  // What was started goes with the run, also when it is interrupted.
+  // Everything that was started is stopped with the run, also if the run is interrupted.
   const interrupted = (): void => void place.end().finally(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {

@@ -3,7 +3,7 @@ import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
 import { busybox, Stage } from './support/stage.ts';
 
-/** Answers its variables, so that a test sees which release serves. */
+/** An application that responds with its environment variables, so that a test sees which release serves. */
 const shop = {
   Dockerfile: [
     `FROM ${busybox} AS base`,

@@ -5,9 +5,9 @@ import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { describeCrashes } from './crash/matrix.ts';
 
 /*
- * A part of the crash matrix on real engines: each commit takes another one, so that some fifty commits have seen all of it. The
- * whole matrix runs on the cluster in memory in each run, and on real engines every night (`npm run test:crash`). A full disk needs
- * a disk of its own, which only the whole matrix mounts.
+ * Runs a part of the crash matrix on real engines. Each commit runs another part, so that about fifty commits cover the
+ * whole matrix. The whole matrix runs on the cluster in memory in each test run, and on real engines every night
+ * (`npm run test:crash`). The cases of a full disk need a separate file system, which only the whole matrix mounts.
  */
 const shares = 48;
 

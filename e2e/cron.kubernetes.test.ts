@@ -6,7 +6,9 @@ import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.
 import { eventually } from './support/eventually.ts';
 import { KubernetesStage, madeKinds } from './support/kubernetes-stage.ts';
 
-/* Cron jobs whose runs a Kubernetes cluster starts by itself, with a real server. The tests go on from one another. */
+/*
+ * Cron jobs whose runs a Kubernetes cluster starts by itself, with a real server. Each test builds on the one before.
+ */
 
 const cluster = testCluster();
 const canary = 'canary-of-cron';
@@ -103,7 +105,7 @@ describe.skipIf(cluster.missing !== null)(
       await deploy();
       const before = new Set((await runs()).map(({ id }) => id));
       await stage.davit.kill('SIGKILL');
-      // The second one is begun ten seconds after the first has ended.
+      // The second attempt begins ten seconds after the first has ended.
       await eventually(
         async () => ((await stage.names('Pod', params.jobId)).length >= 2 ? true : undefined),
         'two attempts',
@@ -130,7 +132,7 @@ describe.skipIf(cluster.missing !== null)(
       expect(await endOf(id)).toMatchObject({ status: 'SUCCEEDED' });
       expect(await output()).toContain(String(`old ${canary}\n`.length));
       await eventually(async () => ((await output()).includes('new') ? true : undefined), 'the new run', 2 * minute);
-      // The values of the former release are read by nothing any more.
+      // Nothing reads the values of the former release any more.
       await eventually(async () => ((await stage.names('Secret', params.jobId)).length === 1 ? true : undefined), 'one secret');
     });
 

@@ -3,7 +3,9 @@ import { TestDns } from '../packages/testkit/src/dns.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { busybox, Stage } from './support/stage.ts';
 
-/** Says under which name it was asked, and whether it can write outside of volumes. */
+/**
+ * An application that responds with the host name of the request and reports whether it can write outside of volumes.
+ */
 const shop = {
   Dockerfile: [
     `FROM ${busybox}`,

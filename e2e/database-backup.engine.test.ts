@@ -12,7 +12,10 @@ import { Stage } from './support/stage.ts';
 
 const own = new URL('../packages/server/data/databases.json', import.meta.url);
 
-/** A table of every sort of thing that a dump can lose, with Unicode, large objects, roles, and a second database. */
+/**
+ * SQL that creates every kind of content that a dump can lose, including Unicode, large objects and roles. The test
+ * adds a second database.
+ */
 const filling = `
 create role reader login password 'sesame';
 create table visit (id serial primary key, at timestamptz default now(), who text not null, bytes bytea, data jsonb);
@@ -65,7 +68,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     folder?.remove();
   });
 
-  /** A call that is repeated where the server says that it is overloaded, as on a machine that does much else. */
+  /** Calls the API and retries while the server reports that it is overloaded, as on a busy machine. */
   const call: Client['call'] = async (id, ...input) => {
     const done = await eventually(
       async () => {
@@ -88,7 +91,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     return results[0]?.identifier.execution_id;
   };
 
-  /** Runs a command in the instance of a database; gives what it prints. */
+  /** Runs a command in the instance of a database. Returns what the command prints. */
   async function inside(databaseId: string, command: readonly string[], variables: readonly string[] = []): Promise<string> {
     const [container] = await stage.containers(databaseId);
     const exec = await stage.docker
@@ -141,7 +144,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     );
   }
 
-  /** Instances of this Davit that are no database's. */
+  /** Returns the names of this Davit's containers that belong to no database. */
   const benches = async (): Promise<string[]> => {
     const services = [store, copy, cache, ledger];
     const all = await stage.containers();
@@ -266,7 +269,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     const restore = await restored(copy, { backup_id: made.id, safety_backup: false });
     expect(restore).toMatchObject({ restore_state: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
     expect(await sql(copy, 'select count(*) from visit')).toBe('5000');
-    // It is no good backup from then on.
+    // The server now marks the backup as damaged.
     expect(await ended(copy, made.id)).toMatchObject({ backup_state: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
     await expect(restored(copy, { backup_id: made.id, safety_backup: false })).rejects.toMatchObject({ status: 409 });
     const cut = await backup(copy, 'cut short');

@@ -9,7 +9,7 @@ import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/re
 import { eventually } from './support/eventually.ts';
 import { Stage } from './support/stage.ts';
 
-/** Answers each request with how many there were, as PostgreSQL and as Redis count them. */
+/** A script that responds to each request with the number of requests so far, as counted by PostgreSQL and by Redis. */
 const counting = `#!/bin/sh
 echo 'Content-Type: text/plain'
 echo
@@ -88,7 +88,7 @@ describe.each(testEngineKinds())('databases on %s', (kind) => {
     return results[0]?.identifier.execution_id;
   };
 
-  /** Does this and waits for the end of the deployment that it asks for. */
+  /** Runs an action that requests a deployment, and waits for the end of the deployment. */
   async function done(ask: () => Promise<unknown>): Promise<void> {
     const former = await newest();
     await ask();

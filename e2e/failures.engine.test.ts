@@ -8,7 +8,7 @@ const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' 
 
 interface Case {
   readonly cause: string;
-  /** What the message must name, so that a reader knows where to look. */
+  /** The text that the message must contain, so that a reader knows where to look. */
   readonly says: RegExp;
   readonly dockerfile?: string;
   readonly fields?: Parameters<Stage['application']>[2];
@@ -112,7 +112,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     if (fields.git_repository) fields.git_repository = { ...fields.git_repository, url: address };
     const id = await stage.application(name, address, fields);
     const status = await stage.deploy(id, given.commit === undefined ? {} : { git_commit_id: given.commit });
-    // Not toMatchObject: a failure of this test should show all of the failure.
+    // This does not use toMatchObject, so that a failure of this test shows the whole failure object.
     expect(status.failure).toEqual(expect.objectContaining({ code: given.cause }));
     expect(`${status.failure?.message} ${status.failure?.evidence.listening?.join(' ') ?? ''}`).toMatch(given.says);
     expect(status.failure?.hint.length).toBeGreaterThan(20);

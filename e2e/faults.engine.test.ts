@@ -4,7 +4,10 @@ import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
 import { busybox, Stage } from './support/stage.ts';
 
-/* What goes wrong after DEPLOYED is a fact within seconds, on the status, in the log, on the stream and in metrics; and it is over when it is over. */
+/*
+ * A fault after DEPLOYED appears within seconds in the status, the log, the stream and the metrics. It disappears once
+ * the fault is over.
+ */
 
 const steadySeconds = 5;
 const withinMilliseconds = 5_000;
@@ -68,7 +71,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     );
   const isWell = ({ conditions, running_status: word }: Status): boolean => conditions?.length === 0 && word === 'RUNNING';
 
-  /** Runs a command in the instance, which may be between two lives. */
+  /** Runs a command in the instance. The command is retried, because the instance may be restarting. */
   const inside = (command: string): Promise<void> =>
     eventually(async () => {
       const [container] = await stage.containers(id);
@@ -83,7 +86,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       );
     }, `the command ${command}`).then(() => undefined);
 
-  /** How long after it happened a condition of this kind was on the stream, in milliseconds. */
+  /** Returns the delay in milliseconds between an event and the condition of this kind on the stream. */
   const toldAfter = async (kindOfCondition: string, happenedAt: string): Promise<number> => {
     const isIt = (one: Ear['heard'][number]): boolean =>
       one.event === 'CONDITION' && one.data.service_id === id && one.data.kind === kindOfCondition && one.data.severity !== null;

@@ -5,7 +5,7 @@ import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
 import { busybox, Stage } from './support/stage.ts';
 
-/** Answers what its commit says. */
+/** An application that responds with the text of its commit. */
 const shop = {
   Dockerfile: `FROM ${busybox}\nCOPY www /www\nCMD ["sh", "-c", "exec httpd -f -p 3000 -h /www"]\n`,
   'www/index.html': 'version one\n',
@@ -41,7 +41,7 @@ describe.each(testEngineKinds())('a repository with a webhook on %s', (kind) => 
       body,
     });
     expect({ status: response.status, text: await response.text() }).toMatchObject({ status: 202 });
-    // Hosts wait ten seconds at least; a machine that builds at the same time is slow.
+    // Git hosts wait for at least ten seconds. A machine that builds at the same time is slow.
     expect(performance.now() - started).toBeLessThan(5000);
   }
 

@@ -10,7 +10,7 @@ import { chartFiles, helm, missingHelm, startChartRepository, type ChartReposito
 import { makeAccount } from './support/kubernetes-account.ts';
 import { KubernetesStage } from './support/kubernetes-stage.ts';
 
-/* Charts on a real cluster, by the real Helm, through the API. The tests go on from one another. */
+/* Charts on a real cluster, deployed by the real Helm through the API. Each test builds on the one before. */
 
 const cluster = testCluster();
 const missing = cluster.missing ?? missingHelm();
@@ -178,7 +178,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
   test('that looks at the secrets of others sees none', async () => {
     const spy = await create('spy', { values_override: { set: [image, ['spy', 'true']] } });
     const status = await deploy(spy);
-    // It is refused by the cluster: its account sees its own namespace only.
+    // The cluster rejects the deployment: the account of the chart has access to its own namespace only.
     expect(status.failure).toMatchObject({ code: 'HELM_FAILED', message: expect.stringContaining('forbidden') });
     await ended(spy, () => stage.davit.client.call('uninstallHelm', { params: spy }));
   });
@@ -200,7 +200,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     expect(await pods()).toHaveLength(1);
   });
 
-  // Whether nothing had been made, the upgrade had been made, or it was in the middle of it.
+  // The server is killed before anything was made, after the upgrade was made, or in the middle of the upgrade.
   test.each(['obtain-chart:after', 'install:after'] as const)('goes on when the server is killed at %s', async (point) => {
     await edit(web, { values_override: { set: [image, ['page.set', point]] } });
     stage.davit.order(point, 'kill');
@@ -295,7 +295,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
         values_override: { set: [['web.image', cluster.image]] },
       });
       expect(await deploy(both)).toMatchObject({ state: 'DEPLOYED', failure: null });
-      // Not 1.1.0, which the repository has as well.
+      // The version is not 1.1.0, which the repository also has.
       await serves(both, { chart: '1.0.0' });
       expect(await stage.allNames('Secret')).toContain(`${releaseOf(both)}-note`);
       charts.commit('a version that nobody has', umbrella('~9.0'));

@@ -43,7 +43,10 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
       await dns?.close();
     });
 
-    /** Serial number of the certificate and text of the answer; fails where a client that trusts the authority would. */
+    /**
+     * Returns the serial number of the certificate and the text of the response. Fails if a client that trusts the
+     * authority would reject the certificate.
+     */
     const ask = (agent?: Agent): Promise<{ readonly serial: string; readonly text: string }> =>
       new Promise((resolve, reject) => {
         const options = { host: '127.0.0.1', port: httpsPort, servername: domain, headers: { host: domain }, ca };

@@ -6,7 +6,9 @@ import { Installation, installationParts } from './support/installation.ts';
 import { startLoad } from './support/load.ts';
 import { ownAddress } from './support/own-address.ts';
 
-/* Davit as its chart installs it, working on the cluster that it runs on. The tests go on from one another. */
+/*
+ * Davit as installed by its chart, with its own cluster as the deployment target. Each test builds on the one before.
+ */
 
 const cluster = testCluster();
 const { missing } = installationParts(cluster);
@@ -78,7 +80,7 @@ describe.skipIf(missing !== null)(`an installation on Kubernetes${missing === nu
   });
 
   test('a rolling upgrade loses no request, and a deployment under way goes on in a process of the new version', async () => {
-    // It becomes ready when all processes that there were have gone.
+    // The container becomes ready after all former processes have exited.
     const slow = await container('slow', `(sleep 100; touch /tmp/ready) & ${waiting}`, {
       readiness_probe: {
         type: { exec: { command: ['test', '-f', '/tmp/ready'] } },

@@ -12,8 +12,8 @@ type JobFields = Partial<CallInput<'createJob'>['body']>;
 const shell = (script: string) => ({ entrypoint: '/bin/sh', arguments: ['-c', script] });
 
 /**
- * Where the server is killed during the first deployment. All other points, and these of a job that was deployed before, are cases of
- * the crash matrix: `job, DEPLOY, killed at …`.
+ * The points at which the server is killed during the first deployment. The crash matrix covers all other points, and
+ * these points for a job that was deployed before: `job, DEPLOY, killed at …`.
  */
 const points = ['launch:after', 'launch:recorded', 'arm:after'] as const;
 
@@ -37,7 +37,7 @@ describe.each(testEngineKinds())('a job on %s', (kind) => {
   };
   const latest = async (params: { jobId: string }): Promise<string | undefined> =>
     (await stage.davit.client.call('listJobDeploymentHistoryV2', { params })).results[0]?.identifier.execution_id;
-  /** Does something that is a deployment of the job, and waits for its end. */
+  /** Runs an action that deploys the job, and waits for the end of the deployment. */
   const done = async (params: { jobId: string }, act: () => Promise<unknown>) => {
     const before = await latest(params);
     await act();
@@ -100,7 +100,7 @@ describe.each(testEngineKinds())('a job on %s', (kind) => {
     const status = await done(params, () => stage.davit.client.call('deleteJob', { params }));
     expect(status).toMatchObject({ state: 'DELETE_ERROR', failure: { code: 'JOB_FAILED' } });
     expect((await output(params)).at(-1)).toBe('gone');
-    // Correcting it is the way out.
+    // Correcting the job is how a user recovers from the failed deletion.
     await stage.davit.client.call('editJob', { params, body: { schedule: { on_start: shell('echo up') } } });
     expect((await deploy(params)).state).toBe('DEPLOYED');
     await stage.davit.client.call('deleteJob', { params });

@@ -15,8 +15,8 @@ import { startLoad } from './support/load.ts';
 import { node } from './support/stage.ts';
 
 /*
- * A whole application on Kubernetes: built from git on this machine, pushed to a registry that asks for a password, with a database,
- * jobs, a secret, a file, storage and a public address. The tests go on from one another.
+ * A whole application on Kubernetes: built from git on this machine, pushed to a registry that requires a password,
+ * with a database, jobs, a secret, a file, storage and a public address. Each test builds on the one before.
  */
 
 const cluster = testCluster();
@@ -24,7 +24,10 @@ const [kind] = testEngineKinds();
 const missing = cluster.missing ?? (kind === undefined ? 'there is no container engine to build with' : null);
 const canary = 'canary-of-the-shop';
 
-/** Answers with its version, how often it started on its volume, and how many visits the database counted. */
+/**
+ * A script that responds with its version, the number of its starts on its volume, and the number of visits counted by
+ * the database.
+ */
 const visit = `#!/bin/sh
 echo 'Content-Type: text/plain'
 echo
@@ -43,13 +46,16 @@ const dockerfile = (base: string, version: string): string =>
     '',
   ].join('\n');
 
-/** Where an ingress controller of the cluster answers, as `http://192.0.2.1`. Without it nothing is asked from outside. */
+/**
+ * The address of an ingress controller of the cluster, for example `http://192.0.2.1`. Without it, no test sends
+ * requests from outside.
+ */
 const { DAVIT_TEST_KUBERNETES_INGRESS: controller = '' } = process.env;
 const wanted = 10_000;
 const wantedFromOutside = 3_000;
 /**
- * Told to end, it lets each connection go with its next answer. An L4 Service has nobody who would: one that is closed while its client
- * sends is a lost request, whatever the cluster does.
+ * On SIGTERM, the server closes each connection with its next response. Nothing else can do this for an L4 Service: if
+ * a connection is closed while its client sends, the request is lost, whatever the cluster does.
  */
 const server = `
 const http = require('node:http');
@@ -65,7 +71,10 @@ process.on('SIGTERM', () => {
 });
 `;
 
-/** Asks an address for another host than its own, over a connection of its own: one that was begun too early may lead anywhere. */
+/**
+ * Sends a request with another host than that of the address. The request uses a new connection: a connection that was
+ * opened too early may lead anywhere.
+ */
 function fetchAs(host: string, address: string): Promise<{ readonly status: number }> {
   return new Promise((resolve, reject) => {
     const sent = request(address, { headers: { host }, agent: false, timeout: 5_000 }, (response) => {
@@ -80,9 +89,9 @@ function fetchAs(host: string, address: string): Promise<{ readonly status: numb
 
 describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
   let stage: KubernetesStage;
-  /** Base images, as anybody. */
+  /** The registry of the base images, without authentication. */
   let open: TestRegistry;
-  /** What Davit builds. */
+  /** The registry of the images that Davit builds. */
   let own: TestRegistry;
   let git: GitServer;
   let folder: ReturnType<typeof scratchFolder>;
@@ -108,7 +117,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
       settings: async (made) => ({
         image_registry: await made.imageRegistry(own),
         image_folder: 'shipyard/davit',
-        // As for users: a controller hears of a change within seconds.
+        // Users need this setting too: a controller takes seconds to learn of a change.
         ...(controller !== '' && { linger_seconds: 5 }),
       }),
     });
@@ -136,7 +145,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
   };
   const deployWeb = (body: { release_id?: string } = {}) => deployOne(id.web, body);
   const visited = (service = id.web, namespace = stage.namespace) => stage.asked(service, ':8080/proxy/cgi-bin/visit', namespace);
-  /** The version, the starts and the visits that it answers. */
+  /** Returns the version, the starts and the visits that the service reports. */
   const seen = async (service = id.web, namespace = stage.namespace): Promise<string> =>
     eventually(
       async () => {
@@ -184,7 +193,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
         body: {
           ...job,
           name: 'migrate',
-          // The same image as the application's, built from the same repository.
+          // The job uses the same image as the application, built from the same repository.
           source: { docker: { git_repository: repository(), dockerfile_path: 'Dockerfile' } },
           schedule: {
             on_start: shell('psql "$DATABASE_URL" -qX -c "create table if not exists visit (n int)" && echo migrated'),
@@ -244,7 +253,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     const crashed = await deployWeb();
     expect(crashed).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'PROCESS_EXITED' } });
     expect(JSON.stringify(crashed.failure)).toContain('no such table');
-    // With storage the former one stopped first, and runs again.
+    // With storage, the former instance stopped before the deployment. It now runs again.
     expect(await seen()).toContain('v2 ');
   });
 
@@ -284,7 +293,8 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
     expect(await stage.names('PodDisruptionBudget', id.front)).toHaveLength(1);
     const address = await stage.addressOf(id.front);
-    // Nodes learn of the first instances of a new Service a moment after these are ready; from then on nothing may be lost.
+    // Nodes learn of the first instances of a new Service a moment after the instances are ready. From then on no
+    // request may be lost.
     const answers = () => fetchAs('front', `http://${address}:8080`).catch(() => null);
     await eventually(async () => ((await answers())?.status === 200 ? true : undefined), 'the first answer', 90_000);
     const load = startLoad(`http://front:8080`, { connectTo: address });
@@ -318,7 +328,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
       await eventually(asked, 'an answer of the controller', 60_000);
       const { results } = await client.call('listApplicationEnvironmentVariable', { params });
       const { id: environmentVariableId = '' } = results.find(({ key }) => key === 'VERSION') ?? {};
-      // Controllers that start their proxy anew for a change cut the connections that clients keep open to it.
+      // Controllers that restart their proxy for a change cut the connections that clients keep open to the proxy.
       const load = startLoad(`http://${hostname}:${port || 80}`, { connectTo: hostname, headers: { host }, isFresh: true });
       for (const value of ['6', '7', '8']) {
         const at = { ...params, environmentVariableId };

@@ -13,8 +13,8 @@ import { giveHostNetwork } from './support/host-network.ts';
 import { KubernetesStage } from './support/kubernetes-stage.ts';
 
 /*
- * An application that is built on the cluster, by a Davit without a container engine. The registry is on 127.0.0.1, so that nodes have to
- * be this machine, and pods of builds use its network. The tests go on from one another.
+ * An application that is built on the cluster, by a Davit without a container engine. The registry is on 127.0.0.1, so
+ * the nodes must be this machine, and the pods of builds use its network. Each test builds on the one before.
  */
 
 const cluster = testCluster();

@@ -15,7 +15,7 @@ import { kubeconfigOf, KubernetesStage } from './support/kubernetes-stage.ts';
 import { busybox } from './support/stage.ts';
 import { Way } from './support/way.ts';
 
-/* Deployments on Kubernetes of which the worker dies, or whose cluster goes away. */
+/* Deployments on Kubernetes whose worker dies or whose cluster becomes unreachable. */
 
 const cluster = testCluster();
 const [kind] = testEngineKinds();
@@ -41,7 +41,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
   const dockerfile = (version: string): string =>
     `FROM ${busybox}\nRUN mkdir -p /www && echo ${version} >/www/index.html\nCMD ["httpd", "-f", "-p", "8080", "-h", "/www"]\n`;
   const served = () => stage.asked(applicationId, ':8080/proxy/index.html');
-  /** A wait in vain, with what the deployment did meanwhile. */
+  /** Fails with the log of the deployment after a wait has timed out. */
   const told = async (error: unknown): Promise<never> => {
     throw new Error(await stage.log(), { cause: error });
   };
@@ -62,7 +62,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
     stage = await KubernetesStage.open(cluster, {
       socketPath: engine.socketPath,
       environment: { DAVIT_SECRET_KEY: secretKey },
-      // Every API server's certificate has this name.
+      // The certificate of every API server contains this name.
       kubeconfig: kubeconfigOf({ ...access, server: await way.open(), serverName: 'kubernetes.default' }),
       settings: async (made) => ({ image_registry: await made.imageRegistry(own) }),
     });
@@ -95,7 +95,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
   const held = () => stage.davit.holds().catch(told);
   const newest = () => stage.davit.database.database.one(runnerOf);
 
-  // Done, and not yet written down.
+  // The step is done, but not yet recorded.
   const points = ['resolve', 'checkout', 'build', 'start', 'ready', 'route', 'retire'].map((step) => `${step}:after`);
   test.each(points)('another worker goes on within 20 s when one is killed at %s', async (point) => {
     web.commit(point, { Dockerfile: dockerfile(point) });

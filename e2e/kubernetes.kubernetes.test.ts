@@ -4,7 +4,7 @@ import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.
 import { eventually } from './support/eventually.ts';
 import { KubernetesStage, madeKinds } from './support/kubernetes-stage.ts';
 
-/* A server with nothing but a Kubernetes cluster, through the API. The tests go on from one another. */
+/* A server with only a Kubernetes cluster, tested through the API. Each test builds on the one before. */
 
 const cluster = testCluster();
 
@@ -163,7 +163,7 @@ describe.skipIf(cluster.missing !== null)(
       await eventually(async () => ((await stage.names('Pod', web.containerId)).includes(pod) ? undefined : true), 'another pod');
       await stage.serves(web, 'third');
       await stage.takeAway('Ingress', stage.objectName(web.containerId));
-      // At the latest after a restart.
+      // Davit restores the Ingress after a restart at the latest.
       await stage.davit.kill('SIGKILL');
       await stage.davit.serve();
       const isThere = async () => ((await stage.names('Ingress', web.containerId)).length === 1 ? true : undefined);
@@ -175,7 +175,8 @@ describe.skipIf(cluster.missing !== null)(
       }, 'the running status');
     });
 
-    // Whether the new rollout had been made, requests had been led to it, or the former one had been taken away.
+    // The server is killed after the new rollout was made, after requests were routed to it, or after the former
+    // rollout was removed.
     test.each(['start:after', 'route:after', 'retire:after'] as const)(
       'a deployment goes on where it was when the server is killed at %s',
       async (point) => {
@@ -200,7 +201,7 @@ describe.skipIf(cluster.missing !== null)(
         eventually(async () => ((await output(params)).includes(line) ? true : undefined), `"${line}"`);
 
       test('to the end of a pod that is taken away, and from the start of the one in its place', async () => {
-        // It ends later than the reading of its output gives way to that of the other one.
+        // The pod exits only after the log reader has switched to the new pod.
         const stop = "trap 'echo stopping $(hostname); sleep 15; echo stop $(hostname); exit 0' TERM";
         const params = await stage.container('told', `${stop}; echo start $(hostname); httpd -f -p 8080 -h / & wait`, {
           ports: [{ internal_port: 8080, publicly_accessible: false, protocol: 'HTTP' }],
@@ -227,7 +228,7 @@ describe.skipIf(cluster.missing !== null)(
       });
 
       test('also of a process that crashes again and again', async () => {
-        // Not before it was deployed.
+        // The process must not crash before it was deployed.
         const at = Math.floor(Date.now() / 1_000) + 30;
         const wait = `now=$(date +%s); [ $now -ge ${at} ] || sleep $((${at} - now))`;
         const life = 'life=$(cat /proc/sys/kernel/random/uuid); echo start $life; echo crash $life; exit 1';
@@ -277,7 +278,7 @@ describe.skipIf(cluster.missing !== null)(
         expect(await stage.names('Job', params.jobId)).toEqual([]);
       });
 
-      // More of them is in cron.kubernetes.test.ts.
+      // More tests of cron jobs are in cron.kubernetes.test.ts.
       test('with a schedule is run by the cluster when it is due', async () => {
         const params = await create('often', {
           cronjob: { ...shell('echo cleaned'), scheduled_at: '* * * * *', timezone: 'Etc/UTC' },

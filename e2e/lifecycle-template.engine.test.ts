@@ -3,7 +3,7 @@ import { loadBusyboxImage } from '../packages/testkit/src/engine-images.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { busybox, Stage } from './support/stage.ts';
 
-/* Jobs made of the templates that come with Davit, as docs/jobs.md says it. */
+/* Jobs made from the templates that come with Davit, as documented in docs/jobs.md. */
 
 describe.each(testEngineKinds())('a lifecycle template on %s', (kind) => {
   let stage: Stage;
@@ -17,7 +17,7 @@ describe.each(testEngineKinds())('a lifecycle template on %s', (kind) => {
     await stage?.close();
   });
 
-  /** A job of the template, with its variables, some of them with other values. */
+  /** Creates a job from the template with its variables. `values` replaces the values of some variables. */
   async function jobOf(name: string, values: Readonly<Record<string, string>> = {}): Promise<string> {
     const { client } = stage.davit;
     const at = { environmentId: stage.environmentId };

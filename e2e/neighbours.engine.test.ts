@@ -10,8 +10,8 @@ import { eventually } from './support/eventually.ts';
 import { busybox, node, Stage } from './support/stage.ts';
 
 /*
- * Two organizations share one Davit. One of them does what the other one must not notice: the other one's pages are asked for all
- * the time, and it deploys after each attack.
+ * Two organizations share one Davit. One organization attacks, and the other one must not notice. The pages of the
+ * other organization are requested all the time, and it deploys after each attack.
  */
 
 const shop = `
@@ -25,7 +25,7 @@ process.on('SIGTERM', () => server.close(() => process.exit(0)));
 const idle = ['FROM ' + busybox, 'CMD ["httpd", "-f", "-p", "3000"]', ''].join('\n');
 const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const };
 
-/** One who asks for a page twenty times a second. */
+/** A client that requests a page twenty times per second. */
 class Visitor {
   readonly failures: string[] = [];
   asked = 0;
@@ -102,7 +102,7 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
     return (await attacker.call('createApplication', { params, body })).id;
   }
 
-  /** Deploys and waits for the end, whatever it is. */
+  /** Deploys the application and waits for the end of the deployment, whatever its outcome. */
   async function deploy(applicationId: string) {
     await attacker.call('deployApplication', { params: { applicationId }, body: {} });
     return eventually(
@@ -115,7 +115,7 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
     );
   }
 
-  /** The other organization deploys and was served all the time. */
+  /** Checks that the other organization can deploy and that its pages were served all the time. */
   async function noticesNothing(): Promise<void> {
     expect((await stage.deploy(shopId)).state).toBe('DEPLOYED');
     expect(visitor.failures).toEqual([]);
@@ -195,7 +195,7 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
         '',
       ].join('\n'),
     });
-    // The build may be refused its processes, and goes on with those that it got.
+    // The engine may deny the build some processes. The build then continues with those that it has.
     expect((await deploy(await application('flood', url))).state).toMatch(/^DEPLOYED$|^BUILD_ERROR$/);
     await noticesNothing();
   });
@@ -206,13 +206,13 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
     expect(visitor.asked).toBeGreaterThan(200);
     const { results } = await stage.davit.client.call('listApplicationLog', { params: { applicationId: shopId } });
     const numbers = results.flatMap(({ message }) => (message.startsWith('line ') ? [Number(message.slice(5))] : []));
-    // Each instance counts anew.
+    // Each instance restarts the count at 1.
     const gaps = numbers.filter((number, index) => index > 0 && number !== 1 && number !== (numbers[index - 1] ?? 0) + 1);
     expect(gaps).toEqual([]);
   });
 });
 
-/** A web server that knows nothing of git. */
+/** Starts a plain web server without support for git. */
 async function serveFiles(root: string): Promise<{ readonly url: string; readonly server: Server }> {
   const server = createServer((request, response) => {
     try {

@@ -17,7 +17,7 @@ const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' 
 describe.each(testEngineKinds())('a reboot of the machine with %s', (kind) => {
   let stage: Stage;
   beforeAll(async () => {
-    // With the database that Davit brings along: it goes down with everything else.
+    // This uses the database that Davit brings along, so that the database goes down with everything else.
     stage = await Stage.open(kind, { DATABASE_URL: '' });
   });
   afterAll(() => stage?.close());
@@ -39,7 +39,7 @@ describe.each(testEngineKinds())('a reboot of the machine with %s', (kind) => {
 
     await loseAllProcesses(stage);
     await expect(stage.fetch(addresses.web)).rejects.toThrow(/ECONNREFUSED/);
-    // What the machine's own start does.
+    // The start of the machine does this.
     await stage.engine.start();
     await stage.davit.serve();
 
@@ -52,7 +52,7 @@ describe.each(testEngineKinds())('a reboot of the machine with %s', (kind) => {
     for (const id of [webId, storeId]) expect((await stage.status(id)).state).toBe('DEPLOYED');
     expect((await stage.status(stoppedId)).state).toBe('STOPPED');
     expect(await running(stage, stoppedId)).toBe(0);
-    // One each: nothing was started beside what was there.
+    // Each service has exactly one instance: none was started in addition to an existing one.
     for (const id of [webId, storeId]) expect(await running(stage, id)).toBe(1);
     expect(await stage.deploy(webId)).toMatchObject({ state: 'DEPLOYED' });
   });
@@ -62,7 +62,7 @@ async function running({ docker }: Stage, id: string): Promise<number> {
   return (await docker.listContainers({ filters: { label: [`davit.service=${id}`] } })).length;
 }
 
-/** Server, database, gateway, engine and all that runs in it: killed, as when the power goes. */
+/** Kills the server, the database, the gateway, the engine and every process in the engine, as a power failure does. */
 async function loseAllProcesses(stage: Stage): Promise<void> {
   const { docker, davit, engine } = stage;
   const containers = await docker.listContainers({ filters: { label: ['davit.service'] } });
@@ -73,7 +73,7 @@ async function loseAllProcesses(stage: Stage): Promise<void> {
     kill(Number(pid));
   }
   for (const pid of await descendantsOf(engine.pid())) kill(pid);
-  // Monitors of Podman's containers are nobody's children, and would tell how these ended.
+  // The monitors of Podman's containers are not children of the engine, and would report how the containers ended.
   for (const pid of await mentioning(containers.map(({ Id }) => Id))) kill(pid);
   for (const pid of processes) kill(pid);
   const engineProcess = engine.pid();
@@ -100,7 +100,7 @@ async function allProcesses(): Promise<number[]> {
   return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
-// Empty once it has ended.
+// Returns an empty text once the process has exited.
 function textOf(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
@@ -113,6 +113,6 @@ function kill(pid: number): void {
   try {
     if (pid > 1) process.kill(pid, 'SIGKILL');
   } catch {
-    // Gone already.
+    // The process has already exited.
   }
 }

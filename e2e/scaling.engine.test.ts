@@ -5,7 +5,7 @@ import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
 import { node, Stage } from './support/stage.ts';
 
-/** Each request takes ten milliseconds of processor time, of which an instance has a tenth. */
+/** Each request takes ten milliseconds of processor time. An instance has a tenth of a processor. */
 const server = `
 const http = require('node:http');
 const server = http.createServer((request, response) => {
@@ -41,13 +41,13 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       max_running_instances: 3,
     });
     const params = { applicationId: id };
-    // Low, so that it is reached on a machine that others keep busy.
+    // The target is low, so that it is reached on a busy machine.
     const body = { 'hpa.cpu.average_utilization_percent': 30 };
     await stage.davit.client.call('editAdvancedSettings', { params, body });
     await stage.deploy(id);
     expect(await stage.status(id)).toMatchObject({ running_instances: 1, wanted_instances: 1 });
     const numbers = async (): Promise<string> => {
-      // Asked less often, as the machine has enough to do; and a server that is just starting or overloaded says so.
+      // The pause limits the load on the busy machine. A server that is starting or overloaded returns an error.
       await pause(200);
       const status = await stage.status(id).catch(() => null);
       if (status === null) return 'no answer';
@@ -63,7 +63,10 @@ describe.each(testEngineKinds())('on %s', (kind) => {
         throw new Error(`${await numbers()}; ${JSON.stringify(scaling)}`, { cause: error });
       }
     };
-    /** Kills the server while there are other instances than there should be, as far as that can be caught, and starts it again. */
+    /**
+     * Kills the server while the number of instances differs from the wanted number, if such a moment can be caught,
+     * and starts the server again.
+     */
     const killWhileScaling = async (end: number): Promise<void> => {
       await eventually(
         async () => {
@@ -101,7 +104,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     expect(scaling.at(-1)).toMatchObject({ from: 1, reason: expect.stringContaining('cpu is at') });
     expect(Math.max(...results.map((step) => step.maximum_instances))).toBeGreaterThanOrEqual(3);
     const counted = results.reduce((sum, step) => sum + step.requests, 0);
-    // What the gateway served while there was no Davit is not counted; nothing is counted twice.
+    // Requests that the gateway served while Davit was down are not counted. No request is counted twice.
     expect(counted).toBeGreaterThan(succeeded / 20);
     expect(counted).toBeLessThanOrEqual(succeeded);
     expect(results.every((step) => step.responses['5xx'] === 0)).toBe(true);
@@ -110,7 +113,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
 
 const calmMilliseconds = 10_000;
 
-/** Clients that send one request after the other, GET and POST, with and without keep-alive. */
+/** Clients that send GET and POST requests one after the other, with and without keep-alive. */
 class Load {
   readonly #address: URL;
   readonly #failures: string[] = [];
@@ -129,7 +132,10 @@ class Load {
     }
   }
 
-  /** From now on a request now and then, one client after the other: all in one second are load for that second. */
+  /**
+   * Reduces the load to an occasional request, from one client at a time. If all clients sent in the same second, that
+   * second would count as loaded.
+   */
   calm(): void {
     this.#pauseMilliseconds = calmMilliseconds;
   }

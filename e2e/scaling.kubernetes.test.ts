@@ -15,7 +15,10 @@ import { eventually } from './support/eventually.ts';
 import { isAnswered } from './support/is-answered.ts';
 import { KubernetesStage } from './support/kubernetes-stage.ts';
 
-/* How many instances there are, where the cluster decides: by its own HorizontalPodAutoscaler, and by what writes the number as KEDA does. */
+/*
+ * The number of instances where the cluster decides: through its own HorizontalPodAutoscaler, and through a writer that
+ * sets the number as KEDA does.
+ */
 
 const cluster = testCluster();
 const signal = new AbortController().signal;
@@ -28,7 +31,7 @@ i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done
 printf 'Content-type: text/plain\r\n\r\ndone'
 END
 ${serving}`;
-/** Answers how many jobs wait to whoever knows the key, and is told how many by anybody. */
+/** A script that returns the number of waiting jobs to clients that send the key. Any client may set the number. */
 const counting = String.raw`mkdir -p /www/cgi-bin; echo 5 >/tmp/jobs
 cat >/www/cgi-bin/jobs <<'END'
 #!/bin/sh
@@ -51,7 +54,7 @@ interface ScaleTarget {
   readonly status?: { readonly replicas: number };
 }
 
-/** Requests over connections of their own, some at a time, until it is told to end. */
+/** Clients that send requests over new connections, a few at a time, until `end` is called. */
 class Load {
   readonly failures: string[] = [];
   succeeded = 0;
@@ -91,7 +94,7 @@ class Load {
     });
   }
 
-  /** Less, and what costs next to nothing. */
+  /** Reduces the load: fewer requests, to a page that costs almost no processor time. */
   calm(): void {
     this.#path = '/index.html';
     this.#pauseMilliseconds = 300;
@@ -115,7 +118,7 @@ describe.skipIf(cluster.missing !== null)(
       await defineScaleTargets(api);
       stage = await KubernetesStage.open(cluster, {
         environment: { DAVIT_SCALE_DOWN_SECONDS: '10', DAVIT_METRICS_SECONDS: '15' },
-        // On a machine that much else keeps busy, proxies hear late of what left.
+        // On a busy machine, proxies learn late of removed endpoints.
         settings: () => Promise.resolve({ linger_seconds: 5 }),
       });
       await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
@@ -158,7 +161,7 @@ describe.skipIf(cluster.missing !== null)(
       expect(await stage.log()).toContain('From now on the cluster decides by the use of its instances');
       await runs(web, 1);
       const address = await stage.addressOf(web.containerId);
-      // Proxies of nodes hear a moment after the deployment of a Service that is new.
+      // The proxies of nodes learn of a new Service a moment after its deployment.
       await eventually(() => isAnswered(`http://${address}:8080/cgi-bin/burn`), 'the first answer');
       const load = new Load(address, 4);
       await eventually(
@@ -182,7 +185,8 @@ describe.skipIf(cluster.missing !== null)(
 
     test('events bring a service to nothing and back; what scales it has the secrets of the service, and goes with it', async (test) => {
       if (!(await isServed(api, '/apis/keda.sh/v1alpha1'))) test.skip('the cluster has no KEDA');
-      // Without its operator, with its definitions alone, the test writes the numbers that KEDA would.
+      // If the cluster has the definitions of KEDA without its operator, the test writes the numbers that KEDA would
+      // write.
       const operates = await isServed(api, '/apis/external.metrics.k8s.io/v1beta1');
       const { client } = stage.davit;
       const gauge = await stage.container('gauge', counting, { ports });
@@ -208,7 +212,10 @@ describe.skipIf(cluster.missing !== null)(
       });
       await client.call('createContainerSecret', { params: worker, body: { key: 'KEY', value: 'canary-of-events' } });
       const target = path('ScaleTarget', worker);
-      /** So many jobs wait, or what KEDA makes of that. */
+      /**
+       * Sets the number of waiting jobs. Without the operator of KEDA, sets the number of instances that KEDA would
+       * set.
+       */
       const wait = async (jobs: number, instances: number): Promise<void> => {
         if (!operates) return writeScale(api, target, instances);
         expect(await stage.asked(gauge.containerId, `:8080/proxy/cgi-bin/set?${jobs}`)).toBe('set');
@@ -225,7 +232,7 @@ describe.skipIf(cluster.missing !== null)(
       const began = Date.now();
       const pods = async (): Promise<number> => (await stage.names('Pod', worker.containerId)).length;
       await eventually(async () => ((await pods()) > 0 ? true : undefined), 'a pod', 60_000);
-      // It is watched: the next measurement would have come later.
+      // Davit watches the number: the next measurement would have come later.
       expect(Date.now() - began).toBeLessThan(10_000);
       await runs(worker, 2);
       await stage.serves(worker, 'fine');

@@ -6,7 +6,7 @@ import { processTexts } from './support/davit.ts';
 import { eventually } from './support/eventually.ts';
 import { busybox, Stage } from './support/stage.ts';
 
-/** Built with an ARG of the secret's name, and a process that prints the secret in several forms. */
+/** An image built with an ARG named like the secret, and a process that prints the secret in several forms. */
 const files = {
   Dockerfile: [
     `FROM ${busybox}`,
@@ -19,7 +19,7 @@ const files = {
   'index.html': 'ok\n',
 };
 
-/** All rows of all tables as text, with binary columns in hexadecimal digits. */
+/** Reads all rows of all tables as text, with binary columns as hexadecimal digits. */
 const everyRow = statement<{ rows: string }>(
   'e2eEveryRow',
   `SELECT query_to_xml(format('SELECT t::text AS row FROM %I.%I t', table_schema, table_name), true, false, '')::text AS rows
@@ -54,7 +54,7 @@ describe.each(testEngineKinds())('a secret on %s', (kind) => {
     await stage?.close();
   });
 
-  /** Of these texts, by what they are, the ones that hold the secret. */
+  /** Returns the names of the texts that contain the secret. */
   const leaksIn = (texts: Readonly<Record<string, string>>): string[] =>
     Object.keys(texts).filter((name) => [canary, base64, hex].some((form) => texts[name]?.includes(form)));
 

@@ -11,14 +11,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from './support/eventually.ts';
 
 /*
- * Three servers that answer requests and three that work, on one database, and one of them killed every few seconds: what is queued runs
- * once, in order, to its end.
+ * Three API servers and three workers share one database, and one of them is killed every few seconds. Every queued
+ * deployment runs once, in order, to its end.
  */
 
 const program = resolve(import.meta.dirname, 'support/fake-server.ts');
 const token = 'several-administrator-token';
 const secretKey = Buffer.alloc(32, 7).toString('base64');
-// Each other than the one before it: the queue takes like ones together.
+// Each action differs from the one before, because the queue merges equal actions.
 const actions = ['deploy', 'stop', 'deploy', 'stop'] as const;
 const environmentCount = 250;
 const killEveryMilliseconds = 2_500;
@@ -37,7 +37,7 @@ const deployments = statement<{
      FROM deployment d ORDER BY environment_id, sequence`,
 );
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 class Server {
   readonly #home = mkdtempSync(join(tmpdir(), 'davit-several-'));
   readonly #fake: FakeCluster;
@@ -45,9 +45,9 @@ class Server {
   readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
-  /** Null while it is down, and of a worker. */
+  /** The address of the API. Null while the server is down, and always null for a worker. */
   address: string | null = null;
-  /** Null while it is down. */
+  /** The address of the health checks. Null while the server is down. */
   health: string | null = null;
 
   constructor(fake: FakeCluster, database: TestDatabase, environment: Readonly<Record<string, string>> = {}) {
@@ -104,7 +104,7 @@ beforeAll(async () => {
   fake = createFakeCluster();
   const make = (role: string): Server => new Server(fake, database, { DAVIT_ROLE: role });
   servers = ['api', 'worker', 'api', 'worker', 'api', 'worker'].map(make);
-  // The first one makes the schema.
+  // The first server creates the schema.
   await servers[0]?.start();
   await Promise.all(servers.slice(1).map((server) => server.start()));
 }, 180_000);
@@ -114,7 +114,7 @@ afterAll(async () => {
   for (const server of servers) server.remove();
 });
 
-/** Asks whichever server answers; a change is made once, however often it has to be asked for. */
+/** Sends a request to any server that is up, and retries. A change is made once, however often the request is sent. */
 async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Readonly<Record<string, unknown>>> {
   const key = randomUUID();
   return eventually(async () => {
@@ -132,7 +132,7 @@ async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise
     }).catch(() => null);
     const text = await answer?.text().catch(() => null);
     if (!answer || answer.status >= 500 || typeof text !== 'string' || text.includes('IDEMPOTENCY_KEY_BUSY')) return undefined;
-    // The server was killed between the change and its answer: it is done.
+    // The server was killed between the change and its response. The change is done.
     if (text.includes('IDEMPOTENCY_ANSWER_LOST')) return {};
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     const record: Readonly<Record<string, unknown>> = JSON.parse(text);
@@ -157,7 +157,7 @@ async function allEnded(): Promise<true | undefined> {
 test('a worker answers for its health, and nothing else', async () => {
   const worker = servers.find(({ address }) => address === null);
   const statusOf = async (path: string): Promise<number> => (await fetch(`${worker?.health}${path}`)).status;
-  // Not before its engine works.
+  // The worker is ready only once its engine works.
   await expect.poll(() => statusOf('/readyz')).toBe(200);
   expect(await Promise.all(['/healthz', '/organization'].map(statusOf))).toEqual([200, 404]);
 });
@@ -218,10 +218,10 @@ test('every queued deployment runs once, in its order, to its end, while servers
     expect(list.map(({ action, status }) => `${action} ${status}`)).toEqual(
       actions.map((action) => `${action.toUpperCase()} SUCCEEDED`),
     );
-    // One at a time.
+    // The deployments of an environment do not overlap.
     const times = list.flatMap((one) => [Date.parse(one.started_at), Date.parse(one.finished_at)]);
     expect(times).toEqual(times.toSorted((x, y) => x - y));
   }
-  // All are stopped, and nothing is left of runs that others took over.
+  // All services are stopped, and nothing remains of runs that other workers took over.
   expect(fake.instances).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { kubeconfigOf, KubernetesStage, madeKinds } from './support/kubernetes-s
 import { ownAddress } from './support/own-address.ts';
 import { Way } from './support/way.ts';
 
-/* Terraform as a Job on a cluster whose pods reach this machine. The tests go on from one another. */
+/* Terraform as a Job on a cluster whose pods can reach this machine. Each test builds on the one before. */
 
 const cluster = testCluster();
 const { DAVIT_TEST_KUBERNETES_TERRAFORM_IMAGE: image } = process.env;
@@ -32,7 +32,7 @@ const newest = statement<{ runner_id: string | null; status: string }>(
   'SELECT runner_id, status FROM deployment ORDER BY sequence DESC LIMIT 1',
 );
 
-/** Counts who asks, by path. */
+/** Counts requests by path. */
 class Counter {
   readonly #server: Server;
   readonly counts = new Map<string, number>();
@@ -77,7 +77,7 @@ output "hidden" {
   sensitive = true
 }
 `;
-  /** A resource that tells the counter that it is made, and is made for so long. */
+  /** Returns a resource that calls the counter when it is created. Its creation takes this number of seconds. */
   const slow = (name: string, seconds: number): string => `
 resource "terraform_data" "${name}" {
   provisioner "local-exec" { command = "wget -q -O /dev/null ${counterUrl}/${name} && sleep ${seconds}" }
@@ -95,7 +95,7 @@ resource "terraform_data" "${name}" {
   const succeeded = async (): Promise<void> => {
     if ((await outcome()) !== 'SUCCEEDED') throw new Error(await stage.log());
   };
-  /** What of the service is on the cluster. */
+  /** Returns the names of the service's objects on the cluster. */
   const left = async (): Promise<string[]> => (await Promise.all(madeKinds.map((kind) => stage.names(kind, terraformId)))).flat();
   const output = async (name: string): Promise<string | null | undefined> => {
     const { environmentId } = stage;
@@ -112,7 +112,7 @@ resource "terraform_data" "${name}" {
     const access = readKubeconfig(cluster.kubeconfig);
     way = new Way(new URL(access.server));
     stage = await KubernetesStage.open(cluster, {
-      // Every API server's certificate has this name.
+      // The certificate of every API server contains this name.
       kubeconfig: kubeconfigOf({ ...access, server: await way.open(), serverName: 'kubernetes.default' }),
       environment: { DAVIT_HOST: '0.0.0.0', DAVIT_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') },
       settings: (made) =>
@@ -258,7 +258,7 @@ resource "terraform_data" "${name}" {
     expect(await ended()).toBe('CANCELED');
     expect(Date.now() - begin).toBeLessThan(10_000);
     expect(await left()).toEqual([]);
-    // Whether it let go of the lock before it was killed is a matter of luck.
+    // The run may or may not have released the lock before it was killed.
     await stage.settled(() => deploy('FORCE_UNLOCK'));
     expect((await row())?.lock).toBeNull();
   });
@@ -277,7 +277,7 @@ resource "terraform_data" "${name}" {
       const taken = Date.now() - killed;
       expect(taken).toBeLessThan(takenWithinMilliseconds);
       expect(await stage.names('Job', terraformId)).toEqual([job]);
-      // The address at which the pod stores its state; until then it tries again.
+      // The pod stores its state at the address of this server. It retries until the server is up.
       await stage.davit.serve();
       await ended();
       console.log(`taken up after ${taken} ms, ended after ${Date.now() - killed} ms`);
@@ -301,7 +301,7 @@ resource "terraform_data" "${name}" {
     way.isCut = true;
     await pause(awayMilliseconds);
     expect(await outcome()).toBe('RUNNING');
-    // What the pod stores does not take that way.
+    // The pod does not store its state through the cut connection.
     expect((await row())?.lock).toBeNull();
     way.restore();
     await ended();

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-// What ./up does once Node.js, npm packages and programs are there. ./test runs on machines where they are.
+// Tests `./up` once Node.js, npm packages and programs are present. `./test` runs on machines that have them.
 test.each(testEngineKinds())(
   './up on %s: the example answers, a second run is quick, and down leaves nothing running',
   async (kind) => {
@@ -50,7 +50,7 @@ test.each(testEngineKinds())(
   },
 );
 
-// Empty once a process has ended, also while nobody has asked for its exit code yet.
+// Returns an empty text once the process has exited, even if its exit code has not been collected yet.
 function commandOf(pid: number): string {
   return existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
 }

@@ -5,13 +5,16 @@ import { openDockerEngine, type DockerEngine } from '@davit/drivers';
 import { pack, type Pack } from 'tar-stream';
 
 /*
- * A base image without a registry: the Node.js that runs this, the libraries that it needs, and nothing else. There is no
- * shell in it, so commands are in exec form, as `CMD ["node", "server.js"]`.
+ * A base image that needs no registry. It contains the Node.js that runs this program and the libraries of Node.js, and
+ * nothing else. It has no shell, so commands are in exec form, for example `CMD ["node", "server.js"]`.
  */
 
 const baseImage = 'davit-base/node:24';
 
-/** Makes the image on the engine that Davit uses, if it does not have the one of this Node.js yet. Returns whether it did. */
+/**
+ * Builds the image on the engine that Davit uses, unless the engine already has the image for this version of Node.js.
+ * Returns whether it was built.
+ */
 export async function ensureBaseImage(stateFolder: string): Promise<boolean> {
   const { docker } = await openDockerEngine({ stateFolder });
   const [repository = ''] = baseImage.split(':');
@@ -30,7 +33,8 @@ function imageArchive(): Pack {
   for (const file of sharedLibraries(process.execPath)) {
     archive.entry({ name: file.slice(1), mode: 0o755 }, readFileSync(realpathSync(file)));
   }
-  // Without them Node.js still trusts its own list; other programs that are copied in have none.
+  // Node.js works without these certificates, as it has its own list; other programs that are copied into the image
+  // need them.
   const certificates = '/etc/ssl/certs/ca-certificates.crt';
   if (existsSync(certificates)) archive.entry({ name: certificates.slice(1), mode: 0o644 }, readFileSync(certificates));
   archive.entry({ name: 'etc/passwd', mode: 0o644 }, 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000:node:/tmp:/bin/sh\n');
@@ -40,7 +44,7 @@ function imageArchive(): Pack {
   return archive;
 }
 
-/** The libraries of a program at the paths where its loader looks for them. */
+/** Returns the libraries of a program at the paths where its loader searches for them. */
 function sharedLibraries(program: string): string[] {
   const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
   return [...listed.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, file]) => (file === undefined ? [] : [file]));
@@ -62,12 +66,12 @@ async function importImage(docker: Docker, archive: Pack, reference: string): Pr
   const said = await outputOf(docker, archive, { repo, tag });
   const id = /sha256:[0-9a-f]{64}/.exec(said)?.[0];
   if (id === undefined) throw new Error(`the container engine did not import the base image: ${said.trim()}`);
-  // Podman 4.3 does not look at the tag and gives its own.
+  // Podman 4.3 ignores the tag and assigns its own.
   await docker.getImage(id).tag({ repo, tag });
   if ((await idOf(docker, `${repo}:latest`)) !== undefined) await docker.getImage(`${repo}:latest`).remove();
 }
 
-// By callback, as dockerode's types have the answer's stream only there.
+// Uses the callback, as dockerode's types have the response stream only there.
 function outputOf(docker: Docker, archive: Pack, options: { readonly repo: string; readonly tag: string }): Promise<string> {
   return new Promise((resolve, reject) => {
     docker.importImage(Readable.from(archive), options, (error: unknown, answer?: NodeJS.ReadableStream) => {

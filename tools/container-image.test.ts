@@ -8,7 +8,7 @@ const dockerfile = read('Dockerfile').replaceAll('\\\n', ' ').split('\n');
 const linesOf = (instruction: string): string[] =>
   dockerfile.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.slice(instruction.length + 1).trim());
 
-// `npm ci` refuses a lock file whose workspaces are not all there.
+// `npm ci` rejects a lock file if some of its workspaces are missing.
 test('the image is built with every workspace of the lock file', () => {
   const workspaces = globSync('packages/*/package.json', { cwd: root }).toSorted();
   const copied = linesOf('COPY').filter((line) => line.startsWith('packages/'));

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Ends with 0 if node_modules holds the packages of package-lock.json at their versions, else with 1. Imports nothing that
-// is not part of Node: it runs before anything is installed.
+// Exits with 0 if node_modules contains the packages of package-lock.json at their versions, else with 1. The program
+// imports only modules of Node, as it runs before anything is installed.
 
 interface LockFile {
   readonly packages: Readonly<
@@ -17,7 +17,7 @@ const installed = packagesOf('node_modules/.package-lock.json');
 const isMatching = Object.entries(wanted).every(([place, { version, optional, link }]) => {
   if (!place.startsWith('node_modules/') || link === true) return true;
   const found = installed[place];
-  // Optional ones are for other platforms, or could not be had.
+  // Optional packages may be missing: they are for other platforms, or could not be installed.
   return found === undefined ? optional === true : found.version === version;
 });
 process.exitCode = isMatching ? 0 : 1;

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 
-// Ends with 0 if a container engine answers where Davit would look for one, else with 1. Imports nothing but Node: it runs
-// before anything else is known to work.
+// Exits with 0 if a container engine is reachable at one of the addresses where Davit looks for one, else with 1. The
+// program imports only modules of Node, as it runs before anything else is known to work.
 
 const answerWithinMilliseconds = 3_000;
 const runtimeFolder = process.env['XDG_RUNTIME_DIR'];
@@ -11,7 +11,7 @@ const sockets = [
   ...(runtimeFolder === undefined ? [] : [`${runtimeFolder}/docker.sock`, `${runtimeFolder}/podman/podman.sock`]),
   '/run/podman/podman.sock',
 ];
-// An engine that is named is the one to use; whether it answers is said when it is used.
+// An engine in DOCKER_HOST is always used. If it is unreachable, its first use reports the error.
 if (named !== undefined && named !== '') process.exit(0);
 const answers = await Promise.all(sockets.map(isAnswering));
 process.exitCode = answers.includes(true) ? 0 : 1;

@@ -2,7 +2,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generated, generatedFolder } from './generated.ts';
 
-/** Writes the generated files; with `--check`, only says which are stale, by exit code 1. */
+/**
+ * Writes the generated files. With `--check` it only reports the stale files and returns exit code 1 if there are any.
+ */
 async function generate(isCheck: boolean): Promise<number> {
   let stale = 0;
   await mkdir(generatedFolder, { recursive: true });

@@ -19,23 +19,24 @@ test('each operation stands in the list with its file', async () => {
   expect(lines.filter((line) => line.endsWith(' ?'))).toEqual([]);
 });
 
-/** Operations whose answers may hold what lets their reader in somewhere. */
+/** Operations whose responses may contain credentials. */
 const credentialNames = /ApiToken|Kubeconfig|MasterCredentials|ClusterToken|InstallationHelmValues/;
 
 test('a secret or a credential is readable with no scope below what wrote it', () => {
   const credentials = operationList.filter(({ id }) => credentialNames.test(id));
   expect(credentials.length).toBeGreaterThan(3);
-  // No answer with one is compressed.
+  // Responses with credentials are never compressed.
   const answered = credentials.filter(({ method, id }) => method === 'GET' && id !== 'listOrganizationApiTokens');
   expect(answered.filter((one) => one.showsCredentials !== true)).toEqual([]);
-  // Whoever may make a database may ask for its credentials: those of a service that is its own.
+  // Callers that may create a database may read its credentials: they belong to the caller's own service.
   const wanted = ({ id }: Operation): string => (id === 'getDatabaseMasterCredentials' ? 'WRITE' : 'ADMIN');
   expect(credentials.map(({ scope }) => scope)).toEqual(credentials.map(wanted));
 });
 
 test('reading needs no more than READ and changing no less than DEPLOY', () => {
   const reads = operationList.filter(({ method, id }) => method === 'GET' && !credentialNames.test(id));
-  // What people do with their own account and invitations needs no right of an organization; API tokens never may.
+  // Operations on a person's own account and invitations need no right in an organization; API tokens never may use
+  // them.
   const isOwn = ({ audience }: Operation): boolean => audience === 'people';
   expect(reads.filter(({ scope }) => scope !== 'READ').map(({ id }) => id)).toEqual([]);
   const changes = operationList.filter((operation) => operation.method !== 'GET' && !isOwn(operation));
@@ -92,7 +93,7 @@ test('a custom role needs more than to see for whatever changes something', () =
 
 test('each operation of the public description is served, or stands in the list of those that are missing', async () => {
   const listed = (await readFile(path.join(generatedFolder, 'missing.txt'), 'utf8')).split('\n').filter((line) => line !== '');
-  // Longer: something that was served is gone. Shorter: run npm run generate.
+  // If the list is longer, an operation is no longer served. If it is shorter, run npm run generate.
   expect(listed).toEqual(missingOperations(operationList));
 });
 
@@ -101,7 +102,7 @@ test('what is served has the name, the success code and the parameters of the pu
   for (const described of publicDescription.operations) {
     const operation = served.get(routeOf(described));
     if (operation === undefined) continue;
-    // A segment that is a vendor's word is a parameter here: an operator may name it.
+    // A segment that is a vendor's name in the public description is a parameter here, as operators choose the name.
     const parameters = parametersOf(operation.path.replace('{managedK8sSegment}', ''));
     expect({ id: operation.id, parameters }).toEqual({ id: described.name, parameters: parametersOf(described.path) });
     expect(Object.keys(described.responses)).toContain(String(operation.status));

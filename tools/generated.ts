@@ -8,10 +8,10 @@ import { byPath, permissionsText } from './permissions.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const contractSource = path.join(root, 'packages/contract/src');
 
-/** Where the generated files are, beside the declarations that they come from. */
+/** The folder of the generated files, next to the declarations from which they are generated. */
 export const generatedFolder = path.join(root, 'packages/contract/generated');
 
-/** The generated files by name: for review, and for who reads the API without running it. */
+/** Returns the generated files by name. They are for reviewers, and for readers who do not run the API. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
   const { version }: { version: string } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
   return new Map([
@@ -23,8 +23,9 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
 }
 
 /**
- * The operations of the public description that are not served, without those that are by now. Never one more: what was served
- * and is no longer fails the test that compares this list, until somebody writes it down by hand.
+ * Returns the committed list of missing operations (operations of the public description that are not served) without
+ * those that are served by now. No operation is ever added: if an operation is no longer served, the test that compares
+ * this list fails until somebody adds the operation by hand.
  */
 function missingText(committed: string): string {
   const listed = new Set(committed.split('\n'));
@@ -41,10 +42,10 @@ function operationsText(files: ReadonlyMap<string, string>): string {
     .join('');
 }
 
-// They only gather what the others declare.
+// These files only collect the declarations of the other files.
 const gathering = new Set(['index.ts', 'operations.ts']);
 
-/** The file whose exports hold an operation, be it alone or in what a function of the contract made. */
+/** Returns the file that exports each operation, either alone or in the result of one of the contract's functions. */
 async function declaringFiles(): Promise<ReadonlyMap<string, string>> {
   const names = await readdir(contractSource, { recursive: true });
   const files = new Map<string, string>();

@@ -12,7 +12,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Checks the imports of the given files against all rules. Pure: works on the given texts alone. */
+/** Checks the imports of the given files against all rules. The function is pure: it works on the given texts alone. */
 export function findViolations(
   sources: Sources,
   workspaces: readonly Workspace[],
@@ -41,13 +41,14 @@ function brokenRules(use: Import): Violation[] {
     });
 }
 
-// npm puts all packages into one folder, where an import works by luck until somebody else stops needing the package.
+// npm installs all packages into one folder. An undeclared import works there until no other workspace needs the
+// package.
 function undeclared(use: Import, workspaces: readonly Workspace[], rootDependencies: readonly string[]): Violation[] {
   const own = workspaces.find(({ folder }) => use.from.startsWith(`${folder}/`));
   const neighbour = workspaces.find(({ folder }) => use.target.startsWith(`${folder}/`) && !use.specifier.startsWith('.'));
   const name = use.target.startsWith('npm:') ? use.target.slice('npm:'.length) : neighbour?.name;
   if (name === undefined || name === own?.name) return [];
-  // Tests use the tools of the checkout, and the testkit, which depends on nearly all packages.
+  // Tests use the tools of the checkout and the testkit, which depends on nearly all packages.
   const known = own === undefined || isTest(use.from) ? [...(own?.dependencies ?? []), ...rootDependencies] : own.dependencies;
   if (known.includes(name) || (neighbour !== undefined && (own === undefined || isTest(use.from)))) return [];
   return [
@@ -60,7 +61,10 @@ function undeclared(use: Import, workspaces: readonly Workspace[], rootDependenc
   ];
 }
 
-/** One violation per cycle, at the first of its files by name. Imports of types alone are gone at run time. */
+/**
+ * Returns one violation per cycle, reported at the first of its files by name. Type-only imports do not count, as they
+ * do not exist at run time.
+ */
 function cycles({ imports }: ImportGraph): Violation[] {
   const uses = imports.filter(({ isTypeOnly, from }) => !isTypeOnly && !isTest(from));
   return cyclesOf(uses.map((use) => ({ from: use.from, to: use.target, use }))).map(({ nodes }) => ({
@@ -78,7 +82,10 @@ const foldersWithoutCycles = [
   'packages/drivers/src/kubernetes/',
 ];
 
-/** One violation per circle of subfolders. A file directly in the source folder counts as a subfolder of its own. */
+/**
+ * Returns one violation per circle of subfolders. A file directly in the source folder counts as a subfolder of its
+ * own.
+ */
 function folderCycles({ imports }: ImportGraph): Violation[] {
   return foldersWithoutCycles.flatMap((root) => {
     const subfolderOf = (file: string): string => file.slice(root.length).split('/')[0] ?? '';
@@ -86,7 +93,7 @@ function folderCycles({ imports }: ImportGraph): Violation[] {
       .filter(({ isTypeOnly, from, target }) => !isTypeOnly && !isTest(from) && from.startsWith(root) && target.startsWith(root))
       .map((use) => ({ from: subfolderOf(use.from), to: subfolderOf(use.target), use }))
       .filter(({ from, to }) => from !== to);
-    // A circle of files alone is reported by `no-cycles`.
+    // A circle of files without subfolders is reported by `no-cycles`.
     const found = cyclesOf(arrows).filter(({ nodes }) => nodes.some((node) => !node.endsWith('.ts')));
     return found.map(({ nodes, closing: { from, line, specifier } }) => ({
       rule: 'no-folder-cycles',
@@ -103,7 +110,10 @@ interface Arrow {
   readonly use: Import;
 }
 
-/** Cycles of a graph, each with the import that closes it. The first node by name begins, and ends the list. */
+/**
+ * Returns the cycles of a graph, each with the import that closes it. Each list begins and ends with the node that is
+ * first by name.
+ */
 function cyclesOf(arrows: readonly Arrow[]): { readonly nodes: readonly string[]; readonly closing: Import }[] {
   const arrowsOf = Map.groupBy(arrows, ({ from }) => from);
   const state = new Map<string, 'open' | 'done'>();
@@ -124,7 +134,8 @@ function cyclesOf(arrows: readonly Arrow[]): { readonly nodes: readonly string[]
 const isPlanning = (file: string): boolean => /^packages\/engine\/src\/(plan\/|states\.ts$)/.test(file) && !isTest(file);
 const impureNames = new Set(['Date', 'performance', 'process', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'console']);
 
-// Planning is a pure function: what it needs to know is given to it. So also for all that it calls.
+// Planning is a pure function: callers pass all the data that it needs. The same applies to every function that it
+// calls.
 function impurities({ imports }: ImportGraph, sources: Sources): Violation[] {
   const usesOf = Map.groupBy(
     imports.filter(({ isTypeOnly }) => !isTypeOnly),
@@ -150,12 +161,15 @@ function impurities({ imports }: ImportGraph, sources: Sources): Violation[] {
   return found;
 }
 
-/** What asks for the kind of a service by itself, in place of `kindOf`. */
+/** Code that compares the kind of a service itself instead of calling `kindOf`. */
 const asksForKind = /\b(serviceType|service_type|source\.type)\s*[!=]==|\.job\s*[!=]==\s*undefined|\bcase '(HELM|TERRAFORM)'/;
 const mayAskForKind = (file: string): boolean =>
   !file.startsWith('packages/engine/src/') || file.startsWith('packages/engine/src/kinds/') || isTest(file);
 
-/** A new kind of service is a file of the engine's `kinds/`, as nothing else of the engine tells kinds apart. */
+/**
+ * Reports code outside the engine's `kinds/` that distinguishes kinds of services: adding a kind must only need a file
+ * in `kinds/`.
+ */
 function kindsElsewhere(sources: Sources): Violation[] {
   return [...sources].flatMap(([file, text]) =>
     mayAskForKind(file)
@@ -175,7 +189,7 @@ function kindsElsewhere(sources: Sources): Violation[] {
   );
 }
 
-// Hashing is a function of its input.
+// Hashing must depend on its input alone.
 function isImpureTarget(target: string): boolean {
   return (/^(node|npm):/.test(target) && target !== 'node:crypto') || target.startsWith('packages/db/');
 }

@@ -32,7 +32,7 @@ const workspaces = [
 ];
 const rootDependencies = ['vitest'];
 
-// A small checkout in which everything is as it should be.
+// A small checkout without violations.
 const sound: Readonly<Record<string, string>> = {
   'packages/base/src/index.ts': `export const clock = 1;`,
   'packages/base/src/base.test.ts': `import { test } from 'vitest'; import 'node:fs';`,

@@ -1,28 +1,33 @@
 import type { Import } from './imports.ts';
 
 /*
- * Who may import whom. Each rule is tested with a planted violation in import-rules.test.ts. A workspace's index counts as
- * the files that define the imported names: `engine` may take the driver interface from `@davit/drivers`, and may not take
- * the docker driver from the same door.
+ * Import rules. Each rule is tested with a planted violation in import-rules.test.ts. An import from a workspace's
+ * index counts as an import of the files that define the imported names: `engine` may import the driver interface from
+ * `@davit/drivers`, but not the docker driver from the same index.
  */
 
 /** A rule about single imports. */
 export interface Rule {
   readonly name: string;
-  /** Whether the rule speaks about imports of this file. */
+  /** Whether the rule applies to imports of this file. */
   readonly applies: (file: string) => boolean;
-  /** Whether it allows this target, which is a path, `node:…` or `npm:…`. */
+  /** Whether the rule allows this target, which is a path, `node:…` or `npm:…`. */
   readonly allows: (target: string, use: Import) => boolean;
   readonly because: string;
 }
 
 const inPackage = (name: string): RegExp => new RegExp(`^packages/${name}/src/`);
-/** Tests, and what only tests load, may import what they like, and are imported by nobody else. */
+/**
+ * Whether the file is a test or loaded by tests only. Such files may import anything; no other file may import them.
+ */
 export const isTest = (file: string): boolean => /\.test\.ts$|\/testing\.ts$|\/(testing|conformance)\//.test(file);
 const isForeign = (target: string): boolean => target.startsWith('npm:') || target.startsWith('node:');
 const isStore = (file: string): boolean => /\/(store|[\w-]+-store)\.ts$/.test(file);
 
-/** Room → what of the other rooms it may import. Its own files, packages and Node are for other rules. */
+/**
+ * Each room with the files of other rooms that it may import. Imports of its own files, of packages and of Node are
+ * covered by other rules.
+ */
 const layers: readonly { readonly room: RegExp; readonly name: string; readonly mayImport: readonly RegExp[] }[] = [
   { name: 'base', room: inPackage('base'), mayImport: [] },
   { name: 'contract', room: inPackage('contract'), mayImport: [] },
@@ -64,11 +69,11 @@ const layerRules: Rule[] = layers.map(({ name, room, mayImport }) => ({
 
 const drivers = 'fake|docker|kubernetes|helm|terraform|builder|gateway';
 const driverOf = (file: string): string | undefined => new RegExp(`^packages/drivers/src/(${drivers})/`).exec(file)?.[1];
-// What resources share is no resource.
+// The folder `shared/` contains code that resources share and is itself no resource.
 const resourceOf = (file: string): string | undefined =>
   /^packages\/server\/src\/resources\/(?!shared\/)([^/]+)\//.exec(file)?.[1];
 
-/** The rules about single imports; those about chains of them are in `import-check.ts`. */
+/** The rules about single imports. `import-check.ts` contains the rules about chains of imports. */
 export const importRules: readonly Rule[] = [
   ...layerRules,
   {

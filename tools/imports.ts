@@ -2,28 +2,28 @@ import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { parseSync, type StaticExportEntry, type StaticImportEntry } from 'oxc-parser';
 
-/** The source files to look at: path relative to the checkout → text. */
+/** The source files to check: path relative to the checkout → text. */
 export type Sources = ReadonlyMap<string, string>;
 
-/** What the workspaces' package.json files say: scope-free name of the folder under packages/ → its exports. */
+/** The workspaces' package.json files: name of the folder under packages/, without scope → exports. */
 export interface Workspace {
-  /** `@davit/engine`. */
+  /** The name of the package, for example `@davit/engine`. */
   readonly name: string;
-  /** `packages/engine`. */
+  /** The folder, for example `packages/engine`. */
   readonly folder: string;
-  /** `.`, `./port` or `./*` → `./src/port.ts`. */
+  /** The exports: `.`, `./port` or `./*` → `./src/port.ts`. */
   readonly exports: Readonly<Record<string, string>>;
-  /** Names of the packages that it declares. */
+  /** The names of the declared dependencies. */
   readonly dependencies: readonly string[];
 }
 
 export interface Import {
   readonly from: string;
-  /** As written. */
+  /** The specifier as written in the import. */
   readonly specifier: string;
-  /** A path of the checkout, `node:fs` or `npm:fastify`. */
+  /** The imported file as a path of the checkout, or `node:fs` or `npm:fastify`. */
   readonly target: string;
-  /** Where the imported names are really defined: other than `target` when that one only passes them on. */
+  /** The files that define the imported names. They differ from `target` if the target only re-exports the names. */
   readonly definers: readonly string[];
   readonly isTypeOnly: boolean;
   readonly line: number;
@@ -51,7 +51,7 @@ interface RawImport {
   readonly line: number;
 }
 
-/** Reads who imports what. Pure: works on the given texts alone. */
+/** Reads the imports of all files. The function is pure: it works on the given texts alone. */
 export function readImports(sources: Sources, workspaces: readonly Workspace[]): ImportGraph {
   const modules = new Map([...sources].map(([file, text]) => [file, parseModule(file, text)]));
   const imports: Import[] = [];
@@ -82,7 +82,7 @@ function parseModule(file: string, text: string): Module {
   }));
   for (const { moduleRequest, start } of module.dynamicImports) {
     const literal = /^(['"`])([^'"`$]*)\1$/.exec(text.slice(moduleRequest.start, moduleRequest.end));
-    // One that is computed cannot be followed; there is nothing to say about it.
+    // A computed specifier cannot be resolved and is ignored.
     if (literal?.[2] !== undefined) {
       imports.push({ specifier: literal[2], names: [everything], isTypeOnly: false, line: lineOf(start) });
     }
@@ -136,10 +136,10 @@ interface Search {
   readonly seen: Set<string>;
 }
 
-/** The files that define this name for those who import it from `file`; none when it defines no such name. */
+/** Returns the files that define this name for importers of `file`; empty if no file defines the name. */
 function findDefiners(file: string, name: string, search: Search): string[] {
   const module = search.modules.get(file);
-  // Somebody else's package, or a module of Node.
+  // The target is a foreign package or a module of Node.
   if (module === undefined) return [file];
   if (search.seen.has(`${file} ${name}`)) return [];
   search.seen.add(`${file} ${name}`);

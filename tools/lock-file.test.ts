@@ -10,7 +10,7 @@ interface Entry {
 const file = path.join(import.meta.dirname, '..', 'package-lock.json');
 const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(readFileSync(file, 'utf8'));
 
-// npm drops from the lock file what a registry does not have, and `npm ci` then refuses the lock file everywhere.
+// npm drops packages that a registry lacks from the lock file, and `npm ci` then rejects the lock file everywhere.
 test('the lock file has the packages of all platforms', () => {
   const missing = Object.entries(packages).flatMap(([place, { optionalDependencies }]) =>
     Object.keys(optionalDependencies ?? {}).filter(

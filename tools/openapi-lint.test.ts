@@ -8,7 +8,7 @@ test('the OpenAPI document keeps the rules of a common linter', { timeout: 120_0
   const linter = path.join(root, 'node_modules/@redocly/cli/bin/cli.js');
   const rules = path.join(root, 'packages/contract/redocly.yaml');
   const document = path.join(root, 'packages/contract/generated/openapi.json');
-  // It asks nobody anything: neither whether there is a newer one of it, nor tells that it was used.
+  // The linter makes no requests: neither for newer versions of itself nor for telemetry.
   const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' };
   const { status, stdout, stderr } = spawnSync(process.execPath, [linter, 'lint', '--config', rules, document], {
     env: environment,

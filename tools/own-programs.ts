@@ -6,14 +6,14 @@ import { createGateway, openDockerEngine, ownPodmanPlaces } from '@davit/drivers
 const stopWithinMilliseconds = 30_000;
 
 /**
- * Ends the programs that outlive the server on purpose: the gateway, and the Podman service if it is Davit's own. While
- * containers of Davit run it leaves both, as they serve them, and gives the number of these containers.
+ * Stops the programs that outlive the server on purpose: the gateway, and the Podman service if Davit started it. Both
+ * keep running while containers of Davit run, as the containers depend on them. Returns the number of these containers.
  */
 export async function stopOwnPrograms(stateFolder: string): Promise<number> {
   const { docker, address } = await openDockerEngine({ stateFolder });
   const running = await docker.listContainers({ filters: { label: ['davit.installation'] } });
   if (running.length > 0) return running.length;
-  // Nothing is started: port and address are of no matter.
+  // Port and address do not matter, as nothing is started.
   await createGateway({ stateFolder: path.join(stateFolder, 'gateway'), port: 0, bindAddress: '127.0.0.1' }).stop();
   const podman = ownPodmanPlaces(stateFolder);
   if (address === `unix://${podman.socket}`) await end(podman.pid);
@@ -28,7 +28,7 @@ async function end(pidFile: string): Promise<void> {
   while (isPodman(pid) && Date.now() < deadline) await pause(20);
 }
 
-// The number of a process that ended may belong to another program by now.
+// The id of a process that has exited may belong to another program by now.
 function isPodman(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('podman');

@@ -27,12 +27,12 @@ Without what is needed: 403 where the role sees the project and mode, otherwise 
 listProject and listEnvironment answer a custom role only what it sees. Editing an environment's mode needs MANAGER for both modes.
 `;
 
-/** One letter for each role, so that who may is seen at a glance. */
+/** One letter for each role, so that the table is readable at a glance. */
 function letterOf(role: BuiltInRole): string {
   return role.charAt(0);
 }
 
-/** The table of permissions for review. */
+/** Returns the table of permissions for review. */
 export function permissionsText(): string {
   const own = operationList.filter(({ audience }) => audience === 'people');
   const others = operationList.filter(({ audience }) => audience !== 'people');
@@ -59,7 +59,7 @@ function lineOf(operation: Operation): string {
   return `${roles}  ${customNeed(operation).padEnd(19)}  ${nameOf(operation)}`;
 }
 
-// Creating an organization is the one thing that people may outside of one: no role of an organization is about it.
+// Creating an organization is the only operation outside of organizations, so no role of an organization applies to it.
 function mayInPractice(role: BuiltInRole, operation: Operation): boolean {
   return operation.id !== 'createOrganization' && roleMay(role, operation);
 }
@@ -69,7 +69,7 @@ function nameOf({ method, path, id }: Operation): string {
   return `${method.padEnd(6)} ${path}  (${id}${people})`;
 }
 
-/** By path, then method. */
+/** Compares operations by path, then by method. */
 export function byPath(a: Operation, b: Operation): number {
   const [one, other] = [`${a.path} ${a.method}`, `${b.path} ${b.method}`];
   return one < other ? -1 : one > other ? 1 : 0;

@@ -9,7 +9,7 @@ export interface TestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    /** When the first test began and the last one ended, in milliseconds since 1970. */
+    /** Time when the first test began and the last one ended, in milliseconds since 1970. */
     readonly startTime?: number;
     readonly endTime?: number;
     readonly message?: string;
@@ -28,8 +28,10 @@ export interface Counts {
 }
 
 /**
- * Counts the tests of a run. What failed without being a test counts as one failure each: a file that could not be loaded or
- * whose set-up failed, a run without a report or without a single test, and anything else for which vitest ended with failure.
+ * Counts the tests of a run. Failures outside of tests count as one failure each:
+ * - a file that could not be loaded or whose set-up failed,
+ * - a run without a report or without a single test,
+ * - any other reason for which vitest exited with an error.
  */
 export function countTests(report: TestReport | undefined, isGood: boolean): Counts {
   if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
@@ -44,15 +46,15 @@ export function countTests(report: TestReport | undefined, isGood: boolean): Cou
 }
 
 export interface Failure {
-  /** From the root of the repository on. */
+  /** The path relative to the root of the repository. */
   readonly file: string;
-  /** `file: test`, or the file alone when it could not be loaded. */
+  /** The name as `file: test`, or the file alone if it could not be loaded. */
   readonly name: string;
-  /** The first lines of why, indented. */
+  /** The first lines of the failure message, indented. */
   readonly message: string;
 }
 
-/** What failed. Empty when nothing failed or nothing is known. Files are named from `root` on. */
+/** Returns the failures; empty if nothing failed or there is no report. File names are relative to `root`. */
 export function failures(report: TestReport | undefined, root: string): Failure[] {
   return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
     const file = path.relative(root, name);
@@ -66,7 +68,7 @@ export function failures(report: TestReport | undefined, root: string): Failure[
   });
 }
 
-/** The files that took longest, longest first. A file that several runs had is there once for each. */
+/** Returns the slowest files, slowest first. A file that was part of several runs is listed once for each. */
 export function slowestFiles(
   reports: readonly TestReport[],
   count: number,
@@ -78,7 +80,10 @@ export function slowestFiles(
     .slice(0, count);
 }
 
-/** Enough for the places in our own files; what the test runner adds below says nothing. */
+/**
+ * Number of lines shown per failure. They cover the stack frames in our own files; the test runner's frames below are
+ * useless.
+ */
 const shownLines = 8;
 
 function excerpt(message: string): string {

@@ -1,8 +1,9 @@
 /**
- * Tests on container engines that `./test` runs on one engine of those that there are: what they show does not depend on its kind
- * (the gateway, databases and their backups, certificates, git events), or depends on what the tests of the driver show on each.
- * They take turns, so that the next commit runs each on the other engine. `npm run test:nightly` runs all on each. The longest come
- * first: neighbours in this list go to different engines.
+ * Tests on container engines that `./test` runs on one of the available engines only. Their results do not depend on
+ * the kind of engine (the gateway, databases and their backups, certificates, git events), or depend on properties that
+ * the tests of the driver check on each engine. The assignment rotates, so that the next commit runs each file on the
+ * other engine. `npm run test:nightly` runs all files on each engine. The longest files come first: neighbours in this
+ * list go to different engines.
  */
 export const onOneEngine: readonly string[] = [
   'e2e/database-backup.engine.test.ts',
@@ -32,7 +33,10 @@ export const onOneEngine: readonly string[] = [
   'packages/drivers/src/gateway/traffic.engine.test.ts',
 ];
 
-/** Those of them that the engine at this position, of so many, leaves out in this turn. A single engine leaves out none. */
+/**
+ * Returns the files that the engine at this position, out of `count` engines, skips in this turn. A single engine skips
+ * none.
+ */
 export function leftOut(position: number, count: number, turn: number): string[] {
   return onOneEngine.filter((_file, index) => (index + turn) % count !== position);
 }

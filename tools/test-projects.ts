@@ -1,17 +1,21 @@
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 
-// Projects of different numbers of workers run one after the other, in the order of their `groupOrder`.
-// Kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is started);
-// `*.slow.db.test.ts` does too, and is no part of `./test quick`; `*.engine.test.ts` needs a real container engine. `./test` runs
-// all of these.
-// `*.kubernetes.test.ts` needs a cluster: `npm run test:kubernetes`, two files at a time, then those that want it for themselves; without a
-// cluster they are skipped.
-// `*.crash.test.ts` is the whole crash matrix: `npm run test:crash`.
-// `*.nightly.test.ts` needs PostgreSQL too and takes its time: `npm run test:nightly`.
+// Projects with different numbers of workers run one after the other, in the order of their `groupOrder`. The file name
+// determines the kind of a test. `./test` runs these kinds:
+// - `*.test.ts` needs nothing.
+// - `*.db.test.ts` needs PostgreSQL (the embedded one is started).
+// - `*.slow.db.test.ts` needs PostgreSQL too, and is not part of `./test quick`.
+// - `*.engine.test.ts` needs a real container engine.
+// Other commands run these kinds:
+// - `*.kubernetes.test.ts` needs a cluster: `npm run test:kubernetes`. Two files run at a time, then the files that
+//   need the cluster for themselves. Without a cluster they are skipped.
+// - `*.crash.test.ts` is the whole crash matrix: `npm run test:crash`.
+// - `*.nightly.test.ts` needs PostgreSQL too and takes long: `npm run test:nightly`.
 const exclude = ['**/node_modules/**', '.davit/**'];
-// The condition that `expect.poll` waits for may be something that happens each second, on a machine that does much else.
+// `expect.poll` may wait for an event that happens once a second, on a machine under heavy load.
 const expect = { poll: { timeout: 20_000 } };
-// Of the tests on a cluster those that load it, measure what it uses, time what Davit does, or make what there is once in a cluster.
+// Tests that need the whole cluster: they load it, measure its usage, time Davit's work, or create objects that exist
+// only once per cluster.
 const wantAll = [
   'e2e/installation.kubernetes.test.ts',
   'e2e/kubernetes-application.kubernetes.test.ts',
@@ -31,11 +35,12 @@ const onDatabase = {
   hookTimeout: 60_000,
   globalSetup: ['packages/testkit/src/global-database.ts'],
 };
-// The modules of the server and the engine take two seconds to load: once for each worker, not for each file.
+// The modules of the server and the engine take two seconds to load. They are loaded once for each worker, not for each
+// file.
 const sharedModules = { isolate: false, restoreMocks: true, unstubEnvs: true, unstubGlobals: true };
-// Set where another engine of the same run has them. (Vitest does not apply `--exclude` to projects.)
+// Files that another engine of the same run covers. (Vitest does not apply `--exclude` to projects.)
 const leftOut = process.env.DAVIT_TEST_LEAVE_OUT?.split(',') ?? [];
-// Those that need PostgreSQL and many seconds: real processes that are killed, or a time that passes.
+// Tests that need PostgreSQL and many seconds: they kill real processes or wait for time to elapse.
 const slow = '**/*.slow.db.test.ts';
 
 export const projects: TestProjectInlineConfiguration[] = [
@@ -46,9 +51,9 @@ export const projects: TestProjectInlineConfiguration[] = [
       expect,
       include: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
       exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts', '**/*.kubernetes.test.ts', '**/*.nightly.test.ts'],
-      // Properties take a second; on a machine that does much else, many.
+      // Property tests take a second, or many seconds on a machine under heavy load.
       testTimeout: 30_000,
-      // Some wait for programs that they start.
+      // Some tests wait for programs that they start.
       maxWorkers: 3,
     },
   },
@@ -59,7 +64,7 @@ export const projects: TestProjectInlineConfiguration[] = [
       name: 'db',
       include: ['packages/*/src/**/*.db.test.ts'],
       exclude: [...exclude, slow],
-      // They wait for PostgreSQL most of the time.
+      // These tests wait for PostgreSQL most of the time.
       maxWorkers: 3,
       sequence: { groupOrder: 1 },
     },
@@ -92,7 +97,7 @@ export const projects: TestProjectInlineConfiguration[] = [
       name: 'kubernetes',
       include: ['packages/*/src/**/*.kubernetes.test.ts', 'e2e/**/*.kubernetes.test.ts'],
       exclude: [...exclude, ...wantAll],
-      // They wait for the cluster most of the time.
+      // These tests wait for the cluster most of the time.
       maxWorkers: 2,
       sequence: { groupOrder: 4 },
     },

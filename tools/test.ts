@@ -9,8 +9,8 @@ import { countTests, failures, slowestFiles, type Counts, type Failure, type Tes
 import { leftOut } from './test-files.ts';
 
 /*
- * What ./test runs when everything is ready. Whatever happens, the last lines name what failed, the slowest files and the time
- * of each part, and the very last line counts the tests that passed and failed.
+ * Runs the parts of ./test once everything is ready. The last lines always name the failed tests, the slowest files and
+ * the time of each part; the very last line counts the tests that passed and failed.
  */
 
 /** A run of vitest, or the checks. */
@@ -78,8 +78,8 @@ function filtered(filters: readonly string[]): Part {
 }
 
 /**
- * The tests on container engines, a process for each engine. What one engine shows runs on one of them (`ONCE`), unless all of it
- * is wanted on each (`EACH`).
+ * The tests on container engines, a process for each engine. What one engine shows runs on one of them (`ONCE`), unless
+ * all of it is wanted on each (`EACH`).
  */
 function engines(which: 'ONCE' | 'EACH'): Part[] {
   const kinds = engineKinds();
@@ -114,8 +114,9 @@ async function runParts(parts: readonly Part[]): Promise<void> {
 }
 
 /**
- * Engines and slow tests run side by side: what fails there for want of a processor passes when nothing else runs. Files with failures are
- * run once more, alone; what passes then is reported as unsteady, which is a fault to be found, and not as failed.
+ * Engines and slow tests run side by side: what fails there for want of a processor passes when nothing else runs.
+ * Files with failures are run once more, alone; what passes then is reported as unsteady, which is a fault to be found,
+ * and not as failed.
  */
 async function runFailedAlone(): Promise<void> {
   const before = failedRuns.flatMap(({ failures: found }) => found);

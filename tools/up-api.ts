@@ -1,4 +1,4 @@
-/** An answer of the API that is not a success, in its own words. */
+/** A failed response of the API, with the API's own message. */
 export class ApiFailure extends Error {
   readonly status: number;
 
@@ -8,7 +8,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** The API, signed in. */
+/** A client of the API that is signed in. */
 export interface Api {
   get<Answer>(path: string): Promise<Answer>;
   post<Answer>(path: string, body?: unknown): Promise<Answer>;
@@ -20,7 +20,10 @@ interface ErrorBody {
   readonly errors?: readonly { readonly path: string; readonly message: string }[];
 }
 
-/** The API at this address with this token. Each method throws `ApiFailure` for an answer that is not a success. */
+/**
+ * Returns a client of the API at this address with this token. Each method throws `ApiFailure` if the response is not a
+ * success.
+ */
 export function createApi(address: string, token: string): Api {
   const call = async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
     const response = await fetch(address + path, {

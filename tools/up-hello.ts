@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Api } from './up-api.ts';
 import type { Repository } from './up-repository.ts';
 
-/* The example of ./up, through the API alone, as any other client would do it. */
+/* The example of ./up. It uses only the API, like any other client. */
 
 interface Named {
   readonly id: string;
@@ -44,7 +44,10 @@ type Say = (line: string) => void;
 const names = { organization: 'Examples', project: 'Hello', environment: 'Demo', application: 'hello-node' };
 const deployWithinMilliseconds = 600_000;
 
-/** Creates what is missing, deploys where the newest commit does not run, and gives the address of the application. */
+/**
+ * Creates the missing records, deploys the application if its newest commit is not running, and returns the
+ * application's address.
+ */
 export async function deployHello(api: Api, repository: Repository, say: Say): Promise<string> {
   const organization = await findOrCreate(api, '/organization', { name: names.organization }, say);
   const project = await findOrCreate(api, `/organization/${organization.id}/project`, { name: names.project }, say);
@@ -58,7 +61,7 @@ export async function deployHello(api: Api, repository: Repository, say: Say): P
   return link.url;
 }
 
-/** The environment of the example, if there is one. */
+/** Returns the environment of the example, if it exists. */
 export async function findHello(api: Api): Promise<Named | undefined> {
   const organization = await find(api, '/organization', names.organization);
   const project = organization && (await find(api, `/organization/${organization.id}/project`, names.project));
@@ -108,12 +111,15 @@ async function deploy(api: Api, application: Application, commit: string, say: S
 
 interface Followed {
   readonly applicationId: string;
-  /** The execution before: the status is still about it until the new one begins. */
+  /** The id of the previous execution. The status refers to that execution until the new one begins. */
   readonly former: string | undefined;
   readonly wanted: string;
 }
 
-/** Tells each state and each finished step until the service is in the wanted state; throws when it ends in another one. */
+/**
+ * Prints each state and each finished step until the service reaches the wanted state. Throws if the service ends in
+ * another state.
+ */
 async function follow(api: Api, { applicationId, former, wanted }: Followed, say: Say): Promise<void> {
   const deadline = Date.now() + deployWithinMilliseconds;
   const told = new Set<string>();

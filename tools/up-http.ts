@@ -9,8 +9,8 @@ interface Answer {
 const answerWithinMilliseconds = 5_000;
 
 /**
- * Asks an address. Names under `localhost` are this machine (RFC 6761, 6.3): browsers and curl know that, the resolver of
- * many systems does not.
+ * Sends a request to an address. Names under `localhost` mean this machine (RFC 6761, 6.3): browsers and curl know
+ * that, but the resolvers of many systems do not.
  */
 export function get(url: string): Promise<Answer> {
   const { hostname, port, host, pathname, search } = new URL(url);
@@ -35,17 +35,17 @@ export function get(url: string): Promise<Answer> {
   });
 }
 
-/** Whether it answers 200. */
+/** Returns whether the address returns 200. */
 export async function isAnswering(url: string): Promise<boolean> {
   try {
     return (await get(url)).status === 200;
   } catch {
-    // Nobody listens there.
+    // No program listens on the port.
     return false;
   }
 }
 
-/** Opens an address that should answer 200 by now. */
+/** Opens an address that should return 200 by now. */
 export async function openAddress(url: string): Promise<string> {
   const deadline = Date.now() + 10_000;
   for (;;) {

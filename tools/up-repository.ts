@@ -11,8 +11,8 @@ export interface Repository {
 const branch = 'main';
 
 /**
- * Makes a git repository of the example, as a user's own would be, or brings it up to date: what has changed in the example
- * since becomes a commit.
+ * Creates a git repository of the example, like a user's own, or updates it: changes to the example since the last run
+ * become a commit.
  */
 export function ensureRepository(example: string, folder: string): Repository {
   mkdirSync(folder, { recursive: true });
@@ -27,7 +27,7 @@ export function ensureRepository(example: string, folder: string): Repository {
   return { folder, branch, commit: git(folder, ['rev-parse', 'HEAD']).trim() };
 }
 
-// Independent of the user's configuration: that may demand signatures, hooks or have no name.
+// Git ignores the user's configuration here: it may require signatures or hooks, or lack a name.
 function git(folder: string, commandLine: readonly string[]): string {
   const settings = {
     'user.name': 'Davit',

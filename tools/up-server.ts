@@ -10,16 +10,19 @@ export interface Server {
   readonly root: string;
 }
 
-// The first start makes the database; on a slow disk that takes its time.
+// The first start creates the database, which takes long on a slow disk.
 const readyWithinMilliseconds = 120_000;
 const stopWithinMilliseconds = 60_000;
 
-/** Whether Davit answers there and is ready. */
+/** Returns whether Davit is reachable at this address and ready. */
 export function isServing(server: Server): Promise<boolean> {
   return isAnswering(`${server.address}/readyz`);
 }
 
-/** Starts `./davit serve` in the background and waits until it is ready. Its output goes to `serve.log` of the state folder. */
+/**
+ * Starts `./davit serve` in the background and waits until it is ready. Its output goes to `serve.log` of the state
+ * folder.
+ */
 export async function startServer(server: Server): Promise<void> {
   const logFile = path.join(server.stateFolder, 'serve.log');
   const log = openSync(logFile, 'a', 0o600);
@@ -28,7 +31,7 @@ export async function startServer(server: Server): Promise<void> {
     cwd: server.root,
     detached: true,
     stdio: ['ignore', log, log],
-    // The example comes from a git repository on this machine.
+    // Allowed because the example's git repository is on this machine.
     env: { ...process.env, DAVIT_HOME: server.stateFolder, DAVIT_ALLOW_LOCAL_REPOSITORIES: 'true' },
   });
   closeSync(log);
@@ -49,7 +52,7 @@ export async function startServer(server: Server): Promise<void> {
   child.unref();
 }
 
-/** Ends the server that `startServer` started, and waits until it is gone. */
+/** Stops the server that `startServer` started, and waits until it has exited. */
 export async function stopServer(server: Server): Promise<void> {
   const pid = readPid(server);
   if (pid === undefined || !isOurs(pid)) {
@@ -76,7 +79,7 @@ function readPid(server: Server): number | undefined {
   }
 }
 
-// The number of a process that ended may belong to another program by now.
+// The id of a process that has exited may belong to another program by now.
 function isOurs(pid: number): boolean {
   if (process.platform !== 'linux') return isAlive(pid);
   try {

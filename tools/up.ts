@@ -8,7 +8,7 @@ import { isAnswering, openAddress } from './up-http.ts';
 import { ensureRepository } from './up-repository.ts';
 import { isServing, startServer, stopServer, type Server } from './up-server.ts';
 
-/* What ./up runs when Node.js, npm packages and engine are there: see ./up --help. */
+/* The program that ./up runs once Node.js, the npm packages and an engine are available; see ./up --help. */
 
 const began = performance.now();
 const root = path.resolve(import.meta.dirname, '..');
@@ -22,16 +22,16 @@ const server: Server = {
 try {
   await (process.argv[2] === 'down' ? down() : up());
 } catch (error) {
-  // What is expected to go wrong explains itself; of all else the stack is of use.
+  // Expected errors explain themselves; other errors are printed with their stack.
   const isExplained = error instanceof ApiFailure || (error instanceof Error && error.cause === undefined);
   console.error(`\ndavit: ${isExplained ? error.message : String(error instanceof Error ? error.stack : error)}`);
   process.exitCode = 1;
 }
 
 async function up(): Promise<void> {
-  // PostgreSQL runs as nobody when this runs as root, and must be able to walk through.
+  // PostgreSQL runs as the user nobody if this program runs as root, and needs search permission on the folder.
   mkdirSync(stateFolder, { recursive: true, mode: 0o711 });
-  // Before the server: whoever of the two comes first starts the Podman service, and the other one adopts it.
+  // Runs before the server: the first of the two starts the Podman service, and the other one adopts it.
   if (await ensureBaseImage(stateFolder)) say('made the base image of Node.js for the example');
   if (await isServing(server)) say(`Davit is running at ${server.address}`);
   else {
@@ -66,7 +66,7 @@ async function down(): Promise<void> {
     try {
       await stopHello(signedIn(), environment, say);
     } catch (error) {
-      // An engine that does not answer is no reason to leave the server running.
+      // The server is stopped even if the engine is unreachable.
       say(`the example could not be stopped and may go on running: ${error instanceof Error ? error.message : String(error)}`);
     }
   }

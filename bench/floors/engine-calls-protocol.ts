@@ -1,15 +1,15 @@
-/** One application, as raw calls deploy it. */
+/** An application that is deployed with raw engine calls. */
 export interface Deployment {
-  /** Names image, folder and alias. */
+  /** The name of the image, the folder and the alias. */
   readonly name: string;
   readonly url: string;
-  /** What the instance is to answer: tells it from the one before. */
+  /** The text that the instance returns. It distinguishes the instance from the previous one. */
   readonly generation: string;
   readonly network: string;
   readonly port: number;
   readonly memoryMiB: number;
   readonly cpuMillicores: number;
-  /** `none`: the image of that name is there, nothing is cloned and built. */
+  /** `none`: the image already exists, so nothing is cloned or built. */
   readonly builder: 'buildkit' | 'classic' | 'none';
 }
 
@@ -24,7 +24,9 @@ export interface EngineCallsAnswer {
   readonly container: string;
 }
 
-/** Of deployments that began at the same moment: until the last one has answered. */
+/**
+ * The result of deployments that began at the same moment. `milliseconds` is the time until the last of them responded.
+ */
 export interface DeployAnswer {
   readonly milliseconds: number;
   readonly deployments: readonly EngineCallsAnswer[];

@@ -8,9 +8,10 @@ import { pack } from 'tar-stream';
 import type { Deployment, EngineCallsAnswer, EngineCallsRequest } from './engine-calls-protocol.ts';
 
 /*
- * The floor of deployments: what git and the engine's API themselves cost. Clone, build (of what is in the engine's cache),
- * create, start, ask until the first 200; nothing is recorded, checked, limited to a permission, switched or retired. Plain
- * HTTP over kept connections to the engine's socket, the archive made in memory.
+ * The floor of deployments: the cost of git and of the engine's API alone. The program clones, builds (from the
+ * engine's cache), creates, starts, and polls until the first 200. It does not record, check permissions, switch
+ * traffic or remove old instances. It uses plain HTTP over keep-alive connections to the engine's socket, and makes the
+ * archive in memory.
  *
  * Usage: node bench/floors/engine-calls.ts <engine's socket> <folder for checkouts>
  */
@@ -62,7 +63,7 @@ async function archiveOf(directory: string): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Clones, and has the engine build from its cache; gives the image's name. */
+/** Clones the repository and builds it from the engine's cache; returns the image's name. */
 async function buildImage({ url, name, builder }: Deployment): Promise<string> {
   const directory = path.join(folder, name);
   await git('clone', '--quiet', '--depth=1', '--single-branch', '--no-tags', '--branch=main', url, directory);
@@ -76,7 +77,7 @@ async function buildImage({ url, name, builder }: Deployment): Promise<string> {
   return `bench/${name}:1`;
 }
 
-/** Milliseconds from the beginning to the first 200 that the new instance itself answers. */
+/** Returns the milliseconds from the beginning to the first 200 from the new instance itself. */
 async function deploy(deployment: Deployment): Promise<EngineCallsAnswer> {
   const began = performance.now();
   const image = deployment.builder === 'none' ? `bench/${deployment.name}:1` : await buildImage(deployment);
@@ -113,7 +114,7 @@ async function deploy(deployment: Deployment): Promise<EngineCallsAnswer> {
   };
 }
 
-/** The text of a 200; '' when there is none. */
+/** Returns the text of a 200 response, or '' for anything else. */
 async function ask(host: string, port: number): Promise<string> {
   try {
     const sent = request({ host, port, path: '/', agent: false });
@@ -122,7 +123,7 @@ async function ask(host: string, port: number): Promise<string> {
     const text = await textOf(response);
     return response.statusCode === 200 ? text.trim() : '';
   } catch {
-    return ''; // It does not listen yet.
+    return ''; // The instance does not listen yet.
   }
 }
 

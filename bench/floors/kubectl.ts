@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Manifest } from '../../packages/drivers/src/kubernetes/testing/manifests-of-davit.ts';
 
-/** The program `kubectl` (or what KUBECTL names) with the kubeconfig of KUBECONFIG. */
+/** Runs `kubectl` (or the program in KUBECTL) with the kubeconfig in KUBECONFIG. */
 export function kubectl(args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.env['KUBECTL'] ?? 'kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -17,7 +17,7 @@ export function kubectl(args: readonly string[], input = ''): Promise<string> {
   });
 }
 
-/** What there is of these kinds in a namespace with that label. */
+/** Returns the objects of these kinds in a namespace that have this label. */
 export async function objectsOf(namespace: string, kinds: readonly string[], selector: string): Promise<Manifest[]> {
   const text = await kubectl(['get', kinds.join(','), '-n', namespace, '-l', selector, '-o', 'json']);
   const list: { items: Manifest[] } = JSON.parse(text);
@@ -25,8 +25,9 @@ export async function objectsOf(namespace: string, kinds: readonly string[], sel
 }
 
 /**
- * The same objects as somebody would have written them for `kubectl apply`: in another namespace, without what the API server adds,
- * and with labels that are not Davit's. A Deployment is replaced as Davit does it: the new pod first.
+ * Returns the objects as a user would have written them for `kubectl apply`: in another namespace, without the fields
+ * that the API server adds, and with labels that are not Davit's. A Deployment is replaced as in Davit: the new pod
+ * starts first.
  */
 export function rewritten(objects: readonly Manifest[], namespace: string, suffix = ''): Manifest[] {
   return objects.map((object) => {
@@ -34,7 +35,8 @@ export function rewritten(objects: readonly Manifest[], namespace: string, suffi
     const own = { ...rest, metadata: { name: metadata.name, namespace, labels: metadata.labels ?? {} } };
     const text = JSON.stringify(own, (key, value: unknown) => (added.has(key) ? undefined : value));
     const names = new Set(objects.map((one) => one.metadata.name));
-    // Names of one another, as of secrets. At once: a new name may be an old one of another object.
+    // Replaces references between the objects, for example names of secrets. All names are replaced in one pass, as a
+    // new name may be the old name of another object.
     const renamed = text.replaceAll(/"([^"]+)"/g, (all, name: string) => (names.has(name) ? `"${name}${suffix}"` : all));
     const parsed: Manifest = JSON.parse(renamed.replaceAll('"davit.', `"bench${suffix}.`));
     if (parsed.kind !== 'Deployment') return parsed;
@@ -43,7 +45,7 @@ export function rewritten(objects: readonly Manifest[], namespace: string, suffi
   });
 }
 
-// `clusterIP` and its like are given; the rest is bookkeeping.
+// The API server assigns `clusterIP` and similar fields; the others are bookkeeping.
 const added = new Set([
   'uid',
   'resourceVersion',
@@ -55,7 +57,7 @@ const added = new Set([
   'ownerReferences',
 ]);
 
-/** The Deployment with a pod template that differs by this from the one before. */
+/** Returns the Deployment with a pod template that differs from the previous one by this value. */
 export function withGeneration(objects: readonly Manifest[], generation: string): Manifest[] {
   return objects.map((object) => {
     if (object.kind !== 'Deployment') return object;
@@ -71,7 +73,7 @@ function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {};
 }
 
-/** Applies them and waits until all Deployments of the namespace have rolled out; milliseconds. */
+/** Applies the objects and waits until all Deployments of the namespace have rolled out; returns the milliseconds. */
 export async function applyAndWait(objects: readonly Manifest[], namespace: string): Promise<number> {
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
   const began = performance.now();

@@ -3,7 +3,7 @@ import type { Place } from '../place.ts';
 import type { DeployAnswer, Deployment, EngineCallsRequest } from './engine-calls-protocol.ts';
 import { startFloor, type Floor } from './start.ts';
 
-/** The program of raw engine calls, and the calls that it is asked for. */
+/** The separate program for raw engine calls, with the requests that it accepts. */
 export class RawEngine {
   readonly #floor: Floor;
 
@@ -22,7 +22,10 @@ export class RawEngine {
     await this.#ask({ what: 'network', name });
   }
 
-  /** All at once. Their containers are removed again; that is not part of the time. */
+  /**
+   * Deploys all applications concurrently. Their containers are removed afterwards; the removal is not part of the
+   * measured time.
+   */
   async deploy(deployments: readonly Deployment[]): Promise<DeployAnswer> {
     const answer = (await this.#ask({ what: 'deploy', deployments })) as DeployAnswer; // oxlint-disable-line typescript/no-unsafe-type-assertion -- our own program's words
     await this.#ask({ what: 'remove', containers: answer.deployments.map(({ container }) => container) });

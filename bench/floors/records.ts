@@ -2,8 +2,9 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { Pool, types as pgTypes } from 'pg';
 
 /*
- * The floor of reads and creates: Fastify with nothing on it, pg with one statement that is prepared once per connection. No
- * token, no permission, no limits, no metrics. Answers have the fields of Davit's, by a compiled serialiser, as in Davit.
+ * The floor of reads and creates: plain Fastify, and pg with one statement that is prepared once per connection. It has
+ * no tokens, permissions, limits or metrics. Responses have the same fields as Davit's, written by a compiled
+ * serializer as in Davit.
  *
  * Usage: node bench/floors/records.ts <address of the database> <connections>
  */
@@ -12,9 +13,9 @@ const [database, connections = '32'] = process.argv.slice(2);
 const pool = new Pool({
   connectionString: database,
   max: Number(connections),
-  // Otherwise each query sets and clears a timer.
+  // Disabled, as otherwise each query sets and clears a timer.
   idleTimeoutMillis: 0,
-  // Timestamps go out as PostgreSQL wrote them: a Date in between would cost two conversions.
+  // Timestamps are sent as PostgreSQL wrote them: a Date in between would cost two conversions.
   types: {
     getTypeParser: (oid, format) =>
       oid === pgTypes.builtins.TIMESTAMPTZ ? (text: string) => text : pgTypes.getTypeParser(oid, format),

@@ -2,16 +2,16 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A floor: a program of its own, like Davit. */
+/** A floor. It runs as a separate process, like Davit. */
 export interface Floor {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** The first thing it says. */
+  /** The first message of the program. */
   readonly greeting: unknown;
   stop(): Promise<void>;
 }
 
-/** Starts `bench/floors/<name>.ts` and waits until it says that it is ready. */
+/** Starts `bench/floors/<name>.ts` and waits until it reports that it is ready. */
 export async function startFloor(name: string, options: readonly string[]): Promise<Floor> {
   const program = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
   const child = fork(program, options, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });

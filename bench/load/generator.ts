@@ -4,9 +4,9 @@ import { percentile } from '../statistics.ts';
 import type { LoadPlan, LoadResult } from './plan.ts';
 
 /*
- * The load generator: a program of its own, told what to do by its parent. It shares the machine's cores with the server that
- * it measures, so it must be cheap: bytes made once, no HTTP parser but for the status, the length and the end of an answer.
- * A client library costs as much as the server under test, and then says more about itself.
+ * The load generator: a separate process, controlled by its parent. It shares the machine's cores with the server that
+ * it measures, so it must be cheap. It prepares the bytes of requests once, and parses only the status, the length and
+ * the end of a response. A client library costs as much as the server under test, and then mostly measures itself.
  */
 
 class Generator {
@@ -64,7 +64,7 @@ class Generator {
     if (this.#began > 0) this.#latencies.push(milliseconds);
   }
 
-  /** Failures while warming up count as well: there should be none at any time. */
+  /** Failures during the warm-up count too: there should be none at any time. */
   failed(reason: string): void {
     this.#failures[reason] = (this.#failures[reason] ?? 0) + 1;
   }
@@ -161,12 +161,13 @@ class Connection {
     else setTimeout(() => this.#send(), this.#plan.pauseMilliseconds);
   }
 
-  // Between two requests a server may end a connection: the next request takes a new one and nothing was lost.
+  // A server may close a connection between two requests. The next request opens a new connection, and nothing was
+  // lost.
   #lost(socket: Socket, reason: string): void {
     if (socket !== this.#socket || this.#generator.isOver) return;
     if (this.#isWaiting) this.#generator.failed(reason);
     this.#reopen();
-    // Not at once: a server that is gone refuses thousands of connections a second.
+    // Retries after a pause: a server that has exited refuses thousands of connections a second.
     if (this.#isWaiting) setTimeout(() => this.#send(), 10);
   }
 

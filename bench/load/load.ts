@@ -5,12 +5,12 @@ import type { LoadPlan, LoadResult } from './plan.ts';
 const program = fileURLToPath(new URL('generator.ts', import.meta.url));
 
 export interface RunningLoad {
-  /** What was seen, when the time of the plan is over or after `stop`. */
+  /** The result, after the duration of the plan or after `stop`. */
   readonly result: Promise<LoadResult>;
   stop(): void;
 }
 
-/** Starts the load generator, a process of its own. */
+/** Starts the load generator as a separate process. */
 export function startLoad(plan: LoadPlan): RunningLoad {
   const child = fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const result = resultOf(child);
@@ -18,7 +18,7 @@ export function startLoad(plan: LoadPlan): RunningLoad {
   return { result, stop: () => child.send('stop') };
 }
 
-/** As `startLoad`, to its end. Throws when a request failed. */
+/** Runs a load to its end. Throws if a request failed. */
 export async function load(plan: LoadPlan): Promise<LoadResult> {
   const result = await startLoad(plan).result;
   const failures = Object.entries(result.failures);

@@ -1,4 +1,4 @@
-/** A request as it is sent. `#` in path or body is replaced by a number that is used once, of eight digits. */
+/** A request of the load. Each `#` in path or body is replaced by a unique number of eight digits. */
 export interface PlannedRequest {
   readonly method: string;
   readonly path: string;
@@ -6,40 +6,40 @@ export interface PlannedRequest {
   readonly body?: string;
 }
 
-/** What the load generator is to do. */
+/** The instructions for the load generator. */
 export interface LoadPlan {
   readonly port: number;
-  /** Each sends its next request when it has the answer to the one before. */
+  /** Number of connections. Each connection sends its next request after the response to its previous request. */
   readonly connections: number;
-  /** Sent and not counted. */
+  /** Duration of the warm-up. Its requests are sent but not counted. */
   readonly warmUpMilliseconds: number;
-  /** null: until told to stop. */
+  /** Duration of the measurement. null: the load runs until `stop`. */
   readonly milliseconds: number | null;
-  /** Sent in turns. */
+  /** The requests, sent in rotation. */
   readonly requests: readonly PlannedRequest[];
-  /** The only status that is no failure. */
+  /** The expected status. Every other status is a failure. */
   readonly status: number;
-  /** Where the numbers for `#` begin. */
+  /** The first number for `#`. */
   readonly firstNumber?: number;
-  /** Time between an answer and the next request of the same connection. */
+  /** Pause between a response and the next request of the same connection. */
   readonly pauseMilliseconds?: number;
-  /** Every second connection is closed and opened again after so many requests. */
+  /** Number of requests after which every second connection is closed and reopened. */
   readonly reconnectEvery?: number;
-  /** Different answers are reported, up to a hundred. */
+  /** Whether distinct response bodies are reported, up to a hundred. */
   readonly keepsBodies?: boolean;
-  /** The process whose processor time is reported. */
+  /** The process whose CPU time is reported. */
   readonly serverPid?: number;
 }
 
 export interface LoadResult {
   readonly requests: number;
-  /** By reason: an unexpected status, or a connection that ended in the middle. */
+  /** Number of failures by reason: an unexpected status, or a connection that ended during a response. */
   readonly failures: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly perSecond: number;
-  /** Milliseconds from the request to the end of its answer. */
+  /** Milliseconds from a request to the end of its response. */
   readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number; readonly most: number };
-  /** Microseconds of processor time a request cost, here and at the server (all of its threads). */
+  /** Microseconds of CPU time per request, in the load generator and in the server (all of its threads). */
   readonly processorMicroseconds: { readonly client: number; readonly server: number | null };
   readonly bodies: readonly string[];
 }

@@ -2,13 +2,16 @@ import type { Client } from '@davit/client';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Davit } from '../davit.ts';
 
-/** Answers $GENERATION on port 8080 a few milliseconds after its start: what is measured is not the application. */
+/**
+ * A server that returns $GENERATION on port 8080 a few milliseconds after its start, so that the application itself
+ * costs almost nothing.
+ */
 export const busyboxApplication: Readonly<Record<string, string>> = {
   Dockerfile: 'FROM bench/busybox:1\nCOPY serve.sh /serve.sh\nCMD ["/bin/sh", "/serve.sh"]\n',
   'serve.sh': [
     'mkdir -p /www',
     'echo "$GENERATION" >/www/index.html',
-    // As process 1 a shell ignores SIGTERM unless told otherwise.
+    // A shell that runs as process 1 ignores SIGTERM unless it has a trap.
     "trap 'exit 0' TERM",
     'httpd -f -p 8080 -h /www &',
     'wait',
@@ -22,17 +25,17 @@ export const limits = { memoryMiB: 128, cpuMillicores: 1000 };
 export interface NewApplication {
   readonly projectId: string;
   readonly name: string;
-  /** Of its repository. */
+  /** URL of the application's repository. */
   readonly url: string;
-  /** Default: the organization's own. */
+  /** Default: the organization's own cluster. */
   readonly clusterId?: string;
-  /** Millicores. */
+  /** CPU in millicores. */
   readonly cpu?: number;
-  /** MiB. */
+  /** Memory in MiB. */
   readonly memory?: number;
 }
 
-/** An application of Davit's whose instances tell their generation. */
+/** An application in Davit whose instances return their generation. */
 export class BenchApplication {
   readonly environmentId: string;
   readonly id: string;
@@ -46,7 +49,7 @@ export class BenchApplication {
     this.#variableId = ids.variableId;
   }
 
-  /** In an environment of its own. */
+  /** Creates the application in a new environment. */
   static async create({ client }: Davit, { projectId, name, url, ...on }: NewApplication): Promise<BenchApplication> {
     const environment = { name, ...(on.clusterId !== undefined && { cluster_id: on.clusterId }) };
     const { id: environmentId } = await client.call('createEnvironment', { params: { projectId }, body: environment });
@@ -69,7 +72,7 @@ export class BenchApplication {
     return new BenchApplication(client, { environmentId, id, variableId });
   }
 
-  /** From here on a deployment has to replace the instances. */
+  /** Changes the generation, so that the next deployment replaces the instances. */
   async change(generation: string): Promise<void> {
     const params = { applicationId: this.id, environmentVariableId: this.#variableId };
     await this.#client.call('editApplicationEnvironmentVariable', { params, body: { key: 'GENERATION', value: generation } });
@@ -79,7 +82,7 @@ export class BenchApplication {
     await this.#client.call('deployApplication', { params: { applicationId: this.id } });
   }
 
-  /** Stops it and waits for the end. */
+  /** Stops the application and waits until it has stopped. */
   async stop(): Promise<void> {
     await this.#client.call('stopApplication', { params: { applicationId: this.id } });
     await this.#until('STOPPED');
@@ -98,14 +101,14 @@ export class BenchApplication {
     }
   }
 
-  /** Host name and port of its address. */
+  /** Returns host name and port of the application's address. */
   async address(): Promise<URL> {
     const { results } = await this.#client.call('listApplicationLinks', { params: { applicationId: this.id } });
     return new URL(results[0]?.url ?? '');
   }
 }
 
-/** The project that applications of a row are in. */
+/** Creates the project for the applications of a row. */
 export async function createProject({ client }: Davit, name: string): Promise<string> {
   const { id: organizationId } = await client.call('createOrganization', { body: { name } });
   return (await client.call('createProject', { params: { organizationId }, body: { name } })).id;

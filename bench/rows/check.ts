@@ -22,7 +22,7 @@ export const checkRow: Row = {
     }
     const davit = toSeries(times);
     const isMet = davit.median <= limitSeconds;
-    // How long it takes does not depend on what it finds; still, the reader should know.
+    // The duration does not depend on the result; still, readers should know the result.
     const what = codes.every((code) => code === 0) ? 'npm run check' : 'npm run check (finds faults)';
     return [{ what, unit: 's', davit, floor: null, ratio: null, target: `≤ ${limitSeconds}`, isMet, details: { codes } }];
   },

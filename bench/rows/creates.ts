@@ -13,7 +13,7 @@ export const createsRow: Row = {
   run: async (place) => measureCreates(place, await openRecords(place)),
 };
 
-/** `where`: what is added to the names of the measurements. */
+/** `where`: the suffix of the measurements' names. */
 export async function measureCreates(place: Place, records: Records, where = ''): Promise<Measurement[]> {
   const project = {
     path: `/organization/${records.organizationId}/project`,
@@ -48,7 +48,7 @@ async function compare(place: Place, records: Records, { what, path, body, statu
       milliseconds: place.isQuick ? 500 : 2000,
       requests: [request],
       status,
-      // Names are unique: each round begins where none before it came to.
+      // Names are unique: each round starts at a number that no earlier round reached.
       firstNumber: number * 1_000_000,
       serverPid: pid,
     });

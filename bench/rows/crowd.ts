@@ -31,7 +31,7 @@ export const crowdRow: Row = {
         for (const application of applications) await application.change(`davit ${round}`);
         const began = performance.now();
         await Promise.all(applications.map((application) => application.request()));
-        // One after the other: asking for all at once would be a load of its own.
+        // The services are polled one after the other: polling all at once would be a load in itself.
         for (const application of applications) await application.untilDeployed();
         const milliseconds = performance.now() - began;
         await untilSettled(address);
@@ -43,7 +43,7 @@ export const crowdRow: Row = {
         return answer.milliseconds;
       },
     };
-    // The first of each builds.
+    // The first deployments on each side build the images; they are not measured.
     await sides.davit(-1);
     await sides.floor(-1);
     const compared = await alternate(place.rounds(5, 1), sides);
@@ -54,7 +54,7 @@ export const crowdRow: Row = {
   },
 };
 
-// The classic builder: BuildKit's runs side by side cost more here.
+// The classic builder is used: concurrent builds with BuildKit cost more here.
 function plan(index: number, url: string, generation: string): Deployment {
   return { name: `raw-${index}`, url, generation, network: `bench-crowd-${index}`, port, ...limits, builder: 'classic' };
 }

@@ -77,7 +77,7 @@ async function openDavit(place: Place) {
 
 type Once = (builder: Deployment['builder'], generation: string) => Promise<RawRound>;
 
-// Which of Docker's two builders is faster with everything cached depends on its version.
+// Docker's version determines which of its two builders is faster if everything is cached.
 async function fasterBuilder(place: Place, once: Once): Promise<'buildkit' | 'classic'> {
   if (place.engineKind === 'podman') {
     await once('classic', 'warm-up');
@@ -92,7 +92,9 @@ async function fasterBuilder(place: Place, once: Once): Promise<'buildkit' | 'cl
   return median(times.buildkit) < median(times.classic) ? 'buildkit' : 'classic';
 }
 
-/** The instances that serve are those of the last deployment: what was timed was no empty motion. */
+/**
+ * Checks that the serving instances belong to the last deployment, so that the timed deployments really replaced them.
+ */
 async function checkReplaced(application: BenchApplication, generation: string): Promise<void> {
   const { text } = await ask(await application.address());
   if (text.trim() !== generation) throw new Error(`the gateway answers ${JSON.stringify(text)} instead of ${generation}`);

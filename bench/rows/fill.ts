@@ -8,8 +8,9 @@ export interface Filled {
 export const servicesPerEnvironment = 20;
 
 /*
- * Copies an environment with one application that was deployed and stopped: rows as Davit itself writes them, with the history
- * of their deployment. `jsonb_populate_record` keeps what it is not told to change, so that a new column needs nothing here.
+ * Copies an environment with one application that was deployed and stopped. The rows are those that Davit itself
+ * writes, with the history of their deployment. `jsonb_populate_record` keeps all columns that are not overwritten, so
+ * a new column needs no change here.
  */
 const copies = `
   create temp table origin as
@@ -60,7 +61,7 @@ const copies = `
     from new_service n cross join service_runtime t where t.service_id = (select service_id from origin);
 `;
 
-/** Fills a database with copies of an environment; gives some of them, from all over the tables. */
+/** Fills a database with copies of an environment; returns some of the copies, spread over the tables. */
 export async function fill(address: string, environmentId: string, environments: number): Promise<Filled> {
   const sql = new Client({ connectionString: address });
   await sql.connect();
@@ -73,7 +74,7 @@ export async function fill(address: string, environmentId: string, environments:
     const sample = async (query: string): Promise<string[]> => (await sql.query<{ id: string }>(query)).rows.map(({ id }) => id);
     const applicationIds = await sample('select id from new_service order by random() limit 1000');
     const environmentIds = await sample('select id from new_environment order by random() limit 100');
-    // Otherwise PostgreSQL tidies up behind this while it is measured.
+    // Vacuums now, as otherwise autovacuum runs during the measurement.
     await sql.query('vacuum (analyze, freeze)');
     await sql.query('checkpoint');
     return { applicationIds, environmentIds };

@@ -78,7 +78,7 @@ async function compare(place: Place, sides: { davit: Side; floor: Side }, { what
     const side = sides[which];
     const result = await load({
       port: side.davit.port,
-      // Few: with more, what is measured is the queue in front of one busy core.
+      // Few connections: with more, the queue for one busy core would be measured.
       connections: 4,
       warmUpMilliseconds: 500,
       milliseconds: place.isQuick ? 500 : 2000,

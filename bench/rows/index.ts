@@ -23,5 +23,5 @@ export const rows: readonly Row[] = [
   checkRow,
 ];
 
-/** Those that need more than this machine; only on demand. */
+/** Rows that need more than this machine; they run only on demand. */
 export const rowsOnDemand: readonly Row[] = [kubernetesRow, kubernetesCrowdRow];

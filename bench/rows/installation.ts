@@ -5,8 +5,8 @@ import { BenchApplication, busyboxApplication, createProject } from './applicati
 const opened = new WeakMap<Place, Promise<void>>();
 
 /**
- * State as a newcomer has it, named `installation`: the embedded database, one application that runs. Made once per run and
- * stopped again.
+ * Creates the state of a new user's installation, named `installation`: the embedded database and one running
+ * application. The installation is made once per run and stopped again.
  */
 export function openInstallation(place: Place): Promise<void> {
   const known = opened.get(place) ?? make(place);

@@ -18,8 +18,8 @@ const environments = 50;
 const kinds = ['deployments', 'secrets', 'services', 'ingresses'];
 
 /*
- * Needs KUBECONFIG, `kubectl`, an image with busybox there (DAVIT_TEST_KUBERNETES_IMAGE), and nodes that reach a registry of this
- * machine on 127.0.0.1. Only on demand.
+ * Runs only on demand. The row needs KUBECONFIG, `kubectl`, an image with busybox on the cluster
+ * (DAVIT_TEST_KUBERNETES_IMAGE), and nodes that reach a registry of this machine on 127.0.0.1.
  */
 export const kubernetesRow: Row = {
   name: 'kubernetes',
@@ -54,7 +54,8 @@ async function one(place: Place, world: World): Promise<Measurement> {
   return { what: 'deploy on Kubernetes, unchanged', unit: 'ms', ...compared, ...ratioVerdict(compared.ratio, target), details };
 }
 
-// One side after the other: a node takes 110 pods, and each side needs twice its number while it replaces them.
+// The sides run one after the other: a node accepts 110 pods, and each side needs twice its number of pods during a
+// replacement.
 async function crowd(place: Place, world: World): Promise<Measurement> {
   const applications: BenchApplication[] = [];
   for (let index = 0; index < environments; index += 1) applications.push(await world.application(`shop ${index}`));
@@ -81,7 +82,7 @@ async function crowd(place: Place, world: World): Promise<Measurement> {
   return { what, unit: 'ms', ...series, ratio, ...ratioVerdict(ratio, target), details };
 }
 
-/** A Davit with a cluster, and what is made beside it with kubectl. */
+/** A Davit server with a cluster, and the objects that kubectl creates for comparison. */
 class World {
   readonly database: string;
   readonly #davit: Davit;
@@ -127,19 +128,19 @@ class World {
     await davit.client.call('editClusterKubeconfig', { params: at, body: readFileSync(file, 'utf8') });
     const url = (await place.git()).commit(name, busyboxApplication);
     const world = new World({ davit, database, ids: { project, cluster }, url });
-    // Also when the run is interrupted: the cluster is not of this run alone.
+    // The cleanup also runs if the run is interrupted: the cluster may be shared with others.
     place.onEnd(() => world.close());
     return world;
   }
 
-  /** Small, so that the nodes have room for all of them. */
+  /** The instances are small, so that all of them fit on the nodes. */
   async application(name: string): Promise<BenchApplication> {
     const { project, cluster } = this.#ids;
     const on = { clusterId: cluster, cpu: 10, memory: 32 };
     return BenchApplication.create(this.#davit, { projectId: project, name, url: this.#url, ...on });
   }
 
-  /** Milliseconds from the first request until the last is DEPLOYED. */
+  /** Returns the milliseconds from the first request until the last service is DEPLOYED. */
   async deploy(applications: readonly BenchApplication[], generation: string): Promise<number> {
     for (const application of applications) await application.change(generation);
     const began = performance.now();
@@ -171,7 +172,7 @@ class World {
     return namespace;
   }
 
-  /** Waits until no pod is on its way out, which would be a load for what comes next. */
+  /** Waits until no pod is terminating, as terminating pods would slow down the next measurement. */
   async settled(): Promise<void> {
     for (;;) {
       const pods = await kubectl(['get', 'pods', '-A', '-o', 'jsonpath={.items[*].metadata.deletionTimestamp}']);

@@ -40,7 +40,7 @@ interface Memory {
   readonly processes: readonly { readonly name: string; readonly resident: number; readonly proportional: number }[];
 }
 
-/** Some looks at an idle server, seconds apart. */
+/** Samples the memory of an idle server several times, seconds apart. */
 async function sample(place: Place, davit: Davit): Promise<Memory[]> {
   const memories: Memory[] = [];
   for (let look = 0; look < place.rounds(6, 2); look += 1) {

@@ -13,7 +13,7 @@ export const readsRow: Row = {
   run: async (place) => measureReads(place, await openRecords(place)),
 };
 
-/** `where`: what is added to the names of the measurements. */
+/** `where`: the suffix of the measurements' names. */
 export async function measureReads(place: Place, records: Records, where = ''): Promise<Measurement[]> {
   const { davit, projectIds, applicationIds } = records;
   return [
@@ -36,7 +36,7 @@ interface Case {
   readonly status: number;
 }
 
-/** The same requests to both, byte for byte. */
+/** Sends the same requests to both sides, byte for byte. */
 async function compare(place: Place, records: Records, { what, requests, status }: Case): Promise<Measurement> {
   const seen: { davit: LoadResult[]; floor: LoadResult[] } = { davit: [], floor: [] };
   const round = async (side: 'davit' | 'floor'): Promise<number> => {

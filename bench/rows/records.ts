@@ -4,7 +4,9 @@ import { startFloor, type Floor } from '../floors/start.ts';
 import type { PlannedRequest } from '../load/plan.ts';
 import type { Place } from '../place.ts';
 
-/** A Davit with some records, and the floor program over copies of their tables in the same database. */
+/**
+ * A Davit server with some records, and the floor program, which works on copies of their tables in the same database.
+ */
 export interface Records {
   readonly davit: Davit;
   readonly floor: Floor;
@@ -16,9 +18,9 @@ export interface Records {
 }
 
 const opened = new WeakMap<Place, Promise<Records>>();
-// One for each client of the load: the fastest here; 20 are a sixth slower, 10 a third.
+// One connection for each client of the load, which is fastest here: 20 are a sixth slower, 10 a third.
 const floorConnections = '32';
-// What Davit has with its embedded database, as most run it.
+// The default with Davit's embedded database, which most installations use.
 const davitConnections = '32';
 
 /** Opened once per run. */
@@ -39,7 +41,10 @@ async function makeRecords(place: Place): Promise<Records> {
   return addRecords(place, address, davit);
 }
 
-/** Adds records to a Davit on the database of that address, whatever is in it, and starts a floor program beside it. */
+/**
+ * Adds records to a Davit server on the database with this URL, whatever the database contains, and starts a floor
+ * program.
+ */
 export async function addRecords(place: Place, address: string, davit: Davit): Promise<Records> {
   const { client } = davit;
   const { id: organizationId } = await client.call('createOrganization', { body: { name: 'Shipyard' } });
@@ -61,7 +66,7 @@ export async function addRecords(place: Place, address: string, davit: Davit): P
   return { davit, floor, floorPort: Number(floor.greeting), organizationId, environmentId, projectIds, applicationIds };
 }
 
-/** What is posted to create an application: what a user sends, not more. */
+/** The request body that creates an application: only the fields that a user sends. */
 export const applicationBody = {
   name: 'application ########',
   git_repository: { url: 'https://git.example.org/shop/front.git', branch: 'main', root_path: '/' },
@@ -71,7 +76,7 @@ export const applicationBody = {
   healthchecks: {},
 };
 
-// With the indexes and without the foreign keys: the floor pays for what makes a record findable and its name unique.
+// The copies have the indexes but not the foreign keys: the floor pays for finding a record and for unique names.
 async function copyTables(address: string): Promise<void> {
   const sql = new Client({ connectionString: address });
   await sql.connect();

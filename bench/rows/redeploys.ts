@@ -9,7 +9,7 @@ import { BenchApplication, createProject, port } from './applications.ts';
 const leastRequests = 10_000;
 const redeploys = 5;
 
-/** Answers $GENERATION, and on SIGTERM ends when it has answered what is under way. */
+/** A server that returns $GENERATION. On SIGTERM it finishes the requests in progress and exits. */
 const nodeApplication: Readonly<Record<string, string>> = {
   Dockerfile: 'FROM bench/node:1\nCOPY server.mjs /server.mjs\nCMD ["/usr/local/bin/node", "/server.mjs"]\n',
   'server.mjs': `import { createServer } from 'node:http';
@@ -50,7 +50,7 @@ async function redeployAll(application: BenchApplication, run: number): Promise<
     await application.change(`${run}.${index}`);
     await application.request();
     await application.untilDeployed();
-    // Requests go on for a while between two of them, as connections to the new instances grow old.
+    // Requests continue for a while between two deployments, so that connections to the new instances grow old.
     await pause(1000);
   }
 }
@@ -64,14 +64,14 @@ async function loadWhile(link: URL, action: () => Promise<void>): Promise<LoadRe
     requests: [{ method: 'GET', path: '/', headers: { host: link.host } }],
     status: 200,
     pauseMilliseconds: 5,
-    // Every second client comes with new connections as well.
+    // Every second client also opens new connections.
     reconnectEvery: 10,
     keepsBodies: true,
   });
   await action();
   running.stop();
   const result = await running.result;
-  // A load that saw one generation only proves nothing.
+  // A load that saw only one generation proves nothing.
   if (result.bodies.length < redeploys) throw new Error(`the load saw the generations ${result.bodies.join(', ')} only`);
   return result;
 }

@@ -8,8 +8,8 @@ interface StepRow {
 }
 
 /**
- * Waits until no deployment is under way. A service is DEPLOYED when its new instances serve; the former ones are removed after
- * that, which must not run into what is measured next.
+ * Waits until no deployment is running. A service is DEPLOYED as soon as its new instances serve; the old instances are
+ * removed afterwards, and this removal must not overlap the next measurement.
  */
 export async function untilSettled(address: string): Promise<void> {
   const sql = new Client({ connectionString: address });
@@ -21,7 +21,10 @@ export async function untilSettled(address: string): Promise<void> {
   }
 }
 
-/** What the journal of a Davit says about its steps: medians in milliseconds, by name; and the time between them. */
+/**
+ * Returns the median duration of each step in milliseconds, by name, and the time between the steps. The values come
+ * from Davit's journal.
+ */
 export async function stepTimes(address: string): Promise<Record<string, number>> {
   const sql = new Client({ connectionString: address });
   await sql.connect();

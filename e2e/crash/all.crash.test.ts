@@ -5,7 +5,7 @@ import { crashCases } from '../../packages/engine/src/testing/crash/cases.ts';
 import { describeCrashes } from './matrix.ts';
 import { engineDisk } from './survival.ts';
 
-/* The whole matrix, on each engine that can be started: `npm run test:crash`. */
+/* Runs the whole matrix on every engine that can be started: `npm run test:crash`. */
 
 const isRoot = process.getuid?.() === 0;
 for (const kind of testEngineKinds()) {
@@ -16,7 +16,7 @@ for (const kind of testEngineKinds()) {
   );
 }
 
-/** What an engine keeps goes into memory: a disk that can be filled without harm, and fast. */
+/** Mounts a tmpfs for the data of an engine, so that the disk can be filled fast and without harm. */
 function giveDisk(folder: string): void {
   mkdirSync(folder, { recursive: true });
   const isMounted = readFileSync('/proc/self/mounts', 'utf8').includes(` ${folder} tmpfs `);

@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { crashCases } from '../../packages/engine/src/testing/crash/cases.ts';
 
 /*
- * `npm run test:crash`: the whole crash matrix. With `-- --list` the cases, a line each, without running any; with `-- TEXT` those
- * whose names contain the text.
+ * `npm run test:crash` runs the whole crash matrix.
+ * - `-- --list` prints the cases, one per line, without running any.
+ * - `-- TEXT` runs the cases whose names contain the text.
  */
 
 const [first, ...rest] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import type { CrashCase, EngineSubjectName } from '../../packages/engine/src/tes
 import { openMatrix } from './open.ts';
 import { ends, type Survived } from './survival.ts';
 
-/** Tests of these cases on an engine, in their order: the services that they are about go through all of them. */
+/** Defines tests of these cases on an engine, in their order. All cases of a subject share its service. */
 export function describeCrashes(kind: EngineKind, cases: readonly CrashCase<EngineSubjectName>[]): void {
   describe(`what is interrupted on ${kind} comes to its end by itself`, () => {
     let matrix: Awaited<ReturnType<typeof openMatrix>>;
@@ -24,8 +24,8 @@ export function describeCrashes(kind: EngineKind, cases: readonly CrashCase<Engi
 
     test('every restart went on within moments', () => {
       const resumed = survived.map((times) => times.resumed);
-      // The middle ones, as a machine that others use can delay any single start; and on one where the server itself takes long
-      // to answer, the deployment may wait for that.
+      // The test compares medians, because a shared machine can delay any single start. The limit grows with the
+      // response time of the server, because the deployment may wait for the server.
       const allowed = Math.max(2_000, 2 * median(survived.map(({ answered }) => answered)));
       expect(resumed.length).toBeGreaterThan(0);
       expect(median(resumed)).toBeLessThan(allowed);

@@ -10,7 +10,7 @@ import { Survival } from './survival.ts';
 
 const own = new URL('../../packages/server/data/databases.json', import.meta.url);
 
-/** A stage with all that the services of the matrix are made of. */
+/** Opens a stage with everything that the services of the matrix need. */
 export async function openMatrix(kind: EngineKind): Promise<{ readonly survival: Survival; close(): Promise<void> }> {
   await startTestEngine(kind);
   const registry = await startTestRegistry(await testRegistryPort(), { isOpen: true });

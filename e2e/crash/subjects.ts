@@ -5,26 +5,29 @@ import { eventually } from '../support/eventually.ts';
 import { busybox, type Stage } from '../support/stage.ts';
 import type { EngineSubjectName as SubjectName } from '../../packages/engine/src/testing/crash/cases.ts';
 
-/** A kind of service of the crash matrix: how one is made and changed, and what tells that it runs as it was deployed last. */
+/**
+ * A kind of service of the crash matrix: how a service is created and changed, and how a test checks that the service
+ * runs as last deployed.
+ */
 export interface Subject {
-  /** As in paths. */
+  /** The name of the resource in URL paths. */
   readonly noun: 'application' | 'container' | 'database' | 'job' | 'terraform';
-  /** Of one that is deployed. */
+  /** Number of instances of a deployed service. */
   readonly instances: number;
-  /** Makes the record of one that shows this text when it is deployed. */
+  /** Creates the record of a service that shows this text once it is deployed. Returns its id. */
   create(text: string): Promise<string>;
-  /** The next deployment shows this text. */
+  /** Changes the service so that its next deployment shows this text. */
   change(id: string, text: string): Promise<void>;
-  /** What one that is deployed shows. */
+  /** Returns the text that the deployed service shows. */
   shown(id: string): Promise<string>;
-  /** Data that must be the same for as long as nobody takes the service away; absent: it keeps none. */
+  /** Returns data that must not change until the service is removed. Absent for a service that stores no data. */
   mark?(id: string): Promise<string>;
-  /** What its runs printed; absent: it has none. */
+  /** Returns the lines that the runs of the service printed. Absent for a service without runs. */
   output?(id: string): Promise<readonly string[]>;
 }
 
 export interface SubjectPlaces {
-  /** Of the registry that has `web`, an image of busybox, and the databases. */
+  /** The id of the registry that has the databases and `web`, an image of busybox. */
   readonly registryId: string;
 }
 
@@ -39,7 +42,7 @@ const serve = 'exec httpd -f -p 3000 -h';
 const shell = (script: string) => ({ entrypoint: '/bin/sh', arguments: ['-c', script] });
 const randomName = (): string => `s${randomUUID().slice(0, 8)}`;
 
-/** All of them, on one stage. */
+/** Creates every subject on one stage. */
 export function makeSubjects(stage: Stage, places: SubjectPlaces): Readonly<Record<SubjectName, Subject>> {
   return {
     application: application(stage),
@@ -119,7 +122,7 @@ function container(stage: Stage, { registryId }: SubjectPlaces): Subject {
   };
 }
 
-/** Redis. The text is the limit of its memory, which it tells itself as the engine set it; its data is a key. */
+/** Returns the subject for Redis. Its text stands for the memory limit that the engine reports. Its data is a key. */
 function database(stage: Stage): Subject {
   const sizes = new Map<string, number>();
   let size = 100;
@@ -151,7 +154,7 @@ function database(stage: Stage): Subject {
           params: { databaseId: id },
         });
         const said = await redis(at, [`AUTH ${login} ${password}`, `SET mark ${randomUUID()} NX`, 'GET mark']).catch(() => []);
-        // OK, OK or nothing, a length, the text, OK.
+        // The replies are: OK, OK or nothing, a length, the text, OK.
         return said.length === 5 ? said[3] : undefined;
       }, 'an answer of Redis'),
   };
@@ -170,7 +173,7 @@ function job(stage: Stage): Subject {
 }
 
 function cronJob(stage: Stage): Subject {
-  // Within the next days never: its minute is the text.
+  // The schedule is never due within the next days. Its minute stands for the text.
   const month = new Date(Date.now() + 120 * 86_400_000).getUTCMonth() + 1;
   const expressions = new Map<string, string>();
   const schedule = (text: string) => {
@@ -199,7 +202,7 @@ function jobSubject(stage: Stage, schedule: (text: string) => object, shown: Sub
       return id;
     },
     change: async (id, text) => {
-      // A new commit, as the image of a known one is not built again.
+      // The commit is new, because the image of a known commit is not built again.
       repositories.get(id)?.commit(text, { 'readme.txt': text });
       await stage.davit.ask('PUT', `/job/${id}`, { schedule: schedule(text) });
     },
@@ -213,7 +216,10 @@ async function outputOf(stage: Stage, jobId: string): Promise<readonly string[]>
   return results.map(({ message }) => message);
 }
 
-/** Its data is the id of a resource, which is made anew only where the first one is gone. */
+/**
+ * Returns the subject for Terraform. Its data is the id of a resource, which changes only if the resource was lost and
+ * created again.
+ */
 function terraform(stage: Stage): Subject {
   const files = (text: string) => ({
     'main.tf': `resource "terraform_data" "one" { input = "${text}" }
@@ -249,7 +255,7 @@ async function create(stage: Stage, noun: Subject['noun'], body: object): Promis
   throw new Error(`the ${noun} has no id`);
 }
 
-/** A page of a service at its own address. */
+/** Returns a page of a service at the service's own address. */
 async function page(stage: Stage, noun: string, id: string, path: string): Promise<string> {
   const links = await stage.davit.ask('GET', `/${noun}/${id}/link`);
   const list: unknown = Reflect.get(Object(links), 'results');
@@ -260,7 +266,7 @@ async function page(stage: Stage, noun: string, id: string, path: string): Promi
   return body.trim();
 }
 
-/** The lines that Redis answers to these commands. */
+/** Returns the lines that Redis replies to these commands. */
 function redis(at: number, commands: readonly string[]): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const socket = new Socket();

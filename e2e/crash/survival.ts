@@ -15,10 +15,10 @@ import type { Subject } from './subjects.ts';
 type CrashCase = AnyCrashCase<SubjectName>;
 
 const paths = { DEPLOY: '/deploy', RESTART: '/restart-service', STOP: '/stop', UNINSTALL: '/uninstall', DELETE: '' } as const;
-/** The state that each action leaves. */
+/** The state of a service after each action. */
 export const ends = { DEPLOY: 'DEPLOYED', RESTART: 'RESTARTED', STOP: 'STOPPED', UNINSTALL: 'READY', DELETE: 'gone' } as const;
 
-/** A service that the cases of its kind share, and what is known of it. */
+/** A service shared by the cases of its kind, with its expected state. */
 interface Life {
   readonly id: string;
   text: string;
@@ -26,17 +26,20 @@ interface Life {
 }
 
 export interface Survived {
-  /** Milliseconds from the start of the server until it answered, and until the deployment went on. */
+  /**
+   * Milliseconds from the start of the server until it responded (`answered`) and until the deployment resumed
+   * (`resumed`).
+   */
   readonly answered: number;
   readonly resumed: number;
 }
 
-/** Brings cases over one stage, one after the other. */
+/** Runs cases on one stage, one after the other. */
 export class Survival {
   readonly #stage: Stage;
   readonly #subjects: Readonly<Record<SubjectName, Subject>>;
   readonly #lives = new Map<SubjectName, Life>();
-  /** Services of cases that failed: they are as that case left them. */
+  /** Services of failed cases. They stay as the failed case left them. */
   readonly #given: string[] = [];
   #count = 0;
 
@@ -46,15 +49,18 @@ export class Survival {
   }
 
   /**
-   * Does the action with the fault in it, and sees to it that it comes to an end by itself, that the world is then as if nothing had
-   * happened (or, where the fault may fail it, is so once it is asked for again), and that no data is lost. What is canceled is as
-   * it was before it was asked for, unless that is no longer possible.
+   * Runs the action with its fault and checks:
+   * - The action ends by itself.
+   * - The world is then as if the fault had not happened. If the fault may fail the action, this holds once the action
+   *   has been requested again.
+   * - No data is lost.
+   * - A canceled action leaves the former state, unless that is no longer possible.
    */
   async run(one: CrashCase): Promise<{ readonly state: string; readonly times: Survived | null }> {
     try {
       return await this.#run(one);
     } catch (error) {
-      // The next case begins with another service, and with a server that runs.
+      // The next case starts with a new service and a running server.
       const life = this.#lives.get(one.subject);
       if (life !== undefined) this.#given.push(life.id);
       this.#lives.delete(one.subject);
@@ -86,12 +92,12 @@ export class Survival {
     }
     assert.equal(await this.#state(subject, id), ends[one.action], await this.#stage.log());
     await this.#check(one, life);
-    // A run that is interrupted by its engine is done again by whoever asks again, and only then.
+    // A run that the engine interrupted is repeated only by the next request.
     if (!mayFail && printed !== undefined) await this.#printedOnce(one, life, printed.length);
     return { state: ends[one.action], times };
   }
 
-  /** A service of that kind that is deployed, with its data as it was. */
+  /** Returns a deployed service of this kind, with its data unchanged. */
   async #prepared(name: SubjectName): Promise<Life> {
     const subject = this.#subjects[name];
     let life = this.#lives.get(name);
@@ -126,7 +132,7 @@ export class Survival {
       const restarted = Date.now();
       await davit.serve();
       const answered = Date.now() - restarted;
-      // After the last point the deployment was at its end: nothing has to go on.
+      // After the last point the deployment has ended, so there is nothing to resume.
       const isOver = one.point === 'finish:after';
       const moves = isOver ? Date.now() : await eventually(() => this.#stage.resumedAt(restarted), 'the deployment to go on');
       await this.#ended(former);
@@ -153,7 +159,7 @@ export class Survival {
     return null;
   }
 
-  /** Nobody can connect until the server has noticed. */
+  /** Blocks connections to the database until the server has noticed. */
   async #cutDatabase(): Promise<void> {
     const { davit } = this.#stage;
     const name = new URL(davit.database.connectionString).pathname.slice(1);
@@ -168,7 +174,7 @@ export class Survival {
       await client.query(`alter database ${name} allow_connections true`);
       await client.end();
     }
-    // Connections that were cut while nobody used them are noticed by whoever uses them first.
+    // The server notices a cut idle connection only at its next use.
     const all = async (): Promise<unknown> =>
       Promise.all(Array.from({ length: 20 }, () => this.#newest())).catch(() => undefined);
     await eventually(all, 'the server to have its database back');
@@ -188,7 +194,7 @@ export class Survival {
     await this.#nothingElse();
   }
 
-  /** Davit has nothing on the engine but what belongs to a service that is there. */
+  /** Checks that everything that Davit has on the engine belongs to an existing service. */
   async #nothingElse(): Promise<void> {
     const known = [...this.#given, ...[...this.#lives.values()].map(({ id }) => id)];
     const strangers = (await this.#stage.containers()).filter(({ Labels }) => !known.includes(Labels['davit.service'] ?? ''));
@@ -201,13 +207,13 @@ export class Survival {
 
   async #volumes(id: string): Promise<readonly string[]> {
     const { Volumes } = await this.#stage.docker.listVolumes();
-    // Podman answers null where there are none.
+    // Podman returns null if there are no volumes.
     return (Volumes ?? []).filter(({ Labels }) => Object.values(Labels ?? {}).includes(id)).map(({ Name }) => Name);
   }
 
-  /** What the run of this action prints is there exactly once. */
+  /** Checks that the output of this action's run was stored exactly once. */
   async #printedOnce({ action, subject }: CrashCase, { id, text }: Life, before: number): Promise<void> {
-    // Its log goes with it.
+    // The log is deleted together with the job.
     if (action === 'DELETE' || action === 'UNINSTALL') return;
     const lines = (await this.#subjects[subject].output?.(id))?.slice(before);
     const event = { DEPLOY: [`begin ${text}`, `end ${text}`], STOP: [`stop ${text}`], RESTART: [] };
@@ -254,12 +260,12 @@ export class Survival {
   }
 }
 
-/** Where a file system of its own has to be mounted for the cases of a full disk. */
+/** Returns the folder at which a separate file system must be mounted for the cases of a full disk. */
 export function engineDisk(kind: string): string {
   return join(testEnginesFolder(), kind);
 }
 
-/** Writes until nothing goes in any more; gives the file that is in the way. */
+/** Fills the disk. Returns the path of the file that takes the space. */
 function fillDisk(kind: string): string {
   const file = join(engineDisk(kind), 'in-the-way');
   const descriptor = openSync(file, 'w');

@@ -21,7 +21,7 @@ let folder: string;
 
 beforeAll(async () => {
   server = await startTestServer();
-  // In the checkout, where the client finds the packages that it imports.
+  // The folder is in the checkout, where the client finds the packages that it imports.
   await mkdir(path.join(root, '.davit'), { recursive: true });
   folder = await mkdtemp(path.join(root, '.davit/generated-client-'));
 });
@@ -40,7 +40,7 @@ test('a client that a public generator makes of the OpenAPI document compiles an
   expect(await run(path.join(folder, 'story.mts'), [server.baseUrl, server.adminToken])).toBe('done\n');
 });
 
-/** Runs a program of Node.js; gives what it prints. Throws with all of it where the program fails. */
+/** Runs a program of Node.js. Returns what the program prints. Fails with the whole output if the program fails. */
 function run(program: string, options: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [path.resolve(root, program), ...options], { cwd: root });
   const texts = { out: '', err: '' };

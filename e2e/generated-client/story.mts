@@ -1,8 +1,11 @@
 import { ok } from '@oazapfts/runtime';
-// Made from packages/contract/generated/openapi.json beside a copy of this file.
+// A public generator makes client.ts from packages/contract/generated/openapi.json, beside a copy of this file.
 import * as api from './client.ts';
 
-/* What somebody does first with a client that a public generator made: create, read, change and delete, by its types alone. */
+/*
+ * The first steps of a user with a client from a public generator: create, read, change and delete, using only its
+ * types.
+ */
 
 const [baseUrl, token] = process.argv.slice(2);
 if (baseUrl === undefined || token === undefined) throw new Error('usage: story.mts URL TOKEN');
@@ -38,7 +41,7 @@ expectEqual(edited.cpu, 250);
 expectEqual((await ok(api.getApplication(application.id))).name, 'site');
 expectEqual((await ok(api.getApplicationStatus(application.id))).service_deployment_status, 'NEVER_DEPLOYED');
 
-// Errors are typed by their status.
+// The type of an error depends on its status.
 const taken = await api.createProject(organization.id, { name: 'Shop' });
 expectEqual(taken.status, 409);
 if (taken.status === 409) expectEqual(taken.data.code, 'NAME_TAKEN');

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import type { TestRegistry } from '../../packages/testkit/src/registry.ts';
 import { startTestSite } from '../../packages/testkit/src/site.ts';
 
-/** The program that charts are made and deployed with. */
+/** The Helm program that packages and deploys charts. */
 export const helm = process.env['DAVIT_HELM'] ?? 'helm';
 
-/** Why there are no charts to test with; null: there are. */
+/** Returns why no charts can be tested; null if they can. */
 export function missingHelm(): string | null {
   const { status, stdout } = spawnSync(helm, ['version', '--template', '{{.Version}}'], { encoding: 'utf8' });
   return status === 0 && stdout.startsWith('v4.') ? null : 'there is no Helm 4 (DAVIT_HELM)';
@@ -102,7 +102,7 @@ data:
 {{- end }}
 `;
 
-/** A chart with a page of all that its values say, from a file for each source of values. */
+/** Returns the files of a chart whose page shows its values, with one file for each source of values. */
 export const chartFiles = (version: string): Record<string, string> => ({
   'Chart.yaml': `apiVersion: v2\nname: web\nversion: ${version}\n`,
   'values.yaml': `page: {chart: ${version}, git: default, raw: default, set: default, string: default, json: default}
@@ -120,12 +120,16 @@ export interface ChartRepository {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** Puts a version into a container registry on loopback, as whoever publishes charts does. */
+  /** Pushes a version of the chart into a container registry on loopback, as a publisher of charts does. */
   push(version: string, registry: TestRegistry): void;
   close(): Promise<void>;
 }
 
-/** A Helm repository with these versions of the chart, on loopback and behind a password; `isOpen`: it asks nobody for one; `host`: elsewhere. */
+/**
+ * Starts a Helm repository with these versions of the chart, on loopback and protected by a password.
+ * `isOpen`: the repository requires no password.
+ * `host`: the host of the repository if it is not loopback.
+ */
 export async function startChartRepository(
   versions: readonly string[],
   { isOpen = false, host }: { readonly isOpen?: boolean; readonly host?: string } = {},

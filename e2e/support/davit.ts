@@ -15,11 +15,11 @@ export interface DavitOptions {
   /** Socket of the container engine. */
   readonly socketPath: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Of another server, which drops it. Default: one of its own. */
+  /** The database of another server, which drops the database. Default: a database of its own. */
   readonly database?: TestDatabase;
 }
 
-/** A real `davit serve` in a process of its own, with a database, a state folder and a gateway of its own. */
+/** A real `davit serve` in its own process, with its own database, state folder and gateway. */
 export class Davit {
   readonly folder: string;
   readonly url: string;
@@ -37,7 +37,7 @@ export class Davit {
     this.gatewayPort = parts.gatewayPort;
     this.database = parts.database;
     this.folder = mkdtempSync(join(tmpdir(), 'davit-e2e-'));
-    // An embedded database runs as another user, who must get there.
+    // An embedded database runs as another user, who needs access to the folder.
     chmodSync(this.folder, 0o711);
     this.url = `http://127.0.0.1:${parts.port}`;
     this.client = createClient({ baseUrl: this.url, token });
@@ -51,12 +51,15 @@ export class Davit {
     return davit;
   }
 
-  /** Another one on the same database. They have one key only where the environment names it (`DAVIT_SECRET_KEY`). */
+  /**
+   * Starts another server on the same database. The servers share a key only if the environment sets
+   * `DAVIT_SECRET_KEY`.
+   */
   peer(): Promise<Davit> {
     return Davit.start({ ...this.#options, database: this.database });
   }
 
-  /** What the server printed so far, over all its lives. */
+  /** Everything that the server has printed so far, over all its restarts. */
   get output(): string {
     return this.#output;
   }
@@ -65,7 +68,7 @@ export class Davit {
     return this.#process?.pid ?? 0;
   }
 
-  /** Starts the server (again) and waits until it answers. */
+  /** Starts or restarts the server and waits until it responds. */
   async serve(extra: Readonly<Record<string, string>> = {}): Promise<void> {
     const child = spawn(process.execPath, [program, 'serve'], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -76,11 +79,12 @@ export class Davit {
         DAVIT_GATEWAY_PORT: String(this.gatewayPort),
         DAVIT_BOOTSTRAP_TOKEN: token,
         DAVIT_RATE_LIMIT: '0',
-        // Git servers of tests are on loopback. Named, so that git is reached as where several share an installation.
+        // The git servers of tests listen on loopback. The address is allowed by name, so that git is reached as in a
+        // shared installation.
         DAVIT_ALLOW_PRIVATE_REPOSITORIES: '127.0.0.1',
         DAVIT_TERMINATION_GRACE_SECONDS: '2',
         DAVIT_DRAIN_SECONDS: '5',
-        // What else is on the machine's disk is no matter of these tests.
+        // These tests do not depend on the free space of the machine's disk.
         DAVIT_LEAST_FREE_DISK_MIB: '0',
         DATABASE_URL: this.database.connectionString,
         DOCKER_HOST: `unix://${this.#options.socketPath}`,
@@ -100,7 +104,8 @@ export class Davit {
       if (child.exitCode !== null || child.signalCode !== null) {
         throw new Error(`davit serve ended:\n${this.#output.slice(-4_000)}`);
       }
-      // Ready, and not refusing requests for a moment because a busy machine let it start slowly.
+      // The server must be ready and must also accept requests: after a slow start on a busy machine it rejects
+      // requests for a moment.
       const answers = await Promise.all(
         ['/readyz', '/organization'].map((path) => fetch(`${this.url}${path}`, { headers }).catch(() => null)),
       );
@@ -108,7 +113,10 @@ export class Davit {
     }, 'the server');
   }
 
-  /** The same as a client's call, for what differs in nothing but the type of service. Fails unless it is answered 2xx. */
+  /**
+   * Calls the API by method and path, for calls that differ only in the type of service. Fails unless the status is
+   * 2xx.
+   */
   async ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<unknown> {
     const answer = await fetch(`${this.url}${path}`, {
       method,
@@ -120,12 +128,12 @@ export class Davit {
     return text === '' ? undefined : JSON.parse(text);
   }
 
-  /** What the server does when it comes to that point: once, see `crash-point.ts`. */
+  /** Makes the server act once when it reaches this crash point; see `crash-point.ts`. */
   order(point: string, what: 'kill' | 'hold'): void {
     writeFileSync(this.#orders, `${point} ${what}`);
   }
 
-  /** Waits until the server holds at the point that it was told to hold at. */
+  /** Waits until the server holds at the ordered crash point. */
   async holds(): Promise<void> {
     const isHeld = async () => (existsSync(`${this.#orders}.held`) ? true : undefined);
     await eventually(isHeld, 'the server to come to its point').catch((error: unknown) => {
@@ -133,12 +141,12 @@ export class Davit {
     });
   }
 
-  /** Lets it go on. */
+  /** Lets the held server continue. */
   release(): void {
     rmSync(`${this.#orders}.held`, { force: true });
   }
 
-  /** Takes back an order that was not come to, and starts the server if it does not run. */
+  /** Withdraws an order whose point was not reached, and starts the server if it is not running. */
   async recover(): Promise<void> {
     rmSync(this.#orders, { force: true });
     this.release();
@@ -150,7 +158,7 @@ export class Davit {
     return join(this.folder, 'orders');
   }
 
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   async exited(): Promise<void> {
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -162,7 +170,7 @@ export class Davit {
     await this.exited();
   }
 
-  /** Ends server, gateway and database, and removes the state folder. */
+  /** Stops the server, gateway and database, and removes the state folder. */
   async remove(): Promise<void> {
     await this.kill('SIGTERM');
     await endGateway(this.folder);
@@ -171,7 +179,7 @@ export class Davit {
   }
 }
 
-/** The gateway outlives the server on purpose; a test ends it by the pid that it wrote. */
+/** Stops the gateway by the pid in its pid file. The gateway outlives the server on purpose. */
 async function endGateway(folder: string): Promise<void> {
   const { createGateway } = await import('../../packages/drivers/src/gateway/gateway.ts');
   const gateway = createGateway({ stateFolder: join(folder, 'gateway'), port: 1, bindAddress: '127.0.0.1' });
@@ -195,7 +203,10 @@ async function freePorts(): Promise<[number, number]> {
   return [ports[0] ?? 0, ports[1] ?? 0];
 }
 
-/** Every process of this machine with its arguments and the environment of those that may be read, as `ps` would show them. */
+/**
+ * Returns the arguments of every process of this machine, and the environment of each process whose environment is
+ * readable, as `ps` would show them.
+ */
 export function processTexts(): string {
   const { readdirSync } = process.getBuiltinModule('node:fs');
   return readdirSync('/proc')

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Waits for a condition, by default at most a minute. */
+/** Waits for a condition, by default for at most one minute. */
 export async function eventually<T>(
   condition: () => Promise<T | undefined>,
   what: string,

@@ -2,7 +2,10 @@ import { readConfiguration } from '../../packages/server/src/main/config.ts';
 import { serve } from '../../packages/server/src/main/serve.ts';
 import { remoteCluster } from '../../packages/testkit/src/remote-cluster.ts';
 
-/* `davit serve` in a process of its own, over the fake cluster of the test that started it. Tells its address when it is ready. */
+/*
+ * Runs `davit serve` in its own process, over the fake cluster of the test that started it. Sends its address to the
+ * test when the server is ready.
+ */
 
 const set = remoteCluster();
 const serving = await serve(

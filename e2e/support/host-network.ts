@@ -4,8 +4,9 @@ const base = '/apis/admissionregistration.k8s.io/v1';
 const signal = new AbortController().signal;
 
 /**
- * Has the pods of a namespace use the network of their node, so that they reach what listens on 127.0.0.1 of this machine as the node does. A
- * policy of the cluster (Kubernetes 1.36), for the registries of tests alone. Gives what takes it back.
+ * Makes the pods of a namespace use the network of their node, so that they can reach servers on 127.0.0.1 of this
+ * machine as the node does. This is a policy of the cluster (Kubernetes 1.36), only for the registries of tests.
+ * Returns a function that removes the policy.
  */
 export async function giveHostNetwork(api: Api, namespace: string): Promise<() => Promise<void>> {
   const name = `${namespace}-host-network`;

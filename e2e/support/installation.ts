@@ -16,7 +16,11 @@ import { isAnswered } from './is-answered.ts';
 
 const signal = new AbortController().signal;
 
-/** What an installation of Davit on a test cluster needs; `missing`: why there can be none; `former`: the version before, where there is one. */
+/**
+ * Returns what an installation of Davit on a test cluster needs.
+ * `missing`: why Davit cannot be installed; null if it can.
+ * `former`: the previous version, if the test has one.
+ */
 export function installationParts(cluster: TestCluster) {
   const { DAVIT_TEST_KUBERNETES_DAVIT_IMAGE: image = '', DAVIT_TEST_KUBERNETES_DATABASE: server = '' } = process.env;
   const { DAVIT_TEST_KUBERNETES_FORMER_DAVIT_IMAGE: formerImage = image } = process.env;
@@ -39,7 +43,7 @@ interface Named {
   readonly metadata?: { readonly name?: string };
 }
 
-/** Davit as the chart installs it, two processes of each role, in a namespace and with a database of its own. */
+/** Davit as installed by its chart, with two processes of each role, in its own namespace and with its own database. */
 export class Installation {
   readonly namespace = `davit-test-${randomUUID().slice(0, 8)}`;
   readonly #parts: ReturnType<typeof installationParts>;
@@ -47,7 +51,7 @@ export class Installation {
   readonly #token = randomBytes(24).toString('hex');
   readonly #database = `davit_test_${randomUUID().replaceAll('-', '')}`;
   #address = '';
-  /** What is installed. */
+  /** The installed version. */
   #version: { readonly image: string; readonly chart: string };
   #forget: (() => Promise<void>) | undefined;
 
@@ -61,14 +65,14 @@ export class Installation {
     return createClient({ baseUrl: this.#address, token: this.#token });
   }
 
-  /** Where the Service answers, and what a request has to have. */
+  /** The address of the Service, and the headers that each request needs. */
   get door() {
     return { address: this.#address, headers: { authorization: `Token ${this.#token}` } };
   }
 
-  /** Namespace, secret, database, release; waits until all of it is ready. */
+  /** Creates the namespace, secret, database and release, and waits until all are ready. */
   async install(): Promise<void> {
-    // The chart brings the definition, which Helm never takes away.
+    // The chart installs the CustomResourceDefinition of scale targets, which Helm never deletes.
     this.#forget = await noteScaleTargets(this.#api);
     await this.#inDatabase((client) => client.query(`CREATE DATABASE ${escapeIdentifier(this.#database)}`));
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
@@ -89,17 +93,23 @@ export class Installation {
       signal,
     );
     this.#address = `http://${service?.spec?.clusterIP}:${service?.spec?.ports?.[0]?.port}`;
-    // Proxies of nodes hear of a Service a moment after its pods are ready.
+    // The proxies of nodes learn of a Service a moment after its pods are ready.
     await eventually(() => isAnswered(`${this.#address}/healthz`), 'the first answer');
   }
 
-  /** From the version before to this one, where the test was given an image of it; else from this one to itself. */
+  /**
+   * Upgrades from the previous version to this one if the test has an image of the previous version, otherwise from
+   * this version to itself.
+   */
   async upgradeVersion(values: object): Promise<void> {
     this.#version = { image: this.#parts.image, chart: chartFolder };
     await this.upgrade({ ...values, podAnnotations: { turn: 'second' } });
   }
 
-  /** Installs, or upgrades, with these values besides those of the test; resolves when all pods are of them and ready, and the others gone. */
+  /**
+   * Installs or upgrades the release with these values in addition to those of the test. Resolves when all pods have
+   * the new values and are ready, and the former pods are gone.
+   */
   async upgrade(values: object): Promise<void> {
     const { helm } = this.#parts;
     const former = await this.#allPods();
@@ -125,7 +135,7 @@ export class Installation {
     const running = promisify(execFile)(helm, [...args, '--wait', '--timeout', '170s']);
     running.child.stdin?.end(JSON.stringify(own));
     await running;
-    // The pods of before answer for a while, by the values of before, on connections that are kept.
+    // The former pods continue to respond on kept connections for a while, with their former values.
     const areGone = async () => ((await this.#allPods()).some((name) => former.includes(name)) ? undefined : true);
     await eventually(areGone, 'the pods of before to go');
   }
@@ -134,7 +144,7 @@ export class Installation {
     return [...(await this.pods('api')), ...(await this.pods('worker'))];
   }
 
-  /** Names of the pods of a role, also of those that are about to go. */
+  /** Returns the names of the pods of a role, including pods that are terminating. */
   async pods(role: 'api' | 'worker'): Promise<string[]> {
     const labelSelector = `app.kubernetes.io/component=${role}`;
     const path = pathOf('Pod', { namespace: this.namespace });
@@ -142,7 +152,7 @@ export class Installation {
     return items.flatMap(({ metadata }) => metadata?.name ?? []);
   }
 
-  /** What the pods of a role have written to their logs. */
+  /** Returns the logs of the pods of a role. */
   async logs(role: 'api' | 'worker'): Promise<string> {
     const texts = (await this.pods(role)).map(async (name) => {
       const path = `${pathOf('Pod', { namespace: this.namespace, name })}/log`;
@@ -153,7 +163,7 @@ export class Installation {
     return (await Promise.all(texts)).join('\n');
   }
 
-  /** Removes all of it. Environments that were made must be deleted before. */
+  /** Removes the whole installation. Environments must be deleted before. */
   async remove(): Promise<void> {
     try {
       execFileSync(this.#parts.helm, ['uninstall', 'davit', '--namespace', this.namespace, '--ignore-not-found'], {

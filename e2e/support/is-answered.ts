@@ -1,6 +1,9 @@
 import { request } from 'node:http';
 
-/** True where a GET is answered with 200. Over a connection of its own: one that was begun before the node knew of a Service may lead anywhere. */
+/**
+ * Returns true if a GET returns status 200. The request uses a new connection: a connection opened before the node knew
+ * of a Service may lead anywhere.
+ */
 export function isAnswered(url: string): Promise<true | undefined> {
   return new Promise((resolve) => {
     const asked = request(url, { agent: false, timeout: 2_000 }, (response) => {

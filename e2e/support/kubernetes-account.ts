@@ -5,7 +5,7 @@ import { readKubeconfig } from '../../packages/drivers/src/kubernetes/client/kub
 const signal = new AbortController().signal;
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-/** The account of `davit cluster manifest --charts` on a cluster, with a token for an hour. */
+/** Creates the account of `davit cluster manifest --charts` on a cluster, with a token that is valid for one hour. */
 export async function makeAccount(
   kubeconfig: string,
   installation: string,

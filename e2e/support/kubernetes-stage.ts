@@ -27,7 +27,7 @@ interface IngressObject {
   readonly spec?: { readonly rules?: readonly object[] };
 }
 
-/** The kinds of things that Davit makes in the namespace of an environment. */
+/** The kinds of objects that Davit creates in the namespace of an environment. */
 export const madeKinds = [
   'Deployment',
   'StatefulSet',
@@ -41,23 +41,23 @@ export const madeKinds = [
   'PodDisruptionBudget',
 ] as const;
 
-/** Registry, name and tag of an image reference. */
+/** Splits an image reference into registry, name and tag. */
 function partsOf(reference: string): { readonly host: string; readonly name: string; readonly tag: string } {
   const [, host = '', name = '', tag = ''] = /^([^/]+)\/(.+):([^:/]+)$/.exec(reference) ?? [];
   return { host, name, tag };
 }
 
 export interface KubernetesStageOptions {
-  /** Of a container engine that builds; left out: there is none. */
+  /** The socket of a container engine that builds images. Without it, Davit has no container engine. */
   readonly socketPath?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** What is set for the cluster beside its address, when its records are there. */
+  /** Returns the settings of the cluster in addition to its address, once the records of the stage exist. */
   readonly settings?: (stage: KubernetesStage) => Promise<object>;
-  /** What Davit is given in place of the kubeconfig of the tests. */
+  /** The kubeconfig that Davit receives instead of the kubeconfig of the tests. */
   readonly kubeconfig?: string;
 }
 
-/** A kubeconfig that says this. */
+/** Returns a kubeconfig with this access. */
 export function kubeconfigOf({ server, serverName, authority, token, certificate, key }: ClusterAccess): string {
   const data = (name: string, text: string | undefined) =>
     text === undefined ? {} : { [name]: Buffer.from(text).toString('base64') };
@@ -81,11 +81,14 @@ export function kubeconfigOf({ server, serverName, authority, token, certificate
   });
 }
 
-/** A Davit with a Kubernetes cluster that it has the kubeconfig of, and an environment there; with a container engine only where one is given. */
+/**
+ * A Davit with the kubeconfig of a Kubernetes cluster, and an environment on that cluster. Davit has a container engine
+ * only if the options name one.
+ */
 export class KubernetesStage {
   readonly davit: Davit;
   readonly image: ReturnType<typeof partsOf>;
-  /** What Davit is given: that of the tests, or of an account that may do less. */
+  /** The kubeconfig that Davit receives: that of the tests, or of an account with fewer permissions. */
   readonly kubeconfig: string;
   readonly #folder: string;
   readonly #api: Api;
@@ -124,7 +127,7 @@ export class KubernetesStage {
       ...(options.kubeconfig !== undefined && { kubeconfig: options.kubeconfig }),
     });
     await stage.#make();
-    // What is set for one cluster needs its id.
+    // The settings of a single cluster need its id.
     const own = { address: 'http://apps.example.org:8080', ...(await options.settings?.(stage)) };
     writeFileSync(file, JSON.stringify({ '*': forAll, [stage.clusterId]: own }));
     await davit.kill('SIGTERM');
@@ -149,7 +152,7 @@ export class KubernetesStage {
     this.environmentId = made.id;
   }
 
-  /** Records where what Davit builds is pushed; the id of the record. */
+  /** Creates the record of the registry to which Davit pushes built images. Returns the id of the record. */
   async imageRegistry({ url, username, password }: TestRegistry): Promise<string> {
     const { organizationId } = this;
     const body = { name: 'built', kind: 'GENERIC_CR' as const, url, config: { username, password } };
@@ -160,7 +163,7 @@ export class KubernetesStage {
     return { organizationId: this.organizationId, clusterId: this.clusterId };
   }
 
-  /** A kubeconfig for the same server with this token alone. */
+  /** Returns a kubeconfig for the same server with only this token. */
   kubeconfigWith(token: string): string {
     const { server, authority } = readKubeconfig(this.kubeconfig);
     return kubeconfigOf({ server, isUnchecked: false, token, ...(authority !== undefined && { authority }) });
@@ -190,7 +193,7 @@ export class KubernetesStage {
     return this.ended(params, () => this.davit.client.call('deployContainer', { params, body }));
   }
 
-  /** Does something that is a deployment of the container, and waits for its end. */
+  /** Runs an action that deploys the container, and waits for the end of the deployment. */
   async ended(params: { containerId: string }, act: () => Promise<unknown>) {
     const { client } = this.davit;
     const latest = async () =>
@@ -231,14 +234,14 @@ export class KubernetesStage {
     return namespaceName(this.installation, environmentId);
   }
 
-  /** Where connections to a service are taken inside the cluster. */
+  /** Returns the cluster IP of the Service object of a service. */
   async addressOf(service: string): Promise<string> {
     const path = pathOf('Service', { namespace: this.namespace, name: this.objectName(service) });
     const found = await find<{ readonly spec?: { readonly clusterIP?: string } }>(this.#api, path, signal);
     return found?.spec?.clusterIP ?? '';
   }
 
-  /** Does something that is a deployment of an environment, and waits for its end. */
+  /** Runs an action that deploys the environment, and waits for the end of the deployment. */
   async settled(act: () => Promise<unknown>, environmentId = this.environmentId): Promise<void> {
     const newest = async () => {
       const params = { environmentId };
@@ -250,24 +253,24 @@ export class KubernetesStage {
     await this.idleAfter(async () => (await newest()) !== before, environmentId);
   }
 
-  /** What a service answers inside the cluster, by the way of the API server. */
+  /** Returns the page of a service inside the cluster, through the proxy of the API server. */
   async served({ containerId: service }: { containerId: string }, port = 8080): Promise<string> {
     return this.asked(service, `:${port}/proxy/index.html`);
   }
 
-  /** The same of any service, port and path: `:8080/proxy/index.html`. */
+  /** Like `served`, for any service, port and path: `:8080/proxy/index.html`. */
   async asked(service: string, where: string, namespace = this.namespace): Promise<string> {
     return this.answered(this.objectName(service), where, namespace);
   }
 
-  /** The same of a Service by its name. */
+  /** Like `asked`, for a Service by its name. */
   async answered(name: string, where: string, namespace = this.namespace): Promise<string> {
     const path = `${pathOf('Service', { namespace, name })}${where}`;
     const { body, status } = await call(this.#api, { method: 'GET', path, signal, accept: [404, 502, 503] });
     return status === 200 ? (typeof body === 'string' ? body.trim() : JSON.stringify(body)) : `status ${status}`;
   }
 
-  /** The same once it is this. */
+  /** Waits until `served` returns this text. */
   async serves(params: { containerId: string }, text: string): Promise<void> {
     let last = '';
     const isIt = async (): Promise<true | undefined> => {
@@ -279,7 +282,7 @@ export class KubernetesStage {
     });
   }
 
-  /** Names of what there is of a kind, of a service or of the whole environment. */
+  /** Returns the names of all Davit objects of a kind, for one service or the whole environment. */
   async names(kind: (typeof madeKinds)[number], service?: string, namespace = this.namespace): Promise<string[]> {
     const labelSelector = `davit.installation=${this.installation}${service === undefined ? '' : `,davit.service=${service}`}`;
     const path = pathOf(kind, { namespace });
@@ -287,7 +290,7 @@ export class KubernetesStage {
     return items.map(({ metadata }) => metadata?.name ?? '');
   }
 
-  /** What of requests from outside the cluster leads to a service; null: nothing. */
+  /** Returns the Ingress of a service; null if there is none. */
   async ingress(service: string) {
     return find<IngressObject>(
       this.#api,
@@ -296,18 +299,18 @@ export class KubernetesStage {
     );
   }
 
-  /** Name of what there is once for a service. */
+  /** Returns the name of objects that exist once per service. */
   objectName(service: string): string {
     return serviceObjectName({ installation: this.installation, service });
   }
 
-  /** Names of all objects of a kind in the namespace, whoever made them. */
+  /** Returns the names of all objects of a kind in the namespace, including objects that Davit did not create. */
   async allNames(kind: string): Promise<string[]> {
     const { items } = await list<Named>(this.#api, { path: pathOf(kind, { namespace: this.namespace }), query: {} }, signal);
     return items.map(({ metadata }) => metadata?.name ?? '');
   }
 
-  /** What Helm keeps of a release, oldest first. */
+  /** Returns the revisions that Helm stores of a release, oldest first. */
   async revisionsOf(release: string): Promise<readonly { readonly status: string }[]> {
     const owner = {
       installation: this.installation,
@@ -323,14 +326,14 @@ export class KubernetesStage {
     return (await find(this.#api, pathOf('Namespace', { name: this.namespace }), signal)) !== null;
   }
 
-  /** Removes an object as somebody else would. */
+  /** Deletes an object without Davit, as another user of the cluster would. */
   async takeAway(kind: (typeof madeKinds)[number], name: string): Promise<void> {
     await call(this.#api, { method: 'DELETE', path: pathOf(kind, { namespace: this.namespace, name }), signal });
   }
 
   async close(): Promise<void> {
     await this.davit.kill('SIGTERM');
-    // Left over by a test that failed.
+    // A failed test leaves the namespace behind.
     const path = pathOf('Namespace', { name: this.namespace });
     if (this.environmentId !== '') await call(this.#api, { method: 'DELETE', path, signal, accept: [404] });
     closeApi(this.#api);

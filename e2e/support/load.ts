@@ -10,19 +10,20 @@ export interface LoadResult {
 }
 
 export interface LoadOptions {
-  /** The host that they connect to, whatever the name in the address is. Default: this machine. */
+  /** The host to which the clients connect, whatever host the address names. Default: this machine. */
   readonly connectTo?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Nothing but GET. */
+  /** Whether the clients send only GET requests. */
   readonly isReading?: boolean;
-  /** Each request has a connection of its own: what closes the others is not what is tested. */
+  /** Whether each request uses a new connection, for tests in which something else closes kept connections. */
   readonly isFresh?: boolean;
 }
 
 /**
- * Each connection begins at a port of its own, below those that others get: what a kernel remembers of an earlier one leads the next one from the same
- * port to where that one was led (conntrack, up to two minutes), and one that was tried before the node knew of a Service was led nowhere. Clients
- * of one machine that make hundreds of connections a second come to the same ports again within seconds.
+ * Opens each connection from its own local port, below the ports that other programs get. The kernel remembers a
+ * connection for up to two minutes (conntrack) and leads the next connection from the same port to the same place. A
+ * connection that was tried before the node knew of a Service led nowhere. Clients of one machine that open hundreds of
+ * connections per second reuse a port within seconds.
  */
 class OwnPorts extends Agent {
   static #next = 10_000 + Math.floor(Math.random() * 5_000);
@@ -35,8 +36,8 @@ class OwnPorts extends Agent {
 }
 
 /**
- * Ten clients with keep-alive and two without, GET and POST, one request after the other each. Nothing is asked a second time: a request
- * that finds its connection closed has failed.
+ * Starts ten clients with keep-alive and two without. Each client sends GET and POST requests, one after the other. No
+ * request is retried: a request that finds its connection closed has failed.
  */
 export function startLoad(
   address: string,
@@ -72,9 +73,9 @@ export function startLoad(
           resolve();
         });
       });
-      // Of a port that somebody else has nothing was sent.
+      // If the local port is taken, nothing was sent, so the request is sent from another port.
       sent.on('error', (error: NodeJS.ErrnoException) => (isTaken(error) ? resolve(one(agent, method)) : fail(error.message)));
-      // An answer that never comes is a lost request too.
+      // A request without a response counts as lost too.
       sent.setTimeout(30_000, () => sent.destroy(new Error(`no answer to ${method} within 30 s`)));
       sent.end(method === 'POST' ? 'x'.repeat(1_000) : undefined);
     });

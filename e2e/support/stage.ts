@@ -14,7 +14,7 @@ export const node = 'davit-e2e/node:24';
 
 type ApplicationFields = Partial<CallInput<'createApplication'>['body']>;
 
-/** A container engine, a git server and a Davit that works with both; one environment to deploy into. */
+/** A container engine, a git server, a Davit that uses both, and one environment to deploy into. */
 export class Stage {
   readonly engine: TestEngine;
   readonly docker: Dockerode;
@@ -58,7 +58,7 @@ export class Stage {
     return loadNodeImage(this.docker, node);
   }
 
-  /** A repository with one commit of these files, served over http. */
+  /** Creates a repository with one commit of these files, served over HTTP. */
   repository(
     name: string,
     files: Readonly<Record<string, string>>,
@@ -84,7 +84,10 @@ export class Stage {
     return this.davit.client.call('getApplicationStatus', { params: { applicationId } });
   }
 
-  /** Waits for one of these states. A state that is an end, but none of them, fails at once with what the status says. */
+  /**
+   * Waits for one of these states. Fails at once, with the failure from the status, if the application ends in another
+   * state.
+   */
   async reaches(applicationId: string, ...states: readonly string[]) {
     return eventually(
       async () => {
@@ -100,19 +103,19 @@ export class Stage {
     );
   }
 
-  /** Deploys and waits for the end of the whole deployment, not only of the application. */
+  /** Deploys the application and waits for the end of the whole deployment, not only of the application. */
   async deploy(applicationId: string, body: { git_commit_id?: string; release_id?: string } = {}) {
     const before = await this.latest(applicationId);
     await this.davit.client.call('deployApplication', { params: { applicationId }, body });
     return this.ends(applicationId, before);
   }
 
-  /** The latest deployment of the application that left the queue. */
+  /** Returns the latest deployment of the application that has left the queue. */
   async latest(applicationId: string): Promise<string | undefined> {
     return (await this.history(applicationId))[0]?.identifier.execution_id;
   }
 
-  /** Waits until a deployment after `former` has ended and nothing waits. */
+  /** Waits until a deployment after `former` has ended and no deployment is waiting. */
   async ends(applicationId: string, former: string | undefined) {
     try {
       await this.idleAfter(async () => (await this.latest(applicationId)) !== former);
@@ -124,7 +127,7 @@ export class Stage {
     return this.status(applicationId);
   }
 
-  /** Waits until this holds and nothing is deployed any more. */
+  /** Waits until the condition holds and no deployment is running. */
   async idleAfter(happened: () => Promise<boolean>): Promise<void> {
     await eventually(async () => ((await happened()) && (await this.isIdle()) ? true : undefined), 'the end', 120_000);
   }
@@ -150,7 +153,7 @@ export class Stage {
       .join('\n');
   }
 
-  /** When the latest deployment was taken up again after this moment, in milliseconds since 1970. */
+  /** Returns when the latest deployment was resumed after this moment, in milliseconds since 1970. */
   async resumedAt(since: number): Promise<number | undefined> {
     const { environmentId } = this;
     const lines = await this.davit.client.call('listEnvironmentLogs', { params: { environmentId } });
@@ -167,7 +170,7 @@ export class Stage {
     return first.url;
   }
 
-  /** A request to an address of the gateway, whose host names resolve to this machine wherever the test runs. */
+  /** Sends a request to an address of the gateway. Its host names resolve to this machine wherever the test runs. */
   async fetch(address: string): Promise<{ readonly status: number; readonly body: string }> {
     const { hostname, port, pathname, search } = new URL(address);
     const { request } = process.getBuiltinModule('node:http');
@@ -186,7 +189,7 @@ export class Stage {
     });
   }
 
-  /** Containers of this Davit on the engine, running or not. */
+  /** Returns the containers of this Davit on the engine, running or not. */
   async containers(applicationId?: string): Promise<Dockerode.ContainerInfo[]> {
     const labels = applicationId === undefined ? ['davit.installation'] : [`davit.service=${applicationId}`];
     const all = await this.docker.listContainers({ all: true, filters: { label: labels } });
@@ -200,13 +203,13 @@ export class Stage {
     return all.filter((network) => network.Labels?.['davit.installation'] === installation);
   }
 
-  /** The id of this Davit, which all that it makes is labelled with. */
+  /** Returns the installation id with which this Davit labels all its objects. */
   async installation(): Promise<string> {
     this.#installation ??= (await this.#labelled()) ?? (await installationOf(this.davit.database.database));
     return this.#installation;
   }
 
-  // Where there are containers they tell it, whichever database Davit has.
+  // Reads the installation id from the label of a container, which works whichever database Davit uses.
   async #labelled(): Promise<string | undefined> {
     const label = [`davit.environment=${this.environmentId}`];
     const [container] = await this.docker.listContainers({ all: true, filters: { label } });
@@ -214,7 +217,7 @@ export class Stage {
   }
 
   async close(): Promise<void> {
-    // First of all, as it would start again what is removed.
+    // Davit stops first, because it would restart containers that are removed.
     await this.davit.kill('SIGTERM');
     for (const container of await this.containers()) {
       await this.docker

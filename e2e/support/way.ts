@@ -1,6 +1,9 @@
 import { createServer, connect, type Server, type Socket } from 'node:net';
 
-/** A way to the API server that can be cut: what comes then is taken and not answered, as by a network that loses everything. */
+/**
+ * A proxy to the API server that can be cut. While it is cut, it accepts data and never responds, like a network that
+ * loses every packet.
+ */
 export class Way {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -26,7 +29,7 @@ export class Way {
     return `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
   }
 
-  /** What was under way while it was cut does not come any more. */
+  /** Restores the connection to the API server. Closes the sockets, so data sent during the cut never arrives. */
   restore(): void {
     this.isCut = false;
     for (const socket of this.#sockets) socket.destroy();

@@ -1,4 +1,7 @@
-/** What `pending` gives; rejects with the signal's reason as soon as it aborts. For what takes no signal and may take long; it goes on. */
+/**
+ * Returns the result of `pending`, or rejects with the signal's reason as soon as the signal aborts. Intended for long
+ * operations that accept no signal; the operation continues.
+ */
 export function abortable<Result>(pending: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));

@@ -1,4 +1,7 @@
-/** JSON with sorted keys and without undefined members: equal values give equal text, so it can be hashed. */
+/**
+ * Returns JSON with sorted keys and without undefined members. Equal values produce equal text, so the text can be
+ * hashed.
+ */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     member !== null && typeof member === 'object' && !Array.isArray(member)

@@ -1,9 +1,12 @@
-/** A value as it is and as programs print it: base64 with and without padding, base64url, URL-encoded, JSON-escaped, hexadecimal. */
+/**
+ * Returns a value in its original form and in the forms that programs print: base64 with and without padding,
+ * base64url, URL-encoded, JSON-escaped, hexadecimal.
+ */
 export function encodedForms(value: string): string[] {
   const bytes = new TextEncoder().encode(value);
   const base64 = toBase64(bytes);
   const bare = base64.replace(/=+$/, '');
-  // Half of a surrogate pair cannot be URL-encoded; such a value has no encoded form that could leak.
+  // A lone surrogate cannot be URL-encoded; such a value has no encoded form that could leak.
   const url = encodeURIComponent(value.toWellFormed());
   return [
     value,
@@ -17,7 +20,10 @@ export function encodedForms(value: string): string[] {
   ];
 }
 
-/** Bytes at a time: the arguments of a call have a limit. A multiple of three, as base64 has no padding after such. */
+/**
+ * Bytes per call, because the number of arguments is limited. The number is a multiple of three, so that base64 adds no
+ * padding in between.
+ */
 const chunkBytes = 3 * 2048;
 
 function toBase64(bytes: Uint8Array): string {

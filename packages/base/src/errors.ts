@@ -1,20 +1,23 @@
-/** One place of a request that is wrong: `path` as in `ports.0.internal_port`, `message` says what would be right. */
+/** One invalid field of a request: `path` as in `ports.0.internal_port`; `message` states what would be valid. */
 export interface ErrorDetail {
   readonly path: string;
   readonly message: string;
 }
 
 export interface AppErrorInput {
-  /** A code of the catalogue (`contract`'s `errorCodes` for answers, `drivers`' `causes` for failures of a cluster). */
+  /**
+   * Error code from a catalogue (`contract`'s `errorCodes` for responses, `drivers`' `causes` for failures of a
+   * cluster).
+   */
   readonly code: string;
-  /** For the caller: what is wrong and what to do. Never a secret, never internals. */
+  /** Message for the caller: what is wrong and what to do. Never contains secrets or internals. */
   readonly message: string;
   readonly errors?: readonly ErrorDetail[];
-  /** For us: what was caught. Not shown to callers. */
+  /** The caught error, for Davit's developers. Not shown to callers. */
   readonly cause?: unknown;
 }
 
-/** An expected failure that has a code. Anything else that is thrown is a bug and answers 500. */
+/** An expected failure with a code. Any other thrown error is a bug and results in HTTP status 500. */
 export class AppError extends Error {
   readonly code: string;
   readonly errors: readonly ErrorDetail[];
@@ -31,7 +34,7 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof AppError;
 }
 
-/** Marks a branch that the types rule out; reaching it is a bug. */
+/** Marks a branch that the types exclude; reaching it is a bug. */
 export function never(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`);
 }

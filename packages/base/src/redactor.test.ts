@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { encodedForms } from './encoded-forms.ts';
 import { redactor } from './redactor.ts';
 
-// As the contract has it: the longest value of a variable, and the most of one deployment.
+// Limits of the contract: the longest value of a variable, and the maximum of one deployment.
 const longestValue = 524_288;
 const mostCharacters = 16 * 1024 * 1024;
 
@@ -99,7 +99,8 @@ describe('a redactor', () => {
       redact(text);
       return performance.now() - from;
     };
-    // Sixteen times the text; a quadratic scan would take 256 times as long. Other work of the machine is in it.
+    // The text is sixteen times as long; a quadratic scan would take 256 times as long. The measured time includes
+    // other work of the machine.
     expect(time(1 << 20)).toBeLessThan(100 * Math.max(time(1 << 16), 1));
   });
 });

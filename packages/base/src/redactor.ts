@@ -5,26 +5,31 @@ const shown = '[REDACTED]';
 
 export type Redactor = (text: string) => string;
 
-/** Characters of all values of one redactor together. */
+/** Maximum number of characters of all values of one redactor together. */
 const mostCharacters = 16 * 1024 * 1024;
-/** Shorter values hide nothing: replacing every `1` of a log would destroy it. */
+/**
+ * Minimum length of a value in characters. Shorter values are not redacted: replacing every `1` of a log would destroy
+ * it.
+ */
 const shortestForm = 4;
 const shortestLine = 8;
 const blockLength = 32;
-/** Forms of this length or more are recognized by their blocks, so that neither time nor memory depend on how long they are. */
+/** Minimum length of a form that is recognized by its blocks, so that neither time nor memory depends on its length. */
 const longForm = 2 * blockLength;
-/** Characters that are prepared before other work of the process gets its turn: some tens of milliseconds. */
+/** Number of characters that are prepared before the event loop runs other work: some tens of milliseconds. */
 const charactersAtOnce = 128 * 1024;
 
 /**
- * Makes a function that replaces every occurrence of the given values by `[REDACTED]`, as they are and as base64, base64url,
- * URL-encoded, JSON-escaped and hexadecimal text. Values of fewer than 4 characters are left out. Each line of at least 8
- * characters of a value with several lines (a private key) counts by itself as well, as logs are redacted line by line. Of a
- * form of 64 or more characters, each run of 63 is found as well, so that a value that is cut off or printed over several lines
- * is hidden but for at most 31 characters at each end.
+ * Returns a function that replaces every occurrence of the given values by `[REDACTED]`: as plain, base64, base64url,
+ * URL-encoded, JSON-escaped and hexadecimal text.
+ * - Values of fewer than 4 characters are ignored.
+ * - In a value with several lines (a private key), each line of at least 8 characters is also redacted by itself,
+ *   because logs are redacted line by line.
+ * - In a form of 64 or more characters, each run of 63 characters is recognized too. A value that is cut off or printed
+ *   over several lines is therefore hidden except for at most 31 characters at each end.
  *
- * The function takes time that grows with the text alone, and keeps hashes of the values instead of the values. Throws an
- * AppError SECRETS_TOO_LARGE for more than 16,777,216 characters. No error carries a value.
+ * The function's running time depends on the text alone. It stores hashes of the values instead of the values. Throws
+ * an AppError SECRETS_TOO_LARGE for more than 16,777,216 characters. No error contains a value.
  */
 export async function redactor(values: Iterable<string>): Promise<Redactor> {
   const distinct = new Set(values);
@@ -62,7 +67,10 @@ function partsOf(value: string): string[] {
 /** `[start, end)` in a text. */
 type Range = readonly [start: number, end: number];
 
-/** Ranges that overlap become one, as what two values have in common belongs to both. */
+/**
+ * Replaces ranges of a text. Overlapping ranges are merged, because the characters that two values share belong to
+ * both.
+ */
 function replaced(text: string, ranges: Range[]): string {
   if (ranges.length === 0) return text;
   ranges.sort(([a], [b]) => a - b);
@@ -76,12 +84,12 @@ function replaced(text: string, ranges: Range[]): string {
 }
 
 /*
- * The hash of a run of characters is c[0] * f^(n-1) + ... + c[n-1] modulo 2^32. With the hashes of all prefixes of a text, that of any
- * of its runs is one multiplication (Rabin and Karp).
+ * The hash of a run of characters is c[0] * f^(n-1) + ... + c[n-1] modulo 2^32. With the hashes of all prefixes of a
+ * text, the hash of any of its runs takes one multiplication (Rabin and Karp).
  */
 const factor = 0x01000193;
 const otherFactor = 0x5bd1e995;
-/** By exponent: 0 to `longForm`. */
+/** Powers of `factor` by exponent, from 0 to `longForm`. */
 const powers = Int32Array.from({ length: longForm + 1 });
 powers[0] = 1;
 for (let exponent = 1; exponent <= longForm; exponent += 1) powers[exponent] = Math.imul(powers[exponent - 1] ?? 0, factor);
@@ -98,7 +106,7 @@ function mixed(hash: number): number {
   return spread ^ (spread >>> 13);
 }
 
-/** Where the hashes of prefixes are; one for all calls, as none of them waits. */
+/** Buffer for the hashes of prefixes. All calls share it, because calls are synchronous. */
 let prefixes = new Int32Array(64 * 1024);
 
 function prefixHashes(text: string): Int32Array {
@@ -113,12 +121,13 @@ function prefixHashes(text: string): Int32Array {
 }
 
 /**
- * What is to be found, by two hashes of 32 bits: short forms as a whole, long ones by their blocks of 32 characters and their last 32. A text that has
- * both hashes by chance is hidden without need.
+ * The forms to find, identified by two hashes of 32 bits. Short forms are stored as a whole. Long forms are stored by
+ * their blocks of 32 characters and their last 32 characters. A text that has both hashes by chance is redacted
+ * needlessly.
  */
 class Forms {
   readonly #hashes = new HashPairs();
-  /** Lengths of short forms, as bits, by the hash of their first characters: two words for each. */
+  /** Lengths of short forms as a bit set of two words, by the hash of their first characters. */
   #lengths = new Uint32Array(2 * 1024);
   readonly #starts = new Map<number, [low: number, high: number]>();
   #hasBlocks = false;
@@ -187,7 +196,9 @@ class Forms {
     return found;
   }
 
-  /** The longest short form that begins there and is longer than `more`, as a length; 0: there is none. */
+  /**
+   * Returns the length of the longest short form that starts at `at` and is longer than `more`, or 0 if there is none.
+   */
   #longestAt(text: string, { hashes, at, low, high, more }: Place): number {
     const most = Math.min(longForm - 1, text.length - at);
     for (let length = most; length > more && length >= shortestForm; length -= 1) {
@@ -222,15 +233,18 @@ class Forms {
 interface Place {
   readonly hashes: Int32Array;
   readonly at: number;
-  /** Lengths of the forms that may begin there, as bits: those under 32, and the others. */
+  /** Lengths of the forms that may start there, as bits: lengths under 32 in `low`, the others in `high`. */
   readonly low: number;
   readonly high: number;
   readonly more: number;
 }
 
-/** A set of pairs of hashes, with linear probing: a JavaScript Set takes ten times the memory, and some have millions of them. */
+/**
+ * A set of pairs of hashes with linear probing. A JavaScript Set takes ten times the memory, and some redactors have
+ * millions of pairs.
+ */
 class HashPairs {
-  /** Never more than half full; 0, 0: free. */
+  /** Table of pairs, never more than half full. The pair 0, 0 marks a free slot. */
   #table = new Int32Array(2 * 64);
   #count = 0;
 
@@ -252,7 +266,10 @@ class HashPairs {
     }
   }
 
-  /** Whether any pair begins so: what is asked of every place of a text, and mostly answered with no. */
+  /**
+   * Returns whether any pair starts with this hash. It is called for every position of a text, and mostly returns
+   * false.
+   */
   hasFirst(first: number): boolean {
     const table = this.#table;
     const mask = table.length - 2;

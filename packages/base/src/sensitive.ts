@@ -1,6 +1,6 @@
 const shown = '[REDACTED]';
 
-/** A value that does not print itself: not in templates, JSON, or logs. `reveal()` is the only way to it. */
+/** A value that never appears in templates, JSON or logs. Only `reveal()` returns it. */
 export class Sensitive {
   readonly #value: string;
 

@@ -2,13 +2,16 @@ import type { ErrorBody } from '@davit/contract';
 
 type Fields = readonly { readonly path: string; readonly message: string }[];
 
-/** An answer that is no success. `code` is of the contract's catalogue, or `UNKNOWN` where somebody between answered. */
+/**
+ * An unsuccessful response. `code` is from the contract's catalogue, or `UNKNOWN` if an intermediary such as a proxy
+ * responded.
+ */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly errors: Fields;
   readonly requestId: string | null;
-  /** After how many seconds another try makes sense, where the answer says so. */
+  /** Seconds until a retry makes sense, if the response states them. */
   readonly retryAfterSeconds: number | null;
 
   constructor(body: Partial<ErrorBody> & { readonly status: number }, retryAfterSeconds: number | null = null) {
@@ -21,7 +24,7 @@ export class ApiError extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  /** Of an answer's parts; its text need not be an error of this API. */
+  /** Creates the error from the parts of a response. The text need not be an error of this API. */
   static of(status: number, text: string, headers: Headers): ApiError {
     const after = Number(headers.get('retry-after') ?? Number.NaN);
     return new ApiError({ ...bodyOf(text), status }, Number.isFinite(after) ? after : null);
@@ -33,7 +36,7 @@ function bodyOf(text: string): Partial<ErrorBody> {
     const value: Partial<ErrorBody> | null = JSON.parse(text);
     return typeof value?.code === 'string' ? value : {};
   } catch {
-    // A proxy's page.
+    // The body is a proxy's page.
     return {};
   }
 }

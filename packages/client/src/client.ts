@@ -22,32 +22,35 @@ type BodyInput<Value> = [Value] extends [undefined]
     ? { readonly body?: Value }
     : { readonly body: Value };
 
-/** What a call of an operation takes: ids of its path, its query, its body; only what it has. */
+/** Input of an operation: path parameters, query and body, as far as the operation has them. */
 export type CallInput<Id extends OperationId> = Needed<'params', PathParameters<Operations[Id]>> & {
   readonly query?: Query<Operations[Id]>;
   readonly signal?: AbortSignal;
 } & BodyInput<Body<Operations[Id]>>;
 
-/** What it gives; undefined where the answer has no body. */
+/** Result of an operation; undefined if the response has no body. */
 export type CallAnswer<Id extends OperationId> = Operations[Id] extends { readonly otherStatus: number }
   ? Answer<Operations[Id]> | undefined
   : Answer<Operations[Id]>;
 
-/** Operations whose answer is a stream of events. */
+/** Operations that return a stream of events. */
 export type StreamOperationId = {
   [Id in OperationId]: Operations[Id] extends { readonly events: object } ? Id : never;
 }[OperationId];
 
-/** What a stream takes: ids of its path, its query, and how it is followed. */
+/** Input of a stream: path parameters, query, and options for following it. */
 export type StreamInput<Id extends StreamOperationId> = Needed<'params', PathParameters<Operations[Id]>> & {
   readonly query?: Query<Operations[Id]>;
 } & StreamOptions;
 
 export interface ClientOptions {
-  /** For example `http://127.0.0.1:4440`. */
+  /** Base URL, for example `http://127.0.0.1:4440`. */
   readonly baseUrl: string;
   readonly token: string;
-  /** Goes into the deployment history: `CLI <version>` and `Terraform provider <version>` are told apart. */
+  /**
+   * User agent, which is recorded in the deployment history: it distinguishes `CLI <version>` and `Terraform provider
+   * <version>`.
+   */
   readonly userAgent?: string;
   readonly fetch?: typeof fetch;
 }
@@ -60,12 +63,15 @@ type Arguments<Id extends OperationId> = NoInput extends CallInput<Id> ? [input?
 
 /** The API, typed by the contract. */
 export interface Client {
-  /** Throws `ApiError` for every answer that is no success, and what `fetch` throws when there is no answer. */
+  /**
+   * Calls an operation. Throws `ApiError` for every unsuccessful response, and the error of `fetch` if there is no
+   * response.
+   */
   call<Id extends Exclude<OperationId, StreamOperationId>>(id: Id, ...input: Arguments<Id>): Promise<CallAnswer<Id>>;
   /**
-   * Follows a stream until it says that there is nothing more, or `signal` is aborted (which throws its reason). When the connection is
-   * lost it comes back behind the last event, with growing pauses; `reconnect: false` ends then. Throws `ApiError` where it is refused.
-   * Leaving the loop closes the connection.
+   * Follows a stream until the server ends it, or until `signal` aborts (which throws its reason). If the connection is
+   * lost, resumes after the last event, with increasing pauses; with `reconnect: false` the stream ends instead. Throws
+   * `ApiError` if the server refuses the stream. Leaving the loop closes the connection.
    */
   stream<Id extends StreamOperationId>(id: Id, input: StreamInput<Id>): AsyncGenerator<Received>;
 }

@@ -26,7 +26,7 @@ test('blocks are the same wherever the wire was cut, and with each of the line b
       const chunks: Uint8Array[] = [];
       let at = 0;
       for (const size of sizes) chunks.push(bytes.slice(at, (at += size)));
-      // A carriage return at the very end may be half of a line break: what is behind it is known only later.
+      // A carriage return at the very end may be the first half of a line break: only the next chunk shows it.
       chunks.push(bytes.slice(at), encoder.encode(':\n'));
       expect(await blocksOf(chunks)).toEqual(expected);
     }),

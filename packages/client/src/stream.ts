@@ -1,26 +1,29 @@
 import type { StreamEvent } from '@davit/contract';
 import { ApiError } from './api-error.ts';
 
-/** How a stream is followed. */
+/** Options for following a stream. */
 export interface StreamOptions {
-  /** Of the last event that is known: it goes on behind that. */
+  /** Id of the last known event. The stream resumes after this event. */
   readonly lastEventId?: string;
-  /** Whether to come back when the connection is lost; default true. */
+  /** Whether to reconnect when the connection is lost. Default: true. */
   readonly reconnect?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** An event, and the id to come back with once it was dealt with; null: before the first one that has an id. */
+/**
+ * An event, with the id from which to resume once the event was processed. The id is null before the first event with
+ * an id.
+ */
 export type Received = StreamEvent & { readonly id: string | null };
 
 type Open = (lastEventId: string | null, signal: AbortSignal) => Promise<Response>;
 
 const firstPauseMilliseconds = 500;
 const longestPauseMilliseconds = 30_000;
-/** Answers of servers and proxies that will be there again. */
+/** HTTP statuses of servers and proxies that are temporarily unavailable. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Follows a stream over its connections. */
+/** Follows a stream across its connections. */
 export async function* follow(open: Open, options: StreamOptions): AsyncGenerator<Received> {
   const { reconnect = true, signal } = options;
   let last = options.lastEventId ?? null;
@@ -55,11 +58,11 @@ export async function* follow(open: Open, options: StreamOptions): AsyncGenerato
   }
 }
 
-/** What one block of the wire says. */
+/** Content of one block of the event stream. */
 export interface Block {
   readonly id: string | null;
   readonly event: string;
-  /** null: it only moves the id. */
+  /** Data of the event; null if the block only updates the id. */
   readonly data: string | null;
 }
 
@@ -70,8 +73,8 @@ function toEvent({ event, data }: Block): StreamEvent | null {
 }
 
 /**
- * Blocks of server-sent events as the HTML standard has them (section 9.2): fields by lines, ended by an empty line; what the end of the
- * connection cuts off is left out.
+ * Parses blocks of server-sent events as specified in the HTML standard (section 9.2): one field per line, terminated
+ * by an empty line. A block that the end of the connection cuts off is omitted.
  */
 export async function* parsed(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Block> {
   const decoder = new TextDecoder();
@@ -79,7 +82,7 @@ export async function* parsed(bytes: ReadableStream<Uint8Array>): AsyncGenerator
   let fields = new Fields();
   for await (const chunk of bytes) {
     rest += decoder.decode(chunk, { stream: true });
-    // A carriage return at the end may be half of a line break.
+    // A carriage return at the end may be the first half of a line break.
     const held = rest.endsWith('\r') ? '\r' : '';
     const lines = rest.slice(0, rest.length - held.length).split(/\r\n|\n|\r/);
     rest = (lines.pop() ?? '') + held;

@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox';
 
-/** Every code that an answer may carry, with its status. `docs/errors.md` lists exactly these; a test holds them equal. */
+/**
+ * Every error code of the API with its HTTP status. `docs/errors.md` lists exactly these codes; a test compares both.
+ */
 export const errorCodes = {
   VALIDATION_FAILED: 400,
   MALFORMED_JSON: 400,
@@ -63,7 +65,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** Names of statuses as HTTP has them, for `error`. */
+/** The HTTP reason phrase of each status, for the field `error`. */
 export const statusNames: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -82,7 +84,7 @@ export const statusNames: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** The body of every error. `detail` repeats `message`, as some clients read the one and some the other. */
+/** The body of every error response. `detail` repeats `message`, as some clients read `detail` and others `message`. */
 export const ErrorBody = Type.Object({
   status: Type.Integer(),
   error: Type.String(),

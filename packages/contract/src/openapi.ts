@@ -10,7 +10,7 @@ interface JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** The OpenAPI 3.1 document of the operations. `version` is the program's. */
+/** Returns the OpenAPI 3.1 document of the operations. `version` is the version of the program. */
 export function openApi(operations: readonly Operation[], version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
@@ -68,7 +68,7 @@ function pathParameters(path: string): unknown[] {
     name,
     in: 'path',
     required: true,
-    // Ids are uuids; a region or a segment is a word.
+    // Ids are uuids. Other parameters, for example a region or a segment, are plain strings.
     schema: name?.endsWith('Id') === true ? { type: 'string', format: 'uuid' } : { type: 'string' },
   }));
 }
@@ -124,7 +124,10 @@ function headerParameters({ method, record, events }: Operation): unknown[] {
   return method === 'GET' || record === null ? [] : [ifMatch];
 }
 
-/** Beside the ones that an operation declares: of headers that every operation of the method takes. */
+/**
+ * Error codes caused by headers that every operation of the method accepts, in addition to the codes that an operation
+ * declares.
+ */
 const headerErrors: Readonly<Record<Operation['method'], readonly number[]>> = {
   GET: [],
   POST: [400, 409],
@@ -132,10 +135,13 @@ const headerErrors: Readonly<Record<Operation['method'], readonly number[]>> = {
   DELETE: [400, 412],
 };
 
-/** What is in an environment: nothing of it changes any more while the environment is being deleted. */
+/** Targets inside an environment. They cannot be changed any more while their environment is being deleted. */
 const inEnvironments: readonly Target[] = ['environment', 'service', 'deploymentStage', 'deploymentRequest', 'variable'];
 
-/** Codes that an operation may answer because of what it takes, beside those that it declares. */
+/**
+ * Returns the error codes of an operation: the declared codes and those that follow from its method, target, query and
+ * body.
+ */
 function errorsOf(operation: Operation): readonly number[] {
   const { method, target, query, body, events } = operation;
   const ofQuery = query !== undefined || isPaged(operation) || events !== undefined ? [400] : [];
@@ -146,7 +152,9 @@ function errorsOf(operation: Operation): readonly number[] {
   return [...new Set(all)].toSorted((a, b) => a - b);
 }
 
-/** `x-events`: OpenAPI 3.1 has no words for the parts of a stream. */
+/**
+ * Describes a stream. The extension `x-events` lists its events, as OpenAPI 3.1 cannot describe the parts of a stream.
+ */
 function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
   return {
     description: 'Server-sent events that last until the client goes or an event `END` tells why',

@@ -3,15 +3,17 @@ import type { EventType } from './shared/events.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** What a token must be allowed to do. Each scope contains the ones before it. */
+/** The scope that a token needs. Each scope contains the ones before it. */
 export const scopes = ['READ', 'DEPLOY', 'WRITE', 'ADMIN'] as const;
 export type Scope = (typeof scopes)[number];
 
 /**
- * What the first id of the path names, so that the caller's right to see it can be checked in one place. `instance`: the
- * operation belongs to no organization (listing and creating organizations, variables that name their place in query or body,
- * and what people do with their own account).
- * `invitation`: the second id names it; whom it invites sees it without being of the organization yet.
+ * The kind of record that the first id of the path names. The caller's right to see the record is checked by it in one
+ * place.
+ * - `instance`: the operation belongs to no organization. It lists or creates organizations, or concerns variables
+ *   whose scope is named in query or body, or the caller's own account.
+ * - `invitation`: the second id names the invitation. The invited person sees it without being a member of the
+ *   organization yet.
  */
 export type Target =
   | 'instance'
@@ -25,48 +27,64 @@ export type Target =
   | 'variable'
   | 'invitation';
 
-/** One operation of the API: the only place that says its path, shapes, permission and codes. */
+/** One operation of the API: the only place that declares its path, shapes, permission and status codes. */
 export interface Operation {
-  /** Verb and noun, as in `createProject`. Public: generated clients name their methods by it. */
+  /** Verb and noun, for example `createProject`. The id is public: generated clients name their methods after it. */
   readonly id: string;
   readonly method: Method;
-  /** With parameters in braces, as in `/project/{projectId}`. */
+  /** The path with its parameters in braces, for example `/project/{projectId}`. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   readonly scope: Scope;
   readonly target: Target;
-  /** `people`: only for who signed in through an issuer, whatever the role; an API token has no account and accepts nothing. */
+  /**
+   * `people`: only callers who signed in through an issuer may use the operation, whatever their role. API tokens are
+   * refused: a token has no account and accepts nothing.
+   */
   readonly audience?: 'people';
   readonly query?: TSchema;
   readonly body?: TSchema;
-  /** Whether a request without a body is answered 400. Default: yes where there is a `body`. */
+  /** Whether a request without a body returns 400. Default: true if the operation has a `body`. */
   readonly bodyRequired?: boolean;
-  /** The answer holds what lets its reader in somewhere: it is never compressed, as the length would say something of it. */
+  /**
+   * The response contains credentials. It is never compressed, as its compressed length would reveal something about
+   * them.
+   */
   readonly showsCredentials?: true;
-  /** Code of success and its shape; `null` is an empty body. */
+  /** The status code of success. A `response` of `null` is an empty body. */
   readonly status: number;
   readonly response: TSchema | null;
-  /** Of body and answer, where they are text instead of JSON. A body may still be sent as a JSON string. */
+  /**
+   * The media type of request and response body if they are text instead of JSON. A request body may still be a JSON
+   * string.
+   */
   readonly mediaType?: 'application/x-yaml';
-  /** The same of the answer alone. */
+  /** The media type of the response alone. */
   readonly answerType?: 'text/plain';
-  /** The answer is a stream of server-sent events that lasts: shapes of their data by their names. */
+  /**
+   * The response is a long-lived stream of server-sent events. Maps the name of each event to the shape of its data.
+   */
   readonly events?: Readonly<Record<string, TSchema>>;
-  /** Another code of success, with the same shape or none (uninstall of what never ran: 204). */
+  /**
+   * A second status code of success, with the same shape or an empty body (204 if an uninstalled service never ran).
+   */
   readonly otherStatus?: number;
   /**
-   * The path parameter that names the record which `If-Match` speaks of. Default: the last one. null: what it changes has no
-   * version, so that no `ETag` holds.
+   * The path parameter that names the record to which `If-Match` applies. Default: the last parameter. null: the
+   * changed data has no version, so no `ETag` matches.
    */
   readonly record?: string | null;
-  /** Word of the audit log for what it does, where that is not CREATE, UPDATE or DELETE of a record or TRIGGER_ and the action. */
+  /**
+   * The audit log's event type. Default: CREATE, UPDATE or DELETE for a record, else TRIGGER_ and the name of the
+   * action.
+   */
   readonly event?: EventType;
-  /** Beside 401, 403, 404, 429 and 500, which every operation may answer. */
+  /** Error codes besides 401, 403, 404, 429 and 500, which every operation may return. */
   readonly errors: readonly number[];
 }
 
-/** Of an answer that is text; undefined: it is JSON. */
+/** Returns the media type of a text response, or undefined for JSON. */
 export function textTypeOf({ answerType, mediaType }: Operation): string | undefined {
   return answerType ?? mediaType;
 }
@@ -90,7 +108,7 @@ export type Body<O extends Operation> = O['body'] extends TSchema
   : undefined;
 export type Response<O extends Operation> = O['response'] extends TSchema ? Static<O['response']> : undefined;
 
-/** Operations by their ids. */
+/** Returns the operations keyed by their ids. */
 export type ById<O extends Operation> = { readonly [One in O as One['id']]: One };
 
 export function byId<O extends Operation>(all: readonly O[]): ById<O> {

@@ -99,7 +99,7 @@ const modules = {
   getHelmKubernetesServices,
 };
 
-/** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */
+/** Operations that service types share, by kind and role. Code that serves all kinds alike reads them from here. */
 export const serviceOperations = {
   APPLICATION: applicationOperations,
   CONTAINER: containerOperations,
@@ -130,7 +130,7 @@ const declared: readonly Operation[] = [
   ...Object.values(serviceOperations).flatMap((byRole) => Object.values(byRole)),
 ];
 
-/** Every operation of the API by its id. What is not in here is not served. */
+/** Every operation of the API, keyed by its id. An operation that is missing here is not served. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- TypeScript does not know the keys that a filter leaves; `Declared` filters the same way
 export const operations = Object.fromEntries(declared.map((one) => [one.id, one])) as unknown as Declared;
 

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts';
 
-/** Bounds of `page` and `pageSize`, wherever they are. */
+/** Limits of `page` and `pageSize` for all operations. */
 export const pageLimits = { page: 1_000_000, pageSize: 1000 } as const;
 export const defaultPageSize = 20;
 
@@ -9,7 +9,10 @@ interface Schema {
   readonly allOf?: readonly Schema[];
 }
 
-/** Whether `page` and `pageSize` of the query cut a list to a page, though the operation does not declare them: lists that do not do so themselves. */
+/**
+ * Returns whether the query's `page` and `pageSize` select a page of a list although the operation does not declare
+ * them. True for lists that do no paging of their own.
+ */
 export function isPaged(operation: Operation): boolean {
   if (operation.method !== 'GET' || operation.response === null) return false;
   const response = operation.response as Schema;

@@ -2,19 +2,20 @@ import type { Operation } from './operation.ts';
 import type { MemberRole } from './shared/words.ts';
 
 /*
- * Who may what, beside the scopes of API tokens: the built-in roles, and what a custom role must allow. Decided from the
- * declaration of an operation, so that none can be forgotten; what no rule here opens is closed to custom roles.
- * `generated/permissions.txt` is the result for review.
+ * Permissions of roles, in addition to the scopes of API tokens: the rights of the built-in roles, and the rights that
+ * a custom role needs. They are derived from the declaration of each operation, so that no operation can be forgotten.
+ * Custom roles are denied every operation that no rule in this file allows. `generated/permissions.txt` lists the
+ * result for review.
  */
 
 export const builtInRoles = ['OWNER', 'ADMIN', 'DEVOPS', 'BILLING_MANAGER', 'VIEWER'] as const;
 export type BuiltInRole = (typeof builtInRoles)[number];
 
 interface RoleDescription {
-  /** The same in every organization. */
+  /** The id of the role. It is the same in every organization. */
   readonly id: string;
   readonly name: string;
-  /** The nearest of the older words. */
+  /** The older role name that comes closest. */
   readonly word: MemberRole;
 }
 
@@ -29,7 +30,7 @@ export const roleDescriptions: Readonly<Record<BuiltInRole, RoleDescription>> = 
 const ownersOnly: ReadonlySet<string> = new Set(['deleteOrganization', 'postOrganizationTransferOwnership']);
 const administrative: ReadonlySet<string> = new Set(['member', 'inviteMember', 'customRole']);
 
-/** What stands after the organization's id: `project` of `/organization/{organizationId}/project`. */
+/** Returns the segment after the organization's id: `project` in `/organization/{organizationId}/project`. */
 function kindOf({ path }: Operation): string | undefined {
   return /^\/organization\/\{organizationId\}\/([^/]+)/.exec(path)?.[1];
 }
@@ -42,7 +43,7 @@ function isAboutCluster(operation: Operation): boolean {
   return operation.target === 'cluster' || kindOf(operation) === 'cluster';
 }
 
-/** Whether a built-in role may do an operation in its organization. */
+/** Returns whether a built-in role may use an operation in its organization. */
 export function roleMay(role: BuiltInRole, operation: Operation): boolean {
   return mayByRole[role](operation);
 }
@@ -63,12 +64,15 @@ const seesOrganization: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a custom role must allow for an operation:
- * `ANY` nothing more; `NEVER` no custom role suffices;
- * `CLUSTER_VIEWER`, `CLUSTER_ADMIN` on the cluster that the path names;
- * `PROJECT_VIEWER` something in the project; `PROJECT_ADMIN` `is_admin` of the project;
- * `VIEWER`, `DEPLOYER`, `MANAGER` in environments of the mode of the one that the path leads to;
- * `ENVIRONMENT_CREATOR` MANAGER for the mode and ENV_CREATOR on the cluster that the body names, which the rule checks.
+ * The right that a custom role needs for an operation:
+ * - `ANY`: no further right.
+ * - `NEVER`: no custom role suffices.
+ * - `CLUSTER_VIEWER`, `CLUSTER_ADMIN`: this right on the cluster that the path names.
+ * - `PROJECT_VIEWER`: any right in the project.
+ * - `PROJECT_ADMIN`: `is_admin` for the project.
+ * - `VIEWER`, `DEPLOYER`, `MANAGER`: this right in environments of the same mode as the environment of the path.
+ * - `ENVIRONMENT_CREATOR`: MANAGER for the mode, and ENV_CREATOR on the cluster that the body names. The rule checks
+ *   both.
  */
 export const customNeeds = [
   'ANY',
@@ -84,7 +88,10 @@ export const customNeeds = [
 ] as const;
 export type CustomNeed = (typeof customNeeds)[number];
 
-/** Things of an organization that services, environments and people refer to: who works in one project needs their names. */
+/**
+ * Kinds of records of an organization that services, environments and people refer to. Members who work in a single
+ * project need the names of these records.
+ */
 const sharedKinds: ReadonlySet<string> = new Set([
   'annotationsGroups',
   'availableRole',
@@ -96,7 +103,7 @@ const sharedKinds: ReadonlySet<string> = new Set([
   'member',
 ]);
 
-/** Lists of an organization or project, of which a custom role gets only the entries that it may see. */
+/** Lists of an organization or project that a custom role sees filtered: only the entries that the role may read. */
 export const narrowedLists = { listProject: 'project', listEnvironment: 'environment' } as const;
 
 function isNarrowed(id: string): id is keyof typeof narrowedLists {
@@ -104,7 +111,8 @@ function isNarrowed(id: string): id is keyof typeof narrowedLists {
 }
 
 export function customNeed(operation: Operation): CustomNeed {
-  // What takes from one environment to another needs a look at both: the rule that copies a service takes it; stages stay in theirs.
+  // Clone and move operations need rights in both environments. The rule that copies a service checks both; deployment
+  // stages stay in their environment.
   const looksAtOne = operation.target !== 'deploymentStage' && operation.target !== 'service';
   if (/^(clone|move)/.test(operation.id) && looksAtOne) return 'NEVER';
   switch (operation.target) {
@@ -120,7 +128,7 @@ export function customNeed(operation: Operation): CustomNeed {
       return projectNeed(operation);
     case 'environment':
       return operation.id === 'deleteEnvironment' ? 'PROJECT_ADMIN' : environmentNeed(operation);
-    // Services and all else that is in an environment.
+    // Services and all other records of an environment.
     default:
       return environmentNeed(operation);
   }
@@ -129,9 +137,9 @@ export function customNeed(operation: Operation): CustomNeed {
 function organizationNeed(operation: Operation): CustomNeed {
   if (operation.scope !== 'READ') return 'NEVER';
   if (operation.id === 'getOrganization' || isNarrowed(operation.id)) return 'ANY';
-  // Event by event: each is of an environment.
+  // The stream checks the right for each event, as each event belongs to an environment.
   if (operation.id === 'streamOrganization') return 'ANY';
-  // Only lists and records: what is below them may tell of services elsewhere.
+  // Only lists and records are open: the paths below them may reveal services of other projects.
   const isRecord = /^\/organization\/\{organizationId\}\/[^/]+(\/\{[^}]+\})?$/.test(operation.path);
   return isRecord && sharedKinds.has(kindOf(operation) ?? '') ? 'ANY' : 'NEVER';
 }

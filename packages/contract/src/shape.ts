@@ -1,11 +1,14 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox';
 
-/** The words that a field may hold. */
+/** The values that a field may have. */
 export function Words<const W extends readonly string[]>(words: W, options: Record<string, unknown> = {}) {
   return Type.Unsafe<W[number]>({ type: 'string', enum: [...words], ...options });
 }
 
-/** The same, or null. Written as a list of types where that is possible: serialisers are faster with it than with a union. */
+/**
+ * Returns the shape, also allowing null. It is written as a list of types where possible: serializers are faster with a
+ * list than with a union.
+ */
 export function Nullable<T extends TSchema>(schema: T) {
   const plain = schema as T & { type?: string; enum?: readonly unknown[] };
   if (typeof plain.type === 'string' && plain.type !== 'object') {
@@ -19,7 +22,7 @@ export function List<T extends TSchema>(item: T) {
   return Type.Object({ results: Type.Array(item) });
 }
 
-/** An object of which every member may be left out. */
+/** An object whose members are all optional. */
 export function Optionals<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties));
 }
@@ -28,10 +31,10 @@ export const Uuid = Type.String({ format: 'uuid' });
 export const DateTime = Type.String({ format: 'date-time' });
 export const Reference = Type.Object({ id: Uuid });
 
-/** 1 to 255 characters, not only blanks. */
+/** A text of 1 to 255 characters that is not blank. */
 export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S' });
 export const Text = Type.String({ maxLength: 10_000 });
-/** Units of resources: integers that fit PostgreSQL's and every client's 32 bits. */
+/** An amount of a resource: an integer that fits into 32 bits, the limit of PostgreSQL and of every client. */
 export const Count = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 
 export const Paging = Optionals({

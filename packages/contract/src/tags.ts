@@ -1,4 +1,7 @@
-/** What the tags of operations are about, for readers of the OpenAPI document. Each tag needs one: a test lints the document. */
+/**
+ * Descriptions of the operations' tags, for readers of the OpenAPI document. Each tag needs one: a test lints the
+ * document.
+ */
 export const tagDescriptions: Readonly<Record<string, string>> = {
   Account: 'The person who calls, and their session',
   'Advanced settings': 'How a service or a cluster runs, in details that most leave alone',

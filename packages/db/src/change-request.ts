@@ -3,13 +3,14 @@ import type { Connection, QueryConfig } from 'pg';
 import { escapeLiteral, Query, type QueryResult } from 'pg';
 
 /*
- * Who changes something, why and on what condition: known where a request comes in, needed by triggers where rows change. It
- * travels as the setting `davit.request` of the transaction in which a statement runs. To a transaction it comes with its BEGIN;
- * to a statement of its own with the statement itself, in one round trip: PostgreSQL takes all messages up to a Sync as one
- * transaction. A transaction of four round trips would have cost a create of one record half of its throughput.
+ * Passes the author, reason and condition of a change from the place where a request arrives to the triggers that run
+ * when rows change. They are passed in the setting `davit.request` of the transaction in which a statement runs:
+ * - A transaction receives the setting with its BEGIN.
+ * - A single statement receives the setting in the same round trip: PostgreSQL treats all messages up to a Sync as one
+ *   transaction. A transaction of four round trips would have halved the throughput of creating one record.
  */
 
-/** What the setting holds; see migration 0008 for who reads what. */
+/** Content of the setting; see migration 0008 for the readers of each field. */
 export interface ChangeRequest {
   readonly operation: string;
   readonly origin: string;
@@ -17,44 +18,49 @@ export interface ChangeRequest {
   readonly triggered_by: string;
   readonly user_agent: string | null;
   readonly address: string | null;
-  /** Word of the audit log, where it is not that of the row's insert, update or delete. */
+  /** Event type in the audit log, if it differs from that of the row's insert, update or delete. */
   readonly event?: string;
-  /** A change of this record is refused (see `isStaleVersion`) unless it has one of these versions. */
+  /** A change of this record is refused (see `isStaleVersion`) unless the record has one of these versions. */
   readonly if_match?: { readonly id: string; readonly versions: readonly string[] };
-  /** Row of the key under which the request must not be carried out twice. */
+  /** Row id of the idempotency key that prevents the request from being executed twice. */
   readonly idempotency_id?: string;
 }
 
-/** A request as statements carry it. */
+/** A request in the form that statements pass on. */
 export interface CarriedRequest {
-  /** The setting. */
+  /** Value of the setting. */
   readonly text: string;
-  /** Whether a statement that writes its event itself needs no trigger: the request has no key to be marked. */
+  /**
+   * Whether a statement that writes its own event needs no trigger, because the request has no idempotency key to mark.
+   */
   readonly isPlain: boolean;
 }
 
 const current = new AsyncLocalStorage<CarriedRequest>();
 
-/** Runs `action`; every change that it makes, in or outside of a transaction, is made for this request. */
+/**
+ * Runs `action` for this request. Every change that `action` makes, inside or outside of a transaction, is attributed
+ * to the request.
+ */
 export function forRequest<Result>(request: ChangeRequest, action: () => Result): Result {
   return current.run({ text: JSON.stringify(request), isPlain: request.idempotency_id === undefined }, action);
 }
 
-/** Undefined outside of a request. */
+/** Returns the current request, or undefined outside of a request. */
 export function changeRequest(): CarriedRequest | undefined {
   return current.getStore();
 }
 
-/** Begins a transaction that is made for the request, if there is one. */
+/** Returns the SQL that begins a transaction, for the request if there is one. */
 export function beginText(request: string | undefined): string {
   return request === undefined ? 'BEGIN' : `BEGIN; SELECT set_config('davit.request', ${escapeLiteral(request)}, true)`;
 }
 
 const settingName = 'davit_request';
-// Its answer is of no interest, and long.
+// The result is long and not needed, so it is reduced to a boolean.
 const settingText = `SELECT set_config('davit.request', $1, true) IS NULL`;
 
-/** What pg's queries have and its types do not tell; of version 8. */
+/** Internals of pg's queries (version 8) that its types do not declare. */
 interface QueryInsides {
   submit(connection: Connection): Error | null;
   handleDataRow: ((message: unknown) => void) | undefined;
@@ -68,15 +74,15 @@ interface ConnectionInsides {
 
 type Callback = (error: Error | null, result: QueryResult) => void;
 
-/** A connection on which the setting's statement is prepared; see `requestQuery`. */
+/** Statement that must be prepared on a connection before `requestQuery`. */
 export const settingStatement: QueryConfig = { name: settingName, text: settingText };
 
 /**
- * A prepared statement for `client.query` that sets the request first. Not for a connection on which `settingStatement` never
- * ran: pg notes the answers to Parse messages by the query that is active.
+ * Returns a prepared statement for `client.query` that sets the request first. The connection must have run
+ * `settingStatement`: pg attributes the responses to Parse messages to the active query.
  */
 export function requestQuery(query: QueryConfig, request: string, callback: Callback): Query {
-  // pg types the callback's failure as undefined when there is none; it is null.
+  // pg's types declare the callback's error as undefined on success, but it is null.
   const made = new Query(query);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see QueryInsides
   const insides = made as unknown as QueryInsides & { callback: Callback };
@@ -94,9 +100,9 @@ export function requestQuery(query: QueryConfig, request: string, callback: Call
       wire.stream.uncork();
     }
   };
-  // The first row and the first end are the setting's; what follows goes to the query's own methods.
+  // The first row and the first completion belong to the setting. Later ones go to the query's own methods.
   insides.handleDataRow = () => {
-    // The prototype's is in force again.
+    // Restores the prototype's method.
     Reflect.deleteProperty(made, 'handleDataRow');
   };
   insides.handleCommandComplete = () => {

@@ -1,11 +1,11 @@
-/** The channel on which processes tell each other that a token, session, membership or role was changed or taken away. */
+/** Channel for notifying other processes that a token, session, membership or role was changed or removed. */
 export const accessChannel = 'davit_access';
 
-/** The channel on which the database tells changes of custom domains, certificates and challenges. */
+/** Channel on which the database reports changes of custom domains, certificates and challenges. */
 export const domainsChannel = 'davit_domains';
 
-/** The channel on which the database tells that clusters come, go, or are reached in another way. */
+/** Channel on which the database reports that clusters were added or removed, or that their connection changed. */
 export const clustersChannel = 'davit_clusters';
 
-/** The channel on which the database says that there is something new for live streams; see migration 0019. */
+/** Channel on which the database reports new data for live streams; see migration 0019. */
 export const streamChannel = 'davit_stream';

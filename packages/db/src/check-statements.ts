@@ -7,8 +7,9 @@ export interface BrokenStatement {
 }
 
 /**
- * Prepares each statement against the schema of this database without running it, and gives those that PostgreSQL refuses:
- * misspelt columns, wrong types, parameters whose type cannot be told. All declared statements unless told.
+ * Prepares each statement against the schema of this database without running it. Returns the statements that
+ * PostgreSQL rejects: misspelt columns, wrong types, parameters whose type cannot be inferred. Default: all declared
+ * statements.
  */
 export async function checkStatements(
   connectionString: string,

@@ -3,26 +3,28 @@ import { connectionSettings } from './database.ts';
 import { ServerReadOnly, toFailure } from './failures.ts';
 import { openSession, takesNoChanges } from './opening.ts';
 
-/** A connection outside of the pool, for what belongs to a session: LISTEN and advisory locks. */
+/** A connection outside of the pool, for features that belong to a session: LISTEN and advisory locks. */
 export interface DedicatedConnection {
   readonly client: Client;
-  /** Resolves once the connection is gone, whoever ended it. */
+  /** Resolves once the connection has ended, whichever side ended it. */
   readonly lost: Promise<void>;
   close(): Promise<void>;
 }
 
-// A peer that vanished without a word (power, firewall) is noticed by a question that stays without an answer.
+// A server that disappears without closing its connection (power failure, firewall) is detected by a query without a
+// response.
 const questionEveryMilliseconds = 10_000;
 const answerWithinMilliseconds = 5_000;
 
 export interface ConnectionOptions {
-  /** Whether a server will do that takes no changes. Default: no. */
+  /** Whether a read-only server is acceptable. Default: no. */
   readonly readsOnly?: boolean;
 }
 
 /**
- * Opens a connection of its own; throws `DatabaseUnavailable` when the server cannot be reached or takes no changes. It is lost, too, once
- * the server takes none any more: it may be a standby by now, on which a lock says nothing.
+ * Opens a dedicated connection. Throws `DatabaseUnavailable` if the server cannot be reached or is read-only. The
+ * connection also counts as lost once the server becomes read-only: the server may have become a standby, on which a
+ * lock has no meaning.
  */
 export async function openConnection(
   connectionString: string,

@@ -1,7 +1,8 @@
 /**
- * SQL that writes the audit log's event of a new record, as a part of the statement that creates it: `, noted as (…)`. For creates
- * that are counted in microseconds; the trigger `record_change` does the same for all others. Every name is a column or a literal
- * of `from`; the statement must be declared with `takesRequest`, and `request` is its parameter or, for several calls, a column of `from`.
+ * Returns SQL that writes the audit event of a new record, as a part of the statement that creates the record: `, noted
+ * as (…)`. Intended for creates whose cost is counted in microseconds; the trigger `record_change` does the same for
+ * all others. Every name is a column or a literal of `from`. The statement must be declared with `takesRequest`.
+ * `request` is its parameter or, for several calls, a column of `from`.
  */
 export function creationEvent(event: {
   readonly request: string;
@@ -12,7 +13,7 @@ export function creationEvent(event: {
   readonly name: string;
   readonly project: readonly [id: string, name: string];
   readonly environment?: readonly [id: string, name: string];
-  /** The new row, as jsonb. */
+  /** The new row as jsonb. */
   readonly after: string;
 }): string {
   const [environmentId, environmentName] = event.environment ?? ['null::uuid', 'null::text'];

@@ -39,7 +39,7 @@ const terminate = statement('testTerminate', `SELECT pg_terminate_backend($1)`);
 
 const databaseName = statement<{ name: string }>('testCurrentDatabase', 'SELECT current_database() AS name');
 const setReadOnly = statement('testSetReadOnly', `SET default_transaction_read_only = on`);
-// New sessions only: the pool's own ones are not touched.
+// Affects new sessions only: the pool's own connections are not touched.
 const alterReadOnly = (name: string): Statement => ({
   name: `${name}_readonly`,
   text: `ALTER DATABASE ${name} SET default_transaction_read_only = on`,
@@ -168,7 +168,8 @@ test('a deadlock is resolved by doing one of the transactions again', async () =
     return database.transaction(async (tx) => {
       attempts += 1;
       own += 1;
-      // Done again at once, it could take its first row before the other one, which has just been woken, and be in a deadlock again.
+      // If it were retried at once, it could lock its first row before the other transaction, which has just been
+      // woken, and run into a deadlock again.
       if (own > 1) await other();
       await tx.run(add, [first, 1]);
       holding += 1;
@@ -244,7 +245,7 @@ describe('failures that are not of the statement', () => {
 
   test.each([['40001'], ['40P01']])('a statement alone that ends in a conflict (%s) is done again', async (state) => {
     expect((await database.one(failTwice, [state])).attempts % 3).toBe(0);
-    // Not for ever.
+    // The retries are limited.
     await expect(database.run(fail, [state])).rejects.toMatchObject({ code: state });
   });
 });

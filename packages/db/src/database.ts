@@ -9,76 +9,80 @@ import type { Statement } from './statement.ts';
 import { Together } from './together.ts';
 import { valueTypes } from './types.ts';
 
-/** Values of `$1`, `$2`, …. An array becomes a PostgreSQL array: a list for a jsonb column goes through `JSON.stringify`. */
+/**
+ * Values of `$1`, `$2`, …. An array becomes a PostgreSQL array: a list for a jsonb column must be passed through
+ * `JSON.stringify`.
+ */
 export type Values = unknown[];
 
-/** What a store needs: it works with these four alike, in a transaction and outside of one. */
+/** The query methods that a store needs. They behave the same inside and outside of a transaction. */
 export interface Queryable {
-  /** All rows. */
+  /** Returns all rows. */
   many<Row>(statement: Statement<Row>, values?: Values): Promise<Row[]>;
-  /** The only row; throws when there are none or several, which is a fault of the program. */
+  /** Returns the only row. Throws if there are no rows or several, which is a bug. */
   one<Row>(statement: Statement<Row>, values?: Values): Promise<Row>;
-  /** The only row, or undefined when there is none; throws when there are several. */
+  /** Returns the only row, or undefined if there is none. Throws if there are several. */
   maybe<Row>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>;
-  /** How many rows the statement changed or found. */
+  /** Returns the number of rows that the statement changed or found. */
   run(statement: Statement, values?: Values): Promise<number>;
 }
 
 export interface Database extends Queryable {
   /**
-   * Runs `action` in one transaction (READ COMMITTED) and commits it; whatever it throws rolls back and is thrown on.
-   * A deadlock or a serialization failure starts it again from the beginning, up to three times: it must do nothing but
-   * work with `tx`. Inside of it no second transaction can be opened.
+   * Runs `action` in one transaction (READ COMMITTED) and commits it. If `action` throws, the transaction is rolled
+   * back and the error is rethrown. After a deadlock or a serialization failure, `action` is called again, in at most
+   * three attempts: it must do nothing but work with `tx`. A second transaction cannot be opened inside `action`.
    */
   transaction<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result>;
   /**
-   * As `maybe`, for a statement with `together`: calls that come while others of it are under way are carried out in one statement
-   * and one transaction. Each gets its own row or failure.
+   * Like `maybe`, for a statement with `together`: calls that arrive while other calls of the statement are in progress
+   * are batched into one statement and one transaction. Each call gets its own row or failure.
    */
   together<Row>(statement: Statement<Row>, values: Values): Promise<Row | undefined>;
-  /** How busy its connections are. */
+  /** How busy the connections are. */
   readonly pool: PoolState;
-  /** Waits for what is running and closes all connections. */
+  /** Waits for running queries and closes all connections. */
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
   readonly connectionString: string;
-  /** Shown in `pg_stat_activity`. */
+  /** Application name in `pg_stat_activity`. */
   readonly applicationName: string;
   readonly maximumConnections: number;
-  /** Whether a server will do that takes no changes. Default: no. */
+  /** Whether a read-only server is acceptable. Default: no. */
   readonly readsOnly?: boolean;
-  /** Where a server of this machine has its files, for messages; default: it is elsewhere. */
+  /** Folder of a server on this machine, for messages. Default: the server is elsewhere. */
   readonly folder?: string;
-  /** Told of failures of connections that nobody is using; the connection has been replaced already. */
+  /** Called for failures of idle connections. The connection has already been replaced. */
   readonly onIdleFailure?: (error: Error) => void;
 }
 
-// Time to a connection, the wait for a free one included.
+// Timeout for getting a connection, including the wait for a free one.
 const connectionTimeoutMilliseconds = 10_000;
 const keepAliveAfterMilliseconds = 10_000;
 const connectionLifetimeMilliseconds = 900_000;
 const transactionAttempts = 3;
 
-/** What every connection of Davit is opened with; what is set on it then is in opening.ts. */
+/** Returns the client settings of every Davit connection. opening.ts applies the session settings afterwards. */
 export function connectionSettings(connectionString: string, applicationName: string): ClientConfig {
   return {
     connectionString,
     application_name: applicationName,
     types: valueTypes,
     keepAlive: true,
-    // Of Linux: asks after so long without a word, ten times, each second. The operating system's own default is two hours.
+    // On Linux, TCP keepalive probes start after this idle time: ten probes, one per second. The operating system's
+    // default is two hours.
     keepAliveInitialDelayMillis: keepAliveAfterMilliseconds,
     connectionTimeoutMillis: connectionTimeoutMilliseconds,
   };
 }
 
 /**
- * Opens a pool of connections; connects only when something is asked. Throws `DatabaseUnavailable` (code
- * `DATABASE_UNAVAILABLE`, retryable) from its methods when the server cannot be reached; other failures of PostgreSQL are
- * thrown as pg has them, see `isUniqueViolation`. timestamptz arrives as `2026-01-02T03:04:05.678Z`, int8 as number, bytea
- * as Buffer, json and jsonb parsed.
+ * Creates a pool of connections; a connection is opened only for the first query. If the server cannot be reached, its
+ * methods throw `DatabaseUnavailable` (code `DATABASE_UNAVAILABLE`, retryable). Other failures of PostgreSQL are thrown
+ * as pg's own errors, see `isUniqueViolation`. timestamptz is returned as `2026-01-02T03:04:05.678Z`, int8 as number,
+ * bytea as Buffer, json and jsonb parsed.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   return new PooledDatabase(options);
@@ -128,7 +132,7 @@ class PooledDatabase extends StatementRunner implements Database {
   readonly #pool: ConnectionPool;
   readonly #maximumConnections: number;
   readonly #folder: string | null;
-  /** Connections on which the statement is prepared that tells of a request. */
+  /** Connections on which `settingStatement` is prepared. */
   readonly #knowSetting = new WeakSet<Client>();
   readonly #together = new WeakMap<Statement, unknown>();
 
@@ -159,7 +163,7 @@ class PooledDatabase extends StatementRunner implements Database {
 
   async together<Row>(statement: Statement<Row>, values: Values): Promise<Row | undefined> {
     const request = changeRequest();
-    // One with a key is marked by triggers, in a transaction of its own.
+    // A request with an idempotency key needs triggers to mark the key, in its own transaction.
     if (statement.together === undefined || request?.isPlain === false) return this.maybe(statement, values);
     const given = statement.takesRequest === true ? [...values, request?.text ?? null] : values;
     return this.#gathering(statement).call(given);
@@ -195,11 +199,12 @@ class PooledDatabase extends StatementRunner implements Database {
   #executeOn(client: Client, statement: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {
     const { name, text } = statement;
     const again = (): Promise<QueryResult> => this.#executeLater(statement, values, attempt + 1);
-    // With a callback: with its promise, pg makes three of them, and a stack trace for each failure.
+    // A callback is used because pg's promise form creates three promises per query, and a stack trace for each
+    // failure.
     return this.#answered(client, { again, attempt }, (callback) => client.query({ name, text, values }, callback));
   }
 
-  /** As one transaction with the setting that tells triggers of the request. */
+  /** Runs the statement as one transaction together with the setting that passes the request to triggers. */
   async #executeFor(request: string, statement: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {
     const client = this.#pool.takeIdle() ?? (await this.#take());
     if (!this.#knowSetting.has(client)) await this.#prepareSetting(client);
@@ -220,7 +225,7 @@ class PooledDatabase extends StatementRunner implements Database {
     }
   }
 
-  /** What a query answers; gives its connection back. */
+  /** Returns the result of a query and releases its connection. */
   #answered(client: Client, retry: Retry, send: (callback: Callback) => void): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
       send((error, result) => {
@@ -230,10 +235,10 @@ class PooledDatabase extends StatementRunner implements Database {
           return;
         }
         this.#pool.giveBack(client, isSpoilt(error));
-        // The columns of a table changed under a prepared statement: a migration ran. This connection is closed by now;
-        // the others may be as old, so each of them gets its turn.
+        // A migration changed the columns of a table under a prepared statement. This connection is already closed. The
+        // other connections may be equally old, so each of them may need one attempt.
         if (isStalePlan(error) && retry.attempt <= this.#maximumConnections) resolve(retry.again());
-        // Nothing of it remains, as of a transaction.
+        // The conflict rolled back all of the statement's changes, so it can be retried like a transaction.
         else if (isConflictOfTransactions(error) && retry.attempt < transactionAttempts) resolve(retry.again());
         else reject(toFailure(error, this.#folder));
       });
@@ -289,11 +294,11 @@ class PooledDatabase extends StatementRunner implements Database {
 
 class Transaction extends StatementRunner {
   isOpen = false;
-  /** Whether the connection must not be used again. */
+  /** Whether the connection must not be reused. */
   isSpoilt = false;
   readonly #client: Client;
   readonly #folder: string | null;
-  // pg wants one statement at a time; callers may well start several at once.
+  // pg expects one statement at a time, but callers may start several at once.
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, folder: string | null) {
@@ -311,7 +316,7 @@ class Transaction extends StatementRunner {
     await this.#last;
     this.isOpen = false;
     const { command } = await this.#send({ text: 'COMMIT' });
-    // A caller that swallowed the failure of a statement would else be told that all is written.
+    // Without this check, a caller that ignored a failed statement would believe that everything was written.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back, as one of its statements had failed');
   }
 
@@ -322,7 +327,7 @@ class Transaction extends StatementRunner {
     try {
       await this.#send({ text: 'ROLLBACK' });
     } catch {
-      // The caller gets the first failure. Closing the connection rolls back as well.
+      // The caller receives the first failure. Closing the connection also rolls back.
       this.isSpoilt = true;
     }
   }
@@ -330,7 +335,7 @@ class Transaction extends StatementRunner {
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
     if (!this.isOpen) return Promise.reject(new Error(`statement ${statement.name} came after the end of its transaction`));
     const { name, text } = statement;
-    // The transaction has told the triggers of the request.
+    // The transaction has already passed the request to the triggers.
     const given = statement.takesRequest === true ? [...(values ?? []), null] : values;
     const result = this.#last.then(() => this.#send({ name, text, values: given }));
     this.#last = result.catch(() => undefined);

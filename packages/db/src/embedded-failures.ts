@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { AppError, isAppError } from '@davit/base';
 
-/** Why the embedded PostgreSQL cannot run, for the operator. */
+/** Returns an error for the operator that explains why the embedded PostgreSQL cannot run. */
 export function embeddedFailure(message: string, cause?: unknown): AppError {
   return new AppError({ code: 'EMBEDDED_DATABASE_FAILED', message, cause });
 }
@@ -14,17 +14,17 @@ export function diskFull(folder: string, cause?: unknown): AppError {
   });
 }
 
-/** What a program that failed has said, as the failure that it means. */
+/** Converts the output of a failed program to an error. */
 export function programFailure(program: string, folder: string, output: string): AppError {
   if (/No space left on device|Disk quota exceeded/.test(output)) return diskFull(folder);
   const said = output.trim().split('\n').slice(-8).join('\n');
   return embeddedFailure(`The embedded PostgreSQL could not be started: ${program} failed.\n${said}`);
 }
 
-/** A failure of the file system, as the failure that it means. */
+/** Converts a file system error to an error for the operator. */
 export function fileFailure(folder: string, error: unknown): unknown {
   if (isAppError(error) || !(error instanceof Error && 'code' in error)) return error;
-  // A program that was run says it in words.
+  // A program that was run reports a full disk in its output.
   if ('stderr' in error && /No space left on device|Disk quota exceeded/.test(String(error.stderr)))
     return diskFull(folder, error);
   const { code } = error;
@@ -38,12 +38,12 @@ export function fileFailure(folder: string, error: unknown): unknown {
   return error;
 }
 
-/** The part of a log file that was written after `offset`. */
+/** Returns the part of a log file that was written after `offset`. */
 export async function readFrom(file: string, offset: number): Promise<string> {
   try {
     return (await readFile(file)).subarray(offset).toString('utf8');
   } catch {
-    // Only used to explain another failure, which is the one to report.
+    // The text only explains another failure, which is the one to report.
     return '';
   }
 }

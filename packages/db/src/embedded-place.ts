@@ -11,33 +11,34 @@ import { embeddedFailure } from './embedded-failures.ts';
 const run = promisify(execFile);
 const leftoverAfterMilliseconds = 3_600_000;
 
-/** The major version whose data folders these binaries can read. */
+/** Major version whose data folders these binaries can read. */
 export const postgresMajor = 18;
 
-/** Who PostgreSQL runs as, when not as whoever runs Davit: it refuses to run as root. */
+/** User that PostgreSQL runs as if Davit runs as root, because PostgreSQL refuses to run as root. */
 export interface ProcessUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Where the embedded PostgreSQL of one state folder lives. All folders exist. */
+/** Folders of the embedded PostgreSQL of one state folder. All of them exist. */
 export interface Place {
   readonly user: ProcessUser | undefined;
   readonly folder: string;
-  /** Holds `data`; may be written by `user`. */
+  /** Parent of `data`. Writable by `user`. */
   readonly dataParent: string;
   readonly data: string;
   readonly socketFolder: string;
-  /** Root of the binaries: holds `bin`, `lib` and `share`. */
+  /** Root folder of the binaries. Contains `bin`, `lib` and `share`. */
   readonly binaries: string;
   readonly log: string;
 }
 
 /**
- * Finds or makes the place. Usually `<state folder>/postgres`. As root, PostgreSQL runs as `nobody`, who must be able to
- * walk there; where that user cannot (a checkout under /root), it is `/var/lib/davit/<random>`, and the state folder
- * remembers which. The binaries are linked or copied: a running database must not depend on `node_modules`, which `npm ci` empties,
- * and `nobody` must be able to read them.
+ * Finds or creates the folders, usually in `<state folder>/postgres`. If Davit runs as root, PostgreSQL runs as
+ * `nobody`, who must be able to traverse all parent folders. If that user cannot (for example a checkout under /root),
+ * the folder is `/var/lib/davit/<random>`, and the state folder records its path. The binaries are linked or copied for
+ * two reasons: a running database must not depend on `node_modules`, which `npm ci` empties, and `nobody` must be able
+ * to read them.
  */
 export async function preparePlace(stateFolder: string): Promise<Place> {
   const binariesSource = packageFolder();
@@ -93,7 +94,7 @@ async function placeFolder(stateFolder: string, user: ProcessUser | undefined): 
     );
   }
   await writeFile(path.join(outside, 'state-folder'), `${stateFolder}\n`);
-  // wx: of two starts at once, the second one takes the place of the first.
+  // `wx`: if two processes start at once, the second one uses the folder of the first.
   await writeFile(pointer, `${outside}\n`, { flag: 'wx' }).catch(ignoreExisting);
   return (await readFile(pointer, 'utf8')).trim();
 }
@@ -111,7 +112,7 @@ async function ownedFolder(folder: string, user: ProcessUser | undefined): Promi
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const found = await lstat(folder);
   const owner = user?.uid ?? process.getuid?.() ?? 0;
-  // In a folder like /tmp somebody else may have put something of this name there first.
+  // In a shared folder such as /tmp, another user may have created this name first.
   if (!found.isDirectory() || (found.uid !== owner && found.uid !== process.getuid?.())) {
     throw embeddedFailure(
       `${folder} belongs to somebody else (uid ${found.uid}). Remove it or set DAVIT_HOME to another folder.`,
@@ -121,7 +122,7 @@ async function ownedFolder(folder: string, user: ProcessUser | undefined): Promi
   await chmod(folder, 0o700);
 }
 
-// The path of a unix socket has at most 107 bytes on Linux and 103 on macOS, the socket's own name included.
+// The path of a Unix socket has at most 107 bytes on Linux and 103 on macOS, including the socket's name.
 const longestSocketFolder = 103 - '/.s.PGSQL.5432.lock'.length;
 
 async function socketFolder(folder: string, user: ProcessUser | undefined): Promise<string> {
@@ -146,20 +147,20 @@ async function copiedBinaries(packageRoot: string, folder: string, user: Process
   try {
     await copyTree(path.join(packageRoot, 'native'), fresh);
     await linkLibraries(packageRoot, fresh);
-    // A strict umask at install time leaves files that the unprivileged user could not read.
+    // A strict umask at install time leaves files that the unprivileged user cannot read.
     await run('chmod', ['-R', 'go+rX', fresh]);
     await probe(fresh, user);
     await rename(fresh, target);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
-    // Another Davit was quicker; its copy is the same.
+    // Another Davit process was faster; its copy is the same.
     if (!(await exists(path.join(target, 'bin', 'postgres')))) throw error;
   }
   return target;
 }
 
-// Hard links where the file system has them: 30 ms and no space, against 300 ms and 58 MB. (Node's own `cp` takes a second
-// for these 700 files.)
+// Creates hard links if the file system supports them: 30 ms and no space, compared with 300 ms and 58 MB. (Node.js's
+// own `cp` takes a second for these 700 files.)
 async function copyTree(source: string, target: string): Promise<void> {
   try {
     await run('cp', ['-Rpl', source, target]);
@@ -169,7 +170,7 @@ async function copyTree(source: string, target: string): Promise<void> {
   }
 }
 
-/** Removes what starts that were killed and former versions have left behind; nothing that another start may be making. */
+/** Removes leftovers of killed starts and of previous versions, but nothing that another start may be creating. */
 export async function removeLeftovers(place: Place): Promise<void> {
   const copies = (await readdir(place.folder)).filter((name) => name.startsWith('binaries-'));
   const clusters = (await readdir(place.dataParent)).filter((name) => name.startsWith('new-'));
@@ -188,7 +189,8 @@ interface LibraryLink {
   readonly target: string;
 }
 
-// npm packages hold no symbolic links; the package's install script, which never runs here, would make them from this list.
+// npm packages cannot contain symbolic links. The package's install script, which never runs here, would create them
+// from this list.
 async function linkLibraries(packageRoot: string, binaries: string): Promise<void> {
   const list = await readFile(path.join(packageRoot, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links: LibraryLink[] = JSON.parse(list);

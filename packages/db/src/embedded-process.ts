@@ -2,14 +2,14 @@ import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { Client, DatabaseError } from 'pg';
 
-/** What PostgreSQL writes into `postmaster.pid` of its data folder. */
+/** Content of `postmaster.pid`, which PostgreSQL writes to its data folder. */
 export interface PidFile {
   readonly pid: number;
   readonly socketFolder: string;
   readonly port: number;
 }
 
-/** Reads `postmaster.pid`; undefined when there is none or it is not complete yet. */
+/** Reads `postmaster.pid`. Returns undefined if the file does not exist or is incomplete. */
 export async function readPidFile(data: string): Promise<PidFile | undefined> {
   const lines = (await readFile(path.join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
   const pid = Number(lines[0]);
@@ -18,20 +18,21 @@ export async function readPidFile(data: string): Promise<PidFile | undefined> {
 }
 
 /**
- * Whether this process belongs to the PostgreSQL of this data folder. A process id says little: after a crash another
- * program may have it. A server and all its children have their data folder as their working folder.
+ * Returns whether this process belongs to the PostgreSQL server of this data folder. The process id alone does not
+ * prove that: after a crash another program may have it. The working folder of a server and all its children is their
+ * data folder.
  */
 export async function worksIn(pid: number, data: string): Promise<boolean> {
   if (process.platform !== 'linux') return isAlive(pid);
   try {
     return (await readlink(`/proc/${pid}/cwd`)) === (await realpath(data));
   } catch {
-    // Gone, or of another user, so not ours.
+    // The process has exited, or belongs to another user and therefore not to this server.
     return false;
   }
 }
 
-/** Whether any process works in the data folder: children can outlive a killed server for a moment. */
+/** Returns whether any process works in the data folder. Children can outlive a killed server for a moment. */
 export async function anyWorksIn(data: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 1);
@@ -48,7 +49,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** `postgres` database of the server at this socket: exists always, used for questions about the server itself. */
+/**
+ * Returns the address of a database of the server at this socket. Default: the database `postgres`, which always exists
+ * and serves for queries about the server itself.
+ */
 export function serverAddress(socketFolder: string, database = 'postgres'): string {
   const query = new URLSearchParams({ host: socketFolder, port: '5432' });
   return `postgresql://davit@localhost/${database}?${query.toString()}`;
@@ -56,7 +60,10 @@ export function serverAddress(socketFolder: string, database = 'postgres'): stri
 
 export type Answer = 'ready' | 'starting' | 'none';
 
-/** Asks the server at this socket how it is: `starting` also while it recovers from a crash or shuts down. */
+/**
+ * Checks the state of the server at this socket. A server that recovers from a crash or shuts down is also reported as
+ * `starting`.
+ */
 export async function askServer(socketFolder: string): Promise<Answer> {
   const client = new Client({ connectionString: serverAddress(socketFolder), connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);

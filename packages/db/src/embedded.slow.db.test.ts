@@ -16,7 +16,7 @@ const settings = statement<{ name: string; setting: string }>(
   `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'jit', 'listen_addresses', 'data_checksums', 'server_encoding', 'TimeZone')`,
 );
 
-// Root in a container often may not.
+// Root in a container is often not allowed to do this.
 function canMount(): boolean {
   const probe = mkdtempSync(path.join(tmpdir(), 'davit-mount-'));
   try {
@@ -148,7 +148,8 @@ test('a lock file whose process id belongs to another program now is no obstacle
   const lockFile = path.join(dataOf(server), 'postmaster.pid');
   const kept = await readFile(lockFile, 'utf8');
   await server.stop();
-  // Of the user that PostgreSQL runs as: only then does it take the number for a running server.
+  // The process must belong to the user that PostgreSQL runs as: only then does PostgreSQL mistake its process id for a
+  // running server.
   const user = isRoot ? { uid: 65_534, gid: 65_534 } : {};
   const other = spawn('sleep', ['60'], { ...user, cwd: '/', stdio: 'ignore' });
   await writeFile(lockFile, kept.replace(String(pid), String(other.pid)));
@@ -240,7 +241,7 @@ test.runIf(canMount())('a full disk is named, and after space was made the start
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=40m,mode=711', 'tmpfs', small]);
   try {
     await expect(start(small)).rejects.toMatchObject({ code: 'DISK_FULL', message: expect.stringContaining(small) });
-    // Half a copy of the binaries would be in the way of the next start.
+    // An incomplete copy of the binaries would break the next start.
     expect((await readdir(path.join(small, 'postgres'))).filter((name) => name.startsWith('binaries-'))).toHaveLength(0);
     execFileSync('mount', ['-o', 'remount,size=300m', small]);
     const server = await start(small);

@@ -10,36 +10,42 @@ import { exists, postgresMajor, preparePlace, removeLeftovers, type Place } from
 import { anyWorksIn, askServer, isAlive, readPidFile, serverAddress, worksIn } from './embedded-process.ts';
 
 /*
- * The PostgreSQL that Davit brings along. It is a process of its own that outlives Davit: after a crash or an upgrade of
- * Davit the next start finds it running and goes on at once. It listens on a unix socket in a folder of mode 0700 only, so
- * whoever can open that socket could read the files as well; therefore `trust`.
+ * The embedded PostgreSQL. It is a separate process that outlives Davit: after a crash or an upgrade of Davit, the next
+ * start finds it running and continues at once. It listens only on a Unix socket in a folder of mode 0700. Anyone who
+ * can open that socket could also read the files; therefore authentication is `trust`.
  *
- * Starting is a loop over what is found, not a lock: running → adopt; starting or recovering → wait; nothing → start, and
- * if another Davit was quicker, PostgreSQL's own lock file ends ours and the loop finds the other one.
+ * Starting is a loop over the observed state, without a lock:
+ * - running: adopt the server
+ * - starting or recovering: wait
+ * - no server: start one. If another Davit process is faster, PostgreSQL's own lock file ends this server, and the loop
+ *   finds the other one.
  */
 
 export interface EmbeddedOptions {
-  /** Everything lives under this folder, as a rule; see `preparePlace` for the exception. */
+  /** Folder that contains all files; see `preparePlace` for the exception. */
   readonly stateFolder: string;
-  /** Further settings of PostgreSQL, such as `fsync: 'off'` for tests. */
+  /** Additional PostgreSQL settings, such as `fsync: 'off'` for tests. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Told once when starting takes long, as when PostgreSQL recovers from a crash. */
+  /** Called once if the start takes long, for example while PostgreSQL recovers from a crash. */
   readonly onWait?: (message: string) => void;
 }
 
 export interface EmbeddedDatabase {
   readonly connectionString: string;
-  /** Whether it was running already. */
+  /** Whether the server was already running. */
   readonly adopted: boolean;
-  /** Where data, binaries and log are; removing it after `stop` removes all. */
+  /** Folder of the data, binaries and log. Removing it after `stop` removes everything. */
   readonly folder: string;
   /**
-   * Starts the server again, with the same address, whenever its process is gone (killed, out of memory); looks once a
-   * second. `tell` gets a line each time that it was necessary, and when it failed. Gives a function that ends the watch;
-   * `stop` ends it too. For the one process that serves this state folder: a second watch would undo the first one's `stop`.
+   * Restarts the server, with the same address, whenever its process has ended (killed, out of memory). Checks once a
+   * second. `tell` receives a line for each restart and for each failure. Returns a function that ends the watch;
+   * `stop` ends it too. Only the one process that serves this state folder may call it: a second watch would undo the
+   * first one's `stop`.
    */
   keepRunning(tell: (message: string) => void): () => void;
-  /** Fast shutdown: ends all connections, writes everything to disk; resolves when the process is gone. */
+  /**
+   * Performs a fast shutdown: ends all connections and writes everything to disk. Resolves when the process has exited.
+   */
   stop(): Promise<void>;
 }
 
@@ -51,11 +57,14 @@ const watchEveryMilliseconds = 1_000;
 const largestLogBytes = 10 * 1024 * 1024;
 
 /**
- * Starts the embedded PostgreSQL of this state folder, or adopts the running one; makes its data folder the first time.
- * Idempotent, and safe when called by several processes at once. Waits for crash recovery, ten minutes at the most.
+ * Starts the embedded PostgreSQL of this state folder, or adopts the running server. Creates its data folder the first
+ * time. Idempotent, and safe when several processes call it concurrently. Waits up to ten minutes for crash recovery.
  *
- * Errors, all with what to do: `EMBEDDED_DATABASE_UNSUPPORTED` (no binaries for this machine),
- * `EMBEDDED_DATABASE_VERSION` (data of another major version), `DISK_FULL`, `EMBEDDED_DATABASE_FAILED`.
+ * Errors, each with a remedy:
+ * - `EMBEDDED_DATABASE_UNSUPPORTED`: no binaries for this machine.
+ * - `EMBEDDED_DATABASE_VERSION`: data of another major version.
+ * - `DISK_FULL`
+ * - `EMBEDDED_DATABASE_FAILED`
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   try {
@@ -112,7 +121,7 @@ class RunningServer implements EmbeddedDatabase {
       await ensureRunning(this.#place, this.#options);
       tell('the embedded database runs again');
     } catch (error) {
-      // Whatever it is, the disk for example: it may pass, and the next look tries again.
+      // The failure may be temporary, for example a full disk. The next check retries.
       tell(`the embedded database does not start: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
       this.#restart = undefined;
@@ -138,7 +147,8 @@ async function ensureData(place: Place): Promise<void> {
   }
 }
 
-// Made beside its place and renamed when complete: an initdb that was interrupted leaves nothing that looks like data.
+// Creates the data in a temporary folder and renames it when complete, so that an interrupted initdb leaves nothing
+// that looks like data.
 async function makeData(place: Place): Promise<void> {
   const fresh = path.join(place.dataParent, `new-${randomUUID()}`);
   await mkdir(fresh, { mode: 0o700 });
@@ -155,7 +165,7 @@ async function makeData(place: Place): Promise<void> {
     await rm(fresh, { recursive: true, force: true });
     throw programFailure('initdb', place.folder, output.text);
   }
-  // ENOTEMPTY: another Davit made it meanwhile; its data is as good.
+  // ENOTEMPTY: another Davit process created the data meanwhile; its data is equivalent.
   await rename(fresh, place.data).catch(() => rm(fresh, { recursive: true, force: true }));
 }
 
@@ -191,13 +201,17 @@ async function ready(
   return { socketFolder, adopted: own?.child.pid !== pid };
 }
 
-/** The server that has this data folder open, as its lock file has it. Removes a lock file that a crash left behind. */
+/**
+ * Returns the server that uses this data folder, according to its lock file. Removes a stale lock file that a crash
+ * left behind.
+ */
 async function findServer(data: string): Promise<{ pid: number; socketFolder: string } | undefined> {
   const file = await readPidFile(data);
   if (file === undefined || !isAlive(file.pid)) return undefined;
   if (await worksIn(file.pid, data)) return file;
-  // The number belongs to another program now. PostgreSQL would take that for a running server and refuse to start. As long
-  // as a child of the former one lives the file stays: it is what keeps a second server from the same shared memory.
+  // The process id now belongs to another program. PostgreSQL would mistake that program for a running server and
+  // refuse to start. The file stays as long as a child of the previous server lives: it prevents a second server from
+  // using the same shared memory.
   if (!(await anyWorksIn(data)) && (await readPidFile(data))?.pid === file.pid) {
     await rm(path.join(data, 'postmaster.pid'), { force: true });
   }
@@ -217,7 +231,7 @@ async function startServer(place: Place, settings: Readonly<Record<string, strin
   try {
     const child = spawn(path.join(place.binaries, 'bin', 'postgres'), ['-D', place.data], {
       ...spawnOptions(place),
-      // A session of its own: Ctrl-C on Davit's terminal and the end of Davit do not reach it.
+      // The server gets its own session, so that Ctrl-C on Davit's terminal and the exit of Davit do not affect it.
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
     });
@@ -233,8 +247,8 @@ async function startServer(place: Place, settings: Readonly<Record<string, strin
   }
 }
 
-// Ours ended at once. Either another one holds the folder, or children of a killed server still do: then it is worth
-// another try. Everything else is a failure, and the log says which.
+// The started server exited at once. If another server holds the folder, or children of a killed server still do, the
+// start is retried. Any other reason is a failure, which the log explains.
 async function afterEnd(place: Place, own: StartedServer): Promise<undefined> {
   const said = await readFrom(place.log, own.logOffset);
   if (!/lock file "[^"]*" already exists|pre-existing shared memory block/.test(said)) {
@@ -251,17 +265,17 @@ async function writeConfiguration(place: Place, settings: Readonly<Record<string
     unix_socket_permissions: '0700',
     port: '5432',
     max_connections: '100',
-    // A control plane's tables are small; memory matters more than a cache of all of them.
+    // A control plane's tables are small. Saving memory matters more than caching all of them.
     shared_buffers: '64MB',
     jit: 'off',
-    // Each of these saves processes that would only wait.
+    // Each of these settings saves processes that would be idle.
     io_method: 'sync',
     max_logical_replication_workers: '0',
     autovacuum_max_workers: '2',
     max_worker_processes: '4',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Statements and values are no business of a log file; starts, stops and crashes are.
+    // Statements and values must not be in a log file; starts, stops and crashes should be.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
@@ -295,7 +309,7 @@ async function ensureDatabase(socketFolder: string): Promise<void> {
     const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [databaseName]);
     if (rowCount === 0) await client.query(`CREATE DATABASE ${databaseName}`);
   } catch (error) {
-    // Another Davit on the same folder made it between the question and the answer.
+    // Another Davit process with the same folder created the database between the check and the creation.
     if (!(error instanceof DatabaseError && (error.code === '42P04' || error.code === '23505'))) throw error;
   } finally {
     await client.end();

@@ -2,20 +2,23 @@ import { AppError } from '@davit/base';
 import { DatabaseError } from 'pg';
 
 /**
- * The database cannot be reached, went away, or can do nothing at present. The same call may succeed later without anybody changing
- * anything.
+ * The database is unreachable, has disconnected, or cannot do anything at present. The same call may succeed later
+ * without any change.
  */
 export class DatabaseUnavailable extends AppError {
   readonly retryable = true;
 
-  /** `folder`: where a server of this machine has its files; null: it is elsewhere. */
+  /** `folder`: folder of a server on this machine, or null if the server is elsewhere. */
   constructor(cause: unknown, folder: string | null = null) {
     super({ code: 'DATABASE_UNAVAILABLE', message: wordsFor(cause, folder), cause });
     this.name = 'DatabaseUnavailable';
   }
 }
 
-/** The server at this address takes no changes. Of two that work on a standby, each could think that it leads. */
+/**
+ * The server at this address is read-only. Of two processes that work on a standby, each could consider itself the
+ * leader.
+ */
 export class ServerReadOnly extends Error {
   constructor() {
     super('the server takes no changes');
@@ -36,23 +39,28 @@ function wordsFor(cause: unknown, folder: string | null): string {
   return 'The database does not answer. It may be starting; try again in a few seconds.';
 }
 
-// A statement that would change something on a server that takes no changes. Its connection stays there, wherever the address leads by now.
+// SQLSTATE of a write on a read-only server. Its connection stays with that server, even if the address now points
+// elsewhere.
 const readOnlyState = '25006';
 const diskFullState = '53100';
 
-// SQLSTATEs that speak of the connection or of the server as a whole, not of the statement. PostgreSQL 18, appendix A. 25P03 and 25P04: the
-// server ended a transaction that stood still, or lasted too long, and the session with it.
+// SQLSTATEs that concern the connection or the whole server, not the statement (PostgreSQL 18, appendix A). 25P03 and
+// 25P04: the server ended a transaction that was idle or lasted too long, and its session.
 const unavailableStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25P03', '25P04', readOnlyState]);
 
 /*
- * Those that end one statement for what it is not to blame for; the connection is as good as before. The same may succeed when there is room
- * (53000, 53100: disk, 53200: memory), when the disk reads again (58030), when a lock is free (55P03, by an operator's lock_timeout), or
- * when there is less to do (57014, by an operator's statement_timeout or hand). Not among them: 53400, a limit that somebody set; and data
- * that is damaged (XX001, XX002, 58P01), which no waiting mends.
+ * SQLSTATEs that end one statement through no fault of its own. The connection remains usable. The same statement may
+ * succeed later:
+ * - when there is space again (53000, 53100: disk, 53200: memory)
+ * - when the disk can be read again (58030)
+ * - when a lock is free (55P03, by an operator's lock_timeout)
+ * - when there is less load (57014, by an operator's statement_timeout or a manual cancellation)
+ *
+ * Not included: 53400, a configured limit; and damaged data (XX001, XX002, 58P01), which waiting does not repair.
  */
 const passingStates = new Set(['53000', '53100', '53200', '58030', '55P03', '57014']);
 
-// Failures of the socket. pg marks its own ones by their message alone.
+// Error codes of sockets. pg marks its own errors only by their messages.
 const socketCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -67,14 +75,14 @@ const socketCodes = new Set([
 const connectionMessage =
   /^(Connection terminated|Client (has encountered|was closed)|timeout expired|timeout exceeded when|Query read timeout)/;
 
-/** Whether the failure is about the connection or the server as a whole; the connection is then of no use any more. */
+/** Returns whether the failure concerns the connection or the whole server. The connection is then unusable. */
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof DatabaseError) {
     const { code } = error;
     if (code === undefined) return false;
-    // Nobody may connect just now, as when an operator locks a database to move it.
+    // Nobody may connect at present, for example because an operator locks a database to move it.
     if (code === '55000') return error.severity === 'FATAL';
-    // 08P01 is a fault of ours, as of a statement with too few values.
+    // 08P01 is a bug in Davit, such as a statement with too few values.
     return unavailableStates.has(code) || (code.startsWith('08') && code !== '08P01');
   }
   if (error instanceof ServerReadOnly) return true;
@@ -83,7 +91,10 @@ export function isConnectionFailure(error: unknown): boolean {
   return socketCodes.has(code) || connectionMessage.test(error.message);
 }
 
-/** Whether the failure of a new connection says that nobody is there. Not where the server refused, nor where its name was not found. */
+/**
+ * Returns whether the failure of a new connection means that no server responds. False if the server refused the
+ * connection or its name was not found.
+ */
 export function isServerSilent(error: unknown): boolean {
   if (!isConnectionFailure(error) || error instanceof DatabaseError || !(error instanceof Error)) return false;
   return !('code' in error && (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN'));
@@ -94,49 +105,57 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * What is thrown for a failure of pg: `DatabaseUnavailable` for those of the connection and for those that pass by themselves, the failure
- * itself for all others.
+ * Converts a failure of pg: to `DatabaseUnavailable` if it concerns the connection or is temporary. Other failures are
+ * returned unchanged.
  */
 export function toFailure(error: unknown, folder: string | null = null): unknown {
   return isConnectionFailure(error) || isPassing(error) ? new DatabaseUnavailable(error, folder) : error;
 }
 
-/** Whether a transaction that failed with this may succeed when it is done again from its start. */
+/** Returns whether a transaction that failed with this error may succeed if it is repeated from its start. */
 export function isConflictOfTransactions(error: unknown): boolean {
   return hasState(error, '40001') || hasState(error, '40P01');
 }
 
-/** Whether a statement waited for a lock for longer than `lock_timeout`. */
+/** Returns whether a statement waited for a lock longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return hasState(error, '55P03');
 }
 
-/** Whether the error is a violation of a unique constraint or index, of this one if it is named. */
+/** Returns whether the error is a violation of a unique constraint or index; if `constraint` is given, of that one. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return hasState(error, '23505', constraint);
 }
 
-/** Whether the error is a violation of a foreign key, of this one if it is named. */
+/** Returns whether the error is a violation of a foreign key; if `constraint` is given, of that one. */
 export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
   return hasState(error, '23503', constraint);
 }
 
-/** Whether the error is a violation of a check constraint, of this one if it is named. */
+/** Returns whether the error is a violation of a check constraint; if `constraint` is given, of that one. */
 export function isCheckViolation(error: unknown, constraint?: string): boolean {
   return hasState(error, '23514', constraint);
 }
 
-/** Whether a record was to be changed that has another version than the request expects (`if_match`). */
+/**
+ * Returns whether a change was refused because the record has a different version than the request expects
+ * (`if_match`).
+ */
 export function isStaleVersion(error: unknown): boolean {
   return hasState(error, 'DV412');
 }
 
-/** Whether a change was refused because its idempotency key belongs to another request by now (`mark_idempotency_key`). */
+/**
+ * Returns whether a change was refused because its idempotency key now belongs to another request
+ * (`mark_idempotency_key`).
+ */
 export function isTakenKey(error: unknown): boolean {
   return hasState(error, 'DV409');
 }
 
-/** Whether the statement was prepared against a table whose columns changed since: a new connection prepares it anew. */
+/**
+ * Returns whether the columns of a table changed after the statement was prepared. A new connection prepares it again.
+ */
 export function isStalePlan(error: unknown): boolean {
   return hasState(error, '0A000') && error instanceof Error && error.message.startsWith('cached plan');
 }

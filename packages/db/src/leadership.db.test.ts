@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const one of open.splice(0)) await one.release();
 });
 
-/** As another process would have it: with a session of its own. */
+/** A lock as another process would hold it: with a separate session. */
 function leadership(name: string, tryEveryMilliseconds?: number): Leadership {
   const { connectionString } = home;
   const made = new Leadership({

@@ -4,23 +4,23 @@ const defaultTryEveryMilliseconds = 5_000;
 
 export interface LeadershipOptions {
   readonly connectionString: string;
-  /** What is led in; the name of the lock. */
+  /** Name of the lock, which stands for the area of leadership. */
   readonly name: string;
-  /** Each try is a connection: between two of them passes so much. Default: 5 s. */
+  /** Milliseconds between two attempts; each attempt opens a connection. Default: 5 s. */
   readonly tryEveryMilliseconds?: number;
 }
 
 /**
- * Of the processes that share a database at most one leads in what `name` stands for: the one whose session has the lock of that
- * name. PostgreSQL takes the lock away when that process dies, however it dies, so that another one may lead at once;
- * half a minute later where a machine or the network died.
+ * Elects at most one leader for `name` among the processes that share a database: the process whose session holds the
+ * lock of that name. PostgreSQL releases the lock when that process dies, however it dies, so that another process can
+ * lead at once. If a machine or the network failed, this takes half a minute.
  */
 export class Leadership {
   readonly #options: LeadershipOptions;
   #lock: SessionLock | null = null;
   #term = new AbortController();
   #trying: Promise<AbortSignal | null> | null = null;
-  /** In milliseconds since the process began: clocks of machines are set. */
+  /** Time of the next attempt, in milliseconds since the process started, because system clocks can be set. */
   #tryAt = 0;
   #hasLeft = false;
 
@@ -29,8 +29,9 @@ export class Leadership {
   }
 
   /**
-   * The term: the same signal for as long as this process leads, aborted once it does not, as another one may lead from then on. Null:
-   * another process leads, the last try was a moment ago, or this one left. Throws `DatabaseUnavailable`.
+   * Returns the signal of the current term. The signal stays the same as long as this process leads. It aborts when the
+   * process stops leading, because another process may lead from then on. Returns null if another process leads, if the
+   * last attempt was a moment ago, or if `leave` was called. Throws `DatabaseUnavailable`.
    */
   async take(): Promise<AbortSignal | null> {
     if (this.#hasLeft) return null;
@@ -41,13 +42,16 @@ export class Leadership {
     return this.#trying;
   }
 
-  /** Ends the term, for good. Nobody else leads before `release`: what works in this term has time to end. */
+  /** Ends the term permanently. No other process leads before `release`, so work of this term has time to finish. */
   leave(): void {
     this.#hasLeft = true;
     this.#term.abort();
   }
 
-  /** Ends the term and lets another process lead. This one may take it again, unless it left. */
+  /**
+   * Ends the term and releases the lock, so that another process can lead. This process may lead again, unless `leave`
+   * was called.
+   */
   async release(): Promise<void> {
     this.#term.abort();
     await this.#trying?.catch(() => null);
@@ -63,7 +67,7 @@ export class Leadership {
     this.#tryAt = performance.now() + tryEveryMilliseconds;
     const lock = await acquireSessionLock(connectionString, name);
     this.#lock = lock;
-    // Who left meanwhile releases it.
+    // If `leave` was called meanwhile, `release` releases the lock.
     if (lock === null || this.#hasLeft) return null;
     const term = new AbortController();
     this.#term = term;

@@ -9,7 +9,7 @@ export interface Notification {
 }
 
 export interface Listener {
-  /** Ends listening; nothing is called any more afterwards. */
+  /** Stops listening. No callback is called afterwards. */
   close(): Promise<void>;
 }
 
@@ -18,8 +18,8 @@ export interface ListenOptions {
   readonly channels: readonly string[];
   readonly onNotification: (notification: Notification) => void;
   /**
-   * Called after each reconnection. What was notified in between is lost: whoever listens must read again what it depends
-   * on. It is called only once listening works again, so that no change falls between the two.
+   * Called after each reconnection. Notifications sent meanwhile are lost: the listener must reload the data it depends
+   * on. The call comes only after listening works again, so that no change is missed in between.
    */
   readonly onReconnect: () => void;
 }
@@ -28,8 +28,8 @@ const firstPauseMilliseconds = 50;
 const maximumPauseMilliseconds = 2_000;
 
 /**
- * Listens to channels of NOTIFY on a connection of its own, which is opened again with growing pauses when it is lost.
- * Resolves once listening works; throws `DatabaseUnavailable` when the first connection cannot be had.
+ * Listens to NOTIFY channels on a dedicated connection. A lost connection is reopened with increasing pauses. Resolves
+ * once listening works; throws `DatabaseUnavailable` if the first connection fails.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const listener = new ReconnectingListener(options);
@@ -72,8 +72,8 @@ class ReconnectingListener implements Listener {
         if (!this.#closing.signal.aborted) this.#options.onReconnect();
         return;
       } catch {
-        // Whatever the reason is (not yet started, network, too many connections): there is nothing else to do than to
-        // come back; requests report the outage meanwhile.
+        // The reason does not matter (server not yet started, network, too many connections): the only remedy is to
+        // reconnect. Requests report the outage meanwhile.
         await this.#pause(backoffMilliseconds(attempt, firstPauseMilliseconds, maximumPauseMilliseconds));
       }
     }

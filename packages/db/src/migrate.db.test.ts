@@ -114,7 +114,7 @@ describe('while another transaction reads for long, as a dump does', () => {
     });
   });
 
-  /** Migrates, and notes what it waits for. */
+  /** Migrates, and records its waits. */
   function migrating(waits: string[]): Promise<MigrateResult> {
     return migrate({
       connectionString: home.connectionString,

@@ -9,7 +9,7 @@ import { openConnection } from './connection.ts';
 import { isConflictOfTransactions, isLockTimeout, toFailure } from './failures.ts';
 import { lockKey } from './session-lock.ts';
 
-/** The migrations of this program. */
+/** Folder of this program's migrations. */
 export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
 
 export interface Migration {
@@ -17,29 +17,35 @@ export interface Migration {
   readonly name: string;
   readonly text: string;
   readonly sha256: string;
-  /** How many migrations a program must know to work with the schema that this one leaves; 0: any program may. */
+  /** Number of migrations that a program must know to work with the resulting schema; 0 if any program may. */
   readonly needs: number;
 }
 
 export interface MigrateOptions {
   readonly connectionString: string;
-  /** Where the files are, `migrationsFolder` unless told. */
+  /** Folder of the migration files. Default: `migrationsFolder`. */
   readonly folder?: string;
-  /** Number of the last one to apply; default: all. */
+  /** Number of the last migration to apply. Default: all. */
   readonly upTo?: number;
   readonly onApplied?: (migration: Migration) => void;
-  /** Told each time that a migration could not have a table for itself, as a dump or an export reads it, or that another process migrates. */
+  /**
+   * Called each time a migration cannot lock a table (for example because a dump or an export reads it), or while
+   * another process migrates.
+   */
   readonly onWaiting?: (wait: MigrationWait) => void;
-  /** How long a migration waits for a lock before it says so and lets others pass; between two tries is twice as much. Default: 5 s. */
+  /**
+   * Milliseconds that a migration waits for a lock before it reports the wait and lets other statements proceed. The
+   * pause between two attempts is twice as long. Default: 5 s.
+   */
   readonly lockWaitMilliseconds?: number;
 }
 
 export interface MigrationWait {
-  /** The name of the one that waits. */
+  /** Name of the waiting migration. */
   readonly migration: string;
   /**
-   * Whose transactions are open the longest, of which one is in the way: `pg_dump (process 4711, for 60 s)`. While another process migrates,
-   * that one: `davit migrate (process 4712, for 60 s)`.
+   * The oldest open transactions, one of which blocks the migration: `pg_dump (process 4711, for 60 s)`. If another
+   * process migrates, that process: `davit migrate (process 4712, for 60 s)`.
    */
   readonly holders: readonly string[];
 }
@@ -54,18 +60,23 @@ export interface MigrateResult {
 }
 
 /**
- * Brings the database to this program's schema: applies the files `0001-<name>.sql`, `0002-…` that it does not have yet, in
- * order, each in a transaction of its own. May be called by several processes at once: one works, the others wait for it.
+ * Updates the database to this program's schema. Applies the missing files `0001-<name>.sql`, `0002-…` in order, each
+ * in its own transaction. Several processes may call this concurrently: one migrates, and the others wait for it.
  *
- * With nothing to do it waits for nobody, also while another process migrates: that one may wait for hours, and programs of the version before
- * are started meanwhile. A migration that cannot have a lock tries again with pauses, without end: what waits for a lock
- * of a whole table has everybody else wait behind it, also for what only reads.
+ * If there is nothing to apply, the call waits for nobody, even while another process migrates. That process may wait
+ * for hours, and programs of the previous version are started meanwhile. A migration that cannot get a lock retries
+ * with pauses, indefinitely. While a statement waits for a lock on a whole table, all later statements on the table
+ * queue behind it, even reads.
  *
- * Migrations of a newer program may be there: it works with them as long as none says that it needs a program that knows more. So the
- * processes of two versions work side by side while one follows the other, and the older ones can be started again.
+ * The database may contain migrations of a newer program. This program works with them unless one of them requires a
+ * newer program. Therefore processes of two versions can run side by side during an upgrade, and the older processes
+ * can be restarted.
  *
- * Errors: `DATABASE_NEWER` (a newer program was here, and has left a schema that this one does not work with), `MIGRATION_CHANGED` (an applied file has another text now),
- * `MIGRATION_FAILED` (names the file; nothing of it remains), `DATABASE_UNAVAILABLE`.
+ * Errors:
+ * - `DATABASE_NEWER`: a newer program has left a schema that this program does not work with.
+ * - `MIGRATION_CHANGED`: the text of an applied file has changed.
+ * - `MIGRATION_FAILED`: names the file; its transaction was rolled back.
+ * - `DATABASE_UNAVAILABLE`.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations(options.folder ?? migrationsFolder);
@@ -78,7 +89,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     const first = known === null ? undefined : migrations[known];
     await takeTurn(client, { name: first?.name ?? 'davit_migration', options });
     await prepare(client, options);
-    // Once more: whoever had the turn before may have applied them.
+    // Compares again: the previous holder of the lock may have applied the migrations.
     const before = await compareWithDatabase(client, migrations);
     const last = Math.max(before, wanted);
     const missing = migrations.slice(before, last);
@@ -94,7 +105,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   }
 }
 
-/** OLD: made before migrations said what they need. */
+/** State of the migrations table. `OLD`: the table was created before migrations declared their requirements. */
 type TableState = 'MISSING' | 'OLD' | 'COMPLETE';
 
 async function stateOfTable(client: Client): Promise<TableState> {
@@ -108,7 +119,8 @@ async function stateOfTable(client: Client): Promise<TableState> {
 }
 
 /**
- * Waits until no other process migrates. None does then until the connection is closed, so one that dies in a migration holds nobody up.
+ * Waits until no other process migrates and acquires the migration lock. The lock lasts until the connection closes, so
+ * a process that dies during a migration blocks nobody.
  */
 async function takeTurn(client: Client, { name, options }: Change): Promise<void> {
   const { onWaiting, lockWaitMilliseconds = defaultLockWaitMilliseconds } = options;
@@ -116,7 +128,7 @@ async function takeTurn(client: Client, { name, options }: Change): Promise<void
     try {
       await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockWaitMilliseconds}`);
       await client.query('SELECT pg_advisory_lock($1)', [lockKey('migrate')]);
-      // The lock is the session's, and stays.
+      // The lock belongs to the session and outlives the transaction.
       await client.query('COMMIT');
       return;
     } catch (error) {
@@ -138,7 +150,7 @@ async function migrating(client: Client): Promise<string[]> {
   return rows.map(({ holder }) => holder);
 }
 
-/** Makes the table of migrations. Of one that is as it should be nothing is locked. */
+/** Creates the migrations table. If the table is complete, nothing is locked. */
 async function prepare(client: Client, options: MigrateOptions): Promise<void> {
   const state = await stateOfTable(client);
   if (state === 'MISSING') {
@@ -162,7 +174,7 @@ interface Change {
   readonly options: MigrateOptions;
 }
 
-/** Does `change`, which commits, in a transaction; again for as long as it cannot have its locks. */
+/** Runs `change`, which commits, in a transaction. Retries until it gets its locks. */
 async function retrying(client: Client, { name, options }: Change, change: () => Promise<void>): Promise<void> {
   const { onWaiting, lockWaitMilliseconds = defaultLockWaitMilliseconds } = options;
   for (;;) {
@@ -170,7 +182,7 @@ async function retrying(client: Client, { name, options }: Change, change: () =>
       await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockWaitMilliseconds}`);
       return await change();
     } catch (error) {
-      // With the statements of a version that runs meanwhile it may also come into a deadlock.
+      // The change may also run into a deadlock with statements of another version that runs meanwhile.
       if (!isLockTimeout(error) && !isConflictOfTransactions(error)) throw error;
       await client.query('ROLLBACK');
     }
@@ -189,13 +201,13 @@ async function oldTransactions(client: Client): Promise<string[]> {
   return rows.map(({ holder }) => holder);
 }
 
-/** In SQL: how a row of pg_stat_activity is told, and since when. */
+/** Returns SQL that formats a row of pg_stat_activity, with the seconds since the given time. */
 function holderWords(since: 'backend_start' | 'xact_start'): string {
   return `format('%s (process %s, for %s s)', coalesce(nullif(application_name, ''), usename, 'unnamed'), pid,
                  extract(epoch FROM clock_timestamp() - ${since})::int)`;
 }
 
-/** Reads the migrations of a folder in order. A gap, a doubled number or a stray file is a fault of the program. */
+/** Reads the migrations of a folder in order. A gap, a duplicate number or a stray file is a bug. */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
   return Promise.all(
@@ -214,8 +226,8 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
 }
 
 /**
- * `-- Needs 0031: why` in a migration: programs that do not know the migration of that number cannot work with what this one leaves. Its
- * own number: no earlier program can.
+ * Reads the line `-- Needs 0031: why` of a migration: programs that do not know migration 0031 cannot work with the
+ * schema after this migration. If the number is the migration's own, no earlier program can.
  */
 function neededBy(number: number, text: string): number {
   const [, needed] = /^-- Needs (\d{4}): \S/m.exec(text) ?? [];
@@ -231,7 +243,10 @@ interface AppliedRow {
   readonly needs: number;
 }
 
-/** How many migrations the database has; throws where they are not those of this program, or it cannot work with them. */
+/**
+ * Returns the number of migrations in the database. Throws if they differ from this program's migrations, or if the
+ * program cannot work with them.
+ */
 async function compareWithDatabase(client: Client, migrations: readonly Migration[]): Promise<number> {
   const { rows } = await client.query<AppliedRow>('SELECT number, name, sha256, needs FROM davit_migration ORDER BY number');
   const tooNew = rows.find(({ needs }) => needs > migrations.length);
@@ -252,7 +267,7 @@ async function compareWithDatabase(client: Client, migrations: readonly Migratio
   return rows.length;
 }
 
-/** In a transaction that is open, and which it commits. */
+/** Applies a migration in the open transaction and commits it. */
 async function apply(client: Client, migration: Migration): Promise<void> {
   try {
     await client.query(migration.text);
@@ -276,7 +291,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
   }
 }
 
-/** ` at line 12`, when PostgreSQL says where. */
+/** Returns ` at line 12` if PostgreSQL reports the position, otherwise an empty string. */
 function place(migration: Migration, error: unknown): string {
   if (!(error instanceof DatabaseError) || error.position === undefined) return '';
   return ` at line ${migration.text.slice(0, Number(error.position)).split('\n').length}`;

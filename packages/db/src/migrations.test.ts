@@ -2,14 +2,15 @@ import { expect, test } from 'vitest';
 import { migrationsFolder, readMigrations } from './index.ts';
 
 /*
- * While a version follows another one, processes of both work on one database, and any of them may be started again: what a migration
- * takes away or narrows, the programs before it must have stopped using, and it says since when (`-- Needs 0031: …`, docs/operate.md).
+ * During an upgrade, processes of both versions use one database, and any of them may be restarted. If a migration
+ * removes or narrows something, previous programs must have stopped using it, and the migration declares since when
+ * (`-- Needs 0031: …`, docs/operate.md).
  */
 
-/** The newest migration from before this rule. */
+/** Number of the newest migration that predates this rule. */
 const freeBefore = 25;
 
-/** What in a statement may break a program that knows only the schema before. */
+/** Patterns in a statement that may break a program that knows only the previous schema. */
 const breaking: readonly (readonly [string, RegExp])[] = [
   ['takes away', /\bdrop\s+(table|view|type|schema|column|function)\b/i],
   ['takes away', /\balter\s+table\s[^;]*\bdrop\s+(?!constraint|not\s|default|index|expression|identity)/i],
@@ -25,7 +26,7 @@ const breaking: readonly (readonly [string, RegExp])[] = [
   ],
 ];
 
-/** Why a migration may break programs that do not know it; empty: it adds only. */
+/** Returns the reasons why a migration may break programs that do not know it. Empty if the migration only adds. */
 function faultsOf(text: string): string[] {
   const code = text.replaceAll(/--.*$/gm, '');
   return [...new Set(breaking.flatMap(([why, pattern]) => (pattern.test(code) ? [why] : [])))];

@@ -2,32 +2,34 @@ import type { Client } from 'pg';
 import { ServerReadOnly } from './failures.ts';
 
 /*
- * What is said once on each connection. By `set_config` and not by `options` of the start: those are for whoever writes DATABASE_URL, and
- * poolers refuse what they do not know there.
+ * Settings that are applied once to each connection. They use `set_config` and not `options` of the startup message:
+ * those belong to the author of DATABASE_URL, and poolers reject unknown options there.
  */
 
-/** A session as the server knows it. Its process alone would not do: numbers are given again. */
+/** A session as identified by the server. The process id alone is not enough, because process ids are reused. */
 export interface Session {
   readonly pid: number;
   readonly beganAt: string;
 }
 
 export interface OpeningOptions {
-  /** Whether a server will do that takes no changes, as a standby. */
+  /** Whether a read-only server, such as a standby, is acceptable. */
   readonly readsOnly?: boolean;
-  /** How long the server may take to answer. */
+  /** Milliseconds that the server may take to respond. */
   readonly answerWithinMilliseconds: number;
 }
 
 const sessionSettings: Readonly<Record<string, string>> = {
   TimeZone: 'UTC',
-  // A client that vanished without a word (power, firewall) leaves a session with its locks. By default the server asks after it for the first
-  // time two hours later; so it is gone within half a minute. A client gives its lock up sooner: see connection.ts. Without TCP they mean nothing.
+  // A client that disappears without closing its connection (power failure, firewall) leaves a session with its locks.
+  // By default the server sends its first keepalive probe two hours later. With these settings the session ends within
+  // half a minute. A client considers its lock lost sooner: see connection.ts. Without TCP the settings have no effect.
   tcp_keepalives_idle: '10s',
   tcp_keepalives_interval: '5s',
   tcp_keepalives_count: '3',
   tcp_user_timeout: '20s',
-  // Of a process that stands still with its connection open. Transactions wait for calls to clusters, of two minutes at most.
+  // Ends the session of a process that hangs in an open transaction. Transactions may wait for calls to clusters, which
+  // take two minutes at most.
   idle_in_transaction_session_timeout: '10min',
 };
 
@@ -35,15 +37,18 @@ const settings = Object.entries(sessionSettings)
   .map(([name, value]) => `set_config('${name}', '${value}', false)`)
   .join(', ');
 
-/** In SQL: whether the server takes no changes. Not `transaction_read_only`: an export asks in a transaction that is. */
+/**
+ * SQL condition for a read-only server. `transaction_read_only` is not used, because an export checks this in a
+ * read-only transaction.
+ */
 export const takesNoChanges = `pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean`;
 
 const openingText = `SELECT ${settings}, ${takesNoChanges} AS refuses, pg_backend_pid() AS pid,
   (SELECT backend_start::text FROM pg_stat_get_activity(pg_backend_pid())) AS "beganAt"`;
 
 /**
- * Connects, and makes the session one of Davit's. Throws `ServerReadOnly` where the server takes no changes, and what pg throws; the
- * client is the caller's to end then.
+ * Connects and applies Davit's session settings. Throws `ServerReadOnly` if the server is read-only, or pg's own error.
+ * The caller must then close the client.
  */
 export async function openSession(client: Client, options: OpeningOptions): Promise<Session> {
   await client.connect();
@@ -56,9 +61,12 @@ export async function openSession(client: Client, options: OpeningOptions): Prom
   return { pid: row.pid, beganAt: row.beganAt };
 }
 
-/** A query that fails with `Query read timeout` where no answer comes. Its connection is of no use then. */
+/**
+ * Returns a query that fails with `Query read timeout` if the server does not respond. Its connection must not be used
+ * afterwards.
+ */
 export function limited(text: string, milliseconds: number, values?: unknown[]): { text: string; values?: unknown[] } {
-  // pg has this for single queries, too; its types have it for all of a client.
+  // pg supports this option for single queries too, but its types declare it only for a whole client.
   const query = { text, query_timeout: milliseconds };
   return values === undefined ? query : { ...query, values };
 }

@@ -3,35 +3,38 @@ import { openSession } from './opening.ts';
 import { cut, Watch, type WatchTimes } from './watch.ts';
 
 /*
- * Connections that are lent out one by one. pg's own Pool does this too, but it closes a connection after each failed
- * statement (every conflict of names would cost a new one), and its timers, events and ticks took 4 of the 41 µs of a
- * prepared select; this one takes less than one.
+ * Pool of connections that are lent out one at a time. pg's own Pool does this too, but closes a connection after each
+ * failed statement (every name conflict would cost a new connection). Its timers, events and ticks took 4 of the 41 µs
+ * of a prepared select; this pool takes less than 1 µs.
  */
 
 export interface PoolOptions {
   readonly settings: ClientConfig;
   readonly maximumConnections: number;
-  /** How long a request waits for a connection, a free one or a new one. */
+  /** Milliseconds that a request waits for a connection, whether free or new. */
   readonly waitMilliseconds: number;
-  /** Age at which a connection is closed when it is not in use: gives back what a burst took. */
+  /** Age in milliseconds at which an idle connection is closed. This releases the connections that a burst opened. */
   readonly lifetimeMilliseconds: number;
-  /** Whether a server will do that takes no changes. Default: no. */
+  /** Whether a read-only server is acceptable. Default: no. */
   readonly readsOnly?: boolean;
-  /** Told of failures of connections that nobody is using. */
+  /** Called for failures of idle connections. */
   readonly onIdleFailure: (error: Error) => void;
-  /** When the server is asked after a statement that it does not answer; see watch.ts. */
+  /** Intervals for checking a server that does not respond to a statement; see watch.ts. */
   readonly watch?: WatchTimes;
 }
 
-/** How busy a pool is now. */
+/** Current load of a pool. */
 export interface PoolState {
   readonly maximum: number;
-  /** Connections that a statement or transaction has, and those that are being opened. */
+  /** Number of connections used by a statement or transaction, or being opened. */
   readonly busy: number;
   readonly idle: number;
-  /** Callers that wait for a connection. */
+  /** Number of callers that wait for a connection. */
   readonly waiting: number;
-  /** Since the process began: callers that waited, how long they did in all, and those that gave up. */
+  /**
+   * Since the start of the process: number of callers that waited, their total waiting time in seconds, and number of
+   * callers that timed out.
+   */
   readonly waits: number;
   readonly waitedSeconds: number;
   readonly timeouts: number;
@@ -46,9 +49,11 @@ interface Waiter {
 
 export class ConnectionPool {
   readonly #options: PoolOptions;
-  /** Last in, first out: the connections that are used most keep their caches warm, the others grow old. */
+  /**
+   * Idle connections, last in, first out: frequently used connections keep their caches warm, and the others expire.
+   */
   readonly #idle: Client[] = [];
-  /** All connections that are open or being opened, with the time from which on they are closed when not in use. */
+  /** All connections that are open or being opened, with the time after which they are closed when idle. */
   readonly #expiry = new Map<Client, number>();
   readonly #waiters: Waiter[] = [];
   readonly #sweeper: NodeJS.Timeout;
@@ -79,18 +84,18 @@ export class ConnectionPool {
       idle,
       waiting: this.#waiters.length,
       waits: this.#waits,
-      // Those that wait still count too, so that a pool that gives nothing back shows.
+      // Includes callers that still wait, so that a pool whose connections are never released is visible.
       waitedSeconds: (this.#waitedMilliseconds + under) / 1000,
       timeouts: this.#timeouts,
     };
   }
 
-  /** A free connection, if there is one. Each that is taken must be given back. */
+  /** Returns an idle connection, or undefined. The caller must release it with `giveBack`. */
   takeIdle(): Client | undefined {
     return this.#idle.pop();
   }
 
-  /** A connection: a new one, or the next that is given back when there are as many as there may be. */
+  /** Returns an idle connection or a new one. If the maximum is reached, waits until a connection is released. */
   async take(): Promise<Client> {
     if (this.#closed !== undefined) throw new Error('the database is closed');
     const free = this.#idle.pop();
@@ -98,10 +103,10 @@ export class ConnectionPool {
     return this.#expiry.size < this.#options.maximumConnections ? this.#open() : this.#wait();
   }
 
-  /** Takes a connection back; one that failed is closed. */
+  /** Releases a connection. A broken connection is closed. */
   giveBack(client: Client, isSpoilt = false): void {
     const expiry = this.#expiry.get(client);
-    // Lost while it was in use.
+    // The connection was lost while it was in use.
     if (expiry === undefined) return;
     if (isSpoilt || this.#closed !== undefined || expiry < Date.now()) return this.#remove(client);
     const waiter = this.#waiters.shift();
@@ -113,7 +118,7 @@ export class ConnectionPool {
     waiter.resolve(client);
   }
 
-  /** Resolves when all connections are given back and closed. */
+  /** Closes the pool. Resolves when all connections are released and closed. */
   close(): Promise<void> {
     if (this.#closed === undefined) {
       this.#closed = Promise.withResolvers();
@@ -164,7 +169,8 @@ export class ConnectionPool {
   #lose(client: Client, error: Error): void {
     const index = this.#idle.indexOf(client);
     if (index === -1) {
-      // Whoever uses it learns of it by the failure of the statement that runs or comes next, and gives it back then.
+      // The user of the connection notices the loss when the current or next statement fails, and then releases the
+      // connection.
       if (this.#expiry.has(client)) this.#expiry.set(client, 0);
       return;
     }
@@ -184,7 +190,7 @@ export class ConnectionPool {
     this.#open().then(waiter.resolve, waiter.reject);
   }
 
-  /** What did not answer is cut; the others that are as old may be no better, and are not given out again. */
+  /** Cuts unresponsive connections. The other existing connections may be no better, so they are not reused. */
   #dropVanished(clients: readonly Client[]): void {
     for (const client of this.#expiry.keys()) this.#expiry.set(client, 0);
     for (const client of this.#idle.splice(0)) {

@@ -5,20 +5,21 @@ import { toFailure } from './failures.ts';
 import { statement } from './statement.ts';
 
 /**
- * A lock that lives exactly as long as its connection: it is gone when the process dies, however it dies. Where its machine or the network
- * dies the process gives it up within 15 seconds, and the server within half a minute: until then nobody has it.
+ * A lock that exists as long as its connection: it is released when the process dies, however it dies. If the machine
+ * or the network fails, the process considers the lock lost within 15 seconds, and the server releases it within half a
+ * minute. Until then no process holds it.
  */
 export interface SessionLock {
-  /** Whether this process still holds it. */
+  /** Whether this process still holds the lock. */
   readonly held: boolean;
-  /** Resolves once the lock is gone, by `release` or because the connection was lost. Its holder must stop then. */
+  /** Resolves once the lock is lost, by `release` or by a lost connection. The holder must then stop its work. */
   readonly lost: Promise<void>;
   release(): Promise<void>;
 }
 
 /**
- * Takes the lock of this name in the database of `connectionString`, or gives null when another session has it. Uses a
- * connection of its own. Throws `DatabaseUnavailable` when the server cannot be reached.
+ * Acquires the lock of this name in the database of `connectionString`. Returns null if another session holds it. Uses
+ * a dedicated connection. Throws `DatabaseUnavailable` if the server cannot be reached.
  */
 export async function acquireSessionLock(connectionString: string, name: string): Promise<SessionLock | null> {
   const connection = await openConnection(connectionString, `davit lock ${name}`.slice(0, 63));
@@ -38,7 +39,8 @@ export async function acquireSessionLock(connectionString: string, name: string)
   const lost = (async () => {
     await connection.lost;
     held = false;
-    // Where it only did not answer in time its session lives on, and with it the lock, which nobody could take then.
+    // If the server merely did not respond in time, the session survives and keeps the lock. Closing the connection
+    // ends the session, so that another process can acquire the lock.
     connection.close().catch(() => undefined);
   })();
   return {
@@ -47,7 +49,8 @@ export async function acquireSessionLock(connectionString: string, name: string)
     },
     lost,
     release: async () => {
-      // The server notices a closed connection a moment later only; whoever comes next must not find the lock taken.
+      // The server notices a closed connection only after a moment. Until then the next process would find the lock
+      // taken.
       if (held) await connection.client.query('SELECT pg_advisory_unlock_all()').catch(() => undefined);
       await connection.close();
       await lost;
@@ -67,14 +70,20 @@ const lockHolders = statement<{ key: string }>(
       AND pg_locks.granted`,
 );
 
-/** Which of these locks are held by some session now. Tells a living process from a dead one without taking its lock. */
+/**
+ * Returns which of these locks are held by any session. This distinguishes a living process from a dead one without
+ * acquiring its lock.
+ */
 export async function heldSessionLocks(database: Queryable, names: readonly string[]): Promise<Set<string>> {
   const nameOf = new Map(names.map((name) => [lockKey(name), name]));
   const rows = await database.many(lockHolders, [[...nameOf.keys()]]);
   return new Set(rows.map(({ key }) => nameOf.get(key) ?? key));
 }
 
-/** PostgreSQL's locks are numbers of 64 bits: the first of the name's SHA-256. As text, as it may not fit a number. */
+/**
+ * Returns the key of a lock. PostgreSQL's advisory locks are 64-bit numbers: the key is the first 64 bits of the name's
+ * SHA-256. It is returned as text because it may not fit a number.
+ */
 export function lockKey(name: string): string {
   return createHash('sha256').update(`davit:${name}`).digest().readBigInt64BE(0).toString();
 }

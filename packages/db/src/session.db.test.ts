@@ -69,7 +69,7 @@ test('a lock is lost with its connection, and its holder is told', async () => {
 });
 
 test('a lock whose server did not answer in time is lost, and can be taken again', async () => {
-  // The process stood still while the answer was on its way: it sees that the time is over before it sees the answer.
+  // The process was suspended while the response was in transit: it sees the timeout before it sees the response.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
   const lock = await acquireSessionLock(home.connectionString, 'runner 8');
   vi.advanceTimersByTime(10_000);

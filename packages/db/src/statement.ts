@@ -1,53 +1,59 @@
 /**
- * One SQL statement. It runs as a prepared statement under its name: the server parses and plans it once per connection.
- * `Row` is what one row of its answer looks like; see `openDatabase` for how PostgreSQL's types arrive.
+ * An SQL statement. It runs as a prepared statement under its name: the server parses and plans it once per connection.
+ * `Row` is the type of one result row; see `openDatabase` for the conversion of PostgreSQL's types.
  */
 export interface Statement<Row = unknown> {
   readonly name: string;
   readonly text: string;
-  /** Whether it may change rows: such a statement tells triggers of the request that it is run for. */
+  /** Whether the statement may change rows. Such a statement passes the current request to triggers. */
   readonly changes?: boolean;
-  /** Whether its last parameter takes the request, so that it writes the audit log's event itself. */
+  /** Whether the last parameter is the request, so that the statement writes the audit event itself. */
   readonly takesRequest?: boolean;
-  /** How several calls of it are carried out at once; see `StatementOptions.together`. */
+  /** Variant that executes several calls at once; see `StatementOptions.together`. */
   readonly together?: Statement<{ readonly call: number } & Row>;
-  /** Only for the compiler: carries the row's type, never set. */
+  /** Carries the row's type for the compiler; never set. */
   readonly row?: Row;
 }
 
 const registry = new Map<string, Statement>();
 
-// PostgreSQL cuts longer names silently, so that two statements could become one.
+// PostgreSQL silently truncates longer names, so two statements could get the same name.
 const longestName = 63;
 
 export interface StatementOptions {
   /**
-   * Its last parameter, of type jsonb, which callers leave out, takes the request; null: triggers see to the audit log. For
-   * creates that are counted in microseconds: a trigger, and telling it of the request, costs them 40.
+   * Whether the last parameter, of type jsonb, receives the request. Callers omit the parameter. It is null if triggers
+   * write the audit event. Intended for creates whose cost is counted in microseconds: a trigger, and passing the
+   * request to it, costs them 40 µs.
    */
   readonly takesRequest?: boolean;
   /**
-   * For `Database.together`: does the same for several calls, of which each parameter is the array, that of the request included.
-   * Rows have `call`, from 1 on in the order of the calls. A call that cannot be carried out (a name that is taken) has no row and must not
-   * fail the others; nor may they wait for what somebody else has locked for it.
+   * For `Database.together`: SQL that does the same for several calls. Each parameter is the array of the calls'
+   * values, including the parameter for the request. Each row has a column `call`, the number of the call, starting at
+   * 1. A call that cannot be executed (for example because its name is taken) returns no row and must not fail the
+   * other calls. The other calls must not wait for rows that somebody else has locked for such a call either.
    *
-   * Of a read the types of its parameters are enough: each call is then its own look-up in one statement.
+   * For a read, the types of its parameters are enough: each call then becomes its own lookup in one statement.
    */
   readonly together?: string | { readonly parameters: readonly string[] };
 }
 
-/** A read for several calls, from its text for one: so that there is no second text to keep in step. */
+/**
+ * Returns the SQL of a read for several calls, derived from its SQL for one call, so that no second text has to be
+ * maintained.
+ */
 function eachOf(text: string, parameters: readonly string[]): string {
   const arrays = parameters.map((type, index) => `$${index + 1}::${type}[]`).join(', ');
   const names = parameters.map((_type, index) => `p${index + 1}`).join(', ');
-  // OFFSET 0: looked up one by one whatever the planner believes; for a table that it takes for small it would read all of it.
+  // `OFFSET 0` forces one lookup per call regardless of the planner's estimate. For a table that the planner considers
+  // small, it would otherwise read the whole table.
   return `SELECT asked.call, found.* FROM unnest(${arrays}) WITH ORDINALITY AS asked (${names}, call)
     CROSS JOIN LATERAL (${text.replaceAll(/\$(\d+)/g, 'asked.p$1')} OFFSET 0) AS found`;
 }
 
 /**
- * Declares a statement, at import time. The name must be its own: a second statement of the same name is an error, as the
- * connection would run the first one's text.
+ * Declares a statement at import time. Throws if the name is already used: the connection would run the first
+ * statement's text.
  */
 export function statement<Row = unknown>(name: string, text: string, options: StatementOptions = {}): Statement<Row> {
   const { takesRequest = false, together } = options;
@@ -67,7 +73,10 @@ export function statement<Row = unknown>(name: string, text: string, options: St
   return declared;
 }
 
-/** All statements that the modules imported so far declare. For the test that prepares each against the real schema. */
+/**
+ * Returns all statements declared by the modules imported so far. Used by the test that prepares each against the real
+ * schema.
+ */
 export function declaredStatements(): readonly Statement[] {
   return [...registry.values()];
 }

@@ -67,7 +67,7 @@ test('one that fails gets its failure, and the others their rows', async () => {
     [...names(10), 'n003', 'bad', ...names(3).map((name) => `z${name}`)].map((name) => add(name, name === 'bad' ? 0 : 1)),
   );
   const statuses = settled.map(({ status }) => status);
-  // Of the two that want one name either may be first: after the failure of all together, each is carried out alone.
+  // Two calls use the same name, and either may be first: after the batch fails, each call is executed alone.
   expect(new Set([statuses[3], statuses[10]])).toEqual(new Set(['fulfilled', 'rejected']));
   expect(statuses.filter((_, index) => index !== 3 && index !== 10)).toEqual([
     ...Array<string>(9).fill('fulfilled'),
@@ -111,7 +111,7 @@ test('when the connection is lost under it, it fails and is not tried again', as
     });
     const answers = await (await settled).calls;
     const lost = answers.filter((one) => one.status === 'rejected' && one.reason instanceof DatabaseUnavailable);
-    // Two were under way; what waited for them goes on over new connections.
+    // Two calls were in progress. The waiting calls proceed over new connections.
     expect(lost).toHaveLength(2);
     expect(await database.many(rows)).toHaveLength(18);
   } finally {

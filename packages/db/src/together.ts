@@ -1,23 +1,25 @@
 import { DatabaseUnavailable } from './failures.ts';
 
 /*
- * Many small statements at once: what costs is not the row but what is around it (to start a plan, a commit, to send and to receive, two
- * changes of the running process). Calls that come while others are under way wait for those and are then carried out in one statement. A call
- * that comes alone waits for nothing. Measured with 32 clients: see docs/adr/0012.
+ * Batches many small concurrent statements. Their cost is not the row but the overhead: starting a plan, committing,
+ * sending and receiving, and two context switches. Calls that arrive while others are in progress wait for those, and
+ * are then executed in one statement. A single call waits for nothing. For measurements with 32 clients see
+ * docs/adr/0012.
  */
 
 const mostUnderWay = 2;
 const mostInOne = 64;
 
-/** Calls of one statement by position: of each, the values of its parameters. */
+/** Calls of one statement, by position. Each call is the list of its parameter values. */
 type Calls = readonly (readonly unknown[])[];
 
 export interface TogetherWays<Row> {
-  /** One call. */
+  /** Executes one call. */
   alone(values: readonly unknown[]): Promise<Row | undefined>;
   /**
-   * All of them or none; the rows of those that could be carried out, by position. Whatever is missing, and all after a failure, is
-   * carried out alone: so that each call gets the failure that it would have got.
+   * Executes all calls or none. Returns the rows of the successful calls, by position. A call without a row is executed
+   * alone afterwards, and so are all calls after a failure, so that each call gets the failure that it would have got
+   * by itself.
    */
   atOnce(calls: Calls): Promise<ReadonlyMap<number, Row>>;
 }
@@ -65,7 +67,7 @@ export class Together<Row> {
       const rows = await this.#ways.atOnce(calls.map(({ values }) => values));
       for (const [position, { values, resolve }] of calls.entries()) resolve(rows.get(position) ?? this.#ways.alone(values));
     } catch (error) {
-      // Without an answer nobody knows whether it was done: once more could be twice.
+      // Without a response it is unknown whether the statement was executed. A retry could execute it twice.
       const isLost = error instanceof DatabaseUnavailable;
       for (const { values, resolve, reject } of calls) {
         if (isLost) reject(error);

@@ -5,7 +5,7 @@ import { from, to } from 'pg-copy-streams';
 import { openConnection, type DedicatedConnection } from './connection.ts';
 import { toFailure } from './failures.ts';
 
-/** A table that moves, with the columns that are stored and not computed. */
+/** A table to transfer, with its stored (not computed) columns. */
 export interface MovedTable {
   readonly name: string;
   readonly columns: readonly string[];
@@ -17,30 +17,39 @@ export interface AppliedMigration {
   readonly sha256: string;
 }
 
-/** A database as it is at one moment, while others go on changing it. */
+/** A consistent view of a database at one moment, while other sessions continue to change it. */
 export interface Snapshot {
   readonly migrations: readonly AppliedMigration[];
-  /** Its id, which the labels on an engine's objects carry. */
+  /** Id of the installation. The labels on an engine's objects contain it. */
   readonly installation: string;
-  /** Those that others refer to come first. */
+  /** Tables in dependency order: referenced tables come first. */
   readonly tables: readonly MovedTable[];
-  /** The rows of a table in PostgreSQL's text format; read to its end before the next one. */
+  /**
+   * Returns the rows of a table in PostgreSQL's text format. The caller must read them to the end before the next
+   * table.
+   */
   rows(table: MovedTable): AsyncIterable<Buffer>;
   close(): Promise<void>;
 }
 
-/** What belongs to one database and one engine, and what the reader of an export knows from its head. */
+/**
+ * Tables that are not transferred: data that belongs to one database and one engine, and data that an export contains
+ * in its header.
+ */
 const staying: ReadonlySet<string> = new Set([
   'davit_migration',
-  // Processes of the instance.
+  // Runner processes of the instance.
   'runner',
-  // Of the container engine of the machine.
+  // Images on the container engine of the machine.
   'pulled_image',
-  // Of the minute that is; a standby does not have it.
+  // Rate counts of the current minute. A standby does not have this table's data.
   'rate_count',
 ]);
 
-/** A standby will do. Fails with DATABASE_UNAVAILABLE; INSTANCE_EMPTY where Davit was never started. */
+/**
+ * Opens a snapshot of a database. A standby is acceptable. Fails with DATABASE_UNAVAILABLE, or with INSTANCE_EMPTY if
+ * Davit was never started on it.
+ */
 export async function openSnapshot(connectionString: string): Promise<Snapshot> {
   const connection = await openConnection(connectionString, 'davit export', { readsOnly: true });
   const { client } = connection;
@@ -64,7 +73,7 @@ export async function openSnapshot(connectionString: string): Promise<Snapshot> 
   }
 }
 
-/** All tables of the schema that move, each after those that it refers to. */
+/** Returns all tables to transfer, each after the tables that it references. */
 async function readTables(client: Client): Promise<MovedTable[]> {
   const { rows: columns } = await client.query<{ name: string; columns: string[] }>(
     `SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns
@@ -93,19 +102,20 @@ function target({ name, columns }: MovedTable): string {
   return `${escapeIdentifier(name)} (${columns.map((column) => escapeIdentifier(column)).join(', ')})`;
 }
 
-/** An empty database that takes the rows of an export, in one transaction: all of them or none. */
+/** An empty database that receives the rows of an export in one transaction: all of them or none. */
 export interface Arrival {
-  /** Rows as `Snapshot.rows` gives them. Tells how many there were. */
+  /** Writes rows in the format of `Snapshot.rows`. Returns their number. */
   fill(table: MovedTable, rows: AsyncIterable<Buffer>): Promise<number>;
-  /** Runs statements on what arrived, then makes all of it good. */
+  /** Runs statements on the imported rows, then commits everything. */
   commit(statements: readonly string[]): Promise<void>;
-  /** Takes all of it back, if it is not good yet, and closes the connection. */
+  /** Rolls everything back unless it was committed, and closes the connection. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the database of a new instance. INSTANCE_NOT_EMPTY: it has records; INSTANCE_IN_USE: a server of it runs. Its triggers rest
- * meanwhile: what arrives was recorded where it comes from.
+ * Opens the database of a new instance for an import. Fails with INSTANCE_NOT_EMPTY if it has records, or with
+ * INSTANCE_IN_USE if its server is running. Its triggers are disabled during the import, because the imported changes
+ * were recorded at the source.
  */
 export async function openArrival(connectionString: string): Promise<Arrival> {
   const connection = await openConnection(connectionString, 'davit import');
@@ -144,7 +154,7 @@ function arrivalOf(connection: DedicatedConnection, tables: readonly MovedTable[
     },
     commit: async (statements) => {
       try {
-        // What the statements write is newer than all that has arrived, and must have higher numbers.
+        // The statements write rows that are newer than all imported rows, so their numbers must be higher.
         for (const { name } of tables) await advanceSequences(client, name);
         for (const text of statements) await client.query(text);
         for (const { name } of tables) await client.query(`ALTER TABLE ${escapeIdentifier(name)} ENABLE TRIGGER USER`);
@@ -171,7 +181,7 @@ async function refuseRunning(client: Client): Promise<void> {
 }
 
 async function refuseFilled(client: Client, name: string): Promise<void> {
-  // Its one row comes with the schema.
+  // The table's single row is created with the schema.
   if (name === 'installation') return;
   const { rowCount } = await client.query(`SELECT FROM ${escapeIdentifier(name)} LIMIT 1`);
   if (rowCount === 0) return;
@@ -181,7 +191,7 @@ async function refuseFilled(client: Client, name: string): Promise<void> {
   });
 }
 
-/** What was counted goes on after the highest number that arrived. */
+/** Advances the sequences of a table to the highest imported number. */
 async function advanceSequences(client: Client, table: string): Promise<void> {
   const { rows } = await client.query<{ column: string }>(
     `SELECT attname AS column FROM pg_attribute WHERE attrelid = $1::regclass AND attidentity <> ''`,

@@ -3,7 +3,7 @@ import { types, type CustomTypesConfig } from 'pg';
 type Parser = (text: string) => unknown;
 
 const { builtins } = types;
-// pg's types know only some of the numbers that PostgreSQL uses; at run time it takes each of them.
+// pg's TypeScript types list only some of PostgreSQL's type OIDs; at run time pg accepts all of them.
 const textArray: number = 1009;
 const bigintArray = 1016;
 const timestamptzArray = 1185;
@@ -12,24 +12,30 @@ const asText: Parser = (text) => text;
 const parsers = new Map<number, Parser>([
   [builtins.TIMESTAMPTZ, isoTimestamp],
   [builtins.INT8, safeInteger],
-  // Without a time zone these name no instant; pg's own parsers would read them in the machine's zone.
+  // Without a time zone, these values denote no instant. pg's own parsers would read them in the machine's time zone.
   [builtins.TIMESTAMP, asText],
   [builtins.DATE, asText],
   [timestamptzArray, arrayOf(isoTimestamp)],
   [bigintArray, arrayOf(safeInteger)],
 ]);
 
-/** How PostgreSQL's values become ours; what is not listed here is pg's default (jsonb parsed, bytea as Buffer). */
+/**
+ * Conversion of PostgreSQL's values to JavaScript. Types that are not listed here use pg's default (jsonb parsed, bytea
+ * as Buffer).
+ */
 export const valueTypes: CustomTypesConfig = {
   getTypeParser: (oid: number): Parser =>
     // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
     parsers.get(oid) ?? types.getTypeParser(oid),
 };
 
-// `2026-01-02 03:04:05.678901+00` is what a session in UTC answers; cutting text is eight times as fast as a Date.
+// A session in UTC returns `2026-01-02 03:04:05.678901+00`. Cutting the text is eight times as fast as a Date.
 const utc = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/;
 
-/** `2026-01-02T03:04:05.678Z`; microseconds are cut off. `infinity` stays as it is. */
+/**
+ * Converts a timestamp to the form `2026-01-02T03:04:05.678Z`. Microseconds are truncated. `infinity` is returned
+ * unchanged.
+ */
 export function isoTimestamp(text: string): string {
   if (text.length >= 22 && utc.test(text)) {
     const milliseconds = text.length === 22 ? '000' : text.slice(20, -3).padEnd(3, '0').slice(0, 3);

@@ -5,8 +5,9 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { acquireSessionLock, openDatabase, startEmbedded, statement, type EmbeddedDatabase } from './index.ts';
 
 /*
- * What needs a server of its own: connections over TCP, and settings of all sessions. Any address of 127.0.0.0/8 is this machine on Linux: one by chance,
- * so that two runs do not want the same port of the same address.
+ * Tests that need a separate server, because they use connections over TCP and settings of all sessions. On Linux,
+ * every address of 127.0.0.0/8 is this machine. The address is random, so that two runs do not use the same port of the
+ * same address.
  */
 const address = `127.${[1, 2, 3].map(() => 1 + Math.floor(Math.random() * 250)).join('.')}`;
 
@@ -70,7 +71,7 @@ test('a lock is lost once its server takes no changes: another one may lead else
   await operator.run(reload);
   try {
     expect(lock?.held).toBe(true);
-    // Each asks once; the session hears of its new settings a moment later.
+    // Each connection checks once. The session receives its new settings slightly later.
     await vi.waitFor(() => {
       vi.advanceTimersByTime(10_000);
       expect(lock?.held).toBe(false);

@@ -6,14 +6,17 @@ import { acquireSessionLock, openDatabase, statement } from './index.ts';
 import { ConnectionPool } from './pool.ts';
 import { lockKey } from './session-lock.ts';
 
-/** A way to the database that can fall silent, as when power or network fails: nothing passes any more, and nothing is closed. */
+/**
+ * A proxy to the database that can fall silent, as if power or network failed: it forwards nothing any more, and closes
+ * nothing.
+ */
 interface Way {
   readonly connectionString: string;
-  /** How many connections were made. */
+  /** Number of connections that were made. */
   readonly made: number;
-  /** The connections that there are fall silent; those that come later do, too, unless `newOnes` may pass. */
+  /** Silences the existing connections. Later connections are silenced too, unless `newOnes` is set. */
   fallSilent(options: { readonly newOnes: boolean }): void;
-  /** Later connections pass again. */
+  /** Forwards later connections again. */
   recover(): void;
   close(): void;
 }
@@ -80,7 +83,7 @@ afterEach(() => {
 
 const answer = statement<{ answer: number }>('testWatchAnswer', 'SELECT 1 AS answer');
 
-/** Looks fifty times as often as in operation. */
+/** Checks fifty times as often as in production. */
 function openPool(): ConnectionPool {
   return new ConnectionPool({
     settings: { connectionString: way.connectionString },
@@ -98,7 +101,7 @@ test('statements that never arrived fail with DATABASE_UNAVAILABLE after some se
   const database = openDatabase({ connectionString, applicationName: 'test', maximumConnections: 3 });
   await Promise.all([1, 2, 3].map(() => database.one(answer)));
   expect(way.made).toBe(3);
-  // As when what is between forgets its connections, or another machine has the address.
+  // Simulates a network device that forgets its connections, or another machine that takes over the address.
   way.fallSilent({ newOnes: true });
   const failure = database.one(answer).catch((error: unknown) => error);
   const inTransaction = database.transaction((tx) => tx.one(answer)).catch((error: unknown) => error);
@@ -112,7 +115,7 @@ test('statements that never arrived fail with DATABASE_UNAVAILABLE after some se
     { timeout: 20_000 },
   );
   expect(failures).toEqual([1, 2].map(() => expect.objectContaining({ code: 'DATABASE_UNAVAILABLE' })));
-  // The third one, which nobody used, is not given out either.
+  // The third connection, which was idle, is not reused either.
   expect(await database.one(answer)).toEqual({ answer: 1 });
   await database.close();
 });
@@ -138,7 +141,7 @@ test('a statement that the server works on may take as long as it takes', async 
   const pool = openPool();
   const client = await pool.take();
   const waiting = client.query('SELECT pg_advisory_lock_shared($1)', [lockKey('watch')]);
-  // Asked again and again, less and less often.
+  // The server is queried repeatedly, at increasing intervals.
   await vi.waitFor(() => expect(way.made).toBeGreaterThan(4), { timeout: 20_000 });
   await lock?.release();
   await waiting;

@@ -3,45 +3,48 @@ import { isServerSilent } from './failures.ts';
 import { limited, type Session } from './opening.ts';
 
 /*
- * A server that vanished without a word (power, network, failover to another machine) answers no statement and ends no connection: the
- * operating system gives up after a quarter of an hour. A limit for all statements would cut those that take long and be too long for
- * the others. So when a statement goes without an answer for some seconds, the server is asked on another connection what became of it.
+ * A server that disappears without closing its connections (power failure, network, failover to another machine)
+ * neither responds to statements nor ends connections. The operating system gives up after a quarter of an hour. One
+ * timeout for all statements would end long statements and be too long for the others. Therefore, if a statement has no
+ * response for some seconds, the server is asked on another connection whether it still works on the statement.
  *
- * Time is counted in looks: a process that stood still for a minute has not waited for a minute.
+ * Time is counted in checks: a process that was suspended for a minute has not waited for a minute.
  */
 
 const defaultLookEveryMilliseconds = 1_000;
 const defaultAnswerWithinMilliseconds = 5_000;
 const looksBeforeAsking = 5;
-// Of a statement that takes long the server is asked less and less often.
+// For a long-running statement, the interval between queries to the server increases up to this number of checks.
 const mostLooksBetween = 60;
 
 export interface WatchTimes {
-  /** Default: 1 s. */
+  /** Milliseconds between two checks. Default: 1 s. */
   readonly lookEveryMilliseconds?: number;
-  /** How long the server may take to be reached, and then to answer. Default: 5 s each. */
+  /** Milliseconds within which the server must accept a connection, and then respond. Default: 5 s each. */
   readonly answerWithinMilliseconds?: number;
 }
 
 export interface WatchOptions extends WatchTimes {
-  /** Of the connection that asks. */
+  /** Settings of the connection that queries the server. */
   readonly settings: ClientConfig;
-  /** Told of connections whose statement will get no answer. */
+  /** Called with the connections whose statements will get no response. */
   readonly onVanished: (clients: readonly Client[]) => void;
 }
 
 interface Watched {
   readonly session: Session;
   query: unknown;
-  /** Since that query is under way. */
+  /** Number of checks since the query started. */
   looks: number;
-  /** At how many looks the server is asked. */
+  /** Number of checks at which the server is queried. */
   due: number;
-  /** Whether the server said that it is not at work on it: the answer may have been on its way. */
+  /** Whether the server has reported once that it does not work on the query. The response may have been in transit. */
   isDoubted: boolean;
 }
 
-/** What became of the sessions: who works, or that nobody answers, or that this cannot be told. */
+/**
+ * State of the sessions: the names of the working sessions, or `silent` if the server does not respond, or `unknown`.
+ */
 type Report = ReadonlySet<string> | 'silent' | 'unknown';
 
 const atWork = `SELECT pid, backend_start::text AS "beganAt" FROM pg_stat_activity
@@ -98,7 +101,7 @@ export class Watch {
   async #report(pids: readonly number[]): Promise<Report> {
     const { settings, answerWithinMilliseconds = defaultAnswerWithinMilliseconds } = this.#options;
     const client = new Client({ ...settings, connectionTimeoutMillis: answerWithinMilliseconds });
-    // What happens to it is told by its question.
+    // A failure of the connection also fails its query.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -114,7 +117,7 @@ export class Watch {
 
 const fresh = { looks: 0, due: looksBeforeAsking, isDoubted: false };
 
-/** Notes what the report means for one connection, and tells whether its statement will get no answer. */
+/** Applies a report to one connection. Returns whether its statement will get no response. */
 function isVanished(watched: Watched, report: Report): boolean {
   if (report === 'silent') return true;
   if (watched.looks < watched.due) return false;
@@ -132,7 +135,7 @@ function nameOf({ pid, beganAt }: Session): string {
   return `${pid} ${beganAt}`;
 }
 
-/** What pg's clients have and its types do not tell; of version 8. */
+/** Internals of pg's clients (version 8) that its types do not declare. */
 interface ClientInsides {
   _getActiveQuery(): unknown;
   readonly connection: { readonly stream: { destroy(error?: Error): void } };
@@ -143,13 +146,16 @@ function insidesOf(client: Client): ClientInsides {
   return client as unknown as ClientInsides;
 }
 
-/** The query that was sent and has no answer yet; null: none. */
+/** Returns the query that was sent and has no response yet, or null. */
 function queryUnderWay(client: Client): unknown {
   // oxlint-disable-next-line no-underscore-dangle -- the name is pg's
   return insidesOf(client)._getActiveQuery();
 }
 
-/** Ends a connection whose other end says nothing; what is under way on it fails as if the server had ended it. */
+/**
+ * Closes a connection whose server does not respond. Its current query fails as if the server had closed the
+ * connection.
+ */
 export function cut(client: Client): void {
   insidesOf(client).connection.stream.destroy(new Error('Connection terminated: the database does not answer'));
 }

@@ -4,20 +4,25 @@ import type { ClusterScaling } from './scaling.ts';
 import type { ClusterSchedules } from './schedules.ts';
 import type { Instance, LogLine, LogPosition, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
-/** What every call that takes long gets. */
+/** Context of a long-running call. */
 export interface CallContext {
-  /** Aborted on cancel, loss of the lease, or deadline: stop soon, leave what is there to `retire` and `remove`. */
+  /**
+   * Aborted on cancel, loss of the lease, or deadline. The call then returns soon and leaves its objects on the cluster
+   * to `retire` and `remove`.
+   */
   readonly signal: AbortSignal;
-  /** Aborted with `signal` where another process takes up what is done here: what runs by itself is then left running. */
+  /**
+   * Aborted together with `signal` if another process resumes the work. Work that runs by itself is then left running.
+   */
   readonly leave?: AbortSignal;
-  /** Aborted where nothing is to be waited for any more, as the user canceled with force. */
+  /** Aborted if the user cancels with force. The call then waits for nothing any more. */
   readonly force?: AbortSignal;
-  /** A line for the deployment log. Redacted by the caller's callee; still, never hand it a secret. */
+  /** Writes a line to the deployment log. The implementation redacts the line; still, never pass a secret to it. */
   log(line: string): void;
 }
 
 export interface ClusterDescription {
-  /** `docker` or `podman`, …: the engine that answers, whatever the socket is called. */
+  /** The engine that answers, such as `docker` or `podman`, whatever the socket is called. */
   readonly engine: string;
   readonly version: string;
   readonly apiVersion: string;
@@ -25,216 +30,257 @@ export interface ClusterDescription {
   readonly memoryMiB: number;
 }
 
-/** What happened to an instance; a hint to look, never the truth: after a gap, `observe` tells. */
+/** An event of an instance. It is only a hint to look: after a gap in the events, `observe` returns the true state. */
 export interface InstanceEvent {
   readonly type: 'STARTED' | 'DIED' | 'REMOVED';
   readonly service: string;
   readonly instance: string;
 }
 
-/** What an instance has used since it started; a counter that is lower than before began anew, as the instance did. */
+/**
+ * Resources that an instance has used since it started. A counter that is lower than before was reset by a restart of
+ * the instance.
+ */
 export interface InstanceUsage extends Pick<Instance, 'id' | 'environment' | 'service' | 'rollout' | 'index'> {
-  /** When the cluster read it, in milliseconds since 1970. */
+  /** When the cluster measured the usage, in milliseconds since 1970. */
   readonly at: number;
-  /** Of processor time. */
+  /** Processor time used, in milliseconds. */
   readonly cpuMilliseconds: number;
-  /** Now. Without the part of the file cache that the kernel gives up when memory is short. */
+  /** Memory in use now, without the part of the file cache that the kernel frees when memory is short. */
   readonly memoryBytes: number;
   readonly receivedBytes: number;
   readonly sentBytes: number;
 }
 
-/** What the volumes of a service hold. */
+/** Disk usage of all volumes of a service. */
 export interface VolumeUsage {
   readonly service: string;
   readonly bytes: number;
 }
 
-/** Takes a line; a promise is resolved when the next one is wanted. */
+/** Receives a line. If it returns a promise, the next line is delivered once that promise has resolved. */
 export type OnLine = (line: LogLine) => Promise<void> | undefined | void; // oxlint-disable-line typescript/no-invalid-void-type -- most callers return nothing
 
-/** A file system that an instance writes to. */
+/** Disk usage of a file system that an instance writes to. */
 export interface DiskPressure {
-  /** Where it is in the instance; `/` is everything that is no volume. */
+  /** Mount path inside the instance. `/` is everything that is not a volume. */
   readonly path: string;
   readonly bytes: number;
   readonly freeBytes: number;
-  /** How many files it can hold, and how many more; 0 and 0: it has no such limit. */
+  /** Maximum number of files; `freeFiles` is how many more fit. Both are 0 if the file system has no such limit. */
   readonly files: number;
   readonly freeFiles: number;
 }
 
-/** How near an instance that runs is to its limits. */
+/** How close a running instance is to its limits. */
 export interface InstancePressure extends Pick<Instance, 'id' | 'service' | 'rollout' | 'index'> {
-  /** Tells the lives of an instance apart: counters begin anew with each. */
+  /** Identifies one run of the instance, from a start to its exit. Counters are reset with each start. */
   readonly startedAt: string;
-  /** `refused`: how many processes and threads could not be made in this life, as there were too many. null: without a limit, or not known. */
+  /**
+   * Number of processes and threads; null if there is no limit or the number is unknown.
+   * `refused`: how many processes and threads could not be created since `startedAt` because the limit was reached.
+   */
   readonly processes: { readonly current: number; readonly limit: number; readonly refused: number } | null;
-  /** How many processes of this life were killed for memory; null: not known. */
+  /** Number of processes killed for lack of memory since `startedAt`; null if unknown. */
   readonly memoryKills: number | null;
   readonly disks: readonly DiskPressure[];
 }
 
-/** Optional power of a cluster: what instances and volumes use. All fail with ENGINE_UNREACHABLE. */
+/**
+ * Optional capability of a cluster: resource usage of instances and volumes. All methods fail with ENGINE_UNREACHABLE.
+ */
 export interface ClusterMetrics {
   /**
-   * Of every instance that runs, in one pass; what ends meanwhile is left out. Nothing where nobody on the cluster measures; fails with a retryable
-   * ENGINE_FAILED where who does is away.
+   * Returns the usage of every running instance, read in one pass. Instances that exit during the pass are omitted.
+   * Returns an empty list if nothing on the cluster measures usage, for example no metrics server. Fails with a
+   * retryable ENGINE_FAILED if the metrics server is unreachable.
    */
   usage(signal: AbortSignal): Promise<readonly InstanceUsage[]>;
-  /** Counts files, so it costs more; volumes that cannot be looked into are left out. */
+  /**
+   * Returns the disk usage of volumes. More expensive than `usage`, as it counts files. Volumes that cannot be
+   * inspected are omitted.
+   */
   volumes(signal: AbortSignal): Promise<readonly VolumeUsage[]>;
   /**
-   * How near the instances that were last observed are to their limits. Cheap enough for every other second. Nothing where that cannot be
-   * seen from here.
+   * Returns how close the most recently observed instances are to their limits. Cheap enough to call every two seconds.
+   * Returns an empty list if this machine cannot measure that.
    */
   pressure(signal: AbortSignal): Promise<readonly InstancePressure[]>;
 }
 
-/** Optional power of a cluster whose instances share a disk that nothing else limits. */
+/** Optional capability of a cluster whose instances share a disk that has no other limit. */
 export interface ClusterDisk {
   /**
-   * Bytes that an instance has written into its own file system, without its volumes; null: it is gone, or the cluster does not say.
-   * To be asked for one at a time, as files are counted. Fails with ENGINE_UNREACHABLE, ENGINE_FAILED.
+   * Returns the number of bytes that an instance has written to its own file system, without its volumes. Returns null
+   * if the instance is gone or the cluster does not report the number. Counts files, so call it for one instance at a
+   * time. Fails with ENGINE_UNREACHABLE, ENGINE_FAILED.
    */
   written(instanceId: string, signal: AbortSignal): Promise<number | null>;
-  /** Stops an instance (SIGTERM, grace, SIGKILL) and removes it with what it has written; volumes stay. One that is gone is fine. */
+  /**
+   * Stops an instance (SIGTERM, grace, SIGKILL) and removes it with everything it has written, except its volumes.
+   * Succeeds if the instance is already gone.
+   */
   remove(instanceId: string, graceSeconds: number, context: CallContext): Promise<void>;
 }
 
-/** A way from outside to a service. */
+/** A route from outside the cluster to a service. */
 export interface ClusterRoute {
-  /** Stable: the service port's id. */
+  /** The id of the service port. Stable. */
   readonly id: string;
-  /** Lower-case host names; `*.` in front stands for exactly one label. */
+  /** Lower-case host names. A leading `*.` stands for exactly one label. */
   readonly hosts: readonly string[];
-  /** `/` is everything. */
+  /** `/` matches every path. */
   readonly pathPrefix: string;
   readonly internalPort: number;
-  /** The Service of a chart that gets the requests, by its name or by what it selects; left out: the one that Davit made. */
+  /** The Service of a chart that receives the requests. If absent, the Service that Davit created receives them. */
   readonly to?: ChartBackend;
 }
 
-/** A Service of the release of a chart, or one that its namespace got otherwise: those of the release come first. */
+/**
+ * A Service of a chart, by name or by selectors. Services of the release are preferred over other Services of its
+ * namespace.
+ */
 export type ChartBackend = { readonly release: string } & (
   | { readonly name: string }
   | { readonly selectors: Readonly<Record<string, string>> }
 );
 
-/** What of a service is to be reached from outside, and where. */
+/** The routes of a service and the rollout that they lead to. */
 export interface ServedRoutes {
   readonly owner: Ownership;
-  /** The rollout that gets the requests. */
+  /** The rollout that receives the requests. */
   readonly rollout: string;
-  /** None: the service is not reached from outside. */
+  /** Empty if the service is not reachable from outside. */
   readonly routes: readonly ClusterRoute[];
-  /** Absent: nothing. */
+  /** Labels and annotations that the user adds; none if absent. */
   readonly metadata?: ObjectMetadata | undefined;
 }
 
-/** Optional power of a cluster that has a front door of its own, in place of a gateway. */
+/** Optional capability of a cluster that routes requests from outside itself, in place of a gateway. */
 export interface ClusterRoutes {
   /**
-   * Makes names and routes of a service lead to a rollout that runs, and the service have exactly these routes. When it resolves, new
-   * connections go there as soon as the cluster's proxies have heard of it. Answers lines for the deployment log: why requests from outside
-   * may not arrive all the same. Fails with ENGINE_FAILED, ADMISSION_REFUSED,
-   * CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
+   * Points the names and routes of a service to a running rollout, and replaces the routes of the service with exactly
+   * these. After it resolves, new connections reach that rollout as soon as the proxies of the cluster have received
+   * the change.
+   * Returns lines for the deployment log that explain why requests from outside may still not arrive.
+   * Fails with ENGINE_FAILED, ADMISSION_REFUSED, CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
    */
   apply(served: ServedRoutes, signal: AbortSignal): Promise<readonly string[]>;
 
-  /** Takes all routes of a service away. Its names inside the cluster stay. Fails as `apply` does. */
+  /** Removes all routes of a service. The names of the service inside the cluster stay. Fails as `apply` does. */
   remove(owner: Pick<Ownership, 'environment' | 'service'>, signal: AbortSignal): Promise<void>;
 }
 
-/** How far a cluster is with another version of itself. */
+/** State of the upgrade of a cluster to another version. */
 export interface UpgradeState {
-  /** The version that it can be brought to, as `1.36.2+k3s1`, also while it is being brought to another one; null: none. */
+  /**
+   * The version that the cluster can be upgraded to, such as `1.36.2+k3s1`; null if there is none. Also set while an
+   * upgrade to another version runs.
+   */
   readonly next: string | null;
-  /** Why there is none, in words that say what to do; null: there is one, or one is under way, or it has it. */
+  /**
+   * Why no upgrade is possible, in a text that says what to do. Null if one is possible or under way, or if the cluster
+   * already runs the version.
+   */
   readonly hindrance: string | null;
-  /** The version that its nodes are being brought to; null: nothing is under way. */
+  /** The version that the nodes are being upgraded to; null if no upgrade is under way. */
   readonly underWay: string | null;
-  /** What hinders that, in the words of whoever does it; null: nothing. */
+  /** The obstacle to the upgrade under way, in the words of the component that performs it; null if there is none. */
   readonly failure: string | null;
 }
 
-/** Optional power of a cluster that can be brought to another version of itself. */
+/** Optional capability of a cluster that can be upgraded to another version. */
 export interface ClusterUpgrades {
-  /** Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED. */
+  /** Returns the state of the upgrade. Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED. */
   state(signal: AbortSignal): Promise<UpgradeState>;
 
   /**
-   * Has the cluster brought to a version, its `next`, and does not wait for it. Again with the same version: changes nothing. Fails with
-   * ENGINE_FAILED, CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
+   * Starts the upgrade of the cluster to a version, its `next`, and does not wait for the upgrade to end. Calling it
+   * again with the same version changes nothing. Fails with ENGINE_FAILED, CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
    */
   begin(version: string, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * A cluster that runs workloads. Every method is idempotent, finds its objects by label, and fails with a `DriverError` that
- * says its cause and whether trying again may help; drivers do not retry. No method touches what Davit did not label.
+ * A cluster that runs workloads. Every method is idempotent and finds its objects by label. Every method fails with a
+ * `DriverError` that names the cause and says whether a retry may help; drivers do not retry. No method touches objects
+ * that Davit did not label.
  */
 export interface ClusterDriver {
   readonly kind: string;
 
-  /** Stands for a cluster that this installation works without: it is empty and cannot be unreachable. Default: false. */
+  /**
+   * If true, the object stands for a cluster that this installation does not use: it is empty and never unreachable.
+   * Default: false.
+   */
   readonly isAbsent?: boolean;
 
   /**
-   * Asks the cluster who it is. Fails with ENGINE_UNREACHABLE within 5 s when nobody answers, and with CLUSTER_ACCESS_DENIED when it
-   * refuses the credentials, as all other methods do too.
+   * Returns the engine, version and size of the cluster. Fails with ENGINE_UNREACHABLE if the cluster does not answer
+   * within 5 s, and with CLUSTER_ACCESS_DENIED if the cluster refuses the credentials. All other methods fail with
+   * these too.
    */
   describe(signal: AbortSignal): Promise<ClusterDescription>;
 
-  /** Asks whether it answers, and nothing else: as small a question as there is, however large the cluster. Fails as `describe` does. */
+  /**
+   * Checks that the cluster is reachable, with the smallest possible request, however large the cluster. Fails as
+   * `describe` does.
+   */
   ping(signal: AbortSignal): Promise<void>;
 
   /**
-   * Makes network, volumes and instances of `workload.rollout` exist and start; does not wait until they are ready. Instances
-   * of other rollouts are left alone. Fails with PORT_TAKEN, DISK_FULL, IMAGE_MISSING, START_FAILED, ENGINE_UNREACHABLE.
+   * Creates the network, volumes and instances of `workload.rollout` and starts the instances; does not wait until they
+   * are ready. Instances of other rollouts are left alone. Fails with PORT_TAKEN, DISK_FULL, IMAGE_MISSING,
+   * START_FAILED, ENGINE_UNREACHABLE.
    */
   start(workload: Workload, context: CallContext): Promise<void>;
 
   /**
-   * Waits until every instance of the rollout, from `firstInstance` on, is ready: its readiness probe succeeds `successThreshold` times, or, without
-   * one, each TCP, HTTP and GRPC port accepts connections, or, without ports, it has run for a second. An instance that exits
-   * is started again up to twice. Fails with PROCESS_EXITED, OUT_OF_MEMORY, PORT_NOT_LISTENING, PROBE_FAILED, each with evidence.
+   * Waits until every instance of the rollout, from `firstInstance` on, is ready. An instance is ready in the first of
+   * these cases that applies:
+   * - It has a readiness probe: the probe has succeeded `successThreshold` times.
+   * - It has ports: each TCP, HTTP and GRPC port accepts connections.
+   * - It has no ports: it has run for a second.
+   * An instance that exits is restarted up to twice. Fails with PROCESS_EXITED, OUT_OF_MEMORY, PORT_NOT_LISTENING,
+   * PROBE_FAILED, each with evidence.
    */
   awaitReady(workload: Workload, context: CallContext): Promise<readonly Instance[]>;
 
-  /** What is there now, in the order of rollout and index. */
+  /** Returns the instances that exist now, ordered by rollout and index. */
   observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]>;
 
   /**
-   * Stops (SIGTERM, grace, SIGKILL) and removes the instances selected, in parallel. Volumes, images and networks stay. With `force` it does not
-   * wait for instances without volumes that a node which does not answer holds up.
+   * Stops (SIGTERM, grace, SIGKILL) and removes the selected instances, in parallel. Volumes, images and networks stay.
+   * If the user cancels with `force`, it does not wait for instances without volumes whose node is unreachable.
    */
   retire(selector: Selector, graceSeconds: number, context: CallContext): Promise<void>;
 
-  /** Starts an instance that exited, or restarts one that is stuck. */
+  /** Starts an instance that has exited, or restarts one that is stuck. */
   revive(instanceId: string, context: CallContext): Promise<void>;
 
-  /** Removes instances and volumes of a service, and its images. */
+  /** Removes the instances, volumes and images of a service. */
   removeService(environment: string, service: string, context: CallContext): Promise<void>;
 
-  /** Removes all that is left of an environment, its network included. */
+  /** Removes all remaining objects of an environment, including its network. */
   removeEnvironment(environment: string, context: CallContext): Promise<void>;
 
   /**
-   * One probe, once: null when it succeeded, otherwise what was seen, in words. Never throws for a failing probe; does so where the
-   * cluster cannot be asked.
+   * Runs one probe once. Returns null if the probe succeeded, otherwise a text that describes the result. Never throws
+   * for a failing probe; throws if the cluster is unreachable.
    */
   probe(workload: Workload, instance: Instance, which: 'readiness' | 'liveness', signal: AbortSignal): Promise<string | null>;
 
   /**
-   * Lines of an instance after a position (exclusive; null: from its start). Follows until the instance ends or the signal aborts. Where
-   * `onLine` returns a promise no more is read until that resolves; it must not reject.
+   * Delivers the log lines of an instance after a position (exclusive; null: from the instance's start). Follows the
+   * log until the instance exits or the signal aborts. If `onLine` returns a promise, reading pauses until the promise
+   * resolves; the promise must not reject.
    */
   followLogs(instanceId: string, position: LogPosition | null, onLine: OnLine, signal: AbortSignal): Promise<void>;
 
   /**
-   * The text of a file inside an instance, which may have ended; null: there is none, it is no file, or larger than that. Fails with
-   * ENGINE_UNREACHABLE, and with a retryable ENGINE_FAILED where that cannot be known now.
+   * Returns the text of a file inside an instance, which may have exited. Returns null if the path does not exist, is
+   * not a file, or is larger than `mostBytes`. Fails with ENGINE_UNREACHABLE, and with a retryable ENGINE_FAILED if the
+   * file cannot be read at the moment.
    */
   readFile(
     instanceId: string,
@@ -243,50 +289,56 @@ export interface ClusterDriver {
   ): Promise<string | null>;
 
   /**
-   * A file or folder of an instance, which may have ended, as a tar whose entries begin with the last part of `path`. The caller reads
-   * it to its end or destroys it; it breaks where the signal aborts. Fails with ENGINE_FAILED (nothing is there), ENGINE_UNREACHABLE.
+   * Returns a file or folder of an instance, which may have exited, as a tar stream. Its entries begin with the last
+   * part of `path`. The caller reads the stream to its end or destroys it; the stream fails if the signal aborts. Fails
+   * with ENGINE_FAILED (the path does not exist), ENGINE_UNREACHABLE.
    */
   takeOut(instanceId: string, path: string, signal: AbortSignal): Promise<Readable>;
 
   /**
-   * Unpacks a tar below a folder that is there. What breaks in the middle leaves a part of it behind. Fails with what the archive's
-   * stream fails with, DISK_FULL, ENGINE_FAILED, ENGINE_UNREACHABLE.
+   * Unpacks a tar archive into an existing folder. If it fails in the middle, the files unpacked so far stay. Fails
+   * with the error of the archive's stream, DISK_FULL, ENGINE_FAILED, ENGINE_UNREACHABLE.
    */
   putInto(instanceId: string, what: { readonly folder: string; readonly archive: Readable }, signal: AbortSignal): Promise<void>;
 
-  /** Calls back on events until the signal aborts or the connection ends; the caller calls again and observes. */
+  /**
+   * Calls `onEvent` for each event until the signal aborts or the connection ends. The caller then calls `watch` again,
+   * and `observe`.
+   */
   watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void>;
 
-  /** Absent: the cluster cannot tell. */
+  /** Absent if the cluster cannot measure usage. */
   readonly metrics?: ClusterMetrics;
 
-  /** Absent: others watch what instances write. */
+  /** Absent if something other than Davit limits the disk usage of instances. */
   readonly disk?: ClusterDisk | undefined;
 
-  /** Absent: a gateway sends requests to the instances. */
+  /** Absent if a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes | undefined;
 
-  /** Absent: Davit decides how many instances there are. */
+  /** Absent if Davit decides the number of instances. */
   readonly scaling?: ClusterScaling | undefined;
 
-  /** Absent: charts of Helm are not installed on it. */
+  /** Absent if Helm charts cannot be installed on the cluster. */
   readonly charts?: ClusterCharts | undefined;
 
-  /** Absent: whoever installed the cluster upgrades it. */
+  /** Absent if Davit does not upgrade the cluster. */
   readonly upgrades?: ClusterUpgrades | undefined;
 
-  /** Absent: Davit starts the runs of schedules. */
+  /** Absent if Davit starts scheduled runs itself. */
   readonly schedules?: ClusterSchedules | undefined;
 
   /**
-   * What Davit needs to do on the cluster and may not with its credentials, each in words (`create deployments`); empty: nothing is
-   * missing. Absent: whoever reaches the cluster may do everything. Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED.
+   * Returns the permissions on the cluster that Davit needs and its credentials lack, each as text (`create
+   * deployments`); empty if none is missing. Absent if every account that reaches the cluster may do everything. Fails
+   * with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED.
    */
   missingPermissions?(signal: AbortSignal): Promise<readonly string[]>;
 
   /**
-   * The same whatever the cluster is reached by, and never that of another one. Null: it does not say; absent: there is only one way to it.
-   * Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED.
+   * Returns an id of the cluster that does not depend on the address or credentials used, and that no other cluster
+   * has. Returns null if the cluster does not report one. Absent if there is only one way to reach the cluster. Fails
+   * with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED.
    */
   identity?(signal: AbortSignal): Promise<string | null>;
 }

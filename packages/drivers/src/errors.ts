@@ -1,8 +1,8 @@
 import { AppError } from '@davit/base';
 
 /**
- * Causes of failed deployments: what happened, and what to do about it. `docs/errors.md` lists exactly these (a test holds
- * them equal). `{…}` in a hint is filled in by whoever throws.
+ * Causes of failed deployments: what happened, and what to do about it. `docs/errors.md` lists exactly these; a test
+ * enforces that. Code that throws the error fills in each `{…}` of a hint.
  */
 export const causes = {
   GIT_UNREACHABLE: 'The git repository could not be reached. Check the URL, and that this machine can reach its host.',
@@ -133,32 +133,32 @@ export const causes = {
 
 export type Cause = keyof typeof causes;
 
-/** What was seen, for people and for programs. All texts are redacted before they are stored. */
+/** Observations for people and for programs. All texts are redacted before they are stored. */
 export interface Evidence {
   /** Last lines of the instance or build that failed. */
   readonly lines?: readonly string[];
   readonly exit?: { readonly code: number; readonly outOfMemory: boolean };
-  /** Attempts of the probe, newest last, in words. */
+  /** Results of the probe as text, newest last. */
   readonly probe?: readonly string[];
-  /** `address:port` on which the instance listens. */
+  /** Each `address:port` on which the instance listens. */
   readonly listening?: readonly string[];
-  /** The engine's or program's own words. */
+  /** The original message of the engine or program. */
   readonly original?: string;
 }
 
 export interface DriverErrorInput {
   readonly cause: Cause;
-  /** What happened, concretely: names, numbers, the other side's words. */
+  /** Concrete description of the failure: names, numbers, the original message of the other side. */
   readonly message: string;
-  /** Replaces the cause's general advice where more is known. */
+  /** Replaces the cause's general advice if the driver knows more. */
   readonly hint?: string;
   readonly evidence?: Evidence;
-  /** Whether the same call may succeed later without anybody changing anything. */
+  /** True if the same call may succeed later without anybody changing anything. */
   readonly retryable?: boolean;
   readonly error?: unknown;
 }
 
-/** A failure of a driver: its cause code, what to do, and what was seen. */
+/** A failure of a driver: its cause code, what to do, and what was observed. */
 export class DriverError extends AppError {
   declare readonly code: Cause;
   readonly hint: string;
@@ -174,7 +174,10 @@ export class DriverError extends AppError {
   }
 }
 
-/** Retryable: what is to hold a folder of an instance has never run, so nobody has put anything into it, or can read what is in it. */
+/**
+ * Retryable: the container that holds the folders of an instance has not run yet. Nothing has been written to them, and
+ * nothing can be read from them.
+ */
 export class FolderNotHeldError extends DriverError {
   constructor(message: string) {
     super({ cause: 'ENGINE_FAILED', message, retryable: true });
@@ -182,9 +185,9 @@ export class FolderNotHeldError extends DriverError {
   }
 }
 
-/** A gateway serves all routes of the table but these. Its code is that of the first of them. */
+/** The gateway serves all routes of the table except these. The error has the code of the first failure. */
 export class RoutesLeftOutError extends DriverError {
-  /** Why each of them is not served, by the id of the route; never empty. */
+  /** Why each of these routes is not served, by route id; never empty. */
   readonly failures: ReadonlyMap<string, DriverError>;
 
   constructor(failures: ReadonlyMap<string, DriverError>) {

@@ -1,4 +1,4 @@
-/** An exit code in words: shells and engines write 128 plus the signal's number. */
+/** Returns an exit code as text. Shells and engines report a signal as 128 plus its number. */
 export function describeExit(code: number): string {
   const names: Readonly<Record<number, string>> = { 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' };
   if (code === 127) return 'code 127 (command not found)';

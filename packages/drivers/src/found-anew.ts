@@ -5,24 +5,26 @@ import type { ClusterScaling } from './scaling.ts';
 import type { ClusterSchedules } from './schedules.ts';
 
 /*
- * Drivers and their powers whose real one is found anew for each call: because it is opened with the first one, or made again when
- * credentials change. Methods are named one by one, so that the compiler says where one is missing.
+ * Drivers and optional capabilities that delegate each call to the current driver. The driver may be opened by the
+ * first call, or replaced when credentials change. The methods are listed one by one, so that the compiler reports a
+ * missing one.
  */
 
 /**
- * Does something with the real one, under a signal that may end earlier than the call's. `tells`: that it succeeds says that the cluster
- * answers; not so for what also ends well when a connection breaks, or without asking.
+ * Runs an action on the current driver. The signal given to the action may abort earlier than the signal of the call.
+ * `provesReachable`: whether success proves that the cluster is reachable. False for calls that also succeed when the
+ * connection drops, or that never contact the cluster.
  */
 export type Use<Part> = <Result>(
   signal: AbortSignal,
   action: (part: Part, signal: AbortSignal) => Promise<Result>,
-  tells?: boolean,
+  provesReachable?: boolean,
 ) => Promise<Result>;
 
-// For calls that take no signal.
+// For calls without a signal.
 const forever = new AbortController().signal;
 
-/** What every cluster driver can do, and its metrics. */
+/** Returns a driver with everything that each cluster supports, and metrics. */
 export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver {
   return {
     kind,
@@ -38,7 +40,7 @@ export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver 
       use(call.signal, (cluster, signal) => cluster.removeService(environment, service, { ...call, signal })),
     removeEnvironment: (environment, call) =>
       use(call.signal, (cluster, signal) => cluster.removeEnvironment(environment, { ...call, signal })),
-    // Where the cluster acts on a probe by itself nothing is asked.
+    // Some clusters run probes themselves; their drivers return without contacting the cluster.
     probe: (workload, instance, which, signal) =>
       use(signal, (cluster, within) => cluster.probe(workload, instance, which, within), false),
     followLogs: (instanceId, position, onLine, signal) =>
@@ -111,7 +113,7 @@ export function upgradesBy(use: Use<ClusterUpgrades>): ClusterUpgrades {
   };
 }
 
-/** `limits` are known without it. */
+/** Returns a builder. `limits` are known without opening a driver. */
 export function builderBy({ limits }: Pick<ClusterBuilder, 'limits'>, use: Use<ClusterBuilder>): ClusterBuilder {
   return {
     limits,

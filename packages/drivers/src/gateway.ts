@@ -1,44 +1,47 @@
 export interface Backend {
-  /** Unique in the table and stable: the instance's id. */
+  /** The id of the instance. Stable, and unique in the table. */
   readonly id: string;
   readonly host: string;
   readonly port: number;
 }
 
-/** What of a route is not as for all routes. What is left out is as for all of them. */
+/** Options of one route. An absent option has the gateway's default. */
 export interface RouteOptions {
-  /** Requests that announce a longer body are answered 413. */
+  /** Requests that announce a longer body get status 413. */
   readonly bodyLimitMebibytes?: number;
   readonly connectTimeoutSeconds?: number;
-  /** Between two parts of an answer, its first one included. */
+  /** Longest time between two parts of a response, also before its first part. */
   readonly readTimeoutSeconds?: number;
-  /** Addresses and networks; all others are answered 403. */
+  /** Addresses and networks that may send requests; all others get status 403. */
   readonly allowedSources?: readonly string[];
-  /** Addresses and networks that are answered 403. */
+  /** Addresses and networks that get status 403. */
   readonly deniedSources?: readonly string[];
-  /** A client stays at one backend, by a cookie. */
+  /** Each client stays at one backend, by means of a cookie. */
   readonly sticky?: true;
-  /** Answers preflight requests, and lets pages of other origins read answers. */
+  /** Answers CORS preflight requests, and allows pages of other origins to read responses. */
   readonly crossOrigin?: CrossOrigin;
-  /** Set on every answer. */
+  /** Headers that are set on every response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface CrossOrigin {
-  /** `https://app.example.org`; `*` among them is every origin. */
+  /** Origins such as `https://app.example.org`; an entry `*` allows every origin. */
   readonly origins: readonly string[];
   readonly methods: readonly string[];
   readonly headers: readonly string[];
 }
 
 export interface HttpRoute {
-  /** Stable: the service port's id. */
+  /** The id of the service port. Stable. */
   readonly id: string;
-  /** Lower-case host names, without port. `*.` in front stands for exactly one label; a host that is there by itself comes first. */
+  /**
+   * Lower-case host names, without port. A leading `*.` stands for exactly one label; an exact host name takes
+   * precedence.
+   */
   readonly hosts: readonly string[];
-  /** `/` is everything; the longest prefix that matches wins. */
+  /** `/` matches every path; the longest matching prefix wins. */
   readonly pathPrefix: string;
-  /** Replaces the prefix on the way to the backend; null leaves the path as it is. */
+  /** Replaces the prefix in the request to the backend; null leaves the path unchanged. */
   readonly pathRewrite: string | null;
   readonly protocol: 'HTTP' | 'GRPC';
   readonly backends: readonly Backend[];
@@ -47,22 +50,25 @@ export interface HttpRoute {
 
 export interface TcpRoute {
   readonly id: string;
-  /** Port of the host on which the gateway listens. */
+  /** Port of the host that the gateway listens on. */
   readonly listenPort: number;
   readonly backends: readonly Backend[];
 }
 
-/** What the gateway shows to whoever asks for a host over HTTPS. */
+/** The certificate that the gateway presents for a host over HTTPS. */
 export interface HostCertificate {
-  /** As in `HttpRoute.hosts`, each once. */
+  /** A host name as in `HttpRoute.hosts`. Each host occurs once. */
   readonly host: string;
-  /** PEM: the private key, the certificate, and those above it. */
+  /** PEM: the private key, the certificate, and its chain. */
   readonly pem: string;
-  /** Requests for this host that come over HTTP are sent to HTTPS (308). */
+  /** Redirects HTTP requests for this host to HTTPS (308). */
   readonly redirect: boolean;
 }
 
-/** What a certificate authority must find at `http://<host>/.well-known/acme-challenge/<token>` (RFC 8555, 8.3). */
+/**
+ * The response that a certificate authority must get from `http://<host>/.well-known/acme-challenge/<token>` (RFC 8555,
+ * 8.3).
+ */
 export interface HttpChallenge {
   readonly host: string;
   readonly token: string;
@@ -73,58 +79,71 @@ export interface HttpChallenge {
 export interface RouteTable {
   readonly http: readonly HttpRoute[];
   readonly tcp: readonly TcpRoute[];
-  /** Without a port for HTTPS they are kept and not used. Default: none. */
+  /** Without an HTTPS port the gateway keeps the certificates but does not use them. Default: none. */
   readonly certificates?: readonly HostCertificate[];
-  /** They go before all routes. Default: none. */
+  /** Challenges take precedence over all routes. Default: none. */
   readonly challenges?: readonly HttpChallenge[];
 }
 
-/** Upper ends of the buckets in which the gateway counts how long services took to begin an answer; the last bucket has none. */
+/**
+ * Upper bounds of the buckets in which the gateway counts how long services took to begin a response. The last bucket
+ * has no upper bound.
+ */
 export const latencyBucketsMilliseconds = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const;
 
-/** What went through a route since the gateway is watched. Numbers only rise. */
+/** Traffic of a route since the gateway began counting. The numbers never decrease. */
 export interface RouteTraffic {
-  /** The route's. */
+  /** The id of the route. */
   readonly id: string;
-  /** Of HTTP and gRPC; connections of TCP. */
+  /** Number of HTTP and gRPC requests; for a TCP route, of connections. */
   readonly requests: number;
-  /** By class, `1xx` first, also those that the gateway gave itself. Of a TCP route all are 0. */
+  /**
+   * Number of responses by status class, `1xx` first, including responses of the gateway itself. All are 0 for a TCP
+   * route.
+   */
   readonly responses: readonly number[];
   readonly receivedBytes: number;
   readonly sentBytes: number;
-  /** Answers of instances by `latencyBucketsMilliseconds`, each in one bucket; one more bucket than there are ends. */
+  /**
+   * Number of responses of instances in each bucket of `latencyBucketsMilliseconds`; a response is in one bucket only.
+   * There is one bucket more than there are bounds.
+   */
   readonly latency: readonly number[];
 }
 
-/** The front door of the local engine. A process of its own that goes on while Davit is down. */
+/** The gateway of the local engine. It is a separate process that keeps running while Davit is down. */
 export interface Gateway {
   /**
-   * Fails with GATEWAY_FAILED or PORT_TAKEN, naming the route and the value, when the gateway could never serve this table: a
-   * value has a form that it could misread, or two routes claim the same place. Changes nothing.
+   * Fails with GATEWAY_FAILED or PORT_TAKEN if the gateway could never serve this table; the error names the route and
+   * the value. Causes: the gateway could misparse a value, or two routes claim the same place. Changes nothing.
    */
   check(table: RouteTable): void;
 
-  /** Starts it, or adopts the one that runs from an earlier start. Fails with GATEWAY_FAILED or PORT_TAKEN. */
+  /** Starts the gateway, or adopts the gateway process of an earlier start. Fails with GATEWAY_FAILED or PORT_TAKEN. */
   start(): Promise<void>;
 
   /**
-   * Makes the gateway serve exactly this. When it resolves, new requests go to the new backends, none is lost, and requests
-   * under way at removed backends go on to their end. Calls are serialised; the last one wins.
+   * Makes the gateway serve exactly this table. After it resolves, new requests go to the new backends. No request is
+   * lost, and requests under way at removed backends run to their end. Calls are serialized; the last one wins.
    */
   apply(table: RouteTable): Promise<void>;
 
-  /** Resolves when no request is under way at these backends any more, or after the time given. */
+  /** Resolves once no request is under way at these backends, or after the timeout. */
   awaitDrained(backendIds: readonly string[], timeoutMilliseconds: number): Promise<void>;
 
   /**
-   * What went through each route since the first call, which begins to count; empty while the gateway does not answer. Requests
-   * that a worker ended between two calls and a reload are counted, those of a worker that was killed are not.
+   * Returns the traffic of each route since the first call, which starts the counting; empty while the gateway is
+   * unreachable. Requests that a worker ended between two calls and a reload are counted. Requests of a worker that was
+   * killed are not.
    */
   traffic(): Promise<readonly RouteTraffic[]>;
 
-  /** Whether its process ran at the last look, a second ago at most; null: nobody has looked yet. Left out: there is no process. */
+  /**
+   * Returns whether the gateway process was running at the last check, at most a second ago; null before the first
+   * check. Absent if there is no process.
+   */
   readonly isUp?: () => boolean | null;
 
-  /** Ends the gateway process. Only on uninstall and in tests: a stop of Davit leaves it running. */
+  /** Ends the gateway process. Only for uninstall and tests: when Davit stops, the gateway keeps running. */
   stop(): Promise<void>;
 }

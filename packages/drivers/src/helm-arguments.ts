@@ -1,8 +1,9 @@
 import { DriverError } from './errors.ts';
 
 /*
- * What a user may add to `helm upgrade`. Everything else is refused and not only what is known to be harmful: arguments of later versions
- * of Helm may be, and those that choose cluster, namespace, account, programs to run, or print values, must not be a user's.
+ * Arguments that a user may add to `helm upgrade`. All others are refused, not only those known to be harmful: later
+ * versions of Helm may add harmful ones. Users must not choose the cluster, namespace, account or programs to run, nor
+ * print values.
  */
 
 const switches = new Set([
@@ -15,7 +16,10 @@ const switches = new Set([
   '--reset-values',
 ]);
 
-/** What Davit always does, or does in its own way: taken without effect, as charts are often deployed with them elsewhere. */
+/**
+ * Arguments that Davit always sets or handles itself. They are accepted and ignored, as charts are often deployed with
+ * them elsewhere.
+ */
 const without = new Set([
   '--install',
   '-i',
@@ -48,24 +52,27 @@ const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
 ];
 
 const historyMax = /^--history-max=([1-9]\d{0,3})$/;
-/** Each revision is a Secret of up to a megabyte, and all of them are listed with each deployment. More is taken as this. */
+/**
+ * Each revision is a Secret of up to a megabyte, and each deployment lists all of them. Larger numbers are lowered to
+ * this one.
+ */
 const mostRevisions = 50;
 
-/** What is wrong with one of the arguments of a chart. */
+/** A fault in one of the arguments of a chart. */
 export interface HelmArgumentFault {
   readonly index: number;
-  /** What the argument is called; of its value, which may be secret, nothing. */
+  /** Name of the argument, without its value, which may be secret. */
   readonly name: string;
   /** Continues the name: `is not taken: ... Taken are ...`. */
   readonly message: string;
 }
 
-/** What is not taken of a chart's arguments; empty: all are. Pure. */
+/** Returns the arguments of a chart that are refused; empty if all are accepted. Pure. */
 export function helmArgumentFaults(given: readonly string[]): HelmArgumentFault[] {
   return readArguments(given).faults;
 }
 
-/** The arguments for Helm. HELM_ARGUMENT_REFUSED names the first one that is not taken. Pure. */
+/** Returns the arguments for Helm. Fails with HELM_ARGUMENT_REFUSED, which names the first refused argument. Pure. */
 export function checkedArguments(given: readonly string[]): string[] {
   const { taken, faults } = readArguments(given);
   const [fault] = faults;
@@ -79,7 +86,7 @@ function readArguments(given: readonly string[]): { readonly taken: string[]; re
   let isRefused = false;
   given.forEach((one, index) => {
     if (given[index - 1] === '--history-max') return;
-    // It may be the value of what is refused before it, and secret.
+    // This may be the value of the refused argument before it, and secret.
     if (isRefused && !one.startsWith('-')) return;
     isRefused = false;
     const argument = one === '--history-max' ? `${one}=${given[index + 1] ?? ''}` : one;
@@ -97,7 +104,7 @@ function readArguments(given: readonly string[]): { readonly taken: string[]; re
 }
 
 function faultOf(argument: string, index: number): HelmArgumentFault {
-  // What stands behind the sign may be secret.
+  // The text after the equals sign may be secret.
   const name = argument.split('=', 1)[0] ?? '';
   const reason = reasons.find(([pattern]) => pattern.test(name))?.[1];
   const allowed = [...switches, '--history-max'].toSorted().join(', ');

@@ -2,10 +2,13 @@ import type { Sensitive } from '@davit/base';
 import type { CallContext } from './driver.ts';
 import type { Instance, Ownership } from './workload.ts';
 
-/** A name as `helm --set` takes it (`image.tag`, `hosts[0]`), and its value. */
+/** A name in the syntax of `helm --set` (`image.tag`, `hosts[0]`), and its value. */
 export type HelmSetting = readonly [name: string, value: string];
 
-/** What is laid over the values of a chart. Each of these goes before what stands above it, and in a list the later before the earlier. */
+/**
+ * Values that override those of a chart. Each field takes precedence over the fields above it. In a list, later entries
+ * take precedence over earlier ones.
+ */
 export interface HelmValues {
   /** YAML; `name` is for messages. */
   readonly files: readonly { readonly name: string; readonly content: string }[];
@@ -14,105 +17,120 @@ export interface HelmValues {
   readonly setString: readonly HelmSetting[];
 }
 
-/** One release of a chart on a cluster, and what is to be made of it. */
+/** One release of a chart on a cluster, and what to do with it. */
 export interface HelmRun {
-  /** Of the run alone: everything that Helm is given and writes is below it, and goes with `close`. */
+  /** Folder of this run only. It contains all inputs and outputs of Helm; `close` deletes it. */
   readonly folder: string;
   readonly release: string;
   readonly namespace: string;
   readonly kubeconfig: Sensitive;
-  /** Of one command, with the time for which it waits; 0: a day. */
+  /** Timeout of one command, including the time for which it waits; 0 means a day. */
   readonly timeoutSeconds: number;
-  /** null: nothing is installed in this run. */
+  /** Null if this run installs nothing. */
   readonly install: HelmInstall | null;
 }
 
 export interface HelmInstall {
   /** A packaged chart, or a folder with a Chart.yaml. */
   readonly chart: string;
-  /** The folder that the chart was fetched into: what is outside of it is not the chart's to read. */
+  /** The folder that the chart was fetched into. The chart must not read files outside of it. */
   readonly root: string;
   readonly values: HelmValues;
-  /** What `davit.env.KEY` stands for in values. */
+  /** Values of the variables that chart values refer to as `davit.env.KEY`. */
   readonly variables: ReadonlyMap<string, string>;
-  /** The user's own for `helm upgrade`; checked. */
+  /** The user's additional arguments for `helm upgrade`; already checked. */
   readonly arguments: readonly string[];
-  /** Kept with the release. */
+  /** Labels that are stored with the release. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** An object that a chart makes. */
+/** An object that a chart creates. */
 export interface ChartObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
-  /** null: the release's, or none where its kind has none. */
+  /** Null: the namespace of the release, or none if the kind is cluster-scoped. */
   readonly namespace: string | null;
-  /** Whether the chart says how many replicas it has, or of a CronJob whether it is suspended. */
+  /** True if the chart sets the number of replicas or, for a CronJob, whether it is suspended. */
   readonly saysScale: boolean;
 }
 
-/** Helm as a program. */
+/** Runs the program Helm. */
 export interface HelmDriver {
-  /** null: it is not here, or no version that Davit works with. */
+  /** Returns the version of Helm; null if Helm is not installed or Davit does not support its version. */
   version(): Promise<string | null>;
   /**
-   * Begins to work on a release. Waits for what a process before this one left. Whoever opens it closes it.
-   * HELM_UNAVAILABLE, HELM_ARGUMENT_REFUSED, HELM_VALUES_INVALID.
+   * Starts work on a release. Waits for processes that an earlier Davit process left behind. The caller must close the
+   * session. Fails with HELM_UNAVAILABLE, HELM_ARGUMENT_REFUSED, HELM_VALUES_INVALID.
    */
   open(run: HelmRun, call: CallContext): Promise<HelmSession>;
 }
 
-/** A release that is worked on. Each command may fail with HELM_FAILED. */
+/** A release under work. Each command may fail with HELM_FAILED. */
 export interface HelmSession {
-  /** What an upgrade would make, asked of the cluster and without making it: its hooks and definitions of kinds as well. */
+  /**
+   * Returns the objects that an upgrade would create, including hooks and CustomResourceDefinitions, as a dry run of
+   * the cluster.
+   */
   render(call: CallContext): Promise<readonly ChartObject[]>;
-  /** The same without asking the cluster, which may refuse to say it: what the chart makes of it alone. */
+  /**
+   * Returns the same objects as `render`, but from the chart alone without contacting the cluster: the cluster may
+   * refuse to return them.
+   */
   template(call: CallContext): Promise<readonly ChartObject[]>;
-  /** What an upgrade would change, a line each, without values that may be secret. */
+  /** Returns what an upgrade would change, one line for each change, without values that may be secret. */
   diff(options: { readonly isInstalled: boolean }, call: CallContext): Promise<readonly string[]>;
-  /** Installs or upgrades, and waits until everything is ready. One that fails is left as it is, for `rollback` or `uninstall`. */
+  /**
+   * Installs or upgrades the release, and waits until everything is ready. A failed release is left as it is, for
+   * `rollback` or `uninstall`.
+   */
   upgrade(call: CallContext): Promise<void>;
-  /** Makes the release be as it was in that revision, also where an interrupted command left it. `waits`: until that is ready. */
+  /**
+   * Restores the release to a revision, also after an interrupted command. If `waits` is set, waits until the release
+   * is ready.
+   */
   rollback(revision: number, options: { readonly waits: boolean }, call: CallContext): Promise<void>;
-  /** Nothing happens where there is no such release. */
+  /** Uninstalls the release. Does nothing if the release does not exist. */
   uninstall(call: CallContext): Promise<void>;
-  /** Removes what was written for the run. */
+  /** Removes the files of the run. */
   close(): Promise<void>;
 }
 
-/** Where a release is: whose it is, and what Helm calls it. */
+/** Identifies a release: its owner, and its name in Helm. */
 export interface ChartPlace {
   readonly owner: Ownership;
   readonly release: string;
 }
 
-/** What Helm reaches a cluster with, for one run. */
+/** Namespace and kubeconfig with which Helm reaches a cluster during one run. */
 export interface ChartAccess {
   readonly namespace: string;
   readonly kubeconfig: Sensitive;
 }
 
 export interface ChartWish {
-  /** Davit's own account. */
+  /** True: Helm gets Davit's own account, with its rights on the whole cluster. */
   readonly isClusterWide: boolean;
-  /** Only for taking away, or bringing back, what was made so: the operator does not forbid that. */
+  /**
+   * True if the run only removes or restores objects that were created with Davit's own account. The operator's setting
+   * does not forbid that account then.
+   */
   readonly takesBack: boolean;
-  /** For which the access lasts at least. */
+  /** Seconds for which the access must stay valid at least. */
   readonly seconds: number;
 }
 
-/** One revision of a release, as the cluster keeps it. */
+/** One revision of a release, as the cluster stores it. */
 export interface ChartRevision {
   readonly revision: number;
-  /** `deployed`, `superseded`, `failed`, `pending-upgrade`, …: Helm's own word. */
+  /** Helm's own status: `deployed`, `superseded`, `failed`, `pending-upgrade`, …. */
   readonly status: string;
-  /** Of Davit; null: somebody else installed it. */
+  /** Id of the service in Davit; null if the release was not installed by Davit. */
   readonly service: string | null;
   readonly rollout: string | null;
 }
 
-/** A Service that a release has. */
+/** A Service of a release. */
 export interface ChartService {
   readonly name: string;
   readonly type: string;
@@ -120,32 +138,34 @@ export interface ChartService {
   readonly selectors: Readonly<Record<string, string>>;
 }
 
-/** What runs of a release. */
+/** State of the workloads of a release. */
 export interface ChartState {
-  /** Pods that its Deployments, StatefulSets and DaemonSets should have, and how many of these are ready. */
+  /** Desired number of pods of its Deployments, StatefulSets and DaemonSets; `ready` is how many of these are ready. */
   readonly wanted: number;
   readonly ready: number;
-  /** One for each container; their `release` and `rollout` are empty, as pods of charts do not say them. */
+  /** One instance for each container. `release` and `rollout` are empty, as pods of charts do not carry them. */
   readonly instances: readonly Instance[];
 }
 
 /**
- * Optional power of a cluster: what Helm and its releases need there. All of it fails with CLUSTER_ACCESS_DENIED, ENGINE_FAILED and
- * ENGINE_UNREACHABLE, and can be done again.
+ * Optional capability of a cluster: the operations that Helm and its releases need there. All methods are idempotent,
+ * and fail with CLUSTER_ACCESS_DENIED, ENGINE_FAILED and ENGINE_UNREACHABLE.
  */
 export interface ClusterCharts {
   /**
-   * Makes the environment's namespace be there, and an account that may do everything inside of it and nothing elsewhere; the access lasts
-   * for that many seconds at least. `isClusterWide`: Davit's own account; HELM_OUTSIDE_ENVIRONMENT where the operator does not let charts have it.
+   * Creates the environment's namespace if it is missing, and an account that may do everything inside it and nothing
+   * elsewhere. The access stays valid for at least `seconds`. With `isClusterWide` the account is Davit's own; fails
+   * with HELM_OUTSIDE_ENVIRONMENT if the operator does not allow that for charts.
    */
   access(owner: Ownership, wish: ChartWish, signal: AbortSignal): Promise<ChartAccess>;
-  /** Which of the objects would not be in the environment's namespace, in words: `ClusterRole reader`. */
+  /** Returns the objects that would lie outside the environment's namespace, as text: `ClusterRole reader`. */
   outside(owner: Ownership, objects: readonly ChartObject[], signal: AbortSignal): Promise<readonly string[]>;
-  /** Oldest first. */
+  /** Returns the revisions of a release, oldest first. */
   revisions(place: ChartPlace, signal: AbortSignal): Promise<readonly ChartRevision[]>;
   /**
-   * Does the work and meanwhile looks at the pods that come of these objects. When one can never start, the work is aborted. When it
-   * fails, this fails with why a pod is not ready, as far as that is known: IMAGE_NOT_FOUND, PROCESS_EXITED, UNSCHEDULABLE, …
+   * Runs `work` and meanwhile watches the pods that these objects create. If a pod can never start, `work` is aborted.
+   * If `work` fails, this fails with the reason why a pod is not ready, if it is known: IMAGE_NOT_FOUND,
+   * PROCESS_EXITED, UNSCHEDULABLE, …
    */
   whileWatched(
     place: ChartPlace,
@@ -153,16 +173,25 @@ export interface ClusterCharts {
     work: (signal: AbortSignal) => Promise<void>,
     context: CallContext,
   ): Promise<void>;
-  /** Scales what runs of a release to nothing, and waits until it has ended. What cannot be scaled is told. */
+  /**
+   * Scales the workloads of a release to zero and waits until their pods have ended. Logs the workloads that cannot be
+   * scaled.
+   */
   stop(place: ChartPlace, context: CallContext): Promise<void>;
   /**
-   * Undoes a stop where an upgrade did not: of objects whose chart says no number of replicas. Waits until all of the release is ready;
-   * HELM_FAILED where that takes longer than these seconds.
+   * Undoes `stop` for objects that an upgrade did not scale up: those whose chart sets no number of replicas. Waits
+   * until the whole release is ready; fails with HELM_FAILED if that takes longer than `seconds`.
    */
   wake(place: ChartPlace, objects: readonly ChartObject[], seconds: number, signal: AbortSignal): Promise<void>;
-  /** Marks the claims that StatefulSets of a release made, which Helm leaves, for when the release is gone. */
+  /**
+   * Marks the PersistentVolumeClaims that StatefulSets of a release created, for the time when the release is gone:
+   * Helm does not delete them.
+   */
   markClaims(place: ChartPlace, signal: AbortSignal): Promise<void>;
-  /** Deletes the claims that were marked; `removeService` does so as well. They go when no pod has them any more. */
+  /**
+   * Deletes the marked claims; `removeService` does so as well. Kubernetes removes a claim once no pod uses it any
+   * more.
+   */
   removeClaims(place: ChartPlace, signal: AbortSignal): Promise<void>;
   services(place: ChartPlace, signal: AbortSignal): Promise<readonly ChartService[]>;
   state(place: ChartPlace, signal: AbortSignal): Promise<ChartState>;

@@ -1,22 +1,23 @@
 /*
- * How the values of a chart are called in `set`, `set_string` and `set_json`. Helm reads names and values out of one text, `name=value,name=value`, so a
- * sign that ends a name there would make the rest of it a value of its own choice, and with `--set-file` a file of this machine. The grammar
- * is narrower than Helm's (pkg/strvals of Helm 4): what it takes, Helm takes for one name.
+ * Checks the names of chart values in `set`, `set_string` and `set_json`. Helm parses names and values out of one text,
+ * `name=value,name=value`. A special character inside a name could therefore start another value and, with
+ * `--set-file`, read a file of this machine. This grammar is narrower than Helm's (pkg/strvals of Helm 4): every name
+ * that it accepts is one name for Helm.
  */
 
-/** A member, after its dot but for the first one, and the places in lists behind it. A sign that means something has a backslash. */
+/** One member of a name, without its leading dot and its list indexes. A backslash escapes special characters. */
 const member = /(?:[^\\.,=[\]{}\p{Cc}]|\\\P{Cc})+/u;
 const name = new RegExp(`^${member.source}(?:\\[\\d{1,5}\\])*(?:\\.${member.source}(?:\\[\\d{1,5}\\])*)*$`, 'u');
 const places = /(?<!\\)\[(\d+)\]/g;
-/** What the name leads through: members, and places in lists. */
+/** The steps of a name: members and list indexes. */
 const steps = /(?:[^\\.[]|\\.)+/gu;
 
-/** Both are Helm's own. */
+/** Both limits are Helm's own. */
 const largestIndex = 65_536;
 const mostSteps = 30;
 const longestName = 1_024;
 
-/** Why Helm is not given a value of that name, as the end of a sentence; null: it is one. Pure. */
+/** Returns why Helm cannot be given a value of that name, as the end of a sentence; null if the name is valid. Pure. */
 export function helmSettingFault(text: string): string | null {
   if (text.length > longestName) return `it is longer than ${longestName} characters`;
   if (!name.test(text)) {

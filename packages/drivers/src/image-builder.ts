@@ -2,106 +2,116 @@ import type { Sensitive } from '@davit/base';
 import type { CallContext } from './driver.ts';
 import type { Ownership } from './workload.ts';
 
-/** Where in a checked-out repository a Dockerfile and its build context are. */
+/** The place of a Dockerfile and its build context in a checked-out repository. */
 export interface BuildSource {
-  /** Checked-out repository. */
+  /** Folder of the checked-out repository. */
   readonly directory: string;
-  /** Folder of the repository that is the build context; `/` is all. Never leaves the repository, symbolic links included. */
+  /**
+   * Folder of the repository that is the build context; `/` is the whole repository. Never leaves the repository, not
+   * even by symbolic links.
+   */
   readonly rootPath: string;
-  /** Relative to `rootPath`. */
+  /** Path relative to `rootPath`. */
   readonly dockerfilePath: string;
 }
 
 export interface BuildRequest extends BuildSource {
   readonly owner: Ownership;
-  /** Name and tag the image gets, for example `davit/<service>:<key>`. */
+  /** Name and tag of the image, for example `davit/<service>:<key>`. */
   readonly image: string;
   readonly targetStage: string | null;
-  /** Offered to the ARGs that the Dockerfile declares; others are left out. Never secrets. */
+  /** Values for the ARGs that the Dockerfile declares; values of other names are ignored. Never secrets. */
   readonly arguments: Readonly<Record<string, string>>;
-  /** Names of secrets: an ARG of such a name gets nothing, and a log line says why. */
+  /** Names of secrets. An ARG with such a name gets no value, and a log line says why. */
   readonly secretNames: readonly string[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
-  /** Every step runs anew, whatever earlier builds left. */
+  /** Runs every step anew, whatever is cached. */
   readonly withoutCache?: boolean;
-  /** After so long nobody waits for it any more: what builds it beside this process ends then by itself. Default an hour. */
+  /** Timeout of the build, in seconds. A build that runs outside this process then ends by itself. Default: an hour. */
   readonly timeoutSeconds?: number;
 }
 
 export interface BuiltImage {
-  /** What releases run, whatever happens to the tag: the engine's id, `sha256:…`; for a cluster that pulls by itself name and digest. */
+  /**
+   * Reference of the image that releases run, whatever happens to the tag. It is the engine's id, `sha256:…`; for a
+   * cluster that pulls images itself, it is name and digest.
+   */
   readonly id: string;
   readonly sizeBytes: number;
 }
 
-/** Identification at a registry. */
+/** Credentials for a registry. */
 export interface RegistryCredentials {
   readonly username: string;
   readonly password: Sensitive;
 }
 
 export interface PullRequest {
-  /** Complete: `registry.example.org:5000/team/app:1.2` or `…/app@sha256:…`. */
+  /** The complete reference: `registry.example.org:5000/team/app:1.2` or `…/app@sha256:…`. */
   readonly reference: string;
   readonly credentials: RegistryCredentials | null;
 }
 
 export interface PulledImage extends BuiltImage {
-  /** `sha256:…` of what the registry gave under this reference; null where the engine does not say. */
+  /** Digest, `sha256:…`, that the registry returned for this reference; null if the engine does not report it. */
   readonly digest: string | null;
 }
 
 export interface PushRequest {
-  /** As the engine has it. */
+  /** Name or id of the image on the engine. */
   readonly image: string;
-  /** What the registry is to call it: `registry.example.org:5000/team/app:1.2`. */
+  /** Reference under which the registry stores the image: `registry.example.org:5000/team/app:1.2`. */
   readonly reference: string;
   readonly credentials: RegistryCredentials | null;
 }
 
 export interface PushedImage {
-  /** `sha256:…` under which the registry gives it. */
+  /** Digest, `sha256:…`, of the image in the registry. */
   readonly digest: string;
 }
 
 export interface ClusterBuildRequest extends BuildRequest {
-  /** What the registry is to call it: `registry.example.org:5000/davit/<service>:<key>`. */
+  /** Reference under which the registry stores the image: `registry.example.org:5000/davit/<service>:<key>`. */
   readonly reference: string;
   readonly registry: BuildRegistry;
 }
 
-/** Where images that are built in a cluster go. */
+/** The registry to which a cluster pushes the images that it builds. */
 export interface BuildRegistry {
-  /** Under which its credentials are looked for: `registry.example.org:5000`; of Docker Hub `https://index.docker.io/v1/`. */
+  /**
+   * Host under which clients look up the credentials: `registry.example.org:5000`; `https://index.docker.io/v1/` for
+   * Docker Hub.
+   */
   readonly host: string;
-  /** May write there. Commands of the Dockerfile never see them. */
+  /** Credentials that allow pushing. Commands of the Dockerfile never see them. */
   readonly credentials: RegistryCredentials | null;
-  /** It speaks http. */
+  /** True if the registry uses HTTP, not HTTPS. */
   readonly isPlain: boolean;
   /**
-   * Images below this name are those of all services that are built for the cluster: `registry.example.org:5000/davit`. As the credentials
-   * may read them, a Dockerfile that begins with one of them is refused.
+   * Name prefix of the images of all services that are built for the cluster: `registry.example.org:5000/davit`. The
+   * credentials can read all of these images, so a Dockerfile with one of them as its base image is refused.
    */
   readonly folder: string;
 }
 
-/** What a build may use, of processors and memory. */
+/** Most CPU and memory that a build may use. */
 export type BuildLimits = Pick<BuildRequest, 'cpuMillicores' | 'memoryMiB'>;
 
-/** Builds images in a cluster, and pushes them from there. */
+/** Builds images on a cluster and pushes them from there. */
 export interface ClusterBuilder {
-  /** At most. Its nodes build, and not this machine. */
+  /** The most that a build may use on a node of the cluster. */
   readonly limits: BuildLimits;
 
   /** See `ImageBuilder.declaredArguments`. */
   declaredArguments(source: BuildSource): Promise<readonly string[]>;
 
   /**
-   * Builds, pushes, and leaves nothing on the cluster; output lines go to the log as they come. What a former build of the same
-   * reference left, of a process that died, is ended first. Layers are kept in the registry for the next build of the same name. Fails
-   * as `ImageBuilder.build` and `ImageCarrier.push`, and with BUILD_UNAVAILABLE, UNSCHEDULABLE, QUOTA_EXCEEDED or ADMISSION_REFUSED where
-   * the cluster does not let it begin. On abort the build is killed.
+   * Builds and pushes an image, and leaves nothing on the cluster. Output lines go to the log as they arrive. A build
+   * of the same reference that a crashed process left behind is ended first. Layers are cached in the registry for the
+   * next build of the same name.
+   * Fails as `ImageBuilder.build` and `ImageCarrier.push`, and with BUILD_UNAVAILABLE, UNSCHEDULABLE, QUOTA_EXCEEDED or
+   * ADMISSION_REFUSED if the cluster does not start the build. On abort the build is killed.
    */
   build(request: ClusterBuildRequest, context: CallContext): Promise<PushedImage>;
 }
@@ -109,40 +119,41 @@ export interface ClusterBuilder {
 /** Builds images where the cluster can run them. */
 export interface ImageBuilder {
   /**
-   * Names of the build arguments that the Dockerfile declares; none when it is not there or not readable, which `build` reports
-   * better. Asks no engine.
+   * Returns the names of the build arguments that the Dockerfile declares. Returns none if the Dockerfile is missing or
+   * unreadable; `build` reports that better. Does not contact an engine.
    */
   declaredArguments(source: BuildSource): Promise<readonly string[]>;
 
-  /** The image of that name, or null. */
+  /** Returns the image with that name, or null. */
   find(image: string, signal: AbortSignal): Promise<BuiltImage | null>;
 
   /**
    * Builds and names the image; output lines go to the log. Fails with DOCKERFILE_MISSING, DOCKERFILE_INVALID,
-   * BUILD_ROOT_MISSING, BUILD_TARGET_MISSING, BASE_IMAGE_UNAVAILABLE, BUILD_COMMAND_FAILED, BUILD_OUT_OF_MEMORY, DISK_FULL,
-   * ENGINE_UNREACHABLE. On abort the engine's build is stopped too.
+   * BUILD_ROOT_MISSING, BUILD_TARGET_MISSING, BASE_IMAGE_UNAVAILABLE, BUILD_COMMAND_FAILED, BUILD_OUT_OF_MEMORY,
+   * DISK_FULL, ENGINE_UNREACHABLE. On abort the engine's build is stopped too.
    */
   build(request: BuildRequest, context: CallContext): Promise<BuiltImage>;
 
-  /** Removes images of a service by their id. One that is in use or gone is no failure. */
+  /** Removes images of a service by their ids. Images that are in use or already gone are ignored. */
   removeImages(ids: readonly string[], context: CallContext): Promise<void>;
 }
 
-/** Carries images between registries and an engine. */
+/** Transfers images between registries and an engine. */
 export interface ImageCarrier {
   /**
-   * Brings an image from its registry, also when the engine has one of that name already: a tag may have moved. Progress goes to
-   * the log. Fails with IMAGE_NOT_FOUND, REGISTRY_ACCESS_DENIED, REGISTRY_UNREACHABLE, DISK_FULL, ENGINE_UNREACHABLE.
+   * Pulls an image from its registry, even if the engine already has one of that name: a tag may have moved. Progress
+   * goes to the log. Fails with IMAGE_NOT_FOUND, REGISTRY_ACCESS_DENIED, REGISTRY_UNREACHABLE, DISK_FULL,
+   * ENGINE_UNREACHABLE.
    */
   pull(request: PullRequest, context: CallContext): Promise<PulledImage>;
 
   /**
-   * Brings an image to a registry; what is there of it already is not sent again. Progress goes to the log. Fails with
-   * IMAGE_MISSING, REGISTRY_ACCESS_DENIED, REGISTRY_UNREACHABLE, IMAGE_NOT_PUSHED, ENGINE_UNREACHABLE. Leaves no name of the
-   * registry on the engine.
+   * Pushes an image to a registry; layers that the registry already has are not sent again. Progress goes to the log.
+   * Leaves no name of the registry on the engine. Fails with IMAGE_MISSING, REGISTRY_ACCESS_DENIED,
+   * REGISTRY_UNREACHABLE, IMAGE_NOT_PUSHED, ENGINE_UNREACHABLE.
    */
   push(request: PushRequest, context: CallContext): Promise<PushedImage>;
 }
 
-/** What a container engine does with images. */
+/** The image operations of a container engine. */
 export interface EngineImages extends ImageBuilder, ImageCarrier {}

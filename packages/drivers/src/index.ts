@@ -17,7 +17,8 @@ export { describeExit } from './exit-code.ts';
 export { initRefusal } from './init-words.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';
 export * from './docker/index.ts';
-// `@davit/drivers/kubernetes` has what works with Kubernetes: it is loaded where there is such a cluster only.
+// `@davit/drivers/kubernetes` contains the Kubernetes driver. It is only loaded if an installation has a Kubernetes
+// cluster.
 export type { FakeCall, FakeScript } from './fake/calls.ts';
 export { createFakeCluster, type FakeCluster, type FakeUse } from './fake/fake-cluster.ts';
 export type { FakeScaled, FakeScaling } from './fake/fake-scaling.ts';

@@ -1,13 +1,14 @@
 /**
- * catatonit, the init process of Podman, writes its line in parts. A busy engine may store each part as a line of its own, join two
- * lines, or lose the first part.
+ * Prefix of a line of catatonit, the init process of Podman, which writes the line in parts. A busy engine may store
+ * each part as a line of its own, join two lines, or lose the first part.
  */
 const nameOfCatatonit = /(?:FATAL|ERROR) \(catatonit:\d+\): /g;
 const refusals = [/^failed to exec pid1: (.+)$/, /^\[FATAL tini \(\d+\)\] exec \S+ failed: (.+)$/];
 
 /**
- * Why the init process of an instance could not start its program, by its output; null: it did. The output of one that was started
- * several times has the same words for each attempt. Without an init process the engine refuses the start itself. Pure.
+ * Returns why the init process of an instance could not start its program, from its output; null if it could. The
+ * output of an instance with several starts has the same message for each start. Without an init process the engine
+ * itself refuses the start. Pure.
  */
 export function initRefusal(lines: readonly string[]): string | null {
   const words = lines.join('\n').replace(nameOfCatatonit, '\n').split('\n');

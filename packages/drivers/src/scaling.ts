@@ -1,25 +1,25 @@
 import type { ObjectMetadata, Ownership } from './workload.ts';
 
-/** How the use of instances decides, in percent of what one may use. */
+/** Scaling by resource usage. The thresholds are percentages of what one instance may use. */
 export interface ScalingByUse {
   readonly type: 'USE';
   readonly cpuPercent: number;
-  /** null: memory does not matter. */
+  /** Threshold of memory usage; null if memory does not matter. */
   readonly memoryPercent: number | null;
 }
 
-/** How events decide. */
+/** Scaling by events. */
 export interface ScalingByEvents {
   readonly type: 'EVENTS';
-  /** Between two looks at where events come from. */
+  /** Seconds between two checks of the event sources. */
   readonly pollingSeconds: number;
-  /** After the last event, until there is no instance; only where the least is 0. */
+  /** Seconds from the last event until the service is scaled to 0. Only used if `least` is 0. */
   readonly cooldownSeconds: number;
-  /** At least one. What asks for the most instances counts. */
+  /** At least one trigger. The trigger that requests the most instances decides. */
   readonly triggers: readonly ScalingTrigger[];
 }
 
-/** Where events come from, in the words of KEDA. */
+/** An event source, in the terms of KEDA. */
 export interface ScalingTrigger {
   readonly type: string;
   readonly metadata: Readonly<Record<string, string>>;
@@ -28,10 +28,10 @@ export interface ScalingTrigger {
   readonly authentication?: TriggerAuthentication;
 }
 
-/** With what a trigger shows who it is. Names only: no value of a secret is in it. */
+/** Authentication of a trigger. Contains names only, never the value of a secret. */
 export interface TriggerAuthentication {
   readonly name: string;
-  /** Keys of Secrets beside the instances. */
+  /** Keys of Secrets in the namespace of the instances. */
   readonly secretTargetRef?: readonly TriggerValue[];
   readonly configMapTargetRef?: readonly TriggerValue[];
   /** Variables of the service. */
@@ -44,57 +44,63 @@ export interface TriggerValue {
   readonly key: string;
 }
 
-/** What a cluster is to know of a service to decide how many instances it has. */
+/** Everything that a cluster needs to know to scale a service. */
 export interface ScaledService {
   readonly owner: Ownership;
-  /** Whose instances are looked at. */
+  /** The rollout whose instances are measured. */
   readonly rollout: string;
   /** The service's name, for people. */
   readonly name: string;
-  /** The number with which the cluster begins where it has none of this service yet. The one that it has stays. */
+  /** Initial number of instances, if the cluster has none of this service yet. Otherwise the current number stays. */
   readonly instances: number;
   readonly least: number;
   readonly most: number;
   readonly scaleDownSeconds: number;
   readonly by: ScalingByUse | ScalingByEvents;
-  /** Names of the variables of its processes in the order of the workload: what triggers may name. */
+  /** Names of the variables of the service's processes, in the order of the workload. Triggers may refer to them. */
   readonly variables: readonly string[];
-  /** Told again by `wanted`: by which version of all this the cluster decides. */
+  /** Version of these settings. `wanted` returns it, to show which version the cluster uses. */
   readonly mark: string;
-  /** Absent: nothing. */
+  /** Labels and annotations that the user adds; none if absent. */
   readonly metadata?: ObjectMetadata | undefined;
 }
 
-/** What a cluster says of a service that it decides on. */
+/** The number of instances that a cluster wants for a service that it scales. */
 export interface WantedInstances {
   readonly service: string;
   readonly instances: number;
-  /** What was reported last. */
+  /** The number of running instances that `report` sent last. */
   readonly running: number | null;
   /** See `ScaledService`. */
   readonly mark: string;
 }
 
 /**
- * Optional power of a cluster that decides by itself how many instances a service has, in place of Davit, which makes it so. Fails with
- * ENGINE_FAILED, ADMISSION_REFUSED, CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
+ * Optional capability of a cluster that decides the number of instances of a service in place of Davit; Davit then
+ * starts and stops the instances. Fails with ENGINE_FAILED, ADMISSION_REFUSED, CLUSTER_ACCESS_DENIED,
+ * ENGINE_UNREACHABLE.
  */
 export interface ClusterScaling {
-  /** What the cluster lacks for it, each in words; empty: nothing. */
+  /** Returns what the cluster lacks for this kind of scaling, each as text; empty if nothing is missing. */
   missing(by: ScalingByUse['type'] | ScalingByEvents['type'], signal: AbortSignal): Promise<readonly string[]>;
 
-  /** Makes the cluster decide on a service, as it is told here and in no other way. Idempotent. */
+  /** Makes the cluster scale a service by exactly these settings. Idempotent. */
   apply(scaled: ScaledService, signal: AbortSignal): Promise<void>;
 
-  /** Makes it decide on the service no more. Idempotent; fine where the cluster could not decide on anything. */
+  /** Ends the scaling of a service by the cluster. Idempotent; also succeeds if the cluster never supported scaling. */
   remove(owner: Pick<Ownership, 'environment' | 'service'>, signal: AbortSignal): Promise<void>;
 
-  /** All services that the cluster decides on. */
+  /** Returns all services that the cluster scales. */
   wanted(signal: AbortSignal): Promise<readonly WantedInstances[]>;
 
-  /** Tells how many instances a service has that it decides on. One that it knows nothing of is fine. */
+  /**
+   * Reports to the cluster the number of running instances of a service. Ignored if the cluster does not scale the
+   * service.
+   */
   report(owner: Pick<Ownership, 'environment' | 'service'>, running: number, signal: AbortSignal): Promise<void>;
 
-  /** Calls back when `wanted` may have changed, until the signal aborts; rejects where that cannot be watched. */
+  /**
+   * Calls `onChange` when `wanted` may have changed, until the signal aborts. Rejects if the changes cannot be watched.
+   */
   watch(onChange: () => void, signal: AbortSignal): Promise<void>;
 }

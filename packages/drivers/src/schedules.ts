@@ -1,80 +1,89 @@
 import type { CallContext } from './driver.ts';
 import type { Ownership, Workload } from './workload.ts';
 
-/** A schedule that a cluster is to start runs by. */
+/** A schedule by which a cluster starts runs. */
 export interface ClusterSchedule {
   /**
-   * One attempt of a run (`runsOnce`). Its `rollout` is that of the schedule, whose values live as long as it does; each run is an instance
-   * with a rollout of its own.
+   * One attempt of a run (`runsOnce`). Its `rollout` is that of the schedule, and its values live as long as the
+   * schedule. Each run is an instance with a rollout of its own.
    */
   readonly workload: Workload;
-  /** Five fields: minute, hour, day of month, month, day of week. */
+  /** Cron expression with five fields: minute, hour, day of month, month, day of week. */
   readonly expression: string;
-  /** IANA name. */
+  /** IANA name of the time zone. */
   readonly timezone: string;
-  /** Of a run with all its attempts; then it is ended. */
+  /** Most seconds that a run may take with all its attempts; then the run is killed. */
   readonly mostSeconds: number;
-  /** After the first attempt. */
+  /** Most restarts after the first attempt. */
   readonly mostRestarts: number;
-  /** For how long what a run leaves in its folders waits for somebody to read it. */
+  /** Seconds that the contents of a run's folders are kept for a reader. */
   readonly holdSeconds: number;
 }
 
 type ScheduleOwner = Pick<Ownership, 'environment' | 'service'>;
 
-/** A schedule as the cluster has it. */
+/** A schedule as it is on the cluster. */
 export interface ArmedSchedule extends ScheduleOwner {
-  /** That it was applied with. */
+  /** The rollout of the applied schedule. */
   readonly rollout: string;
   readonly isSuspended: boolean;
 }
 
-/** A run that the cluster has begun by a schedule, and that nobody has removed yet. */
+/** A run that the cluster has started by a schedule and that has not been removed yet. */
 export interface ScheduledRun extends ScheduleOwner {
-  /** A UUID, never used again: the `rollout` of the run's instance. */
+  /** A UUID that is never used again: the `rollout` of the run's instance. */
   readonly id: string;
   readonly release: string;
   /** ISO 8601. */
   readonly dueAt: string;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** It has ended, or failed for good. */
+  /** True if the run has ended, or has failed for good. */
   readonly isOver: boolean;
 }
 
 /**
- * Optional power of a cluster that starts runs at their times by itself, also while Davit is down: one at a time, what was missed once,
- * attempts included. Each run is one instance (`scheduled`) that is EXITED when its last attempt has ended, and stays until it is retired;
- * the newest twenty of a schedule that succeeded, and as many that failed, stay at most. All fail with ENGINE_FAILED, CLUSTER_ACCESS_DENIED,
- * ENGINE_UNREACHABLE.
+ * Optional capability of a cluster that starts runs by schedule itself, also while Davit is down. Runs start one at a
+ * time, and missed runs are made up for once. The cluster also makes the retries.
+ * Each run is one instance (`scheduled`). The instance is EXITED when the last attempt has ended, and stays until it is
+ * retired. For each schedule at most the newest twenty successful and the newest twenty failed runs are kept.
+ * All methods fail with ENGINE_FAILED, CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
  */
 export interface ClusterSchedules {
-  /** Why the cluster cannot start runs by this schedule, in words that follow "the cluster does not"; null: it can. */
+  /**
+   * Returns why the cluster cannot start runs by this schedule, as a text that continues "the cluster does not"; null
+   * if it can.
+   */
   unable(schedule: Pick<ClusterSchedule, 'expression'>, signal: AbortSignal): Promise<string | null>;
 
   /**
-   * Makes the service have this schedule and no other one; runs under way go on as they were begun. Suspended it starts none until
-   * `resume`, and then what came due meanwhile once. Nothing that was due before this schedule's first apply is run. SCHEDULE_REFUSED, ADMISSION_REFUSED.
+   * Makes this the only schedule of the service; runs under way continue unchanged. If `isSuspended` is set, no run
+   * starts until `resume`; runs missed until then are made up for once. Runs that were due before the first `apply` of
+   * this schedule are never started. Fails also with SCHEDULE_REFUSED, ADMISSION_REFUSED.
    */
   apply(schedule: ClusterSchedule, options: { readonly isSuspended: boolean }, context: CallContext): Promise<void>;
 
-  /** Starts no runs until `resume`. One that began a moment ago may be seen a second later only. Without a schedule nothing happens. */
+  /**
+   * Starts no runs until `resume`. A run that started just before may become visible only a second later. Does nothing
+   * if the service has no schedule.
+   */
   suspend(owner: ScheduleOwner, signal: AbortSignal): Promise<void>;
 
-  /** Undoes `suspend`, of the schedule with this rollout only. */
+  /** Undoes `suspend`, but only for the schedule with this rollout. */
   resume(schedule: ScheduleOwner & { readonly rollout: string }, signal: AbortSignal): Promise<void>;
 
-  /** Takes the schedule away. Its runs stay. */
+  /** Removes the schedule. Its runs stay. */
   remove(owner: ScheduleOwner, signal: AbortSignal): Promise<void>;
 
   list(signal: AbortSignal): Promise<readonly ArmedSchedule[]>;
 
-  /** Of a service, or all of them, in the order in which they came due. */
+  /** Returns the runs of a service, or of all services, ordered by the time at which they were due. */
   runs(selector: { readonly service?: string }, signal: AbortSignal): Promise<readonly ScheduledRun[]>;
 
   /**
-   * Waits until the process of a run's first attempt has been started, or the run is over or gone. Fails as `ClusterDriver.start` does where the
-   * cluster cannot start it. `workload`: that of the run, with its own rollout.
+   * Waits until the process of the first attempt of a run has started, or the run is over or gone. Fails as
+   * `ClusterDriver.start` does if the cluster cannot start the run. `workload` is the workload of the run, with the
+   * run's own rollout.
    */
   awaitStarted(workload: Workload, context: CallContext): Promise<void>;
 }

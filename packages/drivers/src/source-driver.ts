@@ -4,16 +4,19 @@ import type { CallContext } from './driver.ts';
 export interface GitCredentials {
   readonly username: string;
   readonly password: Sensitive;
-  /** Names of the hosts that they are for: they go to no other. */
+  /** Names of the hosts that may receive the credentials; no other host gets them. */
   readonly hosts: readonly string[];
 }
 
 export interface GitSource {
-  /** https or http URL, or where the configuration allows it a path or file URL of this machine. */
+  /** https or http URL. If the configuration allows it, also a path or file URL of this machine. */
   readonly url: string;
   /** Absent: the repository's default branch. */
   readonly branch?: string;
-  /** 40 hexadecimal digits (or a unique abbreviation of at least 7 that is found on the branch). Absent: the newest of the branch. */
+  /**
+   * 40 hexadecimal digits, or an abbreviation of at least 7 that is unique on the branch. Absent: the newest commit of
+   * the branch.
+   */
   readonly commit?: string;
   readonly credentials?: GitCredentials;
 }
@@ -24,20 +27,26 @@ export interface Commit {
   readonly authorName: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** A tag that points at it, or ''. */
+  /** A tag that points at the commit, or ''. */
   readonly tag: string;
 }
 
 export interface SourceDriver {
-  /** The commit that the source means now, without fetching content. Fails with GIT_UNREACHABLE, GIT_ACCESS_DENIED, GIT_REFERENCE_NOT_FOUND, GIT_LOCAL_FORBIDDEN. */
+  /**
+   * Returns the commit that the source currently refers to, without fetching content. Fails with GIT_UNREACHABLE,
+   * GIT_ACCESS_DENIED, GIT_REFERENCE_NOT_FOUND, GIT_LOCAL_FORBIDDEN.
+   */
   resolve(source: GitSource, context: CallContext): Promise<string>;
 
-  /** Puts the tree of `commit` into `directory` (made anew), shallow. Same failures as `resolve`. */
+  /**
+   * Writes the tree of `commit` to `directory`, which is created anew, from a shallow fetch. Fails as `resolve` does.
+   */
   checkout(source: GitSource & { readonly commit: string }, directory: string, context: CallContext): Promise<Commit>;
 
   /**
-   * The texts of single files of a commit, in their order, without fetching the others where the host can do so. Null for what is
-   * not there or is no file; symbolic links are followed inside of the repository. Fails with BUILD_ROOT_MISSING, and as `resolve`.
+   * Returns the texts of single files of a commit, in the order requested. Does not fetch the other files if the host
+   * supports that. A text is null if the path does not exist or is not a file; symbolic links are followed inside the
+   * repository. Fails with BUILD_ROOT_MISSING, and as `resolve` does.
    */
   files(
     source: GitSource & { readonly commit: string },
@@ -45,47 +54,54 @@ export interface SourceDriver {
     context: CallContext,
   ): Promise<readonly (string | null)[]>;
 
-  /** Branches with their newest commits. Fetches nothing. Same failures as `resolve`. */
+  /** Returns the branches with their newest commits. Fetches nothing. Fails as `resolve` does. */
   heads(source: GitSource, context: CallContext): Promise<Heads>;
 
-  /** How a commit differs from an earlier one, without files. Fails with GIT_REFERENCE_NOT_FOUND for `head`, and as `resolve`. */
+  /**
+   * Returns how a commit differs from an earlier one, without fetching files. Fails with GIT_REFERENCE_NOT_FOUND for
+   * `head`, and as `resolve` does.
+   */
   changes(source: GitSource, wanted: WantedChanges, context: CallContext): Promise<Changes>;
 
-  /** The newest commits of the branch, newest first, at most `limit`. Fetches no files. Same failures as `resolve`. */
+  /**
+   * Returns the newest commits of the branch, newest first, at most `limit`. Fetches no files. Fails as `resolve` does.
+   */
   history(source: GitSource, limit: number, context: CallContext): Promise<readonly HistoryCommit[]>;
 }
 
-/** Of a repository. */
+/** The branches of a repository. */
 export interface Heads {
-  /** null: the repository names none, as an empty one. */
+  /** Null if the repository names no default branch, for example if it is empty. */
   readonly defaultBranch: string | null;
-  /** Ids of commits by branch. */
+  /** Commit ids by branch. */
   readonly branches: ReadonlyMap<string, string>;
 }
 
-/** Two commits, by 40 hexadecimal digits each. */
+/** Two commits to compare, by their 40 hexadecimal digits. */
 export interface WantedChanges {
   readonly base: string;
   readonly head: string;
-  /** Compare with where the two parted instead of with `base`: what a branch brings. */
+  /** Compares `head` with the merge base of both commits, not with `base`. The result is the changes of a branch. */
   readonly sinceParting: boolean;
 }
 
 export interface Changes {
-  /** Whether `base` is in the history of `head`: false after a push that rewrote it. */
+  /** True if `base` is in the history of `head`; false after a push that rewrote the history. */
   readonly isForward: boolean;
-  /** Changed, added and removed files; both names of one that was renamed. null: `base` is not in the repository any more. */
+  /**
+   * Changed, added and removed files; for a renamed file, both names. Null if `base` is no longer in the repository.
+   */
   readonly files: readonly string[] | null;
 }
 
-/** A commit with who wrote it. */
+/** A commit with the email address of its author. */
 export interface HistoryCommit extends Commit {
   readonly authorEmail: string;
 }
 
-/** Which files of a repository are asked for. */
+/** The files to read from a repository. */
 export interface WantedFiles {
-  /** Folder of the repository that the paths start from; `/` is all. */
+  /** Folder of the repository that the paths are relative to; `/` is its root. */
   readonly rootPath: string;
   readonly paths: readonly string[];
 }

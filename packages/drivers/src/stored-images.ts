@@ -1,20 +1,22 @@
 import type { CallContext } from './driver.ts';
 
-/** An image that an engine keeps, whoever brought it there. */
+/** An image that an engine stores, regardless of who built or pulled it. */
 export interface StoredImage {
   /** `sha256:…` */
   readonly id: string;
-  /** As the engine writes them: `redis:7`, `redis@sha256:…`. Empty: nobody can ask for it but by its id. */
+  /**
+   * Names in the engine's notation: `redis:7`, `redis@sha256:…`. Empty if the image can only be referred to by its id.
+   */
   readonly names: readonly string[];
   readonly sizeBytes: number;
-  /** ISO 8601; of what was built elsewhere the time of that. */
+  /** ISO 8601; for an image built elsewhere, the time of that build. */
   readonly createdAt: string;
-  /** The service for which this installation of Davit built it; null: it did not. */
+  /** The service for which this installation of Davit built the image; null if this installation did not build it. */
   readonly service: string | null;
 }
 
 export interface DiskSpace {
-  /** Where the engine keeps images and volumes. */
+  /** Folder in which the engine stores images and volumes. */
   readonly folder: string;
   readonly freeBytes: number;
   readonly totalBytes: number;
@@ -22,17 +24,22 @@ export interface DiskSpace {
 
 export type Release = 'GONE' | 'IN_USE' | 'NAMED';
 
-/** What an engine keeps on its disk. */
+/** The images that an engine stores on its disk. */
 export interface ImageStore {
-  /** All images of the engine. Fails with ENGINE_UNREACHABLE. */
+  /** Returns all images of the engine. Fails with ENGINE_UNREACHABLE. */
   list(signal: AbortSignal): Promise<readonly StoredImage[]>;
 
-  /** The disk that they are on; null: it is not one of this machine. Fails with ENGINE_UNREACHABLE. */
+  /**
+   * Returns the space of the disk that holds the images; null if the disk is not on this machine. Fails with
+   * ENGINE_UNREACHABLE.
+   */
   space(signal: AbortSignal): Promise<DiskSpace | null>;
 
   /**
-   * Takes these names away from an image and removes it. Never by force. GONE: it is not there (any more); IN_USE: a container has
-   * it; NAMED: others gave it names too, which keep it. Fails with ENGINE_UNREACHABLE.
+   * Removes these names from an image, and then the image, never by force. Fails with ENGINE_UNREACHABLE. Returns:
+   * - GONE: the image does not exist (any more).
+   * - IN_USE: a container uses the image.
+   * - NAMED: the image has other names too, and is kept.
    */
   release(image: { readonly id: string; readonly names: readonly string[] }, context: CallContext): Promise<Release>;
 }

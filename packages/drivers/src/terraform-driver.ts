@@ -3,42 +3,45 @@ import type { Ownership } from './workload.ts';
 
 export type TerraformEngine = 'TERRAFORM' | 'OPEN_TOFU';
 
-/** Names or paths of the programs; null: such configurations are not run. */
+/** Names or paths of the programs; null if configurations for that program are not run. */
 export type TerraformPrograms = Readonly<Record<TerraformEngine, string | null>>;
 
-/** Where a configuration keeps its state: with Davit, where its own files say, or in a backend of that type. */
+/** The place of the state of a configuration: Davit, the backend in its own files, or a backend of the given type. */
 export type TerraformBackend =
   | { readonly type: 'DAVIT'; readonly store: StateStore; readonly admit: () => Promise<StateAccess> }
   | { readonly type: 'FILES' }
   | { readonly type: string; readonly config: Readonly<Record<string, string>> };
 
-/** With what a run that is not on this machine reaches its state at the API. */
+/** Path and password with which a run on a cluster reaches its state through the API. */
 export interface StateAccess {
-  /** Below the address of the API. */
+  /** Path below the address of the API. */
   readonly path: string;
   readonly password: string;
 }
 
-/** One configuration in a folder of its own, and how it is run. */
+/** One configuration in a folder of its own, and how to run it. */
 export interface TerraformRun {
-  /** The same for all calls that are about this run, by whatever process: a UUID. */
+  /** A UUID. All calls about this run use the same one, whatever process makes them. */
   readonly id: string;
   readonly owner: Ownership;
-  /** Of the service, for people. */
+  /** Name of the service, for people. */
   readonly name: string;
   readonly release: string;
   readonly engine: TerraformEngine;
-  /** That the program must have; null: any. */
+  /** Version that the program must have; null: any version. */
   readonly version: string | null;
-  /** Of the run: below it lie the checked-out `source` and what the program writes. */
+  /** Folder of the run. It contains the checked-out `source` and the files that the program writes. */
   readonly folder: string;
-  /** Brings `source` there. Called where it is not there and is needed. */
+  /** Fetches `source` into the folder. Called only if `source` is needed and missing. */
   readonly fetch: () => Promise<void>;
-  /** Of the configuration, below `source`. */
+  /** Folder of the configuration, below `source`. */
   readonly rootPath: string;
   readonly backend: TerraformBackend;
   readonly environment: Readonly<Record<string, string>>;
-  /** Written before the program runs, for it alone. A variable whose value is such a path tells where the file is. */
+  /**
+   * Written before the program runs, readable by the program only. The variable whose value is `path` gets the location
+   * of the file.
+   */
   readonly files: readonly { readonly path: string; readonly content: string }[];
   readonly variableFiles: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
@@ -46,49 +49,52 @@ export interface TerraformRun {
   readonly limits: CommandLimits;
 }
 
-/** What a configuration tells the outside. */
+/** An output of a configuration. */
 export interface TerraformOutput {
   readonly name: string;
   readonly value: string;
   readonly sensitive: boolean;
 }
 
-/** Something that a state names. */
+/** A resource in a state. */
 export interface TerraformResource {
-  /** Within the configuration: `module.net.cloud_bucket.files["a"]`. */
+  /** Address within the configuration: `module.net.cloud_bucket.files["a"]`. */
   readonly address: string;
   readonly mode: 'managed' | 'data';
   readonly type: string;
   readonly name: string;
-  /** The provider's whole name. */
+  /** The full name of the provider. */
   readonly provider: string;
-  /** Without those that are sensitive. */
+  /** Attributes, without the sensitive ones. */
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** What a command may use. */
+/** Most resources that a command may use. */
 export interface CommandLimits {
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
-  /** Of one file that it writes. */
+  /** Largest size of one file that a command writes. */
   readonly storageGiB: number;
-  /** Between being told to stop and being killed: Terraform then ends what is under way and stores its state. */
+  /**
+   * Seconds between the request to stop and SIGKILL. Terraform uses them to end the current operations and to store its
+   * state.
+   */
   readonly graceSeconds: number;
 }
 
-/** Where the state of one configuration is kept, and who works on it. */
+/** Stores the state of one configuration, and its lock. */
 export interface StateStore {
-  /** null: none yet. */
+  /** Returns the state, or null if there is none yet. */
   read(): Promise<string | null>;
   write(state: string): Promise<void>;
-  /** Answers null, or the lock of somebody else who has it. */
+  /** Acquires the lock and returns null, or returns the lock of the current holder. */
   lock(info: StateLock): Promise<StateLock | null>;
-  /** Whether that lock was there. */
+  /** Releases the lock with this id. Returns false if no such lock was held. */
   unlock(id: string): Promise<boolean>;
   isLocked(): Promise<boolean>;
 }
 
-/** As Terraform describes it: who, when, for what. */
+/** A lock as Terraform describes it: who holds it, since when, and for which operation. */
 export interface StateLock {
   readonly ID: string;
   readonly [member: string]: unknown;
@@ -100,51 +106,56 @@ export interface LeftState {
   readonly state: string;
 }
 
-/** Terraform and OpenTofu. */
+/** Runs Terraform and OpenTofu. */
 export interface TerraformDriver {
-  /** The programs that are here and answer. */
+  /** Returns the programs that are installed and work, with their versions. */
   versions(): Promise<readonly { readonly engine: TerraformEngine; readonly version: string }[]>;
   /**
-   * Begins to work on a configuration. Waits for what a process before this one left, or goes on with it. Whoever opens it closes it.
-   * TERRAFORM_UNAVAILABLE, TERRAFORM_VERSION_UNAVAILABLE, TERRAFORM_FILES_MISSING; on a cluster also what its `start` fails with.
+   * Starts work on a configuration. Waits for the processes that an earlier Davit process left behind, or resumes their
+   * work. The caller must close the session. Fails with TERRAFORM_UNAVAILABLE, TERRAFORM_VERSION_UNAVAILABLE,
+   * TERRAFORM_FILES_MISSING; on a cluster also as its `start` does.
    */
   open(run: TerraformRun, call: CallContext): Promise<TerraformSession>;
-  /** Ends what still runs for a service, as a stop does, and removes what its runs left, but for `folder`. Idempotent. */
+  /**
+   * Ends all runs of a service, as a stop does, and removes everything that the runs left, except `folder`. Idempotent.
+   */
   remove(owner: Pick<Ownership, 'environment' | 'service'>, graceSeconds: number, call: CallContext): Promise<void>;
   /**
-   * Has what still runs for a service end in order, for at most that long, and tells of the states that a command could not store but in a
-   * file which goes with its run. For runs that nobody works on any more: those, or all of the service. Idempotent.
+   * Ends the runs of a service gracefully, within `graceSeconds`. Returns the states that a command could store only in
+   * a file that is deleted with its run. For runs that no process works on any more: `runs`, or all runs of the
+   * service. Idempotent.
    */
   end(
     owner: Pick<Ownership, 'environment' | 'service'> & { readonly runs?: readonly string[] },
     graceSeconds: number,
     call: CallContext,
   ): Promise<readonly LeftState[]>;
-  /** Whether a command ended in that folder without storing its state anywhere but in a file. */
+  /** Returns whether a command in that folder ended with its state stored only in a file. */
   hasUnstoredState(folder: string, rootPath: string): Promise<boolean>;
 }
 
 /**
- * A configuration that is worked on. Each command may fail with TERRAFORM_FAILED and TERRAFORM_STATE_LOCKED. On a cluster a command goes
- * on when `leave` of its call is aborted; the same command of the next session of this run is then the same one.
+ * A configuration under work. Each command may fail with TERRAFORM_FAILED and TERRAFORM_STATE_LOCKED. On a cluster, a
+ * command keeps running when `leave` of its call is aborted; calling the same command in the next session of this run
+ * resumes it.
  */
 export interface TerraformSession {
-  /** The files were brought where the commands run just now: what a session before did there is gone. */
+  /** True if the files have just been copied to where the commands run. Results of earlier sessions are then gone. */
   readonly isNew: boolean;
-  /** Fetches modules and providers and connects the backend. Stores a state that a run before could not store. */
+  /** Fetches modules and providers and connects the backend. Stores a state that an earlier run could not store. */
   init(call: CallContext): Promise<void>;
-  /** Finds out what there is to do, and whether there is anything. */
+  /** Makes a plan and returns whether it contains changes. */
   plan(call: CallContext, options?: { readonly destroy?: boolean }): Promise<{ readonly changes: boolean }>;
-  /** Does what the plan says. A state that cannot be stored is tried once more, then it stays in the folder. */
+  /** Applies the plan. If the state cannot be stored, one retry is made; after that the state stays in the folder. */
   apply(call: CallContext): Promise<void>;
-  /** Whether an apply of the latest plan began in this folder, whether or not it ended. */
+  /** Returns whether an apply of the latest plan has started in this folder, whether or not it has ended. */
   wasApplied(): Promise<boolean>;
   outputs(call: CallContext): Promise<readonly TerraformOutput[]>;
-  /** What the state names, modules included. */
+  /** Returns the resources in the state, including those of modules. */
   resources(call: CallContext): Promise<readonly TerraformResource[]>;
-  /** The state as text. */
+  /** Returns the state as text. */
   pull(call: CallContext): Promise<string>;
-  /** Stores a state that another backend had. */
+  /** Stores a state that comes from another backend. */
   push(state: string, call: CallContext): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,31 +1,34 @@
 import type { StateLock, StateStore } from './terraform-driver.ts';
 
 /*
- * The protocol of Terraform's backend `http`: GET and POST of the state, LOCK and UNLOCK with what Terraform says of the lock. It is
- * spoken by the server of a run of this machine, and by the API for runs on clusters.
+ * The protocol of Terraform's backend `http`: GET and POST of the state, LOCK and UNLOCK with Terraform's description
+ * of the lock. Two servers implement it: the server of a run on this machine, and the API for runs on clusters.
  */
 
-/** A larger one is refused. */
+/** Largest state in bytes; a larger one is refused. */
 export const largestState = 64 * 1024 * 1024;
 
 export interface StateRequest {
   readonly method: string;
-  /** null: larger than `largestState`. */
+  /** Null if the body is larger than `largestState`. */
   readonly body: string | null;
 }
 
 export interface StateAnswer {
   readonly status: number;
-  /** JSON; null: nothing. */
+  /** JSON; null if the body is empty. */
   readonly body: string | null;
 }
 
-/** Where the API serves the state of a run, below its address. */
+/** Returns the path below the address of the API where the API serves the state of a run. */
 export function statePath(runId: string): string {
   return `/internal/terraform-state/${runId}`;
 }
 
-/** What `TF_HTTP_…` variables say, so that Terraform finds a state there. `attempts`: beside the first, of each request. */
+/**
+ * Returns the `TF_HTTP_…` variables with which Terraform finds a state at an address. `attempts` is the number of
+ * retries of each request.
+ */
 export function stateVariables(
   address: string,
   { password, attempts, longestPauseSeconds }: { password: string; attempts: number; longestPauseSeconds: number },
@@ -42,7 +45,7 @@ export function stateVariables(
   };
 }
 
-/** Does what a request of Terraform asks of a state. */
+/** Performs a request of Terraform on a state, and returns the response. */
 export async function answerState(store: StateStore, { method, body }: StateRequest): Promise<StateAnswer> {
   switch (method) {
     case 'GET': {
@@ -62,9 +65,9 @@ export async function answerState(store: StateStore, { method, body }: StateRequ
     }
     case 'UNLOCK': {
       const info = lockOf(body);
-      // `force-unlock` sends the id alone, in other words than the lock was made with.
+      // `force-unlock` sends only the id, and not in the format of the lock.
       if (info === null) return { status: 409, body: null };
-      // Asked again where the answer was lost: what is not held has nothing to be let go of.
+      // Terraform retries when a response is lost: a lock that is not held has been released already.
       const isFree = (await store.unlock(info.ID)) || !(await store.isLocked());
       return { status: isFree ? 200 : 409, body: null };
     }

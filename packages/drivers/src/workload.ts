@@ -1,8 +1,11 @@
 import type { Sensitive } from '@davit/base';
 
-/** Who an object of a cluster belongs to. Becomes its labels; Davit finds, adopts and collects by them and by nothing else. */
+/**
+ * The owner of an object on a cluster. Becomes the object's labels; Davit finds, adopts and removes objects by these
+ * labels only.
+ */
 export interface Ownership {
-  /** The Davit installation: two of them on one engine do not see each other's objects. */
+  /** The Davit installation. Two installations on one engine do not see each other's objects. */
   readonly installation: string;
   readonly organization: string;
   readonly project: string;
@@ -16,15 +19,15 @@ export interface WorkloadPort {
   readonly id: string;
   readonly internalPort: number;
   readonly protocol: PortProtocol;
-  /** Port of the host that the engine itself must publish. Only for UDP, which the gateway cannot carry. */
+  /** Port of the host that the engine itself publishes. Only for UDP, which the gateway cannot carry. */
   readonly hostPort?: number;
 }
 
 export interface WorkloadVolume {
-  /** Id of the storage record; names the volume, so that data outlives instances and releases. */
+  /** Id of the storage record. It names the volume, so the data outlives instances and releases. */
   readonly id: string;
   readonly mountPath: string;
-  /** Wanted size. The local engine cannot enforce it and says so in the log. */
+  /** Requested size. The local engine cannot enforce it and logs that. */
   readonly sizeGiB: number;
 }
 
@@ -36,7 +39,7 @@ export interface WorkloadFile {
 
 export interface EnvironmentEntry {
   readonly name: string;
-  /** Opaque: arrives in the process byte for byte. */
+  /** Opaque: the process receives it byte for byte. */
   readonly value: Sensitive;
 }
 
@@ -46,10 +49,10 @@ export type ProbeCheck =
   | { readonly type: 'exec'; readonly command: readonly string[] }
   | { readonly type: 'grpc'; readonly port: number; readonly service: string | null };
 
-/** All times in seconds. */
+/** A health check of an instance. All times are in seconds. */
 export interface Probe {
   readonly check: ProbeCheck;
-  /** Failures before this time do not count; a success does, so that a quick start is not slept through. */
+  /** Failures before this time do not count. Successes do, so that an instance that starts quickly is ready at once. */
   readonly initialDelaySeconds: number;
   readonly periodSeconds: number;
   readonly timeoutSeconds: number;
@@ -70,72 +73,93 @@ export const markedKinds = [
   'HorizontalPodAutoscaler',
 ] as const;
 
-/** What users want written on what a service is on a cluster; only of use where others read it. */
+/**
+ * Labels and annotations that users want on the objects of a service. Davit does not use them itself; other tools read
+ * them.
+ */
 export interface ObjectMetadata {
-  /** On all objects. */
+  /** Labels for all objects. */
   readonly labels: Readonly<Record<string, string>>;
-  /** By the kind of object. */
+  /** Annotations by kind of object. */
   readonly annotations: Readonly<Partial<Record<(typeof markedKinds)[number], Readonly<Record<string, string>>>>>;
 }
 
-/** What is asked of a cluster: so many instances of one release. Plain data, complete: a driver looks nothing else up. */
+/** The instances of one release that a cluster must run. Plain and complete data: a driver looks up nothing else. */
 export interface Workload {
   readonly owner: Ownership;
-  /** The service's name, for people: part of container names and log lines. Not unique. */
+  /** The service's name, for people. It is part of container names and log lines. Not unique. */
   readonly name: string;
   readonly release: string;
   /**
    * One replacement of all instances. A restart is a new rollout of the same release. Instances are identified by
-   * (service, rollout, index): asking twice for the same rollout adopts what the first call made.
+   * (service, rollout, index): starting the same rollout twice adopts the instances of the first call.
    */
   readonly rollout: string;
   /** Reference or id of an image that the engine has. */
   readonly image: string;
-  /** Replaces the image's entrypoint; empty: the image's. */
+  /** Replaces the image's entrypoint. Empty: the image's entrypoint is used. */
   readonly entrypoint: readonly string[];
-  /** Replaces the image's command; empty: the image's. */
+  /** Replaces the image's command. Empty: the image's command is used. */
   readonly arguments: readonly string[];
   readonly environment: readonly EnvironmentEntry[];
   readonly files: readonly WorkloadFile[];
   readonly ports: readonly WorkloadPort[];
-  /** Folders that are made in the container for its process to write to, whatever user it runs as. Absolute. */
+  /**
+   * Absolute paths of folders that are created in the container and that its process can write to, whatever user it
+   * runs as.
+   */
   readonly folders?: readonly string[];
-  /** What each of them may hold. Absent: no limit of its own. Only where the cluster can hold to it. */
+  /**
+   * Size limit of each of `folders`, in GiB. Absent: they have no limit of their own. Only set if the cluster can
+   * enforce it.
+   */
   readonly folderGiB?: number;
   readonly volumes: readonly WorkloadVolume[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
   readonly instances: number;
-  /** Index of the first of them; the ones before it are left as they are. Absent: 0, all of them. */
+  /**
+   * Index of the first instance to start; instances with a lower index are left as they are. Absent: 0, all instances.
+   */
   readonly firstInstance?: number;
-  /** Names under which other services of the environment reach this one. */
+  /** Names under which other services of the environment reach this service. */
   readonly hostnames: readonly string[];
   /**
-   * A deployment of the service that is called so now: what another one had of these names leads here from then on. Absent: names that
-   * another service has by now stay with it, as what is started may be older than that. Where a name leads to one service only.
+   * If true, the workload is a deployment of the service that currently owns these names: names that another service
+   * had lead to this one from then on. If absent, names that another service has taken meanwhile stay with that
+   * service, as the started workload may be older. Only matters on clusters where a name leads to one service only.
    */
   readonly takesNames?: true;
   readonly readiness: Probe | null;
   readonly liveness: Probe | null;
-  /** How long the instances may take to become ready before the rollout has failed. */
+  /** Seconds within which the instances must become ready; after that the rollout has failed. */
   readonly readyTimeoutSeconds: number;
-  /** Time between SIGTERM and SIGKILL. */
+  /** Seconds between SIGTERM and SIGKILL. */
   readonly terminationGraceSeconds: number;
-  /** Processes can write to volumes only. */
+  /** If true, processes can write to volumes only. */
   readonly readOnlyRootFilesystem?: boolean;
-  /** It ends by itself (a run of a job, a bench): it is started once, and stays as it ended until it is retired. */
+  /**
+   * The workload exits by itself (a run of a job, a bench). It is started once, and its exited instance stays until it
+   * is retired.
+   */
   readonly runsOnce?: true;
-  /** Its image works whoever it runs as: it then runs as root where the cluster allows that, and as nobody elsewhere. */
+  /**
+   * The image works as any user. The workload then runs as root if the cluster allows that, and as nobody (65534)
+   * otherwise.
+   */
   readonly runsAsAnyUser?: true;
-  /** Absent: nothing. */
+  /** Labels and annotations that the user adds; none if absent. */
   readonly metadata?: ObjectMetadata;
-  /** With what a cluster that pulls images itself does so; absent: without. Where Davit brings images it is not looked at. */
+  /**
+   * Registry and credentials for a cluster that pulls images itself. Absent: the cluster pulls without credentials.
+   * Ignored if Davit transfers the images.
+   */
   readonly registry?: WorkloadRegistry;
 }
 
 /** The registry of a workload's image. */
 export interface WorkloadRegistry {
-  /** Host and perhaps port, as in the image's reference; `https://index.docker.io/v1/` for Docker Hub. */
+  /** Host and optional port, as in the image's reference; `https://index.docker.io/v1/` for Docker Hub. */
   readonly host: string;
   readonly credentials: { readonly username: string; readonly password: Sensitive };
 }
@@ -148,17 +172,17 @@ export interface InstanceExit {
   readonly at: string;
 }
 
-/** The latest end of an instance, whether it runs again or not. */
+/** The latest exit of an instance, whether or not the instance runs again. */
 export interface InstanceEnd {
-  /** null: the cluster remembers when it ended, but not how. */
+  /** Null if the cluster recorded only when the instance exited, not how. */
   readonly code: number | null;
   readonly outOfMemory: boolean;
   readonly at: string;
-  /** In the cluster's own words, where the cluster ended it: an eviction. */
+  /** The cluster's own message if the cluster ended the instance, for example by an eviction. */
   readonly words?: string;
 }
 
-/** One instance as the cluster shows it now. */
+/** One instance as the cluster currently reports it. */
 export interface Instance {
   /** The cluster's own id (container id, pod uid). */
   readonly id: string;
@@ -169,20 +193,26 @@ export interface Instance {
   readonly rollout: string;
   readonly index: number;
   readonly state: InstanceState;
-  /** ISO 8601; of the latest start, null before the first. */
+  /** Time of the latest start in ISO 8601; null before the first start. */
   readonly startedAt: string | null;
   readonly exit: InstanceExit | null;
-  /** Left out: it has not ended, as far as the cluster remembers. */
+  /** Absent if, as far as the cluster remembers, the instance has never exited. */
   readonly lastEnd?: InstanceEnd;
-  /** How often the cluster itself has started it again; left out: it does not do that, or never did. */
+  /**
+   * How often the cluster itself has restarted the instance. Absent if the cluster does not restart instances, or never
+   * restarted this one.
+   */
   readonly restarts?: number;
-  /** How long the cluster waits before it starts it the next time, in seconds; left out: that is not known. */
+  /** Seconds that the cluster waits before the next restart; absent if unknown. */
   readonly restartPauseSeconds?: number;
-  /** Where the gateway and probes of this machine reach each port of the workload; empty while it does not run. */
+  /**
+   * Addresses at which the gateway and the probes of this machine reach each port of the workload. Empty while the
+   * instance does not run.
+   */
   readonly endpoints: readonly Endpoint[];
-  /** A run that the cluster itself began by a schedule; its attempts, too, are the cluster's. */
+  /** The instance is a run that the cluster itself started by a schedule. The cluster also makes its retries. */
   readonly scheduled?: true;
-  /** Of such a run: what it left in its folders waited for a reader in vain, and is gone. */
+  /** Only for a scheduled run: the contents of its folders are lost, as no reader fetched them in time. */
   readonly foldersLost?: true;
 }
 
@@ -192,33 +222,36 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** Selects instances. Fields that are absent match all. */
+/** Selects instances. Absent fields match all. */
 export interface Selector {
   readonly environment?: string;
   readonly service?: string;
   readonly rollout?: string;
-  /** All but this rollout. */
+  /** Excludes this rollout. */
   readonly exceptRollout?: string;
-  /** Instances of this index and above. */
+  /** Selects instances with this index or a higher one. */
   readonly fromIndex?: number;
 }
 
 export interface LogLine {
-  /** ISO 8601 with as many digits as the engine gives (nanoseconds on Docker): orders lines and is where to resume. */
+  /**
+   * ISO 8601 with as many digits as the engine gives (nanoseconds on Docker). Orders the lines, and is the position at
+   * which to resume.
+   */
   readonly timestamp: string;
   readonly stream: 'stdout' | 'stderr';
   readonly text: string;
   /**
-   * Where the cluster may have an instance printed by several at a time, which take each other's place: by which of them (uid of a pod). Times
-   * of two origins say nothing of their order.
+   * The pod that wrote the line (its uid), on clusters where several pods replace each other behind one instance.
+   * Timestamps of two origins do not order their lines.
    */
   readonly origin?: string;
 }
 
-/** As far as which the output of an instance was read. */
+/** The position up to which the output of an instance has been read. */
 export interface LogPosition {
-  /** Time of a line up to which nothing is told again, whatever its origin; null: only `origins` count. */
+  /** Timestamp up to which no line is delivered again, whatever its origin; null if only `origins` count. */
   readonly at: string | null;
-  /** Of lines that have an origin the time of the last one, by origin. */
+  /** Timestamp of the last line read from each origin, for lines that have an origin. */
   readonly origins?: Readonly<Record<string, string>>;
 }

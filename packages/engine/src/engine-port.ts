@@ -12,7 +12,7 @@ import * as views from './store/views.ts';
 import { toDeploymentView, toEnvironmentView, toHistoryService, toServiceView } from './view.ts';
 
 export interface PortParts {
-  /** Of which cluster, by the `driver` of what is on it. */
+  /** Cluster lookups, keyed by `cluster.driver`. */
   clusters: Pick<Clusters, 'state' | 'check' | 'upgrade' | 'canConnect' | 'nameOf'>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   clearEndedRuns: EnginePort['clearEndedRuns'];
@@ -26,7 +26,10 @@ export interface PortParts {
   terraformState: EnginePort['terraformState'];
 }
 
-/** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
+/**
+ * Creates the engine's port for the API. It works without a runner in this process: the runner of another process
+ * executes the queue.
+ */
 export function createEnginePort(database: Database, parts: PortParts): EnginePort {
   return {
     request: queueRequest,

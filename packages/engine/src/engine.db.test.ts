@@ -321,7 +321,7 @@ describe('the keeper', () => {
     world.fake.kill(id, 0);
     const lines = await eventually(async () => {
       const found = await world.engine.port.serviceLog(world.database.database, shop.serviceId, 10);
-      // What Davit itself observes of the end stands beside it.
+      // Davit's own observations of the exit are in the log too.
       const printed = found.filter(({ message }) => !message.startsWith('Davit: '));
       return printed.length > 0 ? printed : undefined;
     }, 'the line');
@@ -423,7 +423,7 @@ describe('images of old releases', () => {
     const versions = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(40));
     for (const [index, commit] of versions.entries()) {
       world.fake.branches.set('main', commit);
-      // What the engine refuses now is removed at the next deployment.
+      // Instances that the engine refuses to remove now are removed at the next deployment.
       world.fake.script = {
         before: ({ method }) => {
           if (method === 'removeImages' && index === 2) throw new Error('in use');

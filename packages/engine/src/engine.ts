@@ -24,19 +24,19 @@ import { Runner } from './run/runner.ts';
 
 export interface EngineInput {
   readonly database: Database;
-  /** Of the same database, for sessions of their own: locks and LISTEN. */
+  /** Connection string of the same database, for dedicated sessions: locks and LISTEN. */
   readonly connectionString: string;
   readonly hooks: EngineHooks;
-  /** Of this machine, by the `driver` column of clusters. */
+  /** Drivers of this machine, keyed by the `driver` column of clusters. */
   readonly drivers: Readonly<Record<string, DriverSet>>;
-  /** Makes those of other clusters; left out: there are none. */
+  /** Makes the drivers of other clusters. Omitted: there are no other clusters. */
   readonly makeCluster?: ClusterMaker;
-  /** Left out: Terraform configurations are not run. */
+  /** Omitted: Terraform configurations are not run. */
   readonly terraform?: TerraformDriver;
-  /** Left out: charts are not deployed. */
+  /** Omitted: charts are not deployed. */
   readonly helm?: HelmDriver;
   readonly settings: EngineSettings;
-  /** Left out: nothing is counted. */
+  /** Omitted: nothing is counted. */
   readonly counts?: EngineCounts;
   readonly log: EngineLog;
 }
@@ -44,15 +44,15 @@ export interface EngineInput {
 export interface Engine {
   readonly port: EnginePort;
   /**
-   * Begins to run deployments and to keep what should run. A cluster that does not answer is no obstacle: it is tried again, and
-   * deployments to it fail with their cause. A database that is away is waited for.
+   * Starts running deployments and keeping the deployed services. An unreachable cluster does not prevent the start: it
+   * is retried, and deployments to it fail with the cause. An unreachable database is waited for.
    */
   start(): Promise<void>;
-  /** Lets go of everything; deployments under way go on with the next start. Instances and gateway are left running. */
+  /** Releases all resources. Deployments under way resume at the next start. Instances and gateway keep running. */
   stop(): Promise<void>;
 }
 
-/** The engine of this process. Without `start` it only answers its port: the api role. */
+/** Creates the engine of this process. Without `start` it only serves its port: the api role. */
 export function createEngine(input: EngineInput): Engine {
   const { drivers: fixed, makeCluster: make, ...rest } = input;
   const { hooks, connectionString, log } = input;

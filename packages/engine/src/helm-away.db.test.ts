@@ -6,7 +6,7 @@ import { config, helmSource } from './testing/config.ts';
 import { Sites, type Site } from './testing/sites.ts';
 import { createWorld, eventually, service, type World } from './testing/world.ts';
 
-/* Charts on clusters that are away now and then, or that their environment leaves. */
+/* Charts on clusters that are sometimes unreachable, or that their environment leaves. */
 
 let world: World;
 let east: Site;
@@ -67,7 +67,7 @@ test('what failed while its cluster goes away is brought back when that is there
   let upgrades = 0;
   charts.onUpgrade = () => {
     upgrades += 1;
-    // The failure itself is told as such: it is what takes it back that finds nobody.
+    // The failure itself is reported as such: only its undo finds the cluster unreachable.
     if (upgrades === 1) charts.onAsk = (what) => (what === 'revisions' ? away() : answers());
     return Promise.reject(new DriverError({ cause: 'IMAGE_NOT_FOUND', message: 'no image' }));
   };

@@ -22,7 +22,7 @@ function chart(source: Partial<HelmReleaseSource> = {}): RequestedService {
   return service({ serviceType: 'HELM', name: 'redis', config: config({ source: helmSource(source), ports: [], instances: 0 }) });
 }
 
-/** The same service with another source. */
+/** Returns the same service with another source. */
 function as(one: RequestedService, source: Partial<HelmReleaseSource>): RequestedService {
   return { ...one, release: { config: config({ source: helmSource(source), ports: [], instances: 0 }), commitId: null } };
 }
@@ -40,7 +40,7 @@ async function log(): Promise<string> {
   return lines.map(({ message }) => message).join('\n');
 }
 
-/** Deploys, and waits until that execution has ended. */
+/** Deploys the service, and waits until that execution has ended. */
 async function deployed(one: RequestedService, number: number, overrides: Parameters<World['deploy']>[1] = {}) {
   await world.deploy([one], overrides);
   return ended(one, number);
@@ -54,7 +54,7 @@ async function ended({ serviceId }: RequestedService, number: number) {
   }, `the end of execution ${number}`);
 }
 
-/** An upgrade that waits until it is told to stop. */
+/** An upgrade that hangs until its signal aborts. */
 const hangs = (signal: AbortSignal): Promise<void> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('told to stop')), { once: true });
@@ -176,7 +176,7 @@ test('an earlier release is installed again as it was: chart, commit and values'
   expect(world.fetched.at(-1)).toEqual({ name: 'redis', version: '1.0.0' });
   expect(live(redis)).toBe('one');
   const commits = (await log()).match(/values are of commit (\w+)/g);
-  // That of the first: it is not found out anew.
+  // The commit is that of the first deployment: it is not resolved again.
   expect(commits).toBeNull();
   expect(world.fake.calls.filter(({ method }) => method === 'resolve')).toHaveLength(2);
 });
@@ -233,7 +233,8 @@ test('what was made with the rights of Davit is taken away with them, also where
   charts.allowsClusterWide = false;
   expect((await deployed(as(redis, { ...set('two'), ...wide }), 2)).failure?.code).toBe('HELM_OUTSIDE_ENVIRONMENT');
   charts.onUpgrade = () => Promise.reject(new DriverError({ cause: 'HELM_FAILED', message: 'no' }));
-  // Judged by what it is itself, and brought back as what was deployed before was made.
+  // The deployment is judged by its own configuration. The former release is restored with the permissions it was
+  // created with.
   expect((await deployed(as(redis, set('three')), 3)).failure?.code).toBe('HELM_FAILED');
   expect(live(redis)).toBe('one');
   const made = charts.wishes.map(({ isClusterWide, takesBack }) => [isClusterWide, takesBack]);

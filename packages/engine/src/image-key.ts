@@ -2,24 +2,25 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { canonicalJson } from '@davit/base';
 
-/** What decides the content of a built image. */
+/** The inputs that determine the content of a built image. */
 export interface ImageContent {
   readonly repositoryUrl: string;
   readonly commit: string;
   /**
-   * Id of the tree at `rootPath` (`GitSourceDriver.treeOf`). Given, it stands for repository, commit and folder: a commit that
-   * leaves the folder alone gets the same key. Submodules and files of Git LFS are in it by their ids.
+   * Id of the tree at `rootPath` (`GitSourceDriver.treeOf`). If given, it replaces repository, commit and folder: a
+   * commit that does not change the folder yields the same key. Submodules and Git LFS files are part of the tree by
+   * their ids.
    */
   readonly tree?: string;
   readonly rootPath: string;
   readonly dockerfilePath: string;
   readonly targetStage: string | null;
-  /** The text of the Dockerfile where it is no file of the repository. */
+  /** Text of the Dockerfile, if it is not a file of the repository. */
   readonly dockerfile?: string;
   readonly arguments: Readonly<Record<string, string>>;
 }
 
-/** 32 hexadecimal digits: equal for equal content, so that it is not built twice. Pure. */
+/** Returns 32 hexadecimal digits that are equal for equal content, so that the content is not built twice. Pure. */
 export function imageKey(content: ImageContent): string {
   const source =
     content.tree === undefined

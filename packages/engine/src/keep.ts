@@ -10,7 +10,10 @@ interface Kept {
   readonly meter: Meter;
 }
 
-/** What goes on for each cluster as long as it is there: keeping, measuring, scaling. One that does not answer keeps no other waiting. */
+/**
+ * Runs the keeper, the meter and the scaler of each cluster while the cluster exists. An unreachable cluster does not
+ * delay the others.
+ */
 export class KeepClusters {
   readonly #parts: EngineParts;
   readonly #kept = new Map<string, Kept>();
@@ -19,7 +22,7 @@ export class KeepClusters {
     this.#parts = parts;
   }
 
-  /** Resolves after the keeper's first look, or at once when the cluster cannot be reached; it goes on trying. */
+  /** Resolves after the keeper's first look, or at once if the cluster is unreachable; the keeper then keeps trying. */
   async start(key: string): Promise<void> {
     const keeper = new Keeper(this.#parts, key);
     const scaler = new Scaler(this.#parts, key, keeper);
@@ -29,7 +32,9 @@ export class KeepClusters {
     if (this.#kept.get(key)?.meter === meter) meter.start();
   }
 
-  /** Looks now: what happened while it was away is not to wait for the next look. */
+  /**
+   * Makes the keeper look now. Events from the time when the cluster was unreachable must not wait for the next look.
+   */
   wake(key: string): void {
     void this.#kept.get(key)?.keeper.look();
   }
@@ -42,12 +47,12 @@ export class KeepClusters {
     await kept.keeper.stop();
   }
 
-  /** `nameOf`: what a cluster is called, by its key. */
+  /** Returns the health of the clusters. `nameOf`: returns the name of a cluster for its key. */
   health(nameOf: (key: string) => string): readonly ClusterHealth[] {
     const { clusters, drivers } = this.#parts;
     return [...this.#kept].flatMap(([key, { keeper }]) => {
       const set = drivers[key];
-      // An installation that works without a container engine has nothing there that could be unreachable.
+      // An installation without a container engine has nothing on this machine that could be unreachable.
       if (set === undefined || set.cluster.isAbsent === true) return [];
       return [
         {
@@ -60,7 +65,10 @@ export class KeepClusters {
     });
   }
 
-  /** Services without public ports can be deployed without it too; the first change of routes tries again and reports it. */
+  /**
+   * Starts the gateway. Failures are only logged, because services without public ports can be deployed without a
+   * gateway. The next change of routes tries again and reports the failure.
+   */
   async startGateway(key: string): Promise<void> {
     try {
       await this.#parts.drivers[key]?.gateway.start();

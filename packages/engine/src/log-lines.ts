@@ -71,7 +71,10 @@ function toServiceLine(row: logs.ServiceLogRow): ServiceLogLine {
   return { number, id, at, message, instance, releaseId: row.release_id };
 }
 
-/** The counter of an execution id, or of the counter alone; undefined when it names no execution of this environment. */
+/**
+ * Returns the counter of an execution id, or the counter given alone; undefined if it names no execution of this
+ * environment.
+ */
 function executionNumber(environmentId: string, wanted: string): number | undefined {
   const counter = wanted.startsWith(`${environmentId}-`) ? wanted.slice(environmentId.length + 1) : wanted;
   return /^\d{1,9}$/.test(counter) ? Number(counter) : undefined;

@@ -1,9 +1,11 @@
 import type { ObjectMetadata, PortProtocol, Probe, ScalingByEvents, RouteOptions } from '@davit/drivers';
 
-/** What a deployment does to its services. */
+/** The action of a deployment on its services. */
 export type Action = 'DEPLOY' | 'RESTART' | 'STOP' | 'DELETE' | 'UNINSTALL';
 
-/** A piece of a value: text as it is, or a version of a secret, looked up and decrypted only when an instance is made. */
+/**
+ * A part of a value: literal text, or a version of a secret, which is read and decrypted only when an instance is made.
+ */
 export type ValuePart = string | { readonly secret: string };
 
 export interface ReleaseValue {
@@ -20,20 +22,23 @@ export interface ReleasePort {
   readonly id: string;
   readonly name: string;
   readonly internalPort: number;
-  /** Port of the host for public TCP and UDP ports; null for HTTP and GRPC, which share the gateway's. */
+  /** Port of the host for public TCP and UDP ports; null for HTTP and GRPC, which share the gateway's port. */
   readonly externalPort: number | null;
   readonly public: boolean;
   readonly isDefault: boolean;
   readonly protocol: PortProtocol;
-  /** Host names under which the gateway serves it; empty for ports that are not public. */
+  /** Host names under which the gateway serves the port; empty for ports that are not public. */
   readonly hosts: readonly string[];
-  /** The same, of the users' own; `*.` in front stands for one label. Absent where there are none. */
+  /**
+   * Host names of the users' own under which the gateway serves the port; a leading `*.` stands for one label. Absent
+   * if there are none.
+   */
   readonly customHosts?: readonly string[];
   readonly pathPrefix: string;
   readonly pathRewrite: string | null;
 }
 
-/** Built from a Dockerfile of a git repository. */
+/** A source that is built from a Dockerfile of a git repository. */
 export interface GitReleaseSource {
   readonly type: 'GIT';
   readonly url: string;
@@ -42,21 +47,21 @@ export interface GitReleaseSource {
   readonly dockerfilePath: string;
   readonly targetStage: string | null;
   readonly gitTokenId: string | null;
-  /** The Dockerfile itself, in place of one of the repository. */
+  /** Content of the Dockerfile, used instead of a Dockerfile of the repository. */
   readonly dockerfile?: string;
 }
 
-/** Taken from a registry. */
+/** A source that is pulled from a registry. */
 export interface ImageReleaseSource {
   readonly type: 'IMAGE';
-  /** Without tag: `registry.example.org:5000/team/app`. */
+  /** Name of the image without its tag: `registry.example.org:5000/team/app`. */
   readonly image: string;
   readonly tag: string;
-  /** Whose credentials are used; null: none are needed. */
+  /** Registry whose credentials are used; null: none are needed. */
   readonly registryId: string | null;
 }
 
-/** Where a release's files are, when no image is built from them. */
+/** The location of a release's files, if no image is built from them. */
 export interface RepositoryPlace {
   readonly url: string;
   readonly branch: string | null;
@@ -64,14 +69,14 @@ export interface RepositoryPlace {
   readonly gitTokenId: string | null;
 }
 
-/** Installed by Helm. Members of members are as the API has them. */
+/** A source that is installed by Helm. Nested members are as the API has them. */
 export interface HelmReleaseSource {
   readonly type: 'HELM';
-  /** Nothing is installed, only told. */
+  /** Nothing is installed; the differences are only reported. */
   readonly action?: 'DIFF';
-  /** Where the chart is; of this and `chart` one is null. */
+  /** Location of the chart. Exactly one of `git` and `chart` is null. */
   readonly git: RepositoryPlace | null;
-  /** One of a Helm repository, by the id of that. */
+  /** A chart of a Helm repository; `repository` is the id of the Helm repository. */
   readonly chart: { readonly repository: string; readonly chart_name: string; readonly chart_version: string } | null;
   readonly arguments: readonly string[];
   readonly allowClusterWideResources: boolean;
@@ -80,14 +85,17 @@ export interface HelmReleaseSource {
   readonly timeoutSeconds: number;
 }
 
-/** Which of the chart's Services a public port of the release is one of: by exactly one of the last two. */
+/**
+ * Assigns a public port of the release to one of the chart's Services. Exactly one of `service_name` and
+ * `service_selectors` is set.
+ */
 export interface HelmReleasePort {
   readonly id: string;
   readonly service_name: string | null;
   readonly service_selectors: readonly { readonly key: string; readonly value: string }[] | null;
 }
 
-/** `[name, value]` in the lists. */
+/** Values of a chart. The entries of the lists are `[name, value]`. */
 export interface HelmReleaseValues {
   readonly set: readonly (readonly string[])[];
   readonly set_string: readonly (readonly string[])[];
@@ -106,54 +114,56 @@ export interface HelmReleaseValues {
   } | null;
 }
 
-/** What a Terraform configuration is run for. DESTROY and FORGET: as it is taken away. */
+/** The action of a Terraform configuration. DESTROY and FORGET happen when it is removed. */
 export type TerraformAction = 'APPLY' | 'PLAN' | 'FORCE_UNLOCK' | 'MIGRATE_STATE' | 'DESTROY' | 'FORGET';
 
-/** Planned and applied by Terraform or OpenTofu. */
+/** A source that is planned and applied by Terraform or OpenTofu. */
 export interface TerraformReleaseSource {
   readonly type: 'TERRAFORM';
   readonly action: TerraformAction;
   readonly git: RepositoryPlace;
   readonly engine: 'TERRAFORM' | 'OPEN_TOFU';
-  /** That the program must have; null: what the configuration itself asks for. */
+  /** Required version of the program; null: the version that the configuration itself requires. */
   readonly version: string | null;
-  /** Exactly one member: `kubernetes` is the state that Davit keeps, `user_provided` what the files say. */
+  /**
+   * Exactly one member is set. `kubernetes`: Davit keeps the state. `user_provided`: the files configure the backend.
+   */
   readonly backend: {
     readonly kubernetes?: object;
     readonly user_provided?: object;
     readonly blueprint?: { readonly type: string; readonly config: Readonly<Record<string, string>> };
   };
-  /** Below the root path, each going before the ones before it. */
+  /** Paths relative to the root path. Each file takes precedence over the ones before it. */
   readonly variableFiles: readonly string[];
-  /** Going before the files. */
+  /** Variables that take precedence over the files. */
   readonly variables: readonly ReleaseValue[];
-  /** By command. */
+  /** Extra arguments, by command. */
   readonly extraArguments: Readonly<Record<string, readonly string[]>>;
-  /** Of one command; 0: no limit. */
+  /** Seconds that one command may take; 0: no limit. */
   readonly timeoutSeconds: number;
   readonly storageGiB: number;
-  /** Something is to be put into the image that it runs in, which there is none of. */
+  /** Whether a fragment is to be added to the image that the configuration runs in. There is no such image. */
   readonly hasFragment: boolean;
 }
 
 export type ReleaseSource = GitReleaseSource | ImageReleaseSource | HelmReleaseSource | TerraformReleaseSource;
 
-/** What of a service is not as this installation has it for all. What is left out is as for all. */
+/** Options of a service that differ from the installation's defaults. Omitted options have the default. */
 export interface ReleaseOptions {
   readonly terminationGraceSeconds?: number;
   /** The old instances stop before the new ones start. */
   readonly recreate?: true;
   readonly readOnlyRootFilesystem?: true;
-  /** DNS is not asked about its custom domains. */
+  /** The custom domains of the service are not checked against DNS. */
   readonly unchecked?: true;
   readonly build?: BuildOptions;
-  /** Requests over HTTP are answered, also for hosts that have a certificate. */
+  /** HTTP requests are served, also for hosts that have a certificate. */
   readonly plainHttp?: true;
-  /** Of its public HTTP and GRPC ports. */
+  /** Options of the public HTTP and GRPC ports. */
   readonly gateway?: { readonly http?: RouteOptions; readonly grpc?: RouteOptions };
 }
 
-/** Never more than the installation allows a build. */
+/** Options of a build. They never exceed what the installation allows a build. */
 export interface BuildOptions {
   readonly timeoutSeconds?: number;
   readonly cpuMillicores?: number;
@@ -161,38 +171,49 @@ export interface BuildOptions {
   readonly withoutCache?: true;
 }
 
-/** What a run of a job is for. A lifecycle job has some of the first three, a cron job the last. */
+/** The event of a job's run. A lifecycle job has some of the first three, a cron job has the last. */
 export type JobEvent = 'START' | 'STOP' | 'DELETE' | 'CRON';
 
-/** The program of a job's run; empty: the image's. */
+/** The program of a job's run; empty: the program of the image. */
 export interface JobCommand {
   readonly entrypoint: readonly string[];
   readonly arguments: readonly string[];
 }
 
-/** Between `instances` and `most` as many instances run as their use asks for, in percent of what one may use; or as events do. */
+/**
+ * Scales a service between `instances` and `most` instances, by resource use in percent of what one instance may use,
+ * or by events.
+ */
 export interface ReleaseScaling {
-  /** null: as many as the cluster has room for. */
+  /** Maximum number of instances; null: as many as fit on the cluster. */
   readonly most: number | null;
   readonly cpuPercent: number;
-  /** null: memory does not matter. */
+  /** null: memory is ignored. */
   readonly memoryPercent: number | null;
-  /** In place of use; only the cluster can do it. With a least of 0 none runs while nothing happens. */
+  /**
+   * Scaling by events instead of by resource use; only the cluster can do it. With a minimum of 0, no instance runs
+   * while no event occurs.
+   */
   readonly events?: Omit<ScalingByEvents, 'type'>;
 }
 
-/** What makes a service a job: it has no instances that stay, and runs to its end at its events. */
+/**
+ * The part of a release that makes the service a job: it has no lasting instances, and runs to its end at its events.
+ */
 export interface JobRelease {
   readonly events: Readonly<Partial<Record<JobEvent, JobCommand>>>;
-  /** When CRON comes by itself. */
+  /** Schedule of the event CRON. */
   readonly schedule: { readonly expression: string; readonly timezone: string } | null;
-  /** How often a run begins again after its process failed. */
+  /** Maximum number of restarts of a run after its process failed. */
   readonly maximumRestarts: number;
-  /** Of a run with all its restarts; null: no limit of its own. */
+  /** Maximum duration of a run including its restarts, in seconds; null: no limit of its own. */
   readonly maximumSeconds: number | null;
 }
 
-/** What a service (a run of a job, a Terraform configuration) told about what it made; it becomes a variable of the environment. */
+/**
+ * An output that a service (a run of a job, a Terraform configuration) reported. It becomes a variable of the
+ * environment.
+ */
 export interface ServiceOutput {
   readonly name: string;
   readonly value: string;
@@ -201,8 +222,8 @@ export interface ServiceOutput {
 }
 
 /**
- * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is
- * hashed; two equal hashes mean that a deployment would change nothing but the commit.
+ * The complete configuration of a release. Nothing is looked up elsewhere when it is applied, now or as a rollback in a
+ * year. Its canonical JSON is hashed: if two hashes are equal, a deployment would change nothing but the commit.
  */
 export interface ReleaseConfig {
   readonly version: 1;
@@ -217,21 +238,21 @@ export interface ReleaseConfig {
   readonly hostnames: readonly string[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
-  /** With `scaling`: the least. */
+  /** Number of instances; with `scaling`, the minimum. */
   readonly instances: number;
   readonly readiness: Probe | null;
   readonly liveness: Probe | null;
-  /** Absent where there are none, so that the hash of such a release stays what it was before there were any. */
+  /** Absent if there are no options, so that the hash of such a release stays what it was before options existed. */
   readonly options?: ReleaseOptions;
-  /** Of groups of annotations and labels, where the cluster has objects to write them on. Absent: nothing. */
+  /** Labels and annotations of groups, if the cluster has objects to write them on. Absent: there are none. */
   readonly metadata?: ObjectMetadata;
-  /** Only of jobs; they have no `instances`. */
+  /** Present only for jobs; jobs have no `instances`. */
   readonly job?: JobRelease;
-  /** Absent: always `instances`, which is never 0 otherwise. */
+  /** Absent: always `instances`, which is then never 0. */
   readonly scaling?: ReleaseScaling;
 }
 
-/** What of a release tells people which program it ran. */
+/** The part of a release from which readers see which program it ran. */
 export type ReleaseCommand = Pick<ReleaseConfig, 'source' | 'entrypoint' | 'arguments' | 'job'>;
 
 /** A commit as the API shows it. Before the checkout only `id` is known. */
@@ -243,12 +264,15 @@ export interface ReleaseCommit {
   readonly tag?: string;
 }
 
-/** A commit with the names of the ARGs that its Dockerfile declares: only their values can change what is built. */
+/**
+ * A commit with the names of the ARGs that its Dockerfile declares: only the values of these ARGs can change the built
+ * image.
+ */
 export interface BuildCommit extends ReleaseCommit {
   readonly declaredArguments?: readonly string[];
 }
 
-/** Why a service of a deployment failed; stored redacted. */
+/** The reason why a service of a deployment failed; stored redacted. */
 export interface FailureRecord {
   readonly code: string;
   readonly message: string;
@@ -262,7 +286,10 @@ export interface FailureRecord {
   };
 }
 
-/** Which database a backup is of, or is restored into, and with what that is reached. Copied, as it outlives the database. */
+/**
+ * The database that a backup is taken of or restored into, with its credentials. It is a copy, because the backup
+ * outlives the database.
+ */
 export interface BackupSubject {
   readonly name: string;
   readonly type: 'POSTGRESQL' | 'MYSQL' | 'MONGODB' | 'REDIS';
@@ -270,8 +297,8 @@ export interface BackupSubject {
   readonly host: string;
   readonly port: number;
   readonly login: string;
-  /** The one that is there from the start. */
+  /** Name of the database that exists from the start. */
   readonly database: string;
-  /** Secret version of its password. */
+  /** Secret version of the password. */
   readonly passwordSecretId: string;
 }

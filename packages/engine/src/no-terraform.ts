@@ -1,6 +1,6 @@
 import { DriverError, type TerraformDriver } from '@davit/drivers';
 
-/** Of a process that runs no Terraform configurations. */
+/** Terraform driver of a process that runs no Terraform configurations. */
 export const noTerraform: TerraformDriver = {
   versions: () => Promise.resolve([]),
   remove: () => Promise.resolve(),

@@ -45,59 +45,71 @@ export {
 } from './states.ts';
 
 /**
- * What the API asks of the engine. Methods that take a `Queryable` run in the caller's transaction (or outside of one); the
- * others start their own. Failures are `AppError`s with codes of the contract's catalogue.
+ * The operations of the engine that the API uses. Methods that take a `Queryable` run in the caller's transaction (or
+ * outside of one); the others start their own. They fail with `AppError`s whose codes are in the contract's catalogue.
  */
 export interface EnginePort {
   /**
-   * Writes releases and queue entry in the caller's transaction; work begins after its commit. Locks the environment's queue
-   * until then. A request of the same actor and action that still waits takes the services in; its id is answered. RESTART
-   * and STOP of a service that never ran: NEVER_DEPLOYED. A release that has no image: RELEASE_NOT_USABLE.
+   * Writes the releases and the queue entry in the caller's transaction; work begins after its commit. Locks the
+   * environment's queue until then. A waiting request with the same actor and action absorbs the services, and its id
+   * is returned. Fails with:
+   * - NEVER_DEPLOYED: RESTART or STOP of a service that never ran;
+   * - RELEASE_NOT_USABLE: a release has no image.
    */
   request(tx: Queryable, request: DeploymentRequest): Promise<{ readonly deploymentId: string; readonly merged: boolean }>;
 
-  /** What `request` would lead to now. Changes nothing. */
+  /** Returns the deployment that `request` would start now. Changes nothing. */
   plan(request: DeploymentRequest): Promise<DeploymentPlan>;
 
-  /** Takes a waiting request out of the queue. ALREADY_STARTED when it runs or ended; NOT_FOUND. */
+  /**
+   * Removes a waiting request from the queue. Fails with ALREADY_STARTED if it is running or has ended, and with
+   * NOT_FOUND.
+   */
   withdraw(deploymentId: string): Promise<void>;
 
-  /** Asks the running deployment of an environment to stop. NOTHING_TO_CANCEL when none runs or it is being canceled already. */
+  /**
+   * Asks the running deployment of an environment to stop. Fails with NOTHING_TO_CANCEL if no deployment is running or
+   * if it is already being canceled.
+   */
   cancel(environmentId: string, force: boolean): Promise<void>;
 
-  /** One view for each id, in their order; a service that the engine never saw is READY. */
+  /** Returns one view for each id, in the order of the ids. A service that the engine has never seen is READY. */
   services(db: Queryable, serviceIds: readonly string[]): Promise<readonly ServiceView[]>;
   environment(db: Queryable, environmentId: string): Promise<EnvironmentView>;
 
   serviceHistory(db: Queryable, serviceId: string, page: Page): Promise<readonly HistoryServiceView[]>;
   environmentHistory(db: Queryable, environmentId: string, page: Page): Promise<readonly DeploymentView[]>;
 
-  /** A request or deployment, whatever became of it; null: unknown. */
+  /** Returns a request or deployment, whatever its outcome; null if it is unknown. */
   deployment(db: Queryable, deploymentId: string): Promise<DeploymentView | null>;
 
-  /** Waiting requests, first in line first. */
+  /** Return the waiting requests, first in line first. */
   queueOfEnvironment(db: Queryable, environmentId: string): Promise<readonly DeploymentView[]>;
   queueOfService(db: Queryable, serviceId: string): Promise<readonly DeploymentView[]>;
 
-  /** Environment and organization of a request, whatever became of it; null: unknown. */
+  /** Returns the environment and organization of a request, whatever its outcome; null if it is unknown. */
   placeOfRequest(
     db: Queryable,
     deploymentId: string,
   ): Promise<{ readonly organizationId: string; readonly environmentId: string } | null>;
 
-  /** Log of the deployment with that execution id, or of the latest one. Unknown execution: empty. */
+  /**
+   * Returns the log of the deployment with that execution id, or of the latest deployment. Empty for an unknown
+   * execution.
+   */
   deploymentLog(
     db: Queryable,
     environmentId: string,
     executionId: string | null,
   ): Promise<{ readonly executionId: string | null; readonly lines: readonly DeploymentLogLine[] }>;
 
-  /** The newest `tail` lines of a service, oldest of them first, instances that are gone included. */
+  /** Returns the newest `tail` lines of a service, oldest first, including lines of instances that no longer exist. */
   serviceLog(db: Queryable, serviceId: string, tail: number): Promise<readonly ServiceLogLine[]>;
 
   /**
-   * What a service used in the last minutes (1 to 1440), oldest first: by the minute up to two hours back, by five minutes beyond.
-   * Steps in which nothing of it ran or was asked for are left out.
+   * Returns the resource use of a service during the last `minutes` (1 to 1440), oldest step first. Steps are one
+   * minute long up to two hours back, and five minutes beyond. Steps in which no instance ran and none was wanted are
+   * omitted.
    */
   metrics(
     db: Queryable,
@@ -110,95 +122,119 @@ export interface EnginePort {
     readonly scalings: readonly ScalingView[];
   }>;
 
-  /** Of all services, for whoever collects metrics. */
+  /** Returns the totals of all services, for metrics collectors. */
   metricTotals(db: Queryable): Promise<readonly MetricsTotal[]>;
 
-  /** Upper ends, in milliseconds, of the buckets in which answers are counted; the last bucket has none. */
+  /** Upper bounds, in milliseconds, of the buckets in which responses are counted. The last bucket has no bound. */
   readonly latencyBuckets: readonly number[];
 
   /**
-   * Lines of logs by their numbers, or the next ones behind a number: at most `limit`, oldest first. Those that are kept no longer are
-   * missing.
+   * Return log lines by their numbers, or the lines after a number: at most `limit`, oldest first. Lines that are no
+   * longer kept are missing.
    */
   deploymentLines(db: Queryable, deploymentId: string, which: LogLines): Promise<readonly DeploymentLogLine[]>;
   serviceLines(db: Queryable, serviceId: string, which: LogLines): Promise<readonly ServiceLogLine[]>;
 
-  /** The number behind which the newest `tail` lines of a service begin; those of `except` do not count. */
+  /**
+   * Returns the number after which the newest `tail` lines of a service begin. Lines listed in `except` are not
+   * counted.
+   */
   serviceLinesStart(db: Queryable, serviceId: string, tail: number, except: readonly number[]): Promise<number>;
 
-  /** Configuration of the release that is deployed; null: none. */
+  /** Returns the configuration of the deployed release; null if none is deployed. */
   deployedConfig(db: Queryable, serviceId: string): Promise<ReleaseConfig | null>;
 
-  /** The same for several services; those of which none is deployed are missing in the map. */
+  /**
+   * Returns the deployed configurations of several services. Services without a deployed release are missing in the
+   * map.
+   */
   deployedConfigs(db: Queryable, serviceIds: readonly string[]): Promise<ReadonlyMap<string, ReleaseConfig>>;
 
-  /** The hash that `deployedConfigHash` is compared with. */
+  /** Returns the hash to compare with `deployedConfigHash`. */
   hash(config: ReleaseConfig): string;
 
-  /** Whether the engine has anything on a cluster for the service, or a request for it that is not finished. */
+  /** Returns whether the engine has anything on a cluster for the service, or an unfinished request for it. */
   isKnown(db: Queryable, serviceId: string): Promise<boolean>;
 
-  /** Looks into a git repository as a deployment would: with the same git, credentials and limits. Changes nothing. */
+  /** Reads a git repository as a deployment would: with the same git, credentials and limits. Changes nothing. */
   readSource(question: SourceQuestion): Promise<SourceAnswer>;
 
-  /** The same for branches and commits. */
+  /** Reads branches and commits with the same git, credentials and limits. */
   readonly source: SourceReader;
 
-  /** The Services that the chart of a service has on its cluster; none while it is not deployed. Fails with DriverErrors. */
+  /**
+   * Returns the Services that a service's chart has on its cluster; none while the chart is not deployed. Fails with
+   * DriverErrors.
+   */
   chartServices(db: Queryable, serviceId: string): Promise<readonly ChartService[]>;
-  /** Programs of this machine that run Terraform configurations. */
+  /** Returns the programs on this machine that run Terraform configurations. */
   terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;
 
-  /** Whether that run of Terraform on a cluster is under way, and the token its own. */
+  /** Returns whether this run of Terraform on a cluster is under way and the token belongs to it. */
   isTerraformRun(run: { readonly runId: string; readonly token: string }): Promise<boolean>;
 
   /**
-   * Does what a run asks of its state by the protocol of Terraform's backend `http`. `body` null: it is too large. 401: the run is over,
-   * or the token is not its own.
+   * Handles a run's request for its state, in the protocol of Terraform's backend `http`. `body` is null if it was too
+   * large. Returns 401 if the run is over or the token does not belong to it.
    */
   terraformState(
     run: { readonly runId: string; readonly token: string },
     request: { readonly method: string; readonly body: string | null },
   ): Promise<{ readonly status: number; readonly body: string | null }>;
 
-  /** What the latest apply of a Terraform configuration left in the world; null: nothing was applied, or it is destroyed. */
+  /**
+   * Returns the resources left by the latest apply of a Terraform configuration; null if nothing was applied or the
+   * configuration is destroyed.
+   */
   terraformResources(
     db: Queryable,
     serviceId: string,
   ): Promise<{ readonly resources: readonly TerraformResource[]; readonly extractedAt: string } | null>;
 
   /**
-   * Removes what ended runs of these jobs left on the cluster, and answers what that was; logs and history stay. Jobs that left nothing
-   * are missing. CLUSTER_UNREACHABLE.
+   * Removes the leftovers of these jobs' ended runs from the cluster, and returns what was removed. Logs and history
+   * stay. Jobs without leftovers are missing in the result. Fails with CLUSTER_UNREACHABLE.
    */
   clearEndedRuns(which: { readonly driver: string; readonly serviceIds: readonly string[] }): Promise<readonly ClearedRuns[]>;
 
-  /** What the gateway serves of a service now; null: this process does not know, as it serves nothing, or not yet. */
+  /**
+   * Returns the routes that the gateway serves for a service now; null if this process does not know them because it
+   * serves nothing, or not yet.
+   */
   servedRoutes(driver: string, serviceId: string): readonly ServedRoute[] | null;
 
   readonly backups: BackupPort;
 
-  /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
+  /**
+   * Returns facts about the local cluster, for its status record and the caps of services; null if the cluster is
+   * unreachable.
+   */
   describeCluster(driver: string): Promise<ClusterFacts | null>;
 
-  /** What a cluster answers; remembered for ten seconds. Asks for five seconds at most, and does not fail. */
+  /** Returns the state of a cluster, cached for ten seconds. Takes five seconds at most, and does not fail. */
   clusterState(driver: string): Promise<ClusterState>;
 
-  /** The same, asked now. */
+  /** Returns the state of a cluster, queried now. */
   checkCluster(driver: string): Promise<ClusterState>;
 
   /**
-   * Has a cluster brought to a version, the `next` of its state, and does not wait for it. The same again changes nothing. Fails with what
-   * the cluster says against it: CLUSTER_UNREACHABLE, REMOTE_REFUSED.
+   * Starts the upgrade of a cluster to a version, the `next` of its state, without waiting for its end. Idempotent.
+   * Fails with the cluster's objection: CLUSTER_UNREACHABLE, REMOTE_REFUSED.
    */
   upgradeCluster(driver: string, version: string): Promise<void>;
 
-  /** Every cluster that the keeper of this process looks after, from memory; none in a process that runs no deployments. */
+  /**
+   * Returns the health of every cluster kept by the keeper of this process, from memory; none in a process that runs no
+   * deployments.
+   */
   clusterHealth(): readonly ClusterHealth[];
 
-  /** Space on the disk of this machine's container engine; null: there is none, or its disk is of another machine. Fails when it does not answer. */
+  /**
+   * Returns the disk space of this machine's container engine; null if there is no engine or its disk belongs to
+   * another machine. Fails if the engine is unreachable.
+   */
   engineDisk(signal: AbortSignal): Promise<EngineDisk | null>;
 
-  /** Whether this version can work with clusters beside this machine's own. */
+  /** Whether this version supports clusters other than this machine's own. */
   readonly connectsClusters: boolean;
 }

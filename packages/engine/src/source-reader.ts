@@ -6,14 +6,14 @@ import type { EnginePort, RepositoryQuestion, SourceReader } from './port.ts';
 import { toFailure } from './shared/failure.ts';
 import { Semaphore } from './shared/semaphore.ts';
 
-// Whoever asks waits for the answer; a repository that takes longer can still be deployed.
+// The caller waits for the result. A repository that takes longer can still be deployed.
 const timeoutMilliseconds = 60_000;
-// Each is a process and a folder; deployments go first.
+// Each read uses a process and a folder. Deployments have priority.
 const readsAtOnce = 4;
 
 type Parts = Pick<EngineParts, 'drivers' | 'hooks' | 'log'>;
 
-/** Looks into repositories for the API. */
+/** Creates a reader of repositories for the API. */
 export function createSourceReader(parts: Parts): SourceReader & Pick<EnginePort, 'readSource'> {
   const places = new Semaphore(readsAtOnce);
   const ask = <Answer>(question: RepositoryQuestion, look: Look<Answer>) => places.use(() => read(parts, question, look));
@@ -53,7 +53,7 @@ async function read<Answer>(parts: Parts, question: RepositoryQuestion, look: Lo
 }
 
 async function reading({ drivers, hooks }: Parts, question: RepositoryQuestion, signal: AbortSignal): Promise<Reading> {
-  // A repository is the same for all clusters: that of one which this process cannot reach is looked at all the same.
+  // A repository does not depend on the cluster. It is read even if this process cannot reach the cluster.
   const set = drivers[question.driver] ?? Object.values(drivers)[0];
   if (set === undefined) {
     throw new DriverError({

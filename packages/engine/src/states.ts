@@ -2,15 +2,15 @@ import { kindOfService } from './kinds/index.ts';
 import type { Action } from './model.ts';
 
 /**
- * Where a service is inside a deployment:
+ * The phase of a service inside a deployment:
  *
  *   QUEUED ──> WAITING ──> BUILDING ──> WORKING ──> SUCCEEDED
  *     │           │            ├──> BUILD_FAILED    ├──> FAILED
  *     │           └────────────┴──> CANCELING <─────┘
  *     └──> (request withdrawn)          └──> CANCELED
  *
- * QUEUED: the request waits for its turn in the environment. WAITING: its deployment runs, its stage has not come. A service
- * whose turn never comes because another one failed goes from WAITING to CANCELED.
+ * QUEUED: the request waits for its turn in the environment. WAITING: the deployment is running, but the stage of the
+ * service has not begun. A service whose turn never comes because another one failed goes from WAITING to CANCELED.
  */
 export const phases = [
   'QUEUED',
@@ -25,7 +25,7 @@ export const phases = [
 ] as const;
 export type Phase = (typeof phases)[number];
 
-/** The only place where a state word of the API is decided. */
+/** The only place that decides on a state word of the API. */
 const stateWords = {
   DEPLOY: {
     QUEUED: 'DEPLOYMENT_QUEUED',
@@ -71,7 +71,7 @@ const stateWords = {
     FAILED: 'DELETE_ERROR',
     CANCELED: 'CANCELED',
   },
-  // Uninstalled is as good as never deployed: the record stays and can be deployed.
+  // An uninstalled service is treated as never deployed: its record stays and can be deployed.
   UNINSTALL: {
     QUEUED: 'DELETE_QUEUED',
     WAITING: 'WAITING_DELETING',
@@ -89,7 +89,7 @@ export type StateWord = (typeof stateWords)[Action][Phase] | 'READY' | 'EXECUTIN
 export type ActionStatusWord = 'QUEUED' | 'ONGOING' | 'EXECUTING' | 'SUCCESS' | 'ERROR' | 'CANCELED' | 'CANCELING' | 'NEVER';
 export type ActionWord = 'DEPLOY' | 'DELETE' | 'RESTART' | 'STOP' | 'UNKNOWN';
 
-/** Whether a command of the user's runs, for which there are words of their own. */
+/** Returns whether a command of the user is running, which has its own state words. */
 function isExecuting(action: Action, phase: Phase, serviceType: string | null): boolean {
   return kindOfService(serviceType).isExecuted && action === 'DEPLOY' && phase === 'WORKING';
 }
@@ -116,7 +116,7 @@ export function actionStatusOf(action: Action, phase: Phase, serviceType: string
   return actionStatus[phase];
 }
 
-/** `status_details.action`: an uninstall is a deletion of what is on the cluster. */
+/** Returns the word for `status_details.action`: an uninstall deletes what is on the cluster. */
 export function actionWord(action: Action): ActionWord {
   return action === 'UNINSTALL' ? 'DELETE' : action;
 }
@@ -125,7 +125,9 @@ export function isFinished(phase: Phase): boolean {
   return phase === 'SUCCEEDED' || phase === 'BUILD_FAILED' || phase === 'FAILED' || phase === 'CANCELED';
 }
 
-/** Of several services in one environment, whose word stands for all: the first of this list that any of them has. */
+/**
+ * Precedence of states: the first word in this list that any service of an environment has stands for all its services.
+ */
 const precedence: readonly StateWord[] = [
   'CANCELING',
   'BUILDING',
@@ -155,12 +157,12 @@ const precedence: readonly StateWord[] = [
   'READY',
 ];
 
-/** The state of an environment from those of its services; null without services. */
+/** Returns the state of an environment, derived from the states of its services; null without services. */
 export function environmentState(states: readonly StateWord[]): StateWord | null {
   return precedence.find((word) => states.includes(word)) ?? null;
 }
 
-/** The result of a whole deployment in a word, as the environment's last deployment state. */
+/** Returns the result of a whole deployment in a word, as the environment's last deployment state. */
 export function deploymentState(
   action: Action,
   status: 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED' | 'WITHDRAWN',

@@ -4,7 +4,7 @@ import type { TerraformResource } from '@davit/drivers';
 import type { EngineHooks, EnginePort } from './port.ts';
 import { readResources } from './store/terraform.ts';
 
-/** What `settle` wrote down. */
+/** Reads the resources that the step `settle` recorded. */
 export async function readTerraformResources(
   db: Queryable,
   hooks: Pick<EngineHooks, 'open'>,
@@ -16,7 +16,7 @@ export async function readTerraformResources(
   return { resources, extractedAt: row.extracted_at };
 }
 
-/** Without the attributes that have one of these secrets in them, which Terraform itself need not know to be any. */
+/** Removes attributes that contain one of these secrets. Terraform itself need not know that they are secret. */
 export async function withoutSecrets(
   resources: readonly TerraformResource[],
   secrets: Iterable<string>,

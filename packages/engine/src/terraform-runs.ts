@@ -15,20 +15,23 @@ import type { StepContext } from './steps/step.ts';
 import { readState } from './store/terraform.ts';
 import * as store from './store/terraform-runs.ts';
 
-/** A run on a cluster, by what it shows to the API. */
+/** The credentials with which a run on a cluster identifies itself to the API. */
 export interface RunCredentials {
   readonly runId: string;
   readonly token: string;
 }
 
-/** The id of a run of a deployment, the same after a crash. A state that moves has two of them. */
+/**
+ * Returns the id of a deployment's run, which stays the same after a crash. A deployment that moves the state has two
+ * runs.
+ */
 export function runIdOf(deploymentId: string, serviceId: string, which: 'NOW' | 'FORMER'): string {
   const hex = createHash('sha256').update(`${deploymentId}/${serviceId}/${which}`).digest('hex');
-  // In the form of a UUID of version 8, which is for ids that are made otherwise.
+  // The id has the form of a UUID of version 8, which is reserved for custom formats.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** Lets a run reach its state: makes it a token, and the one before it good for nothing. */
+/** Gives a run access to its state: creates a token, and invalidates the previous one. */
 export async function admitRun({ deployment, task, journal }: StepContext, runId: string): Promise<StateAccess> {
   const token = randomBytes(32).toString('base64url');
   const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
@@ -36,12 +39,12 @@ export async function admitRun({ deployment, task, journal }: StepContext, runId
   return { path: statePath(runId), password: token };
 }
 
-/** Whether the run is under way and the token its own. */
+/** Returns whether the run is under way and the token belongs to it. */
 export async function isOpenRun(database: Database, { runId, token }: RunCredentials): Promise<boolean> {
   return isUuid(runId) && (await database.maybe(store.openRun, [runId, hashOf(token)])) !== undefined;
 }
 
-/** Does what a request of Terraform's backend `http` asks of the state of a run; 401 where the run is not open. */
+/** Handles a request of Terraform's backend `http` for the state of a run. Returns 401 if the run is not open. */
 export async function answerRun(
   { database, hooks }: { readonly database: Database; readonly hooks: EngineHooks },
   credentials: RunCredentials,
@@ -59,7 +62,7 @@ export async function answerRun(
   }
 }
 
-/** Stores what a run could not store itself. False: another run has the state by now. */
+/** Stores a state that a run could not store itself. Returns false if another run owns the state by now. */
 export async function storeLeft(
   { database, hooks }: { readonly database: Database; readonly hooks: EngineHooks },
   serviceId: string,
@@ -70,7 +73,7 @@ export async function storeLeft(
 
 const refused: StateAnswer = { status: 401, body: null };
 
-/** It ended while it was answered. */
+/** The run ended while its request was handled. */
 class RunEnded extends Error {}
 
 function storeOf(

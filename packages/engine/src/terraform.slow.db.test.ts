@@ -14,7 +14,7 @@ const hasTerraform = spawnSync('terraform', ['version']).status === 0;
 const long = { timeout: 60_000 };
 
 let world: World;
-/** What the repository has. */
+/** Files of the repository. */
 let files: Record<string, string>;
 beforeEach(async () => {
   world = await createWorld();
@@ -53,7 +53,7 @@ function terraform(source: Partial<TerraformReleaseSource> = {}, more: Partial<R
   });
 }
 
-/** The same service as another run of it. */
+/** Returns the same service with another source. */
 function as(infra: RequestedService, source: Partial<TerraformReleaseSource>): RequestedService {
   const { release } = infra;
   if (release === undefined || !('config' in release) || release.config.source.type !== 'TERRAFORM')
@@ -103,7 +103,7 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     expect(others).toEqual([]);
     expect(state).toMatchObject({ lock: null, text: expect.not.stringContaining('sesame') });
     const resources = () => world.engine.port.terraformResources(world.database.database, infra.serviceId);
-    // Its values have the secret in them.
+    // Its values contain the secret.
     expect((await resources())?.resources).toMatchObject([
       { address: 'terraform_data.hello', attributes: { id: expect.any(String) } },
     ]);
@@ -111,7 +111,7 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     expect(await log()).toContain('Apply complete! Resources: 1 added');
     expect(await log()).not.toContain('sesame');
     expect(await left()).toEqual([]);
-    // Nothing changed: nothing is applied.
+    // Nothing changed, so nothing is applied.
     await world.deploy([infra]);
     await eventually(
       async () => ((await world.view(infra.serviceId)).executionId?.endsWith('-2') === true ? true : undefined),
@@ -119,7 +119,7 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     );
     await reaches(infra, 'DEPLOYED');
     expect(await log()).toContain('No changes.');
-    // What was made is destroyed by a deletion, and its state is gone.
+    // A deletion destroys what was created, and removes its state.
     await world.deploy([as(infra, { action: 'DESTROY' })], { action: 'DELETE' });
     await eventually(() => Promise.resolve(world.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
     expect(await log()).toContain('1 destroyed');
@@ -311,7 +311,7 @@ describe('a Terraform configuration whose cluster runs it', () => {
     expect(await port.isTerraformRun(credentials)).toBe(false);
     expect(await port.terraformState(credentials, { method: 'GET', body: '' })).toEqual({ status: 401, body: null });
     expect(await states(infra.serviceId)).toMatchObject([{ lock: null, text: expect.not.stringContaining('serial') }]);
-    // What made nothing is forgotten with its place.
+    // A configuration that created nothing is removed with its place.
     await world.deploy([as(infra, { action: 'DESTROY' })], { action: 'DELETE' });
     await eventually(() => Promise.resolve(world.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
     expect(await world.database.database.many(places, [infra.serviceId])).toEqual([]);

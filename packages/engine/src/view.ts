@@ -5,7 +5,7 @@ import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from
 import type { ConditionRow } from './store/conditions.ts';
 import type { DeploymentRow, HistoryRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
 
-/** `<environment id>-<counter>`, null before it left the queue. */
+/** Returns `<environment id>-<counter>`; null before the deployment has left the queue. */
 export function executionId(environmentId: string, number: number | null): string | null {
   return number === null ? null : `${environmentId}-${number}`;
 }
@@ -24,7 +24,7 @@ export function toServiceView(row: ServiceViewRow): ServiceView {
     waitingRequests: row.waiting_count,
     failure: row.waiting_id === null || row.phase === null || !isFinished(row.phase) ? row.failure : null,
     deployedConfigHash: row.config_hash,
-    // Without a hash it was begun only.
+    // Without a hash, the release was only begun.
     deployedReleaseId: row.config_hash === null ? null : row.runtime_release_id,
     deployedCommit: row.config_hash === null ? null : row.commit,
     lastAttemptFailed: failed && row.action === 'DEPLOY',
@@ -37,17 +37,23 @@ export function toServiceView(row: ServiceViewRow): ServiceView {
 }
 
 function toCondition({ instance_name, since, seen_at, ...row }: ConditionRow): ConditionView {
-  // Times inside of JSON are as PostgreSQL writes them.
+  // Times inside of JSON are in PostgreSQL's format.
   return { ...row, instance: instance_name, since: new Date(since).toISOString(), seenAt: new Date(seen_at).toISOString() };
 }
 
-/** What a deployment of a Terraform configuration is for; one that is uninstalled has no releases any more to tell it. */
+/**
+ * Returns the action of a deployment of a Terraform configuration. An uninstalled configuration has no release left
+ * that names it.
+ */
 function terraformOf(row: Pick<ServiceViewRow, 'service_type' | 'action' | 'terraform_action'>): TerraformAction | null {
   if (!kindOfService(row.service_type).isExecuted || row.action === null) return null;
   return row.terraform_action ?? (row.action === 'DEPLOY' ? 'APPLY' : 'DESTROY');
 }
 
-/** What runs goes before what waits, what waits before what was. */
+/**
+ * Returns the current state: a running deployment takes precedence over a waiting request, and a waiting request over a
+ * finished deployment.
+ */
 function currentOf(row: ServiceViewRow): Pick<ServiceView, 'state' | 'action' | 'actionStatus'> {
   const running = row.phase !== null && !isFinished(row.phase);
   if (!running && row.waiting_action !== null) {
@@ -79,7 +85,10 @@ function interleave(details: readonly StepView[], queueing: readonly StepView[])
   return [...build, ...queueing.filter((step) => step.metric === 'DEPLOYMENT_QUEUEING'), ...deploy];
 }
 
-/** Waiting is what lies between the request and the first step, and between the last build step and the first deploy step. */
+/**
+ * Returns the queueing times: between the request and the first step, and between the last build step and the first
+ * deploy step.
+ */
 function queueingSteps(steps: readonly StepMetricRow[], requestedAt: string): StepView[] {
   const build = steps.filter((step) => buildMetrics.has(step.metric));
   const deploy = steps.filter((step) => !buildMetrics.has(step.metric));
@@ -99,7 +108,7 @@ function waited(metric: string, from: string | null, to: string | null): StepVie
   return [{ metric, status: 'SUCCESS', durationMilliseconds: Math.max(0, Date.parse(to) - Date.parse(from)) }];
 }
 
-/** Several steps of the journal that count as one for the reader: the worst end wins, durations add up. */
+/** Merges several journal steps into one step for the reader: the worst result wins, durations add up. */
 function toStep(metric: string, steps: readonly StepMetricRow[]): StepView[] {
   const statuses = steps.map((step) => step.status);
   const open = statuses.some((status) => status === 'PENDING' || status === 'RUNNING');

@@ -3,51 +3,81 @@ import { isAppError, type ErrorDetail } from '@davit/base';
 import { parseDocument, type DocumentKind } from './catalogue/document.ts';
 import { shape } from './catalogue/schema.ts';
 
-/** What an operator sets for a Kubernetes cluster. What is left out is as it is for all, and else as `docs/kubernetes.md` says. */
+/**
+ * An operator's settings of a Kubernetes cluster. A missing setting is taken from the entry `*`, otherwise from the
+ * default in `docs/kubernetes.md`.
+ */
 export interface OneClusterSettings {
-  /** Where its ingress controller answers, as `https://apps.example.org`: services get names below it. Left out: they get none. */
+  /**
+   * Public URL of the ingress controller, such as `https://apps.example.org`: services get host names below it. Left
+   * out: services get no host names.
+   */
   readonly address?: string;
-  /** A Gateway of the Gateway API as `namespace/name`, to which routes are attached in place of Ingresses. */
+  /** A Gateway of the Gateway API as `namespace/name`, to which routes are attached instead of Ingresses. */
   readonly gateway?: string;
   readonly ingress_class?: string;
-  /** A ClusterIssuer of cert-manager, for custom domains; for all names where the address has no certificate for what is below it. */
+  /**
+   * A ClusterIssuer of cert-manager for custom domains; for all host names if there is no wildcard certificate below
+   * `address`.
+   */
   readonly certificate_issuer?: string;
   readonly storage_class?: string;
   readonly pod_security?: 'baseline' | 'restricted';
   readonly source_namespaces?: readonly string[];
   readonly source_networks?: readonly string[];
-  /** Id of the container registry that images built for it are pushed to. Left out: nothing is built for it. */
+  /**
+   * Id of the container registry to which images built for the cluster are pushed. Left out: no images are built for
+   * it.
+   */
   readonly image_registry?: string;
-  /** Of the same registry, a record whose user can only read: nodes pull with it. Left out: with that of `image_registry`. */
+  /**
+   * Id of a second record of the same registry, whose user can only read: nodes pull with it. Left out: nodes pull with
+   * `image_registry`.
+   */
   readonly image_pull_registry?: string;
-  /** Before the names of such images. Default `davit`. */
+  /** Prefix of the names of built images. Default: `davit`. */
   readonly image_folder?: string;
-  /** Where images for it are built. Left out: by this machine's engine, or on the cluster where this machine has none. */
+  /**
+   * Where images for the cluster are built. Left out: by this machine's engine, or on the cluster if this machine has
+   * no engine.
+   */
   readonly builds?: 'engine' | 'cluster';
-  /** With BuildKit. Left out: the one of its makers that fits `build_isolation`. */
+  /** Image that contains BuildKit. Left out: the image of the BuildKit project that fits `build_isolation`. */
   readonly builder_image?: string;
   readonly build_isolation?: 'rootless' | 'user_namespace' | 'privileged';
-  /** What a build may use at most. Defaults 2000, 2048 and 20. */
+  /** Maximum resources of a build: millicores, MiB and GiB. Defaults: 2000, 2048 and 20. */
   readonly build_cpu_millicores?: number;
   readonly build_memory_mib?: number;
   readonly build_disk_gib?: number;
-  /** Besides that of `image_registry`: those that builds on the cluster speak http with, as `registry.example.org:5000`. */
+  /**
+   * Registries, in addition to that of `image_registry`, that builds on the cluster access over http, such as
+   * `registry.example.org:5000`.
+   */
   readonly http_registries?: readonly string[];
   readonly helper_image?: string;
   readonly linger_seconds?: number;
-  /** Where pods of the cluster reach the API of Davit. Left out: Terraform runs on the machine of Davit. */
+  /** URL at which pods of the cluster reach Davit's API. Left out: Terraform runs on Davit's machine. */
   readonly davit_address?: string;
   readonly terraform_image?: string;
   readonly opentofu_image?: string;
-  /** Whether charts may be installed with Davit's own account. Default: yes, but not where Davit itself runs, for which `*` says nothing. */
+  /**
+   * Whether charts that request it may be installed with Davit's own service account. Default: yes, except on the
+   * cluster where Davit itself runs; for that cluster, `*` is ignored.
+   */
   readonly cluster_wide_charts?: boolean;
-  /** The version that it is to be upgraded to, as `v1.36.2+k3s1`. Of one cluster, not of `*`. Left out: its owner upgrades it. */
+  /**
+   * Target version of upgrades, such as `v1.36.2+k3s1`. Not allowed in `*`. Left out: the owner of the cluster upgrades
+   * it.
+   */
   readonly kubernetes_version?: string;
-  /** It is the cluster that Davit itself runs on, and is worked with as the service account of Davit's pods. Of one cluster, not of `*`. */
+  /**
+   * Whether Davit itself runs on this cluster, and accesses it with the service account of its pods. Not allowed in
+   * `*`.
+   */
   readonly in_cluster?: boolean;
 }
 
-/** By the cluster's id; `*` is for all, and has no address. */
+/** Settings by cluster id; `*` applies to all clusters, and has no address. */
 export type ClusterSettingsTable = Readonly<Record<string, OneClusterSettings>>;
 
 const name = { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$' };
@@ -84,7 +114,7 @@ const members = {
 const kind: DocumentKind<ClusterSettingsTable> = {
   what: 'settings of clusters',
   variable: 'DAVIT_CLUSTER_SETTINGS',
-  // It is read from the operator's file only.
+  // There is no default: the settings are read from the operator's file only.
   ownFile: new URL('file:///dev/null'),
   schema: {
     type: 'object',
@@ -94,7 +124,7 @@ const kind: DocumentKind<ClusterSettingsTable> = {
   contradictions,
 };
 
-/** Reads a file of settings. `fault`: what is wrong with it, and the table is empty then. */
+/** Reads a file of settings. `fault` describes what is wrong; the table is empty then. */
 export function readClusterSettings(file: string): { readonly table: ClusterSettingsTable; readonly fault: string | null } {
   try {
     return { table: parseDocument(kind, readFileSync(file, 'utf8'), file), fault: null };
@@ -106,7 +136,8 @@ export function readClusterSettings(file: string): { readonly table: ClusterSett
 
 function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
   const domains = new Set<string>();
-  // Whoever makes a cluster record in any organization would else be let onto the cluster of Davit itself.
+  // Otherwise, anybody who can create a cluster record in some organization would get access to the cluster on which
+  // Davit runs.
   const all: ErrorDetail[] = (['in_cluster', 'kubernetes_version'] as const)
     .filter((member) => table['*']?.[member] !== undefined)
     .map((member) => ({ path: `*.${member}`, message: 'is of one cluster: name it by its id' }));
@@ -138,14 +169,14 @@ function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
   return [...all, ...doors, ...idle, ...pulls];
 }
 
-/** What is set for a cluster, together with what is set for all. */
+/** Returns the settings of a cluster, merged with those for all clusters. */
 export function settingsOf(table: ClusterSettingsTable, clusterId: string): OneClusterSettings {
   return { ...table['*'], ...table[clusterId] };
 }
 
-/** Where requests from outside come in. */
+/** The public entry point for requests to services. */
 export interface FrontDoor {
-  /** Services answer at names below it. */
+  /** Domain below which services get their host names. */
   readonly domain: string;
   readonly scheme: 'http' | 'https';
   readonly port: number;
@@ -163,17 +194,17 @@ function doorAt(address: string): FrontDoor | null {
   return { domain: url.hostname, scheme, port };
 }
 
-/** Ids of those that Davit works with as the service account of its own pods. */
+/** Returns the ids of the clusters that Davit accesses with the service account of its own pods. */
 export function clustersOfServiceAccount(table: ClusterSettingsTable): string[] {
   return Object.keys(table).filter((id) => id !== '*' && table[id]?.in_cluster === true);
 }
 
-/** Those that services on clusters have their names below. */
+/** Returns the domains below which services on clusters get their host names. */
 export function clusterDomains(table: ClusterSettingsTable): string[] {
   return Object.keys(table).flatMap((id) => clusterDoor(table, id)?.domain ?? []);
 }
 
-/** The one of a cluster; null: it has none that is known. */
+/** Returns the entry point of a cluster; null if none is known. */
 export function clusterDoor(table: ClusterSettingsTable, clusterId: string): FrontDoor | null {
   const address = table[clusterId]?.address;
   return address === undefined ? null : doorAt(address);

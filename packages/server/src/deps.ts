@@ -10,7 +10,7 @@ import type { DockerfileFacts } from './dockerfile.ts';
 import type { Streams } from './resources/stream/index.ts';
 import type { Vault } from './secrets/vault.ts';
 
-/** What rules need. Handed to every rule; made in `main/compose.ts` and in tests. */
+/** Dependencies of rules. Every rule gets them; they are created in `main/api.ts` and in tests. */
 export interface Deps {
   readonly database: Database;
   readonly engine: EnginePort;
@@ -19,9 +19,9 @@ export interface Deps {
   readonly catalogue: Catalogue;
   readonly databases: DatabaseCatalogue;
   readonly lifecycleTemplates: LifecycleTemplates;
-  /** What a Dockerfile says, without building it. */
+  /** Parses a Dockerfile without building it. */
   readonly readDockerfile: (content: string) => DockerfileFacts;
-  /** Tokens that were found good lately; a rule that takes a token, membership or right away says so. */
+  /** The cache of valid tokens. A rule that revokes a token, a membership or a right must call `forget`. */
   readonly tokens: { forget(): void };
   readonly sessions: Sessions;
   readonly streams: Streams;

@@ -1,7 +1,7 @@
-/** What the API tells of a Dockerfile. Whoever can read one is handed in where the program is composed. */
+/** The facts about a Dockerfile that the API returns. The parser is passed in where the program is composed. */
 export interface DockerfileFacts {
   readonly argumentNames: readonly string[];
-  /** Images that it starts from, as written. */
+  /** Base images, as written. */
   readonly images: readonly string[];
   readonly fault: { readonly line: number; readonly message: string } | null;
 }

@@ -1,9 +1,9 @@
 import type { ContainerRegistryKind, GitProvider } from '@davit/contract';
 
 /**
- * What stands behind the contract's neutral words for container registries. `url`: the fixed public address, which an operator
- * can replace (DAVIT_VENDOR_REGISTRIES). `api`: where the HTTP API is, where that is another address. `namespace`: of images
- * that are named without one.
+ * A container registry behind one of the contract's neutral words. `url`: the fixed public URL, which an operator can
+ * replace (DAVIT_VENDOR_REGISTRIES). `api`: the URL of the HTTP API, if different. `namespace`: the default namespace
+ * of images.
  */
 export interface VendorRegistry {
   readonly url: string;
@@ -21,7 +21,7 @@ export const vendorRegistries: VendorRegistries = {
   HOSTB_CR: { url: 'https://registry.gitlab.com' },
 };
 
-/** Where the git hosts have their HTTP APIs. A generic one has none that is known. */
+/** URLs of the git hosts' HTTP APIs. A generic host has no known API. */
 export const gitApiUrls: Readonly<Record<GitProvider, string>> = {
   HOSTA: 'https://api.github.com',
   HOSTB: 'https://gitlab.com/api/v4',
@@ -29,7 +29,7 @@ export const gitApiUrls: Readonly<Record<GitProvider, string>> = {
   GENERIC: '',
 };
 
-/** Where the git hosts have their repositories. */
+/** Host names of the git hosts' repositories. */
 export const gitHosts: Readonly<Record<Exclude<GitProvider, 'GENERIC'>, string>> = {
   HOSTA: 'github.com',
   HOSTB: 'gitlab.com',
@@ -40,7 +40,7 @@ export function isVendorRegistry(kind: string): kind is VendorRegistryKind {
   return vendorRegistryKinds.some((vendor) => vendor === kind);
 }
 
-/** User names that stand for "the password is a key" at registries that know keys only. */
+/** User names that mark the password as a key, for registries that accept keys only. */
 export const keyUsers: Readonly<Partial<Record<ContainerRegistryKind, string>>> = {
   VENDORA_CR: 'nologin',
   CLOUDC_ARTIFACT_REGISTRY: '_json_key',

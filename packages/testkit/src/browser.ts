@@ -5,7 +5,10 @@ import { chromium, type BrowserContext } from 'playwright-core';
 
 export type { Page } from 'playwright-core';
 
-/** The system's Chromium (Debian's package `chromium`), or the one that `DAVIT_TEST_BROWSER` names; null where there is none. */
+/**
+ * Returns the path of the system's Chromium (Debian's package `chromium`), or of the browser named by
+ * `DAVIT_TEST_BROWSER`. Returns null if there is none.
+ */
 export function findBrowser(): string | null {
   const candidates = [
     process.env['DAVIT_TEST_BROWSER'],
@@ -16,13 +19,13 @@ export function findBrowser(): string | null {
   return candidates.find((file) => file !== undefined && existsSync(file)) ?? null;
 }
 
-/** A real browser without a window, with a profile of its own. */
+/** A real headless browser with a separate profile. */
 export interface TestBrowser {
   readonly context: BrowserContext;
   close(): Promise<void>;
 }
 
-// It asks nobody for anything by itself.
+// These options prevent the browser from sending requests by itself.
 const options = [
   '--no-sandbox',
   '--disable-gpu',

@@ -6,11 +6,14 @@ x509.cryptoProvider.set(webcrypto);
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const day = 86_400_000;
 
-/** A certificate of its own making for one host: what a client trusts, and the same with its key as the gateway takes it. */
+/**
+ * Creates a self-signed certificate for one host. Returns the certificate that a client trusts, and the PEM with its
+ * key in the form that the gateway expects.
+ */
 export async function testCertificate(host: string): Promise<{ readonly certificate: string; readonly pem: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const made = await x509.X509CertificateGenerator.createSelfSigned({
-    // Of several for one host, a client finds the one that it trusts by this name.
+    // If there are several certificates for one host, a client finds the trusted one by this name.
     name: `CN=${randomUUID()}`,
     notBefore: new Date(Date.now() - day),
     notAfter: new Date(Date.now() + day),

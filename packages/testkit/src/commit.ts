@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 
 /**
- * A number that differs between commits of this checkout: of tests that take turns, it chooses the ones of this commit. 0 where
- * there is no commit.
+ * Returns a number that differs between commits of this checkout, or 0 if there is no commit. Tests that take turns use
+ * it to select the ones for this commit.
  */
 export function commitNumber(): number {
   try {

@@ -11,8 +11,9 @@ const mariadbShare = '/usr/share/mysql';
 const path = `PATH=${folder}/bin:/usr/local/bin:/usr/bin:/bin`;
 
 /**
- * What the official images of PostgreSQL and Redis do at their start, as far as Davit relies on it: the environment names the
- * first user, its password and its database, the data folder is made and given to an own user, and what comes after runs as that.
+ * Mimics the startup of the official PostgreSQL and Redis images, as far as Davit relies on it. The environment names
+ * the first user, its password and its database. The data folder is created and assigned to a separate user, and the
+ * server then runs as that user.
  */
 const entrypoint = `#!/bin/sh
 set -e
@@ -35,7 +36,10 @@ fi
 exec "$@"
 `;
 
-/** An image that runs PostgreSQL 15 of this machine (Debian: postgresql-15) as the official one does, with the tools for its backups and busybox. */
+/**
+ * Returns an image that runs this machine's PostgreSQL 15 (Debian: postgresql-15) like the official image, with the
+ * tools for its backups and busybox.
+ */
 export async function postgresImage(): Promise<TestImage> {
   const programs = ['postgres', 'initdb', 'psql', 'pg_dump', 'pg_dumpall', 'pg_restore'].map((name) => join(folder, 'bin', name));
   const modules = readdirSync(join(folder, 'lib')).filter((name) => name.endsWith('.so') && !name.startsWith('llvmjit'));
@@ -51,7 +55,7 @@ export async function postgresImage(): Promise<TestImage> {
   return { files, environment: [path, 'TZ=UTC'], entrypoint: ['docker-entrypoint.sh'], command };
 }
 
-/** An image that runs the Redis of this machine (Debian: redis-server) as the official one does. */
+/** Returns an image that runs this machine's Redis (Debian: redis-server) like the official image. */
 export async function redisImage(): Promise<TestImage> {
   const files = await tarOf((archive) => {
     addBusybox(archive, { redis: 999 });
@@ -62,7 +66,10 @@ export async function redisImage(): Promise<TestImage> {
   return { files, environment: [path], entrypoint: ['docker-entrypoint.sh'], command: ['redis-server'], folder: '/data' };
 }
 
-/** Makes the tables of the server's own, as `mariadb-install-db` does, with the users and the database that the environment names. */
+/**
+ * Creates the system tables of the server, like `mariadb-install-db`, with the users and the database that the
+ * environment names.
+ */
 const mariadbEntrypoint = `#!/bin/sh
 set -e
 case $(basename "$1") in mariadbd|mysqld) ;; *) exec "$@" ;; esac
@@ -92,8 +99,8 @@ exec mariadbd --no-defaults --datadir=/var/lib/mysql --innodb-buffer-pool-size=3
 `;
 
 /**
- * An image that runs the MariaDB of this machine (Debian: mariadb-server-core, mariadb-client) as the official one of MySQL does its
- * server: with the same environment, and tools of the same names.
+ * Returns an image that runs this machine's MariaDB (Debian: mariadb-server-core, mariadb-client) like the official
+ * MySQL image runs its server: with the same environment, and tools with the same names.
  */
 export async function mariadbImage(): Promise<TestImage> {
   const files = await tarOf((archive) => {
@@ -112,7 +119,7 @@ export async function mariadbImage(): Promise<TestImage> {
   };
 }
 
-/** An image of what connects to both: `psql`, `redis-cli` and busybox. */
+/** Returns an image with clients for both: `psql`, `redis-cli` and busybox. */
 export async function databaseClientImage(): Promise<TestImage> {
   const files = await tarOf((archive) => {
     addBusybox(archive);
@@ -129,7 +136,7 @@ function installed(name: string): string {
   return program;
 }
 
-/** Programs with the libraries that they need. */
+/** Adds programs with the libraries that they need. */
 function addPrograms(archive: Pack, programs: readonly string[]): void {
   const all = new Set(programs.flatMap((program) => [program, ...sharedLibraries(program)]));
   for (const file of all) addFile(archive, file);

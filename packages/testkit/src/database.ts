@@ -7,12 +7,12 @@ export interface TestDatabase {
   readonly connectionString: string;
   /** An open pool of up to ten connections; `drop` closes it. */
   readonly database: Database;
-  /** Removes the database, whoever is still connected. */
+  /** Drops the database, even if clients are still connected. */
   drop(): Promise<void>;
 }
 
 export interface TestDatabaseOptions {
-  /** Without: an empty database, for tests of migrations. */
+  /** Whether the database has the schema. If false, the database is empty, for tests of migrations. Default: true. */
   readonly isMigrated?: boolean;
 }
 
@@ -20,18 +20,19 @@ const templatePrefix = 'davit_template_';
 const testPrefix = 'davit_test_';
 
 /**
- * A database of its own for a test file, with the schema of the migrations: a copy of a template that the first caller of
- * a run makes. Takes some 60 ms. Needs the global set-up of the projects `db` and `engine`.
+ * Creates a separate database for a test file, with the schema of the migrations. It is a copy of a template, which the
+ * first caller of a run creates. Takes about 60 ms. Requires the global setup of the projects `db` and `engine`.
  */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const server = serverAddress();
   const name = `${testPrefix}${randomUUID().replaceAll('-', '')}`;
   const template = options.isMigrated === false ? 'template0' : await ensureTemplate(server);
-  // By files: block by block through the log takes twice as long.
+  // Copies the files: copying block by block through the log takes twice as long.
   const copy = `CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(template)} STRATEGY FILE_COPY`;
   await withClient(server, (client) => client.query(copy));
   const connectionString = databaseAddress(server, name);
-  // An installation of its own: tests that share an engine must not take each other's containers and volumes for theirs.
+  // The database gets its own installation id: tests that share an engine must not mistake each other's containers and
+  // volumes for their own.
   if (options.isMigrated !== false) {
     await withClient(connectionString, (client) => client.query('UPDATE installation SET id = gen_random_uuid()'));
   }
@@ -46,7 +47,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   };
 }
 
-/** Address of the test run's server, with a user that may create databases. */
+/** Returns the address of the test run's server, with a user that may create databases. */
 export function serverAddress(): string {
   const address = process.env[testDatabaseVariable];
   if (address === undefined) {
@@ -55,14 +56,14 @@ export function serverAddress(): string {
   return address;
 }
 
-/** The address of another database of the same server. */
+/** Returns the address of another database on the same server. */
 export function databaseAddress(server: string, name: string): string {
   const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
 }
 
-// One template per text of the migrations, so that another schema never meets an old template.
+// Uses one template per text of the migrations, so that a changed schema never uses an old template.
 async function ensureTemplate(server: string): Promise<string> {
   const template = `${templatePrefix}${await schemaHash()}`;
   await withClient(server, async (client) => {
@@ -70,7 +71,8 @@ async function ensureTemplate(server: string): Promise<string> {
     await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [templatePrefix]);
     if (await databaseExists(client, template)) return;
     await dropOldTemplates(client);
-    // Renamed when complete: a run that is killed in between leaves no half a template behind.
+    // The template is renamed when complete, so that a run that is killed meanwhile leaves no incomplete template
+    // behind.
     const unfinished = `${templatePrefix}unfinished`;
     await client.query(`CREATE DATABASE ${unfinished} TEMPLATE template0`);
     await migrate({ connectionString: databaseAddress(server, unfinished) });

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 
-/** What is under a name. `fails`: the server says that it cannot tell (SERVFAIL). */
+/** Records of a name. `fails`: the server responds with SERVFAIL. */
 export interface DnsRecords {
   readonly a?: readonly string[];
   readonly cname?: string;
@@ -11,11 +11,11 @@ export interface DnsRecords {
 const types = { A: 1, CNAME: 5, TXT: 16 } as const;
 const codes = { ok: 0, fails: 2, unknown: 3 } as const;
 
-/** A DNS server on this machine (RFC 1035, over UDP): answers with A, CNAME and TXT records that a test gives it. */
+/** A DNS server on this machine (RFC 1035, over UDP). It returns A, CNAME and TXT records that a test supplies. */
 export class TestDns {
-  /** By name in lower case. Replaceable at any time. */
+  /** Records by name in lower case. A test may replace them at any time. */
   readonly records = new Map<string, DnsRecords>();
-  /** Names that were asked for. */
+  /** Names that clients have queried. */
   readonly asked: string[] = [];
   readonly #socket: Socket;
 
@@ -30,7 +30,7 @@ export class TestDns {
     return new TestDns(socket);
   }
 
-  /** As `DAVIT_DNS_SERVERS` takes it. */
+  /** Returns the server's address in the form of `DAVIT_DNS_SERVERS`. */
   get server(): string {
     return `127.0.0.1:${this.#socket.address().port}`;
   }
@@ -46,7 +46,7 @@ export class TestDns {
     const { answers, code } = this.#find(name, type);
     const header = Buffer.alloc(12);
     header.writeUInt16BE(message.readUInt16BE(0), 0);
-    // An answer, by a server that recurses.
+    // Flags of a response from a recursive server.
     header.writeUInt16BE(0x8180 | code, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(answers.length, 6);

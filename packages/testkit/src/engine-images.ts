@@ -5,12 +5,12 @@ import type Dockerode from 'dockerode';
 import { findProgram } from '@davit/drivers';
 import { pack, type Pack } from 'tar-stream';
 
-/** Makes an image of nothing but busybox with all its commands, where the engine does not have it. Returns `reference`. */
+/** Creates an image that contains only busybox with all its commands, unless the engine has it. Returns `reference`. */
 export async function loadBusyboxImage(docker: Dockerode, reference: string): Promise<string> {
   return load(docker, reference, (archive) => addBusybox(archive));
 }
 
-/** As `loadBusyboxImage`, with the Node.js that runs this at `/usr/local/bin/node`. */
+/** Like `loadBusyboxImage`, and adds the Node.js binary of this process at `/usr/local/bin/node`. */
 export async function loadNodeImage(docker: Dockerode, reference: string): Promise<string> {
   return load(docker, reference, (archive) => {
     addBusybox(archive);
@@ -20,13 +20,16 @@ export async function loadNodeImage(docker: Dockerode, reference: string): Promi
   });
 }
 
-/** Where a library is expected: the loader's own path, and those it resolves to on this machine. */
+/**
+ * Returns the paths of the libraries that a program needs: the loader's own path, and the paths that the loader
+ * resolves on this machine.
+ */
 export function sharedLibraries(program: string): string[] {
   const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
   return [...listed.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => (path === undefined ? [] : [path]));
 }
 
-/** Busybox with a name for each of its commands, and root, nobody and these users, by name and id. */
+/** Adds busybox with a link for each of its commands, and the users root, nobody and those in `users` (ids by name). */
 export function addBusybox(archive: Pack, users: Readonly<Record<string, number>> = {}): void {
   const busybox = findProgram('busybox');
   if (busybox === null) throw new Error('busybox is not installed (Debian: apt-get install busybox-static)');
@@ -42,12 +45,12 @@ export function addBusybox(archive: Pack, users: Readonly<Record<string, number>
   archive.entry({ name: 'etc/group', mode: 0o644 }, group);
 }
 
-/** The files of the busybox image as a tar. */
+/** Returns the files of the busybox image as a tar. */
 export async function busyboxArchive(): Promise<Buffer> {
   return tarOf((archive) => addBusybox(archive));
 }
 
-/** A tar of what is put into it. */
+/** Returns a tar with the entries that `fill` adds. */
 export async function tarOf(fill: (archive: Pack) => void): Promise<Buffer> {
   const archive = pack();
   fill(archive);
@@ -63,12 +66,12 @@ async function load(docker: Dockerode, reference: string, fill: (archive: Pack) 
   const said = await imported(docker, Readable.from([await tarOf(fill)]), { repo: name, tag });
   const id = /sha256:[0-9a-f]{64}/.exec(said)?.[0];
   if (id === undefined) throw new Error(`the engine imported no image: ${said}`);
-  // Podman 4.3 imports without looking at the tag.
+  // Podman 4.3 ignores the tag when it imports.
   await docker.getImage(id).tag({ repo: name, tag });
   return reference;
 }
 
-// By callback: with one, dockerode's types have the stream that it gives.
+// Uses a callback: only the callback form of dockerode's types declares the returned stream.
 function imported(docker: Dockerode, file: Readable, options: { readonly repo: string; readonly tag: string }): Promise<string> {
   return new Promise((resolve, reject) => {
     docker.importImage(file, options, (error: unknown, answer?: NodeJS.ReadableStream) => {

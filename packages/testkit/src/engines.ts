@@ -9,42 +9,45 @@ import { freePort } from './site.ts';
 
 export type EngineKind = 'docker' | 'podman';
 
-/** A real container engine for tests, apart from whatever runs on the machine. */
+/** A real container engine for tests, isolated from the machine's own engines. */
 export interface TestEngine {
   readonly kind: EngineKind;
   readonly socketPath: string;
-  /** Of its process; 0: it does not run. */
+  /** Returns the id of the engine's process, or 0 if the engine does not run. */
   pid(): number;
-  /** Ends the engine's process and waits until it is gone. Docker's containers end with it, Podman's go on. */
+  /** Ends the engine's process and waits until it has exited. Docker's containers end with it; Podman's continue. */
   stop(): Promise<void>;
-  /** Starts it again, or for the first time; resolves when it answers. */
+  /** Starts the engine, for the first time or again. Resolves when the engine responds. */
   start(): Promise<void>;
   restart(): Promise<void>;
-  /** Takes away what does not outlive a reboot of the machine: files and mounts of what ran. Its processes are gone. */
+  /**
+   * Removes everything that a reboot of the machine would remove: files and mounts of the containers. Their processes
+   * must have exited.
+   */
   forget(): void;
 }
 
 /**
- * Which engines tests run on: `DAVIT_TEST_ENGINES` (`docker,podman`, or `none`), otherwise each one that this machine can
- * start. An engine that is named but cannot be started fails its tests; it is not left out.
+ * Returns the engines that tests run on: those in `DAVIT_TEST_ENGINES` (`docker,podman`, or `none`), otherwise each
+ * engine that this machine can start. If a named engine cannot be started, its tests fail; they are not skipped.
  */
 export function testEngineKinds(): EngineKind[] {
   const named = process.env.DAVIT_TEST_ENGINES;
   const all: EngineKind[] = ['docker', 'podman'];
   if (named !== undefined && named !== '') return all.filter((kind) => named.split(',').includes(kind));
-  // dockerd runs as root only (rootless Docker is another installation).
+  // dockerd requires root (rootless Docker is a different installation).
   const isRoot = process.getuid?.() === 0;
   return all.filter((kind) => (kind === 'docker' ? isRoot && findProgram('dockerd') !== null : findProgram('podman') !== null));
 }
 
-/** Where the engines of tests keep everything. `DAVIT_TEST_ENGINES_FOLDER` separates runs that go on at the same time. */
+/** Returns the folder for all files of the test engines. `DAVIT_TEST_ENGINES_FOLDER` separates concurrent runs. */
 export function testEnginesFolder(): string {
   return process.env.DAVIT_TEST_ENGINES_FOLDER ?? `/tmp/davit-test-engines-${process.getuid?.() ?? 0}`;
 }
 
 /**
- * Where tests run registries of their own, as the engines of this folder are told to speak plain HTTP to these two only. Docker
- * does so on all of 127.0.0.0/8.
+ * Returns the port for a test's own registry. The engines of this folder are configured to use plain HTTP for these two
+ * ports only. Docker uses plain HTTP for all of 127.0.0.0/8.
  */
 export async function testRegistryPort(which: 'first' | 'second' = 'first'): Promise<number> {
   const file = join(testEnginesFolder(), `registry-port-${which}`);
@@ -52,7 +55,7 @@ export async function testRegistryPort(which: 'first' | 'second' = 'first'): Pro
   return Number(readFileSync(file, 'utf8'));
 }
 
-/** Starts the engine, or adopts the one that another test file of this run started. */
+/** Starts the engine, or adopts the engine that another test file of this run started. */
 export async function startTestEngine(kind: EngineKind): Promise<TestEngine> {
   const folder = testEnginesFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -61,7 +64,7 @@ export async function startTestEngine(kind: EngineKind): Promise<TestEngine> {
   return engine;
 }
 
-/** Ends the engines of this folder with their containers, and removes all they kept. */
+/** Ends the engines of this folder with their containers, and removes all their files. */
 export async function stopTestEngines(): Promise<void> {
   const folder = testEnginesFolder();
   if (!existsSync(folder)) return;
@@ -81,7 +84,7 @@ function empty(places: readonly string[]): void {
   }
 }
 
-// Engines leave their storage mounted for whoever starts next.
+// Engines leave their storage mounted for their next start.
 function unmountUnder(folder: string): void {
   const mounted = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
@@ -90,10 +93,11 @@ function unmountUnder(folder: string): void {
   if (ours.length > 0) execFileSync('umount', ['--lazy', ...ours]);
 }
 
-/** How many runs with folders of their own can go on at the same time on one machine. */
+/** Number of runs with separate folders that one machine can run concurrently. */
 const slots = 16;
 
-// Runs that go on at the same time need networks apart: the first that no interface of the machine has, kept with the folder.
+// Concurrent runs need different networks. Chooses the first slot whose network no interface of the machine has, and
+// records it in the folder.
 function subnetOf(folder: string, first: number): string {
   const file = join(folder, 'slot');
   if (!existsSync(file)) writeFileSync(file, String(freeSlot(folder)));
@@ -134,7 +138,7 @@ function dockerEngine(parent: string): TestEngine {
     writeFileSync(join(places.folder, 'daemon.json'), '{}');
     makeBridge(places.bridge, `${subnetOf(parent, 208)}.255.1/24`);
     letThrough(`${subnetOf(parent, 208)}.0.0/16`, true);
-    // It does not start over one that was killed, while that waits to be reaped.
+    // dockerd does not start while a pid file names a killed process that has not been reaped yet.
     if (!isRunning(pidIn(places.pid))) rmSync(places.pid, { force: true });
     const program = findProgram('dockerd');
     if (program === null) throw new Error('dockerd is not installed');
@@ -152,7 +156,7 @@ function dockerArguments(parent: string, places: DockerPlaces): string[] {
     host: `unix://${places.socket}`,
     bridge: places.bridge,
     'default-address-pool': `base=${subnetOf(parent, 208)}.0.0/17,size=24`,
-    // The machine's own rules stay as they are but for one, see `letThrough`.
+    // The machine's own firewall rules are left unchanged except for one, see `letThrough`.
     iptables: 'false',
     ip6tables: 'false',
     'ip-masq': 'false',
@@ -192,7 +196,8 @@ function removeBridge(name: string): void {
   if (existsSync(`/sys/class/net/${name}`)) execFileSync('ip', ['link', 'delete', name]);
 }
 
-// Another Docker on the machine has set the kernel to drop what it does not know, between our containers too.
+// Another Docker on the machine has configured the kernel to drop unknown traffic, including traffic between the
+// containers of these tests.
 function letThrough(subnet: string, isWanted: boolean): void {
   const program = process.getuid?.() === 0 ? findProgram('iptables') : null;
   if (program === null) return;
@@ -220,7 +225,7 @@ function podmanEngine(parent: string): TestEngine {
 interface EnginePlaces {
   readonly socket: string;
   readonly pid: string;
-  /** What it keeps only while it runs. */
+  /** Folder of files that exist only while the engine runs. */
   readonly runtime: string;
 }
 
@@ -241,7 +246,7 @@ function pidIn(file: string): number {
   return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
 }
 
-/** Ends the process of a pid file by SIGTERM, after 30 s by SIGKILL; none is fine. */
+/** Ends the process of a pid file with SIGTERM, after 30 s with SIGKILL. Does nothing if there is no such process. */
 async function endProcess(pidFile: string): Promise<void> {
   const pid = pidIn(pidFile);
   if (!(pid > 1) || !isRunning(pid)) return;
@@ -254,7 +259,7 @@ async function endProcess(pidFile: string): Promise<void> {
   rmSync(pidFile, { force: true });
 }
 
-// A zombie has ended too: its parent is whoever ran the test before us.
+// A zombie counts as exited. Its parent is the process that ran the previous tests.
 function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
@@ -263,7 +268,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-// Networks too: Docker leaves their bridges on the machine when it ends.
+// Removes networks too, because Docker leaves their bridges on the machine when it exits.
 async function removeAll(socketPath: string): Promise<void> {
   const remove = async (list: string, path: (id: string) => string): Promise<void> => {
     const found: unknown = JSON.parse(await ask(socketPath, 'GET', list));
@@ -272,7 +277,7 @@ async function removeAll(socketPath: string): Promise<void> {
     await Promise.all(ids.map((id) => ask(socketPath, 'DELETE', path(id))));
   };
   await remove('/v1.41/containers/json?all=true', (id) => `/v1.41/containers/${id}?force=true&v=true`);
-  // Those that the engine needs itself it refuses to remove.
+  // The engine refuses to remove the networks that it needs itself.
   await remove('/v1.41/networks', (id) => `/v1.41/networks/${id}`);
 }
 

@@ -1,6 +1,9 @@
 import { DatabaseUnavailable, type Database, type Queryable, type Statement } from '@davit/db';
 
-/** The database, of which these statements fail, in transactions too, as if it went away in their middle; the next ones work. */
+/**
+ * Wraps a database so that the selected statements fail, in transactions too, as if the server disconnected while
+ * executing them. The following statements work.
+ */
 export function failingDatabase(database: Database, fails: (asked: Statement) => boolean): Database {
   const guarded = async <Result>(asked: Statement, answer: () => Promise<Result>): Promise<Result> => {
     if (fails(asked)) throw new DatabaseUnavailable(undefined);

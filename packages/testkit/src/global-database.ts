@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startEmbedded, type EmbeddedDatabase } from '@davit/db';
 
-/** Where tests find the PostgreSQL of this run: the address of a database whose user may create others. */
+/** Name of the variable with the address of this run's PostgreSQL: a database whose user may create others. */
 export const testDatabaseVariable = 'DAVIT_TEST_DATABASE';
 
 const prefix = 'davit-test-';
@@ -12,9 +12,9 @@ const runnerFile = 'runner.pid';
 const removerFile = 'remover.pid';
 
 /**
- * Starts one embedded PostgreSQL for the test run, in a folder of its own, and removes both at the end. With
- * `DAVIT_TEST_DATABASE_SERVER` that server is used instead. vitest calls this once per project that names it; the workers
- * inherit the environment.
+ * Starts one embedded PostgreSQL for the test run in a separate folder, and removes both at the end. If
+ * `DAVIT_TEST_DATABASE_SERVER` is set, that server is used instead. vitest calls this function once per project that
+ * names it. The workers inherit the environment.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   if (process.env[testDatabaseVariable] !== undefined) return nothingToStop;
@@ -25,7 +25,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   }
   await removeLeftovers();
   const folder = await mkdtemp(path.join(await parentFolder(), prefix));
-  // PostgreSQL runs as nobody when the tests run as root, and must be able to walk here.
+  // If the tests run as root, PostgreSQL runs as nobody and must be able to traverse this folder.
   await chmod(folder, 0o711);
   await writeFile(path.join(folder, runnerFile), String(process.pid));
   const server = await startTestServer(folder);
@@ -35,11 +35,11 @@ export default async function setup(): Promise<() => Promise<void>> {
   };
 }
 
-/** Linux keeps this folder in memory, where copying the template takes a sixth of the time. */
+/** Folder that Linux keeps in memory. Copying the template there takes a sixth of the time. */
 const inMemory = '/dev/shm';
 const neededBytes = 4 * 1024 ** 3;
 
-/** The folder for the server's own: in memory where there is room. */
+/** Returns the parent of the server's folder: in memory if there is enough space. */
 async function parentFolder(): Promise<string> {
   try {
     const { bavail, bsize } = await statfs(inMemory);
@@ -52,7 +52,7 @@ async function parentFolder(): Promise<string> {
 
 async function nothingToStop(): Promise<void> {}
 
-// Losing the last seconds of a test's data after a power cut is no loss; everything else is as in operation.
+// Losing the last seconds of a test's data after a power failure is harmless. All other settings are as in production.
 function startTestServer(folder: string): Promise<EmbeddedDatabase> {
   return startEmbedded({
     stateFolder: folder,
@@ -73,7 +73,7 @@ async function removeServer(server: EmbeddedDatabase, folder: string): Promise<v
   await rm(folder, { recursive: true, force: true });
 }
 
-// A run that was killed could not clean up behind itself.
+// A killed run could not clean up after itself.
 async function removeLeftovers(): Promise<void> {
   const parent = await parentFolder();
   for (const name of await readdir(parent)) {
@@ -84,13 +84,14 @@ async function removeLeftovers(): Promise<void> {
     try {
       await removeServer(await startTestServer(folder), folder);
     } catch {
-      // Killed before it was made whole, or another run removes it just now. A server whose files are gone ends by itself.
+      // The run was killed before the folder was complete, or another run is removing the folder right now. A server
+      // whose files are gone ends by itself.
       await rm(folder, { recursive: true, force: true });
     }
   }
 }
 
-/** Whether this run is the one that removes the folder: runs that begin side by side find the same leftovers. */
+/** Returns whether this run is the one that removes the folder: concurrent runs find the same leftovers. */
 async function claim(folder: string): Promise<boolean> {
   const file = path.join(folder, removerFile);
   try {
@@ -99,7 +100,7 @@ async function claim(folder: string): Promise<boolean> {
   } catch {
     const remover = Number(await readFile(file, 'utf8').catch(() => ''));
     if (!(remover > 0) || isAlive(remover)) return false;
-    // It was killed too. Whoever takes the file away may try.
+    // The claiming run was killed too. The run that deletes its file may retry.
     return unlink(file).then(
       () => claim(folder),
       () => false,

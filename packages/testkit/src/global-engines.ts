@@ -4,7 +4,7 @@ import { stopTestEngines, testEnginesFolder } from './engines.ts';
 
 const runFile = (): string => join(testEnginesFolder(), 'run');
 
-/** Vitest's global set-up: engines of one folder belong to one run, which takes them away at its end. */
+/** Vitest's global setup. The engines of one folder belong to one run, which removes them at its end. */
 export function setup(): void {
   const owner = existsSync(runFile()) ? Number(readFileSync(runFile(), 'utf8')) : process.pid;
   if (owner !== process.pid && isAlive(owner)) {
@@ -16,13 +16,13 @@ export function setup(): void {
   writeFileSync(runFile(), String(process.pid));
 }
 
-/** Vitest's global teardown: no engine, container or file of tests outlives a run. */
+/** Vitest's global teardown. No engine, container or file of tests outlives a run. */
 export async function teardown(): Promise<void> {
   rmSync(runFile(), { force: true });
   if (process.env.DAVIT_TEST_ENGINES_KEEP !== 'true') await stopTestEngines();
 }
 
-/** Whether that process is a run of tests: after a crash its number may be another program's by now. */
+/** Returns whether that process is a test run. After a crash, its process id may belong to another program. */
 function isAlive(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('vitest');

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
 
-/** An OpenID Connect issuer on this machine, with real keys, as far as a resource server sees one. */
+/** An OpenID Connect issuer on this machine, with real keys, limited to the parts that a resource server uses. */
 export class TestIssuer {
-  /** What it names itself, and where it answers. */
+  /** Issuer identifier, and the URL at which it responds. */
   readonly url: string;
-  /** How often its keys were asked for. */
+  /** Number of requests for its keys. */
   fetches = 0;
-  /** What it answers instead of its documents: a status, or nothing ever. */
+  /** Response in place of its documents: an HTTP status, or `silence` for no response at all. */
   trouble: number | 'silence' | null = null;
-  /** What its discovery document says that it is, where that is a lie. */
+  /** Issuer identifier in its discovery document, if it differs from `url`. */
   alias: string | null = null;
   readonly #server: Server;
   #keys: { readonly kid: string | null; readonly alg: string; readonly privateKey: CryptoKey; readonly jwk: JWK }[] = [];
@@ -46,7 +46,7 @@ export class TestIssuer {
     };
   }
 
-  /** Signs with a new key from now on, and publishes only that one. Without `kid` neither key nor token has one. */
+  /** Creates a new signing key and publishes only this key. Without `kid`, neither the key nor its tokens have one. */
   async rotate(options: { readonly alg?: string; readonly kid?: string | null; readonly keep?: boolean } = {}): Promise<void> {
     const { alg = 'ES256', kid = `key-${randomUUID()}` } = options;
     const { privateKey, publicKey } = await generateKeyPair(alg);
@@ -55,12 +55,15 @@ export class TestIssuer {
     this.#keys = options.keep === true ? [key, ...this.#keys] : [key];
   }
 
-  /** The public key that tokens are signed for at the moment. */
+  /** Returns the public key for the current signing key. */
   get publicKey(): JWK {
     return this.#keys[0]?.jwk ?? {};
   }
 
-  /** A token of ten minutes for the audience `davit`; `claims` overrides each claim, undefined leaves it out. */
+  /**
+   * Returns a token for the audience `davit` that is valid for ten minutes. `claims` overrides each claim; undefined
+   * omits it.
+   */
   async sign(claims: JWTPayload & { readonly sub: string }): Promise<string> {
     const [key] = this.#keys;
     if (key === undefined) throw new Error('the issuer has no key');
@@ -70,7 +73,7 @@ export class TestIssuer {
       .sign(key.privateKey);
   }
 
-  /** A token of a person whose e-mail address is verified. */
+  /** Returns a token of a person with a verified e-mail address. */
   person(name: string): Promise<string> {
     return this.sign({ sub: name, name, email: `${name}@example.org`, email_verified: true });
   }

@@ -9,18 +9,21 @@ import { testCertificate } from './certificate.ts';
 export const hasPebble = spawnSync('pebble', ['-h']).error === undefined;
 
 export interface PebbleOptions {
-  /** As in `127.0.0.1:5353`: whom it asks for addresses. */
+  /** DNS server for address lookups, such as `127.0.0.1:5353`. */
   readonly dnsServer: string;
-  /** Where it looks for the answers to HTTP challenges, in place of port 80. */
+  /** Port for HTTP challenges, in place of port 80. */
   readonly httpPort: number;
 }
 
 const startMilliseconds = 10_000;
 
-/** The ACME server that the makers of a public authority test clients with, on this machine (`apt-get install pebble`). */
+/**
+ * The ACME server with which the developers of a public certificate authority test clients, on this machine (`apt-get
+ * install pebble`).
+ */
 export class Pebble {
   readonly directory: string;
-  /** File with the certificate that its directory is served with. */
+  /** File with the certificate that secures its directory. */
   readonly rootsFile: string;
   readonly #process: ChildProcess;
   readonly #folder: string;
@@ -59,12 +62,15 @@ export class Pebble {
     return made;
   }
 
-  /** How many orders it has taken. Requests are more: it refuses some of them on purpose, so that clients ask again. */
+  /**
+   * Returns the number of orders that Pebble has accepted. The number of requests is higher: Pebble rejects some of
+   * them on purpose, so that clients retry.
+   */
   get orders(): number {
     return this.#output.split('\n').filter((line) => line.includes('Added order')).length;
   }
 
-  /** The certificate at the top of all chains that it makes, in PEM. */
+  /** Returns the root certificate of all chains that Pebble issues, in PEM. */
   async root(): Promise<string> {
     return this.#get('/roots/0');
   }

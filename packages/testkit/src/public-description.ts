@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** An operation of the public description: its names, and where its schemas are. */
+/** An operation of the public description, with its names and schemas. */
 export interface PublicOperation {
-  /** A: every client of the contract expects it; B: useful beside it. */
+  /** A: every client of the contract expects the operation. B: the operation is useful in addition. */
   readonly class: 'A' | 'B';
   readonly name: string;
   readonly method: string;
@@ -11,15 +11,18 @@ export interface PublicOperation {
   readonly resource: string;
   readonly query?: readonly { readonly name: string; readonly required: boolean; readonly schema: PublicSchema }[];
   readonly request?: PublicSchema;
-  /** Schema by status; null: no body. */
+  /** Schema by HTTP status; null if the response has no body. */
   readonly responses: Readonly<Record<string, PublicSchema | null>>;
 }
 
-/** JSON Schema, as far as the public description needs it. `$ref`s are `#/schemas/<name>` of the whole document. */
+/**
+ * The part of JSON Schema that the public description needs. A `$ref` has the form `#/schemas/<name>` and refers to the
+ * whole document.
+ */
 export interface PublicSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
-  /** Media type of an answer that is text. */
+  /** Media type of a text response. */
   readonly content?: string;
   readonly enum?: readonly (string | null)[];
   readonly format?: string;
@@ -45,12 +48,15 @@ export interface PublicDescription {
 
 const file = path.join(import.meta.dirname, '../../contract/public/operations.json');
 
-/** Codes of success that clients in use want in place of the described one: they take any other for a failure. */
+/**
+ * Success statuses that existing clients expect in place of the described status: these clients treat any other status
+ * as a failure.
+ */
 const otherCodes: Readonly<Record<string, { readonly described: string; readonly wanted: string }>> = {
   deployCluster: { described: '201', wanted: '200' },
 };
 
-/** The public description that clients of this API are made from: what they send and what they expect. */
+/** The public description from which clients of this API are generated: their requests and the expected responses. */
 export const publicDescription: PublicDescription = readDescription();
 
 function readDescription(): PublicDescription {
@@ -64,12 +70,15 @@ function readDescription(): PublicDescription {
   return { ...description, operations };
 }
 
-/** The same for an operation of the contract and of the public description that are one: names of parameters do not count. */
+/**
+ * Returns a key that is equal for the contract's and the public description's form of an operation: names of parameters
+ * are ignored.
+ */
 export function routeOf({ method, path: pattern }: { readonly method: string; readonly path: string }): string {
   return `${method} ${pattern.replaceAll(/\{[^}]+\}|<[^>]+>/g, '{}')}`;
 }
 
-/** The schema that a reference leads to; itself where it is none. */
+/** Returns the schema that a reference points to, or the schema itself if it is not a reference. */
 export function resolved(schema: PublicSchema): PublicSchema {
   if (schema.$ref === undefined) return schema;
   const found = publicDescription.schemas[schema.$ref.replace('#/schemas/', '')];
@@ -77,7 +86,7 @@ export function resolved(schema: PublicSchema): PublicSchema {
   return resolved(found);
 }
 
-/** The operations that are not served, a line each, in the order of the description. */
+/** Returns the operations that are not served, one line each, in the order of the description. */
 export function missingOperations(served: readonly { readonly method: string; readonly path: string }[]): string[] {
   const routes = new Set(served.map(routeOf));
   return publicDescription.operations

@@ -12,42 +12,42 @@ import { freePort } from './site.ts';
 /** Whether this machine has the program of a real container registry. */
 export const hasRegistry = findProgram('docker-registry') !== null;
 
-/** A real container registry (Distribution) on loopback over http, with one user, empty at first. */
+/** A real container registry (Distribution) on loopback over HTTP, with one user and initially empty. */
 export interface TestRegistry {
-  /** `127.0.0.1:<port>`, as image names begin. */
+  /** Address `127.0.0.1:<port>`, the prefix of its image names. */
   readonly address: string;
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** Puts an image of busybox there that runs this command; gives its digest. */
+  /** Stores a busybox image that runs this command. Returns its digest. */
   push(name: string, tag: string, command?: readonly string[], architecture?: string): Promise<string>;
-  /** Puts an image of these files there. */
+  /** Stores an image with these files. Returns its digest. */
   pushImage(name: string, tag: string, image: TestImage): Promise<string>;
-  /** Puts the archive of a Helm chart there, as `helm push` does. */
+  /** Stores the archive of a Helm chart, like `helm push`. */
   pushChart(name: string, tag: string, archive: Buffer): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An image of one layer. */
+/** An image with one layer. */
 export interface TestImage {
-  /** A tar. */
+  /** Content of the layer as a tar. */
   readonly files: Buffer;
   readonly environment?: readonly string[];
   readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
   readonly folder?: string;
-  /** Default: this machine's. */
+  /** Processor architecture. Default: this machine's. */
   readonly architecture?: string;
 }
 
 const username = 'davit';
 const password = 'open-sesame';
-// Of the password by bcrypt, as the registry wants it.
+// bcrypt hash of the password, as the registry requires.
 const passwordHash = '$2y$05$davitregistrytestsalu.nFgylIRuLDQf2r/csgpf7mQLZ3LUliW';
 
 /**
- * `port`: for engines that know only one, `testRegistryPort`; default: a free one. `isOpen`: it asks nobody for a password. Fails
- * when `docker-registry` is not installed.
+ * Starts a registry. Fails if `docker-registry` is not installed. `port`: use `testRegistryPort` for engines that are
+ * configured for its port only; default: a free port. `isOpen`: the registry requires no password.
  */
 export async function startTestRegistry(port?: number, { isOpen = false } = {}): Promise<TestRegistry> {
   const program = findProgram('docker-registry');
@@ -133,7 +133,7 @@ async function pushImage(
   });
 }
 
-/** Answers its digest. */
+/** Stores a manifest and returns its digest. */
 async function putManifest(
   place: Place,
   reference: string,

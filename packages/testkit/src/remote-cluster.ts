@@ -2,8 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 import { createFakeCluster, type FakeCluster } from '@davit/drivers';
 
 /*
- * One fake cluster for several processes: it lives in the process of the test, and others reach it over their channel to that. As a
- * real cluster it outlives whoever talks to it, and a call whose caller was killed has taken effect or not.
+ * One fake cluster for several processes. It lives in the process of the test; other processes reach it over their IPC
+ * channel to that process. Like a real cluster it outlives its callers, and a call whose caller was killed has either
+ * taken effect or not.
  */
 
 type Parts = Pick<FakeCluster, 'cluster' | 'builder' | 'carrier' | 'source' | 'gateway'>;
@@ -27,7 +28,7 @@ interface BackMessage {
   readonly values: readonly unknown[];
 }
 
-/** Answers the calls of a process on this cluster until it ends. */
+/** Serves the calls of a process to this cluster until the process exits. */
 export function offerCluster(fake: FakeCluster, child: ChildProcess): void {
   const signals = new Map<number, AbortController>();
   const send = (message: ResultMessage | BackMessage): void => {
@@ -53,7 +54,7 @@ export function offerCluster(fake: FakeCluster, child: ChildProcess): void {
       signals.get(message.abort)?.abort();
       return;
     }
-    // What else it has to say is for others.
+    // Other messages of the process are for other listeners.
     if (message.part === undefined) return;
     const { call: result, part, method, values } = message;
     const action: unknown = Reflect.get(fake[part], method);
@@ -64,13 +65,13 @@ export function offerCluster(fake: FakeCluster, child: ChildProcess): void {
       (error: unknown) => send({ result, error: error instanceof Error ? error.message : String(error) }),
     );
   });
-  // Nobody waits for what it had asked for.
+  // No caller waits for the pending calls any more.
   child.once('exit', () => {
     for (const controller of signals.values()) controller.abort();
   });
 }
 
-/** The cluster that the parent of this process offers. */
+/** Returns the cluster that the parent of this process offers. */
 export function remoteCluster(): Parts {
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   const backs = new Map<number, (...values: readonly unknown[]) => void>();
@@ -109,7 +110,8 @@ export function remoteCluster(): Parts {
         waiting.set(id, { resolve, reject });
         process.send?.({ call: id, part: name, method, values: values.map(plain) });
       });
-    // Which methods there are, one that is made here tells; what it says of itself is true there too.
+    // A local instance defines which methods exist. Its properties that are not methods equal those of the remote
+    // cluster.
     const local = createFakeCluster()[name];
     const proxy: unknown = new Proxy(local, {
       get: (target, method: string) => {

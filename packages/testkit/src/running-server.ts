@@ -3,15 +3,18 @@ import { createFakeCluster, type FakeCluster } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
 import { startTestServer, type TestOrganization, type TestServer } from './server.ts';
 
-/** A server whose engine runs, on a cluster in memory. */
+/** A server with a running engine, on a cluster in memory. */
 export interface RunningServer extends TestServer {
   readonly fake: FakeCluster;
 }
 
-/** Nothing in memory takes as long as on a real cluster. */
+/** Short timeouts: no operation in memory takes as long as on a real cluster. */
 const quick = { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' };
 
-/** Starts both; `close` ends both. `environment`: variables of the configuration that differ from the defaults and from short waits. */
+/**
+ * Starts the server and its engine; `close` stops both. `environment`: configuration variables that differ from the
+ * defaults and from the short timeouts.
+ */
 export async function startRunningServer(environment: Readonly<Record<string, string>> = {}): Promise<RunningServer> {
   const fake = createFakeCluster();
   let engine: Engine | undefined;
@@ -29,13 +32,13 @@ export async function startRunningServer(environment: Readonly<Record<string, st
   return { ...server, fake, close };
 }
 
-/** An environment in a project of an organization of its own. */
+/** An environment in a project of a separate organization. */
 export interface TestPlace {
   readonly organization: TestOrganization;
   readonly organizationId: string;
   readonly projectId: string;
   readonly environmentId: string;
-  /** May what WRITE may. */
+  /** Client with the permissions of the scope WRITE. */
   readonly api: Client;
 }
 

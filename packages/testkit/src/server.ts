@@ -8,16 +8,16 @@ import { createEngine, type Engine } from '@davit/engine';
 import { createApi, readConfiguration, type Api, type ApiParts } from '@davit/server';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-/** A server of its own on a free port, with a database of its own. */
+/** A separate server on a free port, with a separate database. */
 export interface TestServer {
   readonly baseUrl: string;
   readonly database: TestDatabase;
   readonly api: Api<Engine>;
   /** The instance administrator's token. */
   readonly adminToken: string;
-  /** The typed client of a token; of the instance administrator without one. */
+  /** Returns a typed client for a token. Default: the instance administrator's token. */
   client(token?: string): Client;
-  /** An organization with a token of each scope. */
+  /** Creates an organization with a token of each scope. */
   organization(name?: string): Promise<TestOrganization>;
   close(): Promise<void>;
 }
@@ -28,15 +28,18 @@ export interface TestOrganization {
 }
 
 export interface TestServerOptions {
-  /** Makes the engine; without, one that runs nothing: deployments stay in the queue. */
+  /** Creates the engine. Default: an engine that runs nothing, so that deployments stay in the queue. */
   readonly engine?: (parts: ApiParts) => Engine;
-  /** Another server process of the same installation: with its database and state folder, which it leaves there. */
+  /**
+   * Another server of the same installation. The new server shares its database and state folder, and does not remove
+   * them.
+   */
   readonly beside?: TestServer;
-  /** Variables of the configuration that differ from the defaults. */
+  /** Configuration variables that differ from the defaults. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Starts a server. `close` ends it and removes its database. */
+/** Starts a server. `close` stops it and removes its database. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { beside } = options;
   const database = beside?.database ?? (await createTestDatabase());
@@ -55,7 +58,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     connectionString: database.connectionString,
     database: database.database,
     engine: options.engine ?? idleEngine,
-    // Tests share the machine with other tests, and are no load that a server should protect itself from.
+    // Tests share the machine with other tests. Their load is not one that a server should protect itself from.
     overloadedAfterMilliseconds: 0,
   });
   const baseUrl = await api.listen();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 
-/** A web server that answers what a test wants, on loopback, or at another address of this machine. */
+/** Starts a web server with the responses of a test, on loopback or at another address of this machine. */
 export async function startTestSite(
   listener: RequestListener,
   host = '127.0.0.1',
@@ -22,7 +22,7 @@ export async function startTestSite(
   };
 }
 
-/** A port of 127.0.0.1 on which nobody listens. */
+/** Returns a port of 127.0.0.1 on which nothing listens. */
 export async function freePort(): Promise<number> {
   const site = await startTestSite((_request, response) => response.end());
   await site.close();

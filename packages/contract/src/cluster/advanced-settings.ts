@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { operation } from '../operation.ts';
 
 /**
- * Settings of the public description that need a cluster which Davit installs. It installs none yet, so none of them is offered,
- * and to set one is refused: what is stored and does nothing would be taken for done.
+ * Settings of the public description that need a cluster installed by Davit. Davit installs no clusters yet, so none of
+ * these settings is offered. Requests that set one are refused: users would believe that a stored setting takes effect.
  */
 export const clusterAdvancedSettingsNotOffered = [
   'aws.cloudwatch.eks_logs_retention_days',

@@ -35,7 +35,7 @@ export const Region = Type.Object({
 
 const Named = Type.Object({ name: Type.String() });
 
-/** `with_gpu` is the older word: false is EXCLUDE, true is INCLUDE; where `gpu` is sent, that counts. */
+/** `with_gpu` is the older parameter: false means EXCLUDE, true means INCLUDE. `gpu` takes precedence if it is sent. */
 const filters = Optionals({
   only_meets_resource_reqs: Type.Boolean(),
   with_gpu: Type.Boolean(),
@@ -106,7 +106,7 @@ export const listVENDORAManagedDatabaseType = namesOf(
 
 export const listVendorbFeatures = featuresOf('listVendorbFeatures', '/vendorb/clusterFeature');
 export const listVendorbRegions = regionsOf('listVendorbRegions', '/vendorb/region');
-/** The contract leaves the second segment open; the catalogue says which words it may be. */
+/** The contract does not restrict the second segment; the catalogue lists its valid values. */
 export const listVendorbManagedK8sInstanceType = filteredTypesOf(
   'listVendorbManagedK8sInstanceType',
   '/vendorb/{managedK8sSegment}/instanceType/{region}',

@@ -3,7 +3,7 @@ import { operation } from '../operation.ts';
 import { List, Name, Nullable, Uuid, Words } from '../shape.ts';
 import { credentialProviders } from './shapes.ts';
 
-/** What an answer may be; `object_type` says which of the fields it has. Secrets are in none. */
+/** Shapes of credentials in responses; `object_type` determines the fields. No response contains secrets. */
 export const credentialTypes = ['AWS', 'AWS_ROLE', 'EKS_ANYWHERE_VSPHERE', 'VENDORA', 'VENDORB', 'CLOUDC', 'OTHER'] as const;
 export type CredentialType = (typeof credentialTypes)[number];
 
@@ -28,7 +28,7 @@ export const ClusterCredentials = Type.Object({
 const Value = Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S' });
 const Secret = Type.String({ minLength: 1, maxLength: 20_000, pattern: '\\S' });
 
-/** `type` says which of the other fields are needed. Of an edit, secrets may be left out: they stay. */
+/** `type` determines which other fields are required. An edit may omit secrets; omitted secrets are kept. */
 const AwsRequest = Type.Object({
   name: Name,
   type: Words(['AWS_ROLE', 'AWS_STATIC', 'EKS_ANYWHERE_VSPHERE_ROLE', 'EKS_ANYWHERE_VSPHERE_STATIC'] as const),
@@ -45,7 +45,7 @@ const VendoraEdit = Type.Object({ name: Name, ...vendoraFields, vendora_secret_k
 
 const VendorbRequest = Type.Object({ name: Name, vendorb_subscription_id: Value, vendorb_tenant_id: Value });
 
-// Federated identities need a service of the vendor to answer for them: keys only.
+// Only keys are supported: federated identities need a service of the vendor that vouches for them.
 const cloudcType = { credential_type: Type.Optional(Nullable(Words(['SERVICE_ACCOUNT_KEY'] as const))) };
 const CloudcRequest = Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Secret });
 const CloudcEdit = Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Type.Optional(Secret) });

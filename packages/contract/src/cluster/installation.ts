@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Nullable, Optionals, Uuid, Words } from '../shape.ts';
 import { gitProviders } from '../shared/words.ts';
 
-/* What runs on a Kubernetes cluster beside services: recorded for its installation. */
+/* Programs that run on a Kubernetes cluster besides the services. Their settings are stored for its installation. */
 
 const Enabled = Type.Object({ enabled: Type.Boolean() });
 const Short = Type.String({ maxLength: 255 });
@@ -35,7 +35,7 @@ const Backup = Type.Object({
   s3: Type.Object({ bucket: Short, region: Short, role_arn: Short, key_prefix: Type.Optional(Type.String({ maxLength: 1024 })) }),
 });
 
-/** Values for the charts that a cluster is installed with. */
+/** Values of the Helm charts that are installed on a cluster. */
 export const InfrastructureChartsParameters = Optionals({
   nginx_parameters: Optionals({
     replica_count: Type.Integer({ minimum: 0, maximum: 1000 }),
@@ -59,13 +59,13 @@ export const InfrastructureChartsParameters = Optionals({
   }),
 });
 
-/** Scaling by events. */
+/** Event-driven scaling. */
 export const Keda = Enabled;
 
-/** By their ids: labels for what the cluster's vendor makes. */
+/** Groups of labels for the resources that the cluster's vendor creates, by their ids. */
 export const ClusterLabelsGroups = Type.Array(Type.Object({ id: Uuid }), { maxItems: 100 });
 
-/** Members of a cluster's record and of its requests alike. */
+/** Fields that a cluster's record and its requests share. */
 export const installation = {
   metrics_parameters: Type.Optional(MetricsParameters),
   infrastructure_charts_parameters: Type.Optional(InfrastructureChartsParameters),

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, List, Optionals } from '../shape.ts';
 
-/* What only a cluster of Kubernetes can tell. */
+/* Operations that only a Kubernetes cluster supports. */
 
 const tag = 'Cluster';
 
@@ -42,7 +42,7 @@ export const getClusterKubernetesEvents = operation({
   errors: [400, 409],
 });
 
-/** As kubectl takes it from a plug-in: an `ExecCredential`. */
+/** An `ExecCredential`, the format in which kubectl accepts credentials from a plug-in. */
 const ClusterToken = Type.Object({
   apiVersion: Type.String(),
   kind: Type.String(),

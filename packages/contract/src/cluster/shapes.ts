@@ -18,7 +18,7 @@ export const cloudProviders = [
 ] as const;
 export type CloudProvider = (typeof cloudProviders)[number];
 
-/** Providers that credentials can be stored for. */
+/** Providers whose credentials can be stored. */
 export const credentialProviders = ['AWS', 'VENDORA', 'CLOUDC', 'ON_PREMISE', 'VENDORB'] as const;
 export type CredentialProvider = (typeof credentialProviders)[number];
 
@@ -28,10 +28,10 @@ export type KubernetesMode = (typeof kubernetesModes)[number];
 export const featureTypes = ['STRING', 'BOOLEAN', 'AWS_USER_PROVIDED_NETWORK', 'CLOUDC_USER_PROVIDED_NETWORK'] as const;
 export type FeatureType = (typeof featureTypes)[number];
 
-/** A text, a truth or an object, by the type of the feature. */
+/** A string, a boolean or an object, depending on the type of the feature. */
 export type FeatureValue = string | boolean | Readonly<Record<string, unknown>>;
 
-/** An offer of a vendor for clusters; in a cluster's record `value_object` says what was chosen. */
+/** A feature that a vendor offers for clusters. In a cluster's record, `value_object` holds the chosen value. */
 export const ClusterFeature = Type.Object({
   id: Uuid,
   title: Type.String(),
@@ -81,7 +81,7 @@ export const Cluster = Type.Object({
 
 const credentialsReference = Optionals({ id: Uuid, name: Type.String({ maxLength: 255 }) });
 
-/** Which cloud account a cluster is in. */
+/** The cloud account of a cluster. */
 export const CloudProviderInfoRequest = Optionals({
   cloud_provider: Words(credentialProviders),
   credentials: credentialsReference,
@@ -122,7 +122,7 @@ export const ClusterRequest = Type.Object({
       { maxItems: 100 },
     ),
   ),
-  // Later clients send it. Davit reads no secrets of vendors, and says so.
+  // Newer clients send this field. Davit reads no secrets of vendors, and refuses a list that is not empty.
   secret_manager_accesses: Type.Optional(Nullable(Type.Array(Type.Unknown(), { maxItems: 100 }))),
   ...installation,
 });
@@ -135,7 +135,7 @@ export const ClusterLock = Type.Object({
   owner_name: Type.String(),
 });
 
-/** `reason` is always sent: clients that came after the contract refuse a status without it. */
+/** `reason` is always sent: clients newer than the contract reject a status without it. */
 export const ClusterStatus = Type.Object({
   cluster_id: Uuid,
   status: Words(clusterStates),

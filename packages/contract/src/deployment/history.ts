@@ -6,8 +6,8 @@ import { origins, serviceStates } from '../shared/words.ts';
 import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from './old-history.ts';
 
 /*
- * The histories of before: fewer fields than the second version has, and continued by the id of the last deployment that was
- * read (`startId`) instead of by pages.
+ * The older version of the deployment histories. It has fewer fields than the second version. Its lists are continued
+ * by the id of the last deployment read (`startId`) instead of by pages.
  */
 
 const common = { ...oldHistoryEntry, commit: Type.Optional(Nullable(Commit)) };

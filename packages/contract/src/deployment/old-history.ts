@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { DateTime, Uuid } from '../shape.ts';
 
-/* What the histories of before have in common. */
+/* Shapes that the older versions of the histories share. */
 
 export const oldHistoryEntry = {
   id: Uuid,

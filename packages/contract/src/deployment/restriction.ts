@@ -18,7 +18,9 @@ const body = Type.Object({ ...fields, value: Type.String({ minLength: 1, maxLeng
 
 const tag = 'Deployment restriction';
 
-/** The same for each kind of service that comes from git. */
+/**
+ * Returns the operations on deployment restrictions for one kind of service. Each kind that is built from git has them.
+ */
 function restrictions<const K extends Kind>(kind: K) {
   const noun = kind.noun as K['noun'];
   const Noun = kind.Noun as K['Noun'];
@@ -78,7 +80,7 @@ function restrictions<const K extends Kind>(kind: K) {
   };
 }
 
-/** By the type of service. */
+/** The operations on restrictions, keyed by the type of service. */
 export const restrictionOperations = {
   APPLICATION: restrictions(kinds.APPLICATION),
   JOB: restrictions(kinds.JOB),

@@ -14,7 +14,9 @@ const window = {
   stop_time: DateTime,
   weekdays: Type.Array(Words(weekdays)),
 };
-/** Of the two times the time of day counts, as it is written, in `timezone`. */
+/**
+ * Only the time of day of `start_time` and `stop_time` is used. It is taken as written and interpreted in `timezone`.
+ */
 const windowRequest = {
   timezone: Type.String({ minLength: 1, maxLength: 100 }),
   start_time: DateTime,
@@ -135,7 +137,7 @@ export const getProjectDeploymentRule = operation({
   errors: [],
 });
 
-// The public description spells it so, and clients name their methods by it.
+// The misspelling is part of the public description; clients name their methods after it.
 export const editProjectDeployemtnRule = operation({
   id: 'editProjectDeployemtnRule',
   method: 'PUT',

@@ -165,8 +165,8 @@ export const listServicesByEnvironmentId = operation({
 
 const planOrStatus = Type.Intersect([EnvironmentStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]);
 
-// The public description answers `deploy` of an environment with a service's status shape and everything else with an
-// environment's: the fields of both hold for clients of either.
+// In the public description `deploy` of an environment returns the status shape of a service, and all other operations
+// return that of an environment. This shape has the fields of both, so it suits clients of either.
 const deployAnswer = Type.Intersect([planOrStatus, Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id'])]);
 
 export const deployEnvironment = operation({

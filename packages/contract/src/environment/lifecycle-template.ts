@@ -6,7 +6,7 @@ import { List, Uuid, Words } from '../shape.ts';
 const tag = 'Job';
 const brief = { id: Uuid, name: Type.String(), description: Type.String() };
 
-/** What a lifecycle job can begin with: its Dockerfile, commands by event, size, and the variables that it wants. */
+/** A template of a lifecycle job: its Dockerfile, its commands by event, its size, and the variables that it needs. */
 const LifecycleTemplate = Type.Object({
   ...brief,
   sourceUrl: Type.String(),

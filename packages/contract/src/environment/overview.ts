@@ -191,7 +191,7 @@ export const listEnvironmentServicesLinks = operation({
   errors: [],
 });
 
-/** The words of the older log; deployments have others by now. */
+/** States in the older log. Deployments have other states by now. */
 export const environmentLogStates = [
   'CANCELED',
   'CANCELING',

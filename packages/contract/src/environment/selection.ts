@@ -4,8 +4,8 @@ import { Nullable, Uuid, Words } from '../shape.ts';
 import { EnvironmentStatus, ServiceStatus } from '../shared/deployment.ts';
 
 /*
- * Actions on several services of an environment: one deployment for all of them, refused as a whole when one of the ids is
- * wrong. Types of services that are not served yet have their lists all the same: an id in them names nothing.
+ * Actions on several services of an environment. One deployment covers all of them; the request is refused as a whole
+ * if one of the ids is invalid. Types of services that are not served yet have lists too, but no id in them is valid.
  */
 
 const tag = 'Environment';
@@ -87,7 +87,8 @@ export const rebootServices = operation({
   target: 'environment',
   body: Type.Pick(ServiceIds, ['application_ids', 'database_ids', 'container_ids']),
   status: 202,
-  // The public description answers a service's status here, of whichever service: the environment's has its fields as well.
+  // The public description returns the status of one of the services here. The status of the environment is a superset
+  // of its fields.
   response: Type.Intersect([EnvironmentStatus, Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id'])]),
   errors: [400, 409],
 });

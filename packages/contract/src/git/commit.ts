@@ -4,7 +4,7 @@ import { kinds, type Kind } from '../service/kinds.ts';
 import { DateTime, List, Optionals, Uuid, Words } from '../shape.ts';
 import { Commit } from '../shared/deployment.ts';
 
-/** The newest commits of the branch that a service comes from. */
+/** Returns the operation that lists the newest commits of a service's branch. */
 function commits<const K extends Kind, Query extends TSchema>(kind: K, query: Query) {
   const noun = kind.noun as K['noun'];
   return operation({
@@ -23,7 +23,8 @@ function commits<const K extends Kind, Query extends TSchema>(kind: K, query: Qu
 }
 
 const commitId = Type.String({ minLength: 7, maxLength: 40, pattern: '^[0-9a-fA-F]+$' });
-// Of both the beginning is enough: `startId` is the newest one that is listed, `gitCommitId` the only one.
+// A prefix of the commit id suffices for both parameters. `startId`: the newest commit in the list. `gitCommitId`: the
+// only commit in the list.
 const from = Optionals({ startId: commitId, gitCommitId: commitId });
 
 export const listApplicationCommit = commits(kinds.APPLICATION, from);

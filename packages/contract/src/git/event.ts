@@ -12,7 +12,7 @@ export const gitEventStatuses = ['WAITING', 'DONE', 'REFUSED', 'FAILED'] as cons
 export const gitVerdicts = ['DEPLOYED', 'PREVIEWED', 'PREVIEW_REMOVED', 'IGNORED', 'FAILED'] as const;
 export const gitWebhookStatuses = ['ACTIVE', 'NOT_CONFIGURED', 'MISCONFIGURED', 'UNABLE_TO_VERIFY'] as const;
 
-/** What was done for one service, and why not. */
+/** The outcome of a git event for one service, with its reason. */
 const Verdict = Type.Object({
   service_id: Uuid,
   service_name: Type.String(),
@@ -24,24 +24,24 @@ const Verdict = Type.Object({
   deployment_request_id: Nullable(Uuid),
 });
 
-/** A push or a pull request that was heard of. */
+/** A push or a pull request that Davit received. */
 const GitEvent = Type.Object({
   id: Uuid,
   created_at: DateTime,
   source: Words(gitEventSources),
   kind: Words(gitEventKinds),
-  /** As `git.example.org/owner/name`. */
+  /** Host and path of the repository, for example `git.example.org/owner/name`. */
   repository: Type.String(),
-  /** What happened, in a sentence. */
+  /** A sentence that describes the event. */
   summary: Type.String(),
   branch: Nullable(Type.String()),
   git_commit_id: Nullable(Type.String()),
   pull_request: Nullable(Type.String()),
-  /** WAITING: it is still to be worked on; REFUSED: nothing of it was believed. */
+  /** WAITING: the event is not processed yet. REFUSED: the event failed authentication and is ignored. */
   status: Words(gitEventStatuses),
-  /** Why nothing was done, where that is the same for all services. */
+  /** The reason why nothing was done, if it is the same for all services. */
   reason: Nullable(Type.String()),
-  /** How often the same was refused within a minute. */
+  /** How often an identical event was refused within a minute. */
   times: Type.Integer(),
   verdicts: Type.Array(Verdict),
 });
@@ -77,7 +77,7 @@ export const listOrganizationGitEvents = operation({
 const WebhookStatus = Type.Object({
   status: Words(gitWebhookStatuses),
   provider: Words(gitProviders),
-  /** In the words of the git host. */
+  /** The events that the webhook lacks, in the git host's terms. */
   missing_events: Type.Optional(Type.Array(Type.String())),
 });
 
@@ -119,13 +119,16 @@ export const createServiceGitWebhook = operation({
   bodyRequired: false,
   status: 200,
   response: Type.Object({
-    /** One for all services of the organization that come from the repository. */
+    /**
+     * Host and path of the repository. All services of the organization that are built from this repository share one
+     * webhook.
+     */
     repository: Type.String(),
     provider: Words(gitProviders),
     url: Type.String(),
     secret: Type.String(),
     content_type: Type.String(),
-    /** What to choose at the git host, in its own words. */
+    /** The events to select at the git host, in the git host's terms. */
     events: Type.Array(Type.String()),
   }),
   errors: [400],

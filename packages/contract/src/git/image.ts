@@ -7,12 +7,12 @@ import { gitVerdicts } from './event.ts';
 const organization = '/organization/{organizationId}' as const;
 
 const body = Type.Object({
-  /** As services have it, or with the host of the container registry before it. */
+  /** The image name as stored in services, optionally prefixed with the host of the container registry. */
   image_name: Type.String({ minLength: 1, maxLength: 500 }),
   tag: Type.String({ pattern: '^(\\w[\\w.-]{0,127}|sha256:[0-9a-f]{64})$' }),
 });
 
-/** The status of the first service that is deployed, and beside it what was done for each. */
+/** The status of the first service that is deployed, plus the outcome for each service. */
 const response = Type.Intersect([
   ServiceStatus,
   Type.Object({

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Uuid, Words } from '../shape.ts';
 import { groupItemTypes } from '../shared/words.ts';
 
-/** What uses a group of annotations or labels, with where it is. */
+/** A record that uses a group of annotations or labels, with its location. */
 export const GroupItem = Type.Object({
   cluster_id: Type.Optional(Uuid),
   cluster_name: Type.Optional(Type.String()),

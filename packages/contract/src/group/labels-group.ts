@@ -55,7 +55,7 @@ export const createOrganizationLabelsGroup = operation({
   errors: [400, 409],
 });
 
-// Spelled so in the public description: clients name their methods by it.
+// The misspelling is part of the public description; clients name their methods after it.
 export const getOrganizationLabelssGroup = operation({
   id: 'getOrganizationLabelssGroup',
   method: 'GET',

@@ -2,7 +2,10 @@ import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime } from '../shape.ts';
 
-/** Who signs the certificates of an installation that has no public authority. Beside the public description. */
+/**
+ * The authority that signs the certificates of an installation without a public authority. An addition to the public
+ * description.
+ */
 export const getCertificateAuthority = operation({
   id: 'getCertificateAuthority',
   method: 'GET',
@@ -13,7 +16,7 @@ export const getCertificateAuthority = operation({
   target: 'instance',
   status: 200,
   response: Type.Object({
-    // PEM.
+    // The certificate in PEM format.
     certificate: Type.String(),
     name: Type.String(),
     sha256_fingerprint: Type.String(),

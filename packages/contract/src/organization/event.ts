@@ -12,7 +12,7 @@ export const OrganizationEvent = Type.Object({
   target_name: Type.String(),
   target_type: Words(eventTargets),
   sub_target_type: Nullable(Words(eventSubTargets)),
-  /** JSON of the record after the change, secrets masked; empty where there is none any more. */
+  /** JSON of the record after the change, with secrets masked; empty if the record no longer exists. */
   change: Type.String(),
   /** JSON of the record before the change. */
   original_change: Nullable(Type.String()),
@@ -23,9 +23,9 @@ export const OrganizationEvent = Type.Object({
   environment_id: Nullable(Uuid),
   environment_name: Type.String(),
   user_agent: Nullable(Type.String()),
-  /** Of whoever made the request; null for what Davit did by itself. */
+  /** IP address of the caller; null for actions of Davit itself. */
   address: Nullable(Type.String()),
-  /** Id of the operation, as `createProject`. */
+  /** Id of the operation, for example `createProject`. */
   operation: Nullable(Type.String()),
 });
 
@@ -59,7 +59,7 @@ export const getOrganizationEvents = operation({
   status: 200,
   response: Type.Object({
     links: Optionals({ previous: Type.String({ format: 'uri-reference' }), next: Type.String({ format: 'uri-reference' }) }),
-    /** Whether the time asked for begins before what the plan keeps. */
+    /** True if the requested period begins before the retention period of the plan. */
     organization_max_limit_reached: Type.Boolean(),
     events: Type.Array(OrganizationEvent),
   }),

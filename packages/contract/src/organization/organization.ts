@@ -111,7 +111,7 @@ const apiTokenFields = {
   expires_at: Type.Optional(Nullable(DateTime)),
 };
 
-/** Names of token scopes as requests and answers have them. */
+/** Names of token scopes in requests and responses. */
 export const tokenScopes = ['ADMIN', 'READ', 'DEPLOY', 'WRITE'] as const;
 
 export const listOrganizationApiTokens = operation({

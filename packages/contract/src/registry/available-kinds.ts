@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { List, Words } from '../shape.ts';
 
-/** The kinds of registries or repositories there are, with what each needs to sign in. */
+/** The supported kinds of registries or repositories, with the credentials that each kind needs. */
 export function AvailableKinds<const Kinds extends readonly string[]>(kinds: Kinds) {
   return List(
     Type.Object({

@@ -4,7 +4,7 @@ import { Nullable, Optionals } from '../shape.ts';
 const member = Nullable(Type.String({ maxLength: 1000 }));
 const secret = Nullable(Type.String({ maxLength: 20_000, description: 'Write-only' }));
 
-/** What is needed to sign in to a registry or repository; which members a kind has is a rule, not a shape. */
+/** Credentials for a registry or repository. A rule, not this shape, decides which members each kind needs. */
 export const credentialFields = {
   access_key_id: member,
   secret_access_key: secret,
@@ -20,7 +20,7 @@ export const credentialFields = {
 };
 export const jsonCredentials = secret;
 
-/** The same without what is secret. */
+/** The credentials without their secret members. */
 export const ShownCredentials = Optionals({
   username: Type.String(),
   region: Type.String(),

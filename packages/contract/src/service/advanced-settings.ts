@@ -5,8 +5,9 @@ import type { ServiceType } from '../shared/words.ts';
 import type { Kind } from './kinds.ts';
 
 /*
- * Settings of the public description that do something here. One that does nothing is not in this list, and to set it is refused:
- * what is stored without effect would be taken for done. Defaults that are not said here are the installation's.
+ * Settings of the public description that take effect in Davit. Settings without effect are missing from this list, and
+ * requests that set one are refused: users would believe that a stored setting takes effect. Settings without a default
+ * here use the default of the installation.
  */
 
 const seconds = (most: number, byDefault?: number) =>
@@ -74,7 +75,10 @@ const gatewaySettings = {
   ),
 };
 
-/** Of what one instance may use: above 95 it could not be seen that it needs more. Between min_running_instances and max_running_instances only. */
+/**
+ * Target utilization in percent of the resources of one instance. Above 95 percent, the need for more instances could
+ * not be detected. These settings scale only between `min_running_instances` and `max_running_instances`.
+ */
 const scalingSettings = {
   'hpa.cpu.average_utilization_percent': Type.Integer({
     minimum: 1,
@@ -87,18 +91,18 @@ const scalingSettings = {
   ),
 };
 
-/** Settings that a service of each type has. A type of which none does anything has none. */
+/** Settings of a service, by its type. The list is empty for a type for which no setting takes effect. */
 export const advancedSettings = {
   APPLICATION: { ...processSettings, ...rolloutSettings, ...scalingSettings, ...buildSettings, ...gatewaySettings },
   CONTAINER: { ...processSettings, ...rolloutSettings, ...scalingSettings, ...gatewaySettings },
   DATABASE: {},
   JOB: { ...processSettings, ...buildSettings },
   HELM: {},
-  // Terraform, told to stop, ends what is under way and stores its state.
+  // On a stop request, Terraform finishes the running operations and stores its state.
   TERRAFORM: { [gracePeriod]: seconds(3600, 60) },
 } as const satisfies Record<ServiceType, object>;
 
-/** All settings of a type, and a request that changes some of them: null means the default again. */
+/** All settings of a type, and the request that changes some of them. null resets a setting to its default. */
 function shapes<P extends Record<string, TSchema>>(settings: P) {
   type Change = Partial<{ [Name in keyof P]: Static<P[Name]> | null }>;
   const nullable = Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, Nullable(schema)]));
@@ -113,7 +117,7 @@ export const terraformSettings = shapes(advancedSettings.TERRAFORM);
 
 const target = 'service' as const;
 
-/** Read and edit. `Word`: of the kind in ids; an application's have none. */
+/** Returns the operations read and edit. `Word`: the name of the kind in operation ids; empty for applications. */
 export function advancedSettingsOperations<
   const K extends Kind,
   const Word extends string,

@@ -19,7 +19,7 @@ export const Application = Type.Object({
   environment: Reference,
   name: Type.String(),
   description: Type.Optional(Type.String()),
-  // Only its own, so that one record of several types can be told from another.
+  // Only the application's own type, so that clients can distinguish the records of several types.
   service_type: Words(['APPLICATION'] as const),
   autoscaling: Type.Optional(Autoscaling),
   icon_uri: Type.String(),

@@ -13,7 +13,7 @@ import { Healthchecks, processFields, ServicePort, Storage } from './parts.ts';
 import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
-/** A container registry as the services that use it show it. */
+/** A container registry in the records of services that use it. */
 export const RegistryDetails = Type.Object({
   id: Uuid,
   name: Type.String(),

@@ -3,7 +3,7 @@ import { operation } from '../operation.ts';
 import { DateTime, List, Nullable, Uuid, Words } from '../shape.ts';
 import type { Kind } from './kinds.ts';
 
-/** What DNS says of a domain, in the contract's words. */
+/** Results of the DNS check of a domain, as named in the contract. */
 export const domainChecks = [
   'RESOLVES_TO_IP',
   'MATCHES_LOAD_BALANCER_HOST',
@@ -12,7 +12,7 @@ export const domainChecks = [
   'GENERIC_FAILURE',
 ] as const;
 
-/** WAITING: for something that the owner of the domain does. Those after SERVED mean that a former certificate is served still. */
+/** WAITING: the owner of the domain must act. States after SERVED mean that an earlier certificate is still served. */
 export const certificateStatuses = [
   'NOT_SERVED',
   'WAITING',
@@ -31,23 +31,23 @@ const CustomDomain = Type.Object({
   generate_certificate: Type.Boolean(),
   use_cdn: Type.Optional(Type.Boolean()),
   validation_domain: Type.Optional(Type.String()),
-  // The only word that the contract has.
+  // The contract allows only this value.
   status: Type.Optional(Words(['VALIDATION_PENDING'] as const)),
 });
 
-/** The same with what is found out at the moment of reading. */
+/** The custom domain with details that are determined at the time of reading. */
 const CustomDomainStatus = Type.Object({
   ...CustomDomain.properties,
   dns_status: Words(domainChecks),
   dns_details: Nullable(Type.String()),
-  // Whether it is known to be the organization's; nothing answers there before.
+  // Whether the organization is proven to own the domain. The gateway does not serve the domain before.
   ownership_status: Words(['PROVEN', 'UNPROVEN', 'TAKEN'] as const),
   ownership_details: Nullable(Type.String()),
   certificate_status: Words(certificateStatuses),
-  // What there is to know or to do.
+  // The state of the certificate, or the action that the owner must take.
   certificate_details: Type.String(),
   certificate_valid_until: Nullable(DateTime),
-  // After a failure.
+  // Time of the next attempt after a failure.
   certificate_next_attempt: Nullable(DateTime),
 });
 
@@ -55,12 +55,15 @@ const flags = {
   generate_certificate: Type.Optional(Nullable(Type.Boolean({ default: true }))),
   use_cdn: Type.Optional(Nullable(Type.Boolean({ default: false }))),
 };
-// Longer than a host name may be, as one that is not ASCII becomes longer or shorter.
+// The limit is higher than that of a host name, as the length of a name that is not ASCII changes when it is converted.
 const domain = Type.String({ minLength: 1, maxLength: 1000 });
 
 const target = 'service' as const;
 
-/** List, create, edit, delete and check. `Word`: of the kind in ids of what exists already; an application's have none. */
+/**
+ * Returns the operations list, create, edit, delete and check. `Word`: the name of the kind in the ids of operations on
+ * an existing domain; empty for applications.
+ */
 export function customDomainOperations<const K extends Kind, const Word extends string>(
   kind: K,
   { Word }: { readonly Word: Word },
@@ -140,7 +143,7 @@ export function customDomainOperations<const K extends Kind, const Word extends 
   };
 }
 
-/** Reading one, as kinds of processes have it. */
+/** Returns the operation that reads one custom domain of a kind that runs as processes. */
 export function customDomainStatusOperations<const K extends Kind, const Word extends string>(
   kind: K,
   { Word }: { readonly Word: Word },
@@ -161,7 +164,7 @@ export function customDomainStatusOperations<const K extends Kind, const Word ex
   };
 }
 
-/** Reading one, as helm has it. */
+/** Returns the operation that reads one custom domain of a helm service. */
 export function customDomainReadOperations<const K extends Kind>(kind: K) {
   return {
     customDomain: operation({

@@ -6,9 +6,9 @@ import { Failure, ServiceStatus } from '../shared/deployment.ts';
 import { databaseTypes } from '../shared/words.ts';
 import { kinds } from './kinds.ts';
 
-/** GOOD: a restore of it was compared with what the database had. FAILED: do not rely on it. */
+/** GOOD: a restored copy of the backup was compared with the data of the database. FAILED: the backup is unreliable. */
 export const backupStates = ['QUEUED', 'RUNNING', 'GOOD', 'FAILED'] as const;
-/** SAFETY: made before something was restored over the database. */
+/** SAFETY: a backup that is made before a restore overwrites the database. */
 export const backupKinds = ['MANUAL', 'SCHEDULED', 'SAFETY'] as const;
 export const restoreStates = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED'] as const;
 
@@ -35,20 +35,20 @@ const Backup = Type.Object({
   kind: Words(backupKinds),
   backup_state: Words(backupStates),
   database: Type.Object({ id: Uuid, name: Type.String(), type: Words(databaseTypes), version: Type.String() }),
-  /** As the server itself says it. */
+  /** The version that the database server reports. */
   server_version: Nullable(Type.String()),
-  /** Of what ran: the engine's id of the image. */
+  /** The container engine's id of the image that ran. */
   image_id: Nullable(Type.String()),
-  /** Of the file, which is encrypted. */
+  /** Size of the encrypted file, in bytes. */
   size_bytes: Nullable(Type.Integer()),
   sha256: Nullable(Type.String()),
-  /** What the database had in use, as it says itself. */
+  /** Bytes in use, as the database reports them. */
   data_bytes: Nullable(Type.Integer()),
   stored_at: Nullable(DateTime),
   proven_at: Nullable(DateTime),
   finished_at: Nullable(DateTime),
   failure: Nullable(Failure),
-  /** What its owner should see to although it succeeded. */
+  /** A problem that the owner should fix although the backup succeeded. */
   warning: Nullable(Type.String()),
 });
 

@@ -26,12 +26,15 @@ export const Database = Type.Object({
   version: Type.String(),
   mode: Words(databaseModes),
   accessibility: Words(databaseAccessibilities, { default: 'PRIVATE' }),
-  /** Where it answers: to services of its environment, or to everybody where it is public. */
+  /**
+   * The host name of the database. It is reachable by services of its environment, or by everybody if the database is
+   * public.
+   */
   host: Type.Optional(Type.String()),
   port: Type.Optional(Type.Integer()),
   cpu: Type.Integer(),
   memory: Type.Integer(),
-  /** In GB. */
+  /** Storage in GB. */
   storage: Type.Integer(),
   instance_type: Type.Optional(Type.String()),
   maximum_cpu: Type.Optional(Type.Integer()),
@@ -80,7 +83,7 @@ const { deploy, redeploy, uninstall } = shared.deployOperations(kinds.DATABASE, 
   answer: Type.Object({}),
   summary: 'Deploy a database with the configuration of now, always at once: there are no maintenance windows',
 });
-// What applies at a maintenance window elsewhere. Accepted, as clients send it.
+// Accepted because clients send it. On other platforms, changes are applied in a maintenance window.
 const query = Type.Object({ ...DryRun.properties, applyImmediately: Type.Optional(Type.Boolean()) });
 
 export const databaseOperations = {
@@ -141,7 +144,7 @@ export const databaseOperations = {
       'Take from an application its aliases of the variables of a database; the next deployment of the application applies it',
     scope: 'WRITE',
     target,
-    // What goes are variables, none of which the request names.
+    // The operation removes variables, and the request names none of them.
     record: null,
     status: 204,
     response: null,

@@ -10,7 +10,7 @@ import * as shared from './shared-operations.ts';
 const Selector = Type.Object({ key: Type.String({ minLength: 1, maxLength: 317 }), value: Type.String({ maxLength: 63 }) });
 const protocols = ['HTTP', 'GRPC'] as const;
 
-/** A port of one of the chart's Kubernetes services, which is found by its name or by its selectors. */
+/** A port of one of the chart's Kubernetes services. The service is found by its name or by its selectors. */
 export const HelmPort = Type.Object({
   id: Uuid,
   port_type: Words(['SERVICE_NAME', 'SERVICE_SELECTORS'] as const),
@@ -51,7 +51,7 @@ export const Helm = Type.Object({
   auto_preview: Type.Boolean(),
   auto_deploy: Type.Boolean(),
   ports: Type.Optional(Type.Array(HelmPort)),
-  // Exactly one of the two is there.
+  // Exactly one of the two members is set.
   source: Type.Object({
     git: Type.Optional(Type.Object({ git_repository: GitRepository })),
     repository: Type.Optional(
@@ -79,7 +79,7 @@ export const Helm = Type.Object({
   service_type: Words(['HELM'] as const),
 });
 
-/** `[name, value]`, as in `--set name=value`. */
+/** A pair `[name, value]`, as in `--set name=value`. */
 const Pair = Type.Array(Type.String({ maxLength: 65_536 }), { minItems: 2, maxItems: 2 });
 const pairs = Type.Optional(Nullable(Type.Array(Pair, { maxItems: 1000 })));
 const path = Type.String({ minLength: 1, maxLength: 1000 });
@@ -114,7 +114,7 @@ const ValuesOverrideRequest = Type.Object({
   ),
 });
 
-/** Where a chart comes from: exactly one of the two. */
+/** The source of a chart. Exactly one of the two members is set. */
 export const HelmSourceRequest = Type.Object({
   git_repository: Type.Optional(Nullable(GitRepositoryRequest)),
   helm_repository: Type.Optional(

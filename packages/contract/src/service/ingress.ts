@@ -2,7 +2,7 @@ import { operation } from '../operation.ts';
 import { Optionals, Uuid, Words } from '../shape.ts';
 import { serviceStates } from '../shared/words.ts';
 
-/** Types whose ports the gateway serves; the first word of the path. */
+/** Service types whose ports the gateway serves. The type is the first segment of the path. */
 export const ingressTypes = ['CONTAINER', 'APPLICATION', 'HELM'] as const;
 
 export const getIngressDeploymentStatus = operation({
@@ -15,7 +15,7 @@ export const getIngressDeploymentStatus = operation({
   scope: 'READ',
   target: 'service',
   status: 200,
-  // No `routerId`: the gateway has nothing of it.
+  // `routerId` is never set: the gateway has no routers.
   response: Optionals({ routerId: Uuid, status: Words(serviceStates) }),
   errors: [],
 });

@@ -12,7 +12,7 @@ import * as shared from './shared-operations.ts';
 
 export const jobTypes = ['LIFECYCLE', 'CRON'] as const;
 export const lifecycleTypes = ['GENERIC', 'TERRAFORM', 'CLOUDFORMATION'] as const;
-/** What a run of a job can be for; `forceEvent` names one of them. */
+/** Events that start a run of a job; `forceEvent` names one of them. */
 export const jobEvents = ['START', 'STOP', 'DELETE', 'CRON'] as const;
 export type JobEvent = (typeof jobEvents)[number];
 
@@ -74,7 +74,7 @@ export const Job = Type.Object({
   icon_uri: Type.String(),
   service_type: Words(['JOB'] as const),
   job_type: Words(jobTypes),
-  // A schedule of one kind lacks the required member of the other, so that a record's kind is told by it.
+  // Each kind of schedule lacks the required member of the other, so a record's kind follows from its schedule.
   schedule: Type.Union([CronSchedule, LifecycleSchedule]),
 });
 
@@ -101,7 +101,9 @@ const ScheduleRequest = Optionals({
 
 const tag = Type.String({ minLength: 1, maxLength: 255 });
 
-/** Exactly one of the two; of an edit, what is left out of the one that it had stays. */
+/**
+ * The source of a job. Exactly one of the two members is set. An edit keeps the omitted members of the current source.
+ */
 const SourceRequest = Optionals({
   image: Type.Optional(
     Nullable(Optionals({ image_name: Type.String({ minLength: 1, maxLength: 255 }), tag, registry_id: Uuid })),

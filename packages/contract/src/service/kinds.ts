@@ -1,18 +1,18 @@
 import type { ServiceType } from '../shared/words.ts';
 
-/** The words by which one service type is told from another in what they share: paths, ids, sentences. */
+/** The names of a service type in everything that the types share: paths, ids and sentences. */
 export interface Kind {
   readonly type: ServiceType;
-  /** In paths, and in their parameters: `/application/{applicationId}`. */
+  /** The name in paths and their parameters: `/application/{applicationId}`. */
   readonly noun: string;
-  /** In ids of operations: `getApplication`. */
+  /** The name in ids of operations: `getApplication`. */
   readonly Noun: string;
-  /** In ids of operations that list: `listApplication`. */
+  /** The name in ids of list operations: `listApplication`. */
   readonly Nouns: string;
-  /** For sentences: `an application`. */
+  /** The name in sentences: `an application`. */
   readonly one: string;
   readonly many: string;
-  /** Last part of the address of its icon. */
+  /** The last segment of the icon's URL. */
   readonly icon: string;
 }
 
@@ -73,5 +73,5 @@ export const kinds = {
   },
 } as const satisfies Partial<Record<ServiceType, Kind>>;
 
-/** Types that are not here are not served yet. */
+/** A service type that is served. Types without an entry in `kinds` are not served yet. */
 export type ServedType = keyof typeof kinds;

@@ -5,7 +5,7 @@ import type { Kind } from './kinds.ts';
 
 const Amount = Type.Number({ minimum: 0 });
 
-/** What a service used in a step of time. Memory and volumes are in MiB, as everywhere. */
+/** The resources that a service used in one interval. Memory and volumes are in MiB, as everywhere. */
 const MetricsStep = Type.Object({
   at: Type.Unsafe<string>({ ...DateTime, description: 'Beginning of the step' }),
   instances: Type.Number({ minimum: 0, description: 'That ran, on average' }),
@@ -46,7 +46,7 @@ export const ServiceMetrics = Type.Object({
   }),
 });
 
-/** What a service used. */
+/** The resources that a service used. */
 export function metricsOperations<const K extends Kind>(kind: K) {
   return {
     metrics: operation({

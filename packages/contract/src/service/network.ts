@@ -7,7 +7,10 @@ const Network = Type.Object({ sticky_session: Type.Boolean({ default: false }) }
 
 const target = 'service' as const;
 
-/** Read and edit. The advanced setting `network.ingress.enable_sticky_session` is the same, under another name. */
+/**
+ * Returns the operations read and edit. The advanced setting `network.ingress.enable_sticky_session` is an alias of
+ * this setting.
+ */
 export function networkOperations<const K extends Kind>(kind: K) {
   const path = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/network` as const;
   const tag = kind.Noun;

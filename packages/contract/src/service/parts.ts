@@ -102,7 +102,7 @@ export const GitRepositoryRequest = Type.Object({
 
 export const Group = Type.Object({ id: Uuid });
 
-/** What requests for services that run as processes share. */
+/** Fields that all requests for services that run as processes share. */
 export const processFields = {
   storage: Type.Optional(Nullable(Type.Array(StorageRequest, { maxItems: 50 }))),
   ports: Type.Optional(Nullable(Type.Array(ServicePortRequest, { maxItems: 100 }))),
@@ -110,7 +110,8 @@ export const processFields = {
   cpu: Type.Optional(Nullable(Type.Integer({ default: 500, minimum: 10, maximum: 2_147_483_647 }))),
   memory: Type.Optional(Nullable(Type.Integer({ default: 512, minimum: 6, maximum: 2_147_483_647 }))),
   gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
-  // Later clients send these two. What Davit cannot hold is refused, as it would be taken for done.
+  // Newer clients send these two fields. Davit refuses values that it cannot enforce: users would believe that they
+  // take effect.
   cpu_architecture: Type.Optional(Nullable(Words(['AMD64', 'ARM64'] as const))),
   ephemeral_storage_in_gib: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 65_536 }))),
   min_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: 0, maximum: 1000 }))),

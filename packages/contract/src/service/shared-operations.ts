@@ -8,14 +8,15 @@ import type { Kind } from './kinds.ts';
 import { Link, Log } from './parts.ts';
 
 /*
- * What service types share, declared once: each function gives operations of one kind by their role. `operations.ts` has them
- * by id, with all others. Which kind has which is said where the functions are called.
+ * Operations that service types share. Each function returns the operations of one kind, keyed by their role.
+ * `operations.ts` lists them by id, with all other operations. The callers of these functions decide which kind has
+ * which operations.
  */
 
 const target = 'service' as const;
 const StatusOrPlan = Type.Intersect([ServiceStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]);
 
-/** Create, read, list, edit and delete. */
+/** Returns the operations create, read, list, edit and delete. */
 export function recordOperations<const K extends Kind, Shape extends TSchema, New extends TSchema, Edit extends TSchema>(
   kind: K,
   { record, create, edit }: { readonly record: Shape; readonly create: New; readonly edit: Edit },
@@ -91,14 +92,17 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
 }
 
 interface DeployShapes<Query, Request, Answer> {
-  /** `DryRun`, and what a kind asks for beside that. */
+  /** `DryRun` and the kind's further query parameters. */
   readonly query: Query;
   readonly body: Request;
   readonly answer: Answer;
   readonly summary: string;
 }
 
-/** Deploy and redeploy: what may be asked of a deployment of this kind, and what its answer has beside the status. */
+/**
+ * Returns the operations deploy and redeploy, with the kind's request parameters and the response fields that the kind
+ * adds to the status.
+ */
 export function deployOperations<const K extends Kind, Request extends TSchema, Answer extends TSchema, Query extends TSchema>(
   kind: K,
   { query, body, answer, summary }: DeployShapes<Query, Request, Answer>,
@@ -151,7 +155,7 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
   };
 }
 
-/** Restart, of what runs without an end. */
+/** Returns the operation restart, for services that run permanently. */
 export function restartOperations<const K extends Kind>(kind: K) {
   const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
   return {
@@ -190,7 +194,10 @@ export function stopOperations<const K extends Kind>(kind: K) {
   };
 }
 
-/** Status of one and of all of an environment, and the deployments of one. */
+/**
+ * Returns the operations that read the status of one service, the status of all services of an environment, and the
+ * deployments of one service.
+ */
 export function statusOperations<const K extends Kind>(kind: K) {
   const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
   const tag = kind.Noun;
@@ -241,7 +248,10 @@ export function historyOperations<const K extends Kind>(kind: K) {
   };
 }
 
-/** The history of before, with `fields` of the kind's own; see `deployment/history.ts`. */
+/**
+ * Returns the operation for the older version of the history. `fields`: additional fields of the kind. See
+ * `deployment/history.ts`.
+ */
 export function oldHistoryOperations<const K extends Kind, const P extends TProperties>(kind: K, fields: P) {
   return {
     oldHistory: operation({
@@ -263,7 +273,7 @@ export function oldHistoryOperations<const K extends Kind, const P extends TProp
   };
 }
 
-/** `record`: the kind's. */
+/** Returns the operation clone. `record`: the shape of the kind's records. */
 export function cloneOperations<const K extends Kind, Shape extends TSchema>(kind: K, record: Shape) {
   return {
     clone: operation({

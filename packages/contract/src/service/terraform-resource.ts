@@ -4,7 +4,7 @@ import { DateTime, List, Uuid, Words } from '../shape.ts';
 import { kinds } from './kinds.ts';
 
 const TerraformResource = Type.Object({
-  // The same as long as the address is.
+  // The id is stable as long as the resource's address does not change.
   id: Uuid,
   resource_type: Type.String(),
   name: Type.String(),

@@ -40,10 +40,10 @@ export const Terraform = Type.Object({
   terraform_files_source: Type.Object({ git: Type.Object({ git_repository: GitRepository }) }),
   terraform_variables_source: Type.Object({
     tf_var_file_paths: Type.Array(Type.String()),
-    // A secret's value is never in it.
+    // The values of secrets are omitted.
     tf_vars: Type.Array(Type.Object({ key: Type.String(), value: Type.Optional(Type.String()), secret: Type.Boolean() })),
   }),
-  // Exactly one of them is there.
+  // Exactly one of the three members is set.
   backend: Type.Object({
     kubernetes: Type.Optional(none),
     user_provided: Type.Optional(none),
@@ -142,7 +142,7 @@ const DeployRequest = Type.Object({
   action: Type.Optional(Nullable(Words(terraformActions))),
 });
 
-/** Whether what it made is destroyed as well. */
+/** Whether the resources that Terraform created are destroyed as well. */
 const Removal = Type.Partial(Type.Object({ force_terraform_action: Words(['SKIP_DESTROY'] as const) }));
 
 const actions = shared.deployOperations(kinds.TERRAFORM, {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { List, Uuid, Words } from '../shape.ts';
 
-/** The services, of these types, that use something of the organization. */
+/** Returns the shape of a list of services of these types that use a record of the organization. */
 export function AssociatedServices<const Types extends readonly string[]>(types: Types) {
   return List(
     Type.Object({

@@ -8,7 +8,7 @@ export const StatusDetails = Type.Object({
   sub_action: Words(words.subActions, { default: 'NONE' }),
 });
 
-/** Why a deployment of a service failed, and what to do. Beside the contract's fields. */
+/** The reason why a deployment of a service failed, and how to fix it. An addition to the contract's fields. */
 export const Failure = Type.Object({
   code: Type.String(),
   message: Type.String(),
@@ -23,7 +23,7 @@ export const Failure = Type.Object({
   }),
 });
 
-/** What is observed to be wrong with a service after it is deployed. Beside the contract's fields. */
+/** A problem that is observed after a service was deployed. An addition to the contract's fields. */
 export const Condition = Type.Object({
   kind: Words(words.conditionKinds),
   severity: Words(words.conditionSeverities),
@@ -47,7 +47,9 @@ export const Steps = Type.Object({
   ),
 });
 
-/** Status of a service. What is about running, `failure` and `release_id` stand beside the contract's fields. */
+/**
+ * The status of a service. The fields about running, `failure` and `release_id` are additions to the contract's fields.
+ */
 export const ServiceStatus = Type.Object({
   id: Uuid,
   state: Words(words.serviceStates),
@@ -99,7 +101,7 @@ export const Commit = Type.Object({
 
 const Command = Type.Object({ arguments: Type.Array(Type.String()), entrypoint: Type.Optional(Type.String()) });
 
-/** What of a deployment is told depends on the type of its service. */
+/** Details of a deployment; the fields depend on the type of its service. */
 export const HistoryDetails = Type.Union([
   Type.Object({
     image_name: Type.String(),
@@ -198,7 +200,7 @@ export const EnvironmentQueueEntry = Type.Object({
           identifier: Type.Object({ service_id: Uuid, service_type: Words(words.serviceTypes), name: Type.String() }),
           status: Words(words.stageStatuses),
           icon_uri: Type.Optional(Type.String()),
-          // Of jobs only.
+          // Present for jobs only.
           details: Type.Optional(Type.Object({ job_type: Words(['CRON', 'LIFECYCLE'] as const) })),
         }),
       ),
@@ -206,7 +208,7 @@ export const EnvironmentQueueEntry = Type.Object({
   ),
 });
 
-/** The plan of a `dry_run`: what a deployment would do, in order. */
+/** The plan of a `dry_run`: the steps of the deployment, in order. */
 export const DeploymentPlan = Type.Object({
   action: Words(words.actions),
   stages: Type.Array(

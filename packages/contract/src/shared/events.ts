@@ -1,4 +1,4 @@
-/** Words of the audit log, in the contract's order. */
+/** Event types of the audit log, in the contract's order. */
 export const eventTypes = [
   'CREATE',
   'UPDATE',

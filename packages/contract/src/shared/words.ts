@@ -17,24 +17,30 @@ export type Plan = (typeof plans)[number];
 export const environmentModes = ['DEVELOPMENT', 'PREVIEW', 'PRODUCTION', 'STAGING'] as const;
 export type EnvironmentMode = (typeof environmentModes)[number];
 
-/** What a custom role allows on a cluster, and in environments of one mode of a project; each word contains the ones before it. */
+/**
+ * Rights of a custom role on a cluster, and in environments of one mode of a project. Each value contains the ones
+ * before it.
+ */
 export const clusterPermissions = ['VIEWER', 'ENV_CREATOR', 'ADMIN'] as const;
 export type ClusterPermission = (typeof clusterPermissions)[number];
 export const projectPermissions = ['NO_ACCESS', 'VIEWER', 'DEPLOYER', 'MANAGER'] as const;
 export type ProjectPermission = (typeof projectPermissions)[number];
 
-/** Older words for the roles of members. */
+/** Older names of the members' roles. */
 export const memberRoles = ['ADMIN', 'DEVELOPER', 'OWNER', 'VIEWER'] as const;
 export type MemberRole = (typeof memberRoles)[number];
 export const invitationStatuses = ['EXPIRED', 'PENDING'] as const;
 
 export const databaseTypes = ['MONGODB', 'MYSQL', 'POSTGRESQL', 'REDIS'] as const;
 export type DatabaseType = (typeof databaseTypes)[number];
-/** CONTAINER: an instance on the cluster with a volume. MANAGED: somebody also keeps backups of it. */
+/** CONTAINER: an instance on the cluster with a volume. MANAGED: like CONTAINER, with backups. */
 export const databaseModes = ['CONTAINER', 'MANAGED'] as const;
 export const databaseAccessibilities = ['PRIVATE', 'PUBLIC'] as const;
 
-/** Of a scaler: PRIMARY is what a service scales by, SAFETY what keeps it from having too little. What asks for the most counts. */
+/**
+ * The role of a scaler. PRIMARY is the regular scaler of a service; SAFETY prevents the service from having too few
+ * instances. The scaler that requests the most instances takes effect.
+ */
 export const scalerRoles = ['PRIMARY', 'SAFETY'] as const;
 
 export const serviceTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM'] as const;
@@ -101,7 +107,7 @@ export const clusterStates = [
 ] as const;
 
 export const deploymentStatuses = ['NEVER_DEPLOYED', 'OUT_OF_DATE', 'UP_TO_DATE'] as const;
-/** What observes a condition of a service that is deployed; `docs/operate.md` explains them. */
+/** Kinds of observations that report a condition of a deployed service; `docs/operate.md` explains them. */
 export const conditionKinds = ['INSTANCE_END', 'MEMORY', 'LIVENESS', 'READINESS', 'PROCESSES', 'DISK'] as const;
 export const conditionSeverities = ['WARNING', 'ERROR'] as const;
 export const runningStatuses = ['STARTING', 'RUNNING', 'WARNING', 'ERROR', 'STOPPING', 'STOPPED', 'COMPLETED'] as const;
@@ -192,9 +198,9 @@ export const helmRepositoryKinds = [
 export type HelmRepositoryKind = (typeof helmRepositoryKinds)[number];
 
 export const terraformEngines = ['TERRAFORM', 'OPEN_TOFU'] as const;
-/** What a deployment of a Terraform configuration may be asked for instead of an apply. */
+/** Actions that a Terraform deployment can run instead of an apply. */
 export const terraformActions = ['PLAN', 'FORCE_UNLOCK', 'MIGRATE_STATE'] as const;
-/** Commands of the program that may get arguments of a user's. */
+/** Terraform commands for which users may set extra arguments. */
 export const terraformCommands = ['init', 'plan', 'apply', 'destroy'] as const;
 
 export const annotationScopes = [
@@ -211,7 +217,7 @@ export const annotationScopes = [
 ] as const;
 export type AnnotationScope = (typeof annotationScopes)[number];
 
-/** What a group of annotations or labels may be attached to. */
+/** Targets to which a group of annotations or labels may be attached. */
 export const groupItemTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'LIFECYCLE', 'ENVIRONMENT', 'CLUSTER', 'CRON'] as const;
 export type GroupItemType = (typeof groupItemTypes)[number];
 export const weekdays = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;

@@ -11,7 +11,7 @@ import {
   stepNames,
 } from '../shared/words.ts';
 
-/** Where and when something happened; beside what an event tells itself. */
+/** Time and location of an event: fields that all events share. */
 const place = {
   at: DateTime,
   project_id: Uuid,
@@ -19,19 +19,22 @@ const place = {
 };
 const deployment = {
   deployment_request_id: Uuid,
-  /** null: it waits still. */
+  /** null while the request is still in the queue. */
   execution_id: Nullable(Type.String()),
 };
 
-/** What a stream can tell, by the words of the query `kinds`. */
+/** Events of a stream, keyed by the values of the query parameter `kinds`. */
 export const streamEvents = {
-  /** Told as it is when it is sent, once for each time that something in it changed; has no id. DELETED: it is gone. */
+  /**
+   * The state of an environment at the time of sending, sent once for each change in the environment. The event has no
+   * id. DELETED: the environment no longer exists.
+   */
   ENVIRONMENT_STATE: Type.Object({
     ...place,
     state: Words(serviceStates),
     last_deployment_state: Words(serviceStates),
   }),
-  /** A service goes on in a deployment. */
+  /** The state of a service changes during a deployment. */
   SERVICE_STATE: Type.Object({
     ...place,
     ...deployment,
@@ -42,9 +45,9 @@ export const streamEvents = {
     action: Words(actions),
     failure: Nullable(Type.Object({ code: Type.String(), message: Type.String(), link: Type.String() })),
   }),
-  /** What the instances of a service do; null: none, or nobody knows. */
+  /** The running status of a service's instances; null if there are none or their status is unknown. */
   RUNNING_STATUS: Type.Object({ ...place, service_id: Uuid, running_status: Nullable(Words(runningStatuses)) }),
-  /** Something wrong with a service that is deployed is observed, observed again, or over (severity null). */
+  /** A problem of a deployed service is observed, observed again, or over (severity null). */
   CONDITION: Type.Object({
     ...place,
     service_id: Uuid,
@@ -58,7 +61,7 @@ export const streamEvents = {
     occurrences: Type.Integer(),
     since: DateTime,
   }),
-  /** A request comes into the queue of its environment, leaves it for a deployment, or is taken back. */
+  /** A deployment request enters the queue of its environment, leaves it for a deployment, or is withdrawn. */
   QUEUE: Type.Object({
     ...place,
     ...deployment,
@@ -83,14 +86,14 @@ export const streamEvents = {
     ...deployment,
     service_id: Uuid,
     step: Type.String(),
-    /** Of status records, where the step counts as part of it. */
+    /** The name that status records use for the phase to which this step belongs. */
     step_name: Words(stepNames),
     status: Words(['RUNNING', 'DONE', 'SKIPPED', 'FAILED', 'CANCELED', 'PENDING']),
     attempt: Type.Integer(),
     started_at: Nullable(DateTime),
     finished_at: Nullable(DateTime),
   }),
-  /** A line of a deployment's log. service_id: null for what concerns all of it. */
+  /** A line of a deployment's log. `service_id` is null for lines that concern the whole deployment. */
   DEPLOYMENT_LOG: Type.Object({
     ...place,
     ...deployment,
@@ -110,16 +113,19 @@ export const streamEvents = {
   }),
 } as const;
 
-/** What a stream says of itself. */
+/** Control events: events about the stream itself. */
 export const streamControls = {
-  /** The first event: from here on everything is told. */
+  /** The first event. The stream sends every event from here on. */
   OPEN: Type.Object({
-    /** Whether it goes on behind the `Last-Event-ID`; else it begins anew. */
+    /** True if the stream resumes after the `Last-Event-ID`, false if it starts anew. */
     resumed: Type.Boolean(),
   }),
-  /** What was between the `Last-Event-ID` and now is not known any more: read states anew; the stream goes on with what comes. */
+  /**
+   * The events between the `Last-Event-ID` and now are no longer stored. The client must read all states again; the
+   * stream continues with new events.
+   */
   RESET: Type.Object({ message: Type.String() }),
-  /** The last event. `resume`: whether it makes sense to come back with the last id. */
+  /** The last event. `resume`: whether the client should reconnect with the last event id. */
   END: Type.Object({ code: Type.String(), message: Type.String(), resume: Type.Boolean() }),
 } as const;
 

@@ -5,10 +5,10 @@ import { streamControls, streamEvents, streamKinds, type StreamKind } from './ev
 
 const pattern = `^(${streamKinds.join('|')})(,(${streamKinds.join('|')}))*$`;
 const mostIds = 100;
-/** Each is checked to be a uuid by the rule, which tells more than a pattern. */
+/** The rule checks that each id is a uuid: its error message is clearer than that of a pattern. */
 const uuids = { pattern: '^[0-9a-fA-F,-]+$', maxLength: mostIds * 37 } as const;
 
-/** What a stream of these kinds may say. */
+/** Returns the shapes of the events that a stream of these kinds may send. */
 function only(...kinds: readonly StreamKind[]): Record<string, TSchema> {
   return { ...streamControls, ...Object.fromEntries(kinds.map((kind) => [kind, streamEvents[kind]])) };
 }

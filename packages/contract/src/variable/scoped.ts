@@ -13,11 +13,11 @@ import {
   SecretEditRequest,
 } from './shapes.ts';
 
-/** A scope as its paths and operation ids name it: `/project/{projectId}/…`, `listProject…`. */
+/** The names of a scope in paths and operation ids: `/project/{projectId}/…`, `listProject…`. */
 export interface ScopeWords {
   readonly tag: string;
   readonly target: Target;
-  /** With its article, for summaries. */
+  /** The noun with its article, for summaries. */
   readonly noun: string;
   readonly Noun: string;
   readonly segment: string;
@@ -54,7 +54,8 @@ const secret = {
   edit: SecretEditRequest,
 } as const satisfies SortWords;
 
-// Annotated one by one: otherwise template literals forget the words, and with them the types of ids and path parameters.
+// Each constant has its own annotation: otherwise template literals lose the literal types, and with them the types of
+// ids and path parameters.
 function paths<const S extends ScopeWords, const T extends SortWords>(scope: S, sort: T) {
   const segment: S['segment'] = scope.segment;
   const parameter: S['parameter'] = scope.parameter;
@@ -64,7 +65,7 @@ function paths<const S extends ScopeWords, const T extends SortWords>(scope: S, 
   return { at, one: `${at}/{${sortParameter}}` as const };
 }
 
-/** The operations on what stands at a scope itself. */
+/** Returns the operations on variables or secrets that are defined at the scope itself. */
 function rowOperations<const S extends ScopeWords, const T extends SortWords>(scope: S, sort: T) {
   const { tag, target }: ScopeWords = scope;
   const Noun: S['Noun'] = scope.Noun;
@@ -127,7 +128,10 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
   };
 }
 
-/** The operations that give what a scope sees another key or another value there. */
+/**
+ * Returns the operations that create an alias (another key) or an override (another value) at this scope for a variable
+ * or secret that is visible there.
+ */
 function relationOperations<const S extends ScopeWords, const T extends SortWords>(scope: S, sort: T) {
   const { tag, target }: ScopeWords = scope;
   const Noun: S['Noun'] = scope.Noun;
@@ -164,7 +168,7 @@ function relationOperations<const S extends ScopeWords, const T extends SortWord
   };
 }
 
-/** All operations on the variables and secrets of one scope. */
+/** Returns all operations on the variables and secrets of one scope. */
 export function scopedOperations<const S extends ScopeWords>(scope: S) {
   const parameter: S['parameter'] = scope.parameter;
   return {
@@ -174,14 +178,17 @@ export function scopedOperations<const S extends ScopeWords>(scope: S) {
   };
 }
 
-/** A kind of service as its paths and operation ids name it. The id of its import does not follow from the rest. */
+/**
+ * The names of a kind of service in paths and operation ids. The id of the import operation does not follow the
+ * pattern.
+ */
 export interface ServiceWords {
   readonly noun: string;
   readonly Noun: string;
   readonly importId: string;
 }
 
-/** All operations on the variables and secrets of a kind of service. */
+/** Returns all operations on the variables and secrets of a kind of service. */
 export function serviceOperations<const S extends ServiceWords>(words: S) {
   const segment: S['noun'] = words.noun;
   const Noun: S['Noun'] = words.Noun;
@@ -208,7 +215,7 @@ export function serviceOperations<const S extends ServiceWords>(words: S) {
   };
 }
 
-/** All operations of a scope by their ids. */
+/** Returns all operations of a scope, keyed by their ids. */
 export function operationsOf<V extends Operation, S extends Operation, I extends Operation = never>(scoped: {
   readonly variables: Readonly<Record<string, V>>;
   readonly secrets: Readonly<Record<string, S>>;

@@ -18,7 +18,7 @@ const environment = {
   parameter: 'environmentId',
 } as const satisfies ScopeWords;
 
-/** The scopes that have paths of their own; those of kinds of service by their type, a line each. */
+/** Operations of the scopes that have their own paths. Kinds of services are keyed by their type, one line each. */
 export const variableScopesOfPaths = {
   PROJECT: scopedOperations(project),
   ENVIRONMENT: scopedOperations(environment),
@@ -27,11 +27,11 @@ export const variableScopesOfPaths = {
   JOB: serviceOperations({ noun: 'job', Noun: 'Job', importId: 'importJobEnvironmentVariable' }),
 } as const;
 
-/** What is common to all of them, and to those of services. */
+/** Operations that all scopes share, and those that all kinds of services share. */
 export type ScopedVariableOperations = ReturnType<typeof scopedOperations<ScopeWords>>;
 export type ServiceVariableOperations = ReturnType<typeof serviceOperations<ServiceWords>>;
 
-/** All of them by their ids. */
+/** The operations of all scopes, keyed by their ids. */
 export const scopedVariableOperations = {
   ...operationsOf(variableScopesOfPaths.PROJECT),
   ...operationsOf(variableScopesOfPaths.ENVIRONMENT),

@@ -5,7 +5,7 @@ import { serviceScopes, serviceTypes, variableScopes, variableTypes } from '../s
 const related = {
   id: Uuid,
   key: Type.String(),
-  // '' of what is no file: clients take no null here.
+  // An empty string for variables that are no file: clients accept no null here.
   mount_path: Type.String(),
   scope: Words(variableScopes),
   variable_type: Words(variableTypes),
@@ -41,7 +41,7 @@ export const EnvironmentVariable = Type.Object({
   aliased_variable: Type.Optional(RelatedVariable),
 });
 
-/** A secret's record: its value is never in it. */
+/** The record of a secret. It never contains the value. */
 export const Secret = Type.Object({
   ...common,
   mount_path: Type.Optional(Nullable(Type.String())),
@@ -77,7 +77,10 @@ export const KeyedEditRequest = Type.Object({ key, value, mount_path: path, ...n
 export const AliasRequest = Type.Object({ key, ...notes });
 export const OverrideRequest = Type.Object({ value, ...notes });
 
-/** Where a variable stands: one of the words and the id of what it names. BUILT_IN is a scope of answers only. */
+/**
+ * The scope of a variable: one of the types and the id of the record that has the variable. BUILT_IN occurs only in
+ * responses.
+ */
 const scope = Words(variableScopes);
 
 export const VariableQuery = Type.Object({

@@ -23,7 +23,7 @@ const required = {
   events: Type.Array(Words(webhookEvents), { minItems: 1, maxItems: 100 }),
 };
 const optional = {
-  // It travels as a header.
+  // The secret is sent as a header.
   target_secret: Type.Optional(Nullable(Type.String({ maxLength: 1000, pattern: '^[\\x21-\\x7e]*$' }))),
   description: Type.Optional(Nullable(Text)),
   enabled: Type.Optional(Type.Boolean({ default: true })),
@@ -116,9 +116,9 @@ export const listWebhookEvent = operation({
       kind: Words(webhookKinds),
       matched_event: Words(webhookEvents),
       target_url_used: Type.String({ format: 'uri' }),
-      /** Headers, without the signatures, and body. */
+      /** Headers and body of the request, without the signatures. */
       request: Type.Object({}, { additionalProperties: true }),
-      /** 0: there was no answer; `target_response_body` says why. */
+      /** 0: no response was received; `target_response_body` gives the reason. */
       target_response_status_code: Type.Integer(),
       target_response_body: Nullable(Type.String()),
     }),

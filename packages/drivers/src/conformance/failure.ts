@@ -3,7 +3,7 @@ import { type Cause, DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
 import { httpProbe, type Stage, type Suite, type Test } from './stage.ts';
 
-/** Why a workload does not become ready, with causes and evidence. */
+/** Tests why a workload does not become ready, with causes and evidence. */
 export function failureTests(test: Test, expect: Suite['expect']): void {
   const failure = async (stage: Stage, workload: Workload): Promise<DriverError> => {
     try {

@@ -8,7 +8,10 @@ import { scaleTests, startTests } from './start.ts';
 
 export type { Behaviour, ConformanceSubject } from './stage.ts';
 
-/** What every `ClusterDriver` does, as tests: call it inside a test file. Each test has an installation of its own and removes it. */
+/**
+ * Declares the tests that every `ClusterDriver` must pass; call it inside a test file. Each test has its own
+ * installation and removes it.
+ */
 export function conformsToClusterDriver(name: string, suite: Suite, subject: () => ConformanceSubject): void {
   const test: Test = (sentence, body) => {
     suite.it(sentence, async () => {

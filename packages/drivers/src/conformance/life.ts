@@ -2,14 +2,14 @@ import type { InstanceEvent } from '../driver.ts';
 import type { Instance } from '../workload.ts';
 import { httpProbe, never, type Suite, type Test, until } from './stage.ts';
 
-/** Instances that end, are revived, probed, watched and asked for. */
+/** Tests instances that exit, are revived, probed, watched and observed. */
 export function lifeTests(test: Test, expect: Suite['expect']): void {
   test('shows an instance that ended with its exit code, and revives it', async (stage) => {
     const workload = stage.workload('EXITS', { readyTimeoutSeconds: 3 });
     await stage.driver.start(workload, stage.context());
     await expect(stage.driver.awaitReady(workload, stage.context())).rejects.toThrow();
     let ended: Instance | undefined;
-    // A cluster that starts it again by itself has it running for moments in between.
+    // On a cluster that restarts it itself, the instance runs for moments in between.
     await until(async () => {
       [ended] = await stage.driver.observe({ rollout: workload.rollout }, never());
       return ended?.state === 'EXITED';
@@ -76,7 +76,7 @@ export function lifeTests(test: Test, expect: Suite['expect']): void {
   });
 }
 
-/** What the cluster does itself, and what it leaves as it ended. */
+/** Tests what the cluster restarts itself, and what it leaves as it exited. */
 export function endTests(test: Test, expect: Suite['expect']): void {
   test('restarts an instance whose liveness probe fails, or leaves that to whoever asks', async (stage) => {
     if (stage.traits.restartsUnlive !== true) return;
@@ -108,13 +108,13 @@ export function endTests(test: Test, expect: Suite['expect']): void {
 }
 
 /**
- * Asks for so long, each time over a new connection. Throws when an answer does not come. Longer than the second in which a
- * kernel does not change again what it learnt of a neighbour.
+ * Sends requests for this long, each over a new connection. Throws if a response does not arrive. Use more than a
+ * second: for that long a kernel does not change again what it has learned of a neighbor.
  */
 async function answers(url: string, milliseconds: number): Promise<void> {
   const until = Date.now() + milliseconds;
   while (Date.now() < until) {
-    // A segment that is lost now and then is sent again within a second.
+    // A lost segment is retransmitted within a second.
     const response = await fetch(url, { signal: AbortSignal.timeout(5_000), headers: { connection: 'close' } });
     await response.text();
   }

@@ -2,7 +2,7 @@ import type { ClusterDriver } from '../driver.ts';
 import type { LogLine } from '../workload.ts';
 import { never, type Suite, type Test, until } from './stage.ts';
 
-/** Output of instances. */
+/** Tests the output of instances. */
 export function logTests(test: Test, expect: Suite['expect']): void {
   const texts = (lines: readonly LogLine[], stream: LogLine['stream']): string[] =>
     lines.filter((line) => line.stream === stream).map(({ text }) => text);
@@ -15,7 +15,7 @@ export function logTests(test: Test, expect: Suite['expect']): void {
     await until(() => lines.length >= 2);
     await stage.driver.retire({ rollout: workload.rollout }, 1, stage.context());
     await following;
-    // Of two streams in one the order is not sure.
+    // The order of two merged streams is not defined.
     const merges = stage.traits.mergesStreams === true;
     expect(texts(lines, 'stdout').slice(0, 2).toSorted()).toEqual(merges ? ['careful', 'hello'] : ['hello']);
     expect(texts(lines, 'stderr').slice(0, 1)).toEqual(merges ? [] : ['careful']);

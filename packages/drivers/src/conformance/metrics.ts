@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { InstanceUsage } from '../driver.ts';
 import { type ConformanceSubject, never, type Suite, type Test, until } from './stage.ts';
 
-/** Of the optional power; a cluster without it, or on which nothing measures, passes. */
+/** Tests the optional capability; a cluster without it, or without a metrics source, passes. */
 export function metricTests(test: Test, expect: Suite['expect'], subject: () => ConformanceSubject): void {
   test('tells what each instance uses, and of those of other installations nothing', async (stage) => {
     if (stage.driver.metrics === undefined || (await stage.traits.measures?.(never())) === false) return;
     const workload = stage.workload('SERVES', { instances: 2 });
     const ids = await stage.run(workload);
     let first: readonly InstanceUsage[] = [];
-    // Some clusters measure what is new only after a while.
+    // Some clusters measure new instances only after a while.
     await until(async () => {
       first = (await stage.driver.metrics?.usage(never())) ?? [];
       return first.length === ids.length;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ConformanceSubject, Suite, Test } from './stage.ts';
 
-/** What goes, and what stays. */
+/** Tests what removal removes, and what it keeps. */
 export function removalTests(test: Test, expect: Suite['expect'], subject: () => ConformanceSubject): void {
   test('retires what is selected and nothing else, and does not mind when it is gone', async (stage) => {
     const old = stage.workload('SERVES', { instances: 2 });

@@ -5,43 +5,43 @@ import { testWorkload } from '../testing/workload.ts';
 import type { Probe, Selector, Workload } from '../workload.ts';
 
 /**
- * What a program of the suite does. Each prints `hello` on stdout and `careful` on stderr first, and ends on SIGTERM.
- *
+ * Behavior of a program of the suite. Each program first prints `hello` on stdout and `careful` on stderr, and exits on
+ * SIGTERM.
  * - SERVES: answers HTTP on port 8080: 200 for `/`, 404 for `/missing`.
- * - SERVES_ELSEWHERE: the same on port 9090.
- * - EXITS: ends at once with code 3.
+ * - SERVES_ELSEWHERE: does the same on port 9090.
+ * - EXITS: exits at once with code 3.
  */
 export type Behaviour = 'SERVES' | 'SERVES_ELSEWHERE' | 'EXITS';
 
 export interface ConformanceSubject {
-  /** Makes a driver for an installation; called several times for the same cluster. */
+  /** Creates a driver for an installation; called several times for the same cluster. */
   driver(installation: string): Promise<ClusterDriver>;
-  /** How this cluster is made to run such a program. */
+  /** Returns how this cluster runs such a program. */
   program(behaviour: Behaviour): Pick<Workload, 'image' | 'entrypoint' | 'arguments'>;
-  /** What is not as on a container engine. */
+  /** Differences from a container engine. */
   readonly traits?: ClusterTraits;
 }
 
-/** Where clusters may differ. What is left out is as on a container engine. */
+/** Differences between clusters. Absent traits are as on a container engine. */
 export interface ClusterTraits {
-  /** The cluster acts on liveness probes itself: `probe` answers null for them. */
+  /** The cluster acts on liveness probes itself: `probe` returns null for them. */
   readonly restartsUnlive?: true;
-  /** Its logs do not tell stderr from stdout. */
+  /** Its logs do not distinguish stderr from stdout. */
   readonly mergesStreams?: true;
-  /** It pulls images itself: the reference of one that its registry does not have. */
+  /** Set if the cluster pulls images itself: the reference of an image that its registry does not have. */
   readonly absentImage?: string;
-  /** Whether anything on it measures, which the power "metrics" does not tell. */
+  /** Returns whether the cluster has a metrics source; the capability `metrics` does not show that. */
   readonly measures?: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Vitest, handed in so that this folder can be part of the package and not of a test. */
+/** Vitest, passed in so that this folder can be part of the package and not of a test. */
 export interface Suite {
   readonly describe: typeof describe;
   readonly it: typeof it;
   readonly expect: typeof expect;
 }
 
-/** An installation of its own on the cluster, with what the tests of it need. */
+/** An installation of its own on the cluster, with what its tests need. */
 export class Stage {
   readonly installation: string;
   readonly environment: string = randomUUID();
@@ -84,7 +84,7 @@ export class Stage {
       },
       name: 'Conformance',
       ...this.#subject.program(behaviour),
-      // What a small node has left.
+      // Little enough for a small node.
       cpuMillicores: 200,
       ...rest,
     });
@@ -104,12 +104,12 @@ export class Stage {
   }
 }
 
-/** The signal of a call that nobody ends. */
+/** Returns a signal that never aborts. */
 export function never(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** Of port 8080, each second. */
+/** Probes port 8080 every second. */
 export const httpProbe = (path: string): Probe => ({
   check: { type: 'http', port: 8080, path, scheme: 'HTTP' },
   initialDelaySeconds: 0,
@@ -119,10 +119,10 @@ export const httpProbe = (path: string): Probe => ({
   failureThreshold: 3,
 });
 
-/** Declares a test with an installation of its own. */
+/** Declares a test with its own installation. */
 export type Test = (name: string, body: (stage: Stage) => Promise<void>) => void;
 
-/** Waits for a condition; the time-out of the test bounds it. */
+/** Waits for a condition, bounded by the timeout of the test. */
 export async function until(condition: () => boolean | Promise<boolean>, milliseconds = 20_000): Promise<void> {
   const deadline = Date.now() + milliseconds;
   while (!(await condition())) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ConformanceSubject, never, type Suite, type Test } from './stage.ts';
 
-/** What a start makes, and that it makes nothing twice. */
+/** Tests what `start` creates, and that it creates nothing twice. */
 export function startTests(test: Test, expect: Suite['expect'], subject: () => ConformanceSubject): void {
   test('describes the engine and how large it is', async ({ driver }) => {
     const description = await driver.describe(never());
@@ -58,7 +58,7 @@ export function startTests(test: Test, expect: Suite['expect'], subject: () => C
   });
 }
 
-/** More instances of a rollout, and fewer again. */
+/** Tests adding instances to a rollout, and removing them again. */
 export function scaleTests(test: Test, expect: Suite['expect']): void {
   test('adds instances to a rollout, waits for these, and takes the last ones away again', async (stage) => {
     const workload = stage.workload('SERVES');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { pack } from 'tar-stream';
 import type { PlacedFile } from './container-spec.ts';
 
-/** A tar archive of these files, owned by root, and of these folders, which anyone may write to. */
+/** Returns a tar archive of these files, owned by root, and of these folders, which are writable by everyone. */
 export async function toArchive(files: readonly PlacedFile[], folders: readonly string[] = []): Promise<Buffer> {
   const archive = pack();
   for (const file of files) archive.entry({ name: file.name, mode: file.mode, uid: 0, gid: 0 }, file.content.reveal());

@@ -21,13 +21,14 @@ export async function putInto(
   { folder, archive }: { readonly folder: string; readonly archive: Readable },
   signal: AbortSignal,
 ): Promise<void> {
-  // The connection does not learn by itself that its source broke: it would wait for more for ever.
+  // The connection does not notice that its source failed: it would wait for more data forever.
   const broken = new AbortController();
   archive.once('error', (error) => broken.abort(error));
   const both = AbortSignal.any([signal, broken.signal]);
   const path = `/containers/${container}/archive`;
   try {
-    // As long as the archive takes; what stalls is ended by the caller's deadline.
+    // The call has no timeout of its own, because an archive may take long. The caller's deadline ends a stalled
+    // transfer.
     await call(docker, { method: 'PUT', path, query: { path: folder }, archive, signal: both, timeoutMilliseconds: 0 });
   } catch (error) {
     both.throwIfAborted();

@@ -3,14 +3,18 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** `addr_assign_type` of an address that somebody has set, and that the kernel therefore leaves as it is. */
+/** Value of `addr_assign_type` for an address that was set explicitly and that the kernel therefore does not change. */
 const isSet = '3';
 
 /**
- * Lets a bridge keep the address that it has. Podman's take the lowest one of their ports, so that it changes as instances come
- * and go; the others go on sending to the former one until their kernels look again, and what they answer meanwhile is lost, the
- * requests with it. Docker sets one. A bridge that is not here (of rootless Podman, or of an engine in a virtual machine) stays as
- * it is: its instances are reached by ports of the host. Where the machine has no `ip`, the bridge at least tells of its changes.
+ * Fixes the current MAC address of a bridge. A Podman bridge takes the lowest address of its ports, so its address
+ * changes as instances start and exit. The other instances keep sending to the previous address until their kernels
+ * resolve it again, and their responses are lost meanwhile, and the requests with them. Docker sets a fixed address
+ * itself.
+ *
+ * A bridge that is not on this machine (rootless Podman, or an engine in a virtual machine) is left unchanged: its
+ * instances are reached through ports of the host. If the machine has no `ip` command, the bridge at least announces
+ * its changes.
  */
 export async function keepAddress(bridge: string): Promise<void> {
   const folder = `/sys/class/net/${bridge}`;
@@ -20,6 +24,6 @@ export async function keepAddress(bridge: string): Promise<void> {
     await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/arp_notify`, '1');
     await run('ip', ['link', 'set', 'dev', bridge, 'address', address]);
   } catch {
-    // Not there, or not ours to change.
+    // The bridge does not exist here, or this process may not change it.
   }
 }

@@ -86,7 +86,7 @@ describe.each(testEngineKinds())('environments on %s', (kind) => {
     const environment = randomUUID();
     const name = networkName({ installation, environment });
     const bridge = bridgeName({ installation, environment });
-    // As earlier versions made it.
+    // Earlier versions created the network like this.
     const body = {
       Name: name,
       Driver: 'bridge',
@@ -97,7 +97,7 @@ describe.each(testEngineKinds())('environments on %s', (kind) => {
     const [served, stranger] = [await run(environment), await run(other)];
     expect(await ask(stranger, served)).toContain('closed');
     execFileSync('iptables', ['-w', '5', '-t', 'mangle', '-D', 'DAVIT-CLOSED', '!', '-i', bridge, '-o', bridge, '-j', 'DROP']);
-    // As a process does that starts after a reboot.
+    // A process that starts after a reboot does this.
     await createDockerDriver({ ...bed.opened, installation }).observe({}, signal);
     expect(await ask(stranger, served)).toContain('closed');
     await driver.removeEnvironment(environment, context);

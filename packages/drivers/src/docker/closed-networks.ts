@@ -3,24 +3,31 @@ import { bridgePrefix } from './names.ts';
 import { findProgram } from './own-podman.ts';
 
 /*
- * Closes the networks of environments to each other by address. Docker does so itself unless it was started with `--iptables=false`.
- * Podman's `isolate` does it with later versions of netavark; that of Debian 12 and Ubuntu 24.04 (1.4) removes the rule that leads to
- * all isolation when the last container of any isolated network ends, and never isolates the network of builds. So Davit adds rules
- * of its own, in the table `mangle`: no rule that accepts elsewhere precedes them, and no engine rewrites that table.
+ * Blocks traffic by address between the networks of different environments. Docker does so itself unless it was started
+ * with `--iptables=false`. Podman's `isolate` does so only with later versions of netavark. The version in Debian 12
+ * and Ubuntu 24.04 (1.4) removes the rule behind all isolation when the last container of any isolated network exits,
+ * and never isolates the network of builds. Therefore Davit adds its own rules to the table `mangle`: no rule that
+ * accepts traffic elsewhere precedes them, and no engine rewrites that table.
  */
 
 const chain = 'DAVIT-CLOSED';
 const table = ['-w', '5', '-t', 'mangle'];
-/** Replies, and connections to a port that is published, go on; everything else that is forwarded into a network is looked at. */
+/**
+ * Replies and connections to published ports are accepted. All other traffic forwarded into a network goes through the
+ * chain.
+ */
 const jump = ['FORWARD', '-o', `${bridgePrefix}+`, '-m', 'conntrack', '!', '--ctstate', 'RELATED,ESTABLISHED,DNAT', '-j', chain];
 
-/** How long rules that were seen are trusted: a firewall that is reloaded drops them. */
+/** Milliseconds for which observed rules are trusted. A firewall reload drops them. */
 const trustMilliseconds = 30_000;
 
-/** The rules of this machine's firewall that close networks of environments. Safe to use from several processes at once. */
+/**
+ * Manages the firewall rules of this machine that isolate networks of environments. Safe for concurrent use by several
+ * processes.
+ */
 export class ClosedNetworks {
   readonly #program: string | null;
-  /** Bridges seen to be closed. */
+  /** Bridges whose rules were present at the last check. */
   readonly #closed = new Set<string>();
   #seenAt = Number.NEGATIVE_INFINITY;
   #underWay: Promise<void> = Promise.resolve();
@@ -31,8 +38,9 @@ export class ClosedNetworks {
   }
 
   /**
-   * Drops whatever is forwarded into these bridges from another interface, but for replies and published ports. Does nothing where
-   * the rules are there, and where this process may not change the firewall. Rejects when the firewall refuses.
+   * Adds rules that drop traffic forwarded into these bridges from another interface, except replies and traffic to
+   * published ports. Does nothing if the rules exist or if this process may not change the firewall. Rejects if the
+   * firewall refuses the change.
    */
   close(bridges: Iterable<string>): Promise<void> {
     const wanted = [...new Set(bridges)];
@@ -41,7 +49,7 @@ export class ClosedNetworks {
     return this.#inTurn(() => this.#add(wanted));
   }
 
-  /** Removes the rules of a bridge that is gone. */
+  /** Removes the rules of a deleted bridge. */
   forget(bridge: string): Promise<void> {
     if (this.#program === null) return Promise.resolve();
     return this.#inTurn(async () => {
@@ -54,7 +62,7 @@ export class ClosedNetworks {
   async #add(wanted: readonly string[]): Promise<void> {
     const rules = await this.#rules();
     const closed = new Set(rules.map(closedBy));
-    // -N fails where another process was faster.
+    // -N fails if another process has just created the chain.
     if (!rules.includes(`-N ${chain}`)) await this.#run(['-N', chain]).catch(() => undefined);
     const missing = wanted.filter((bridge) => !closed.has(bridge));
     if (missing.length > 0) await this.#restore(missing.map((bridge) => `-A ${chain} ! -i ${bridge} -o ${bridge} -j DROP`));
@@ -82,7 +90,7 @@ export class ClosedNetworks {
     });
   }
 
-  /** All of these changes or none, in one process. */
+  /** Applies all of these changes or none, in one process. */
   #restore(changes: readonly string[]): Promise<void> {
     return new Promise((resolve, reject) => {
       const child = spawn(`${this.#program}-restore`, ['-w', '5', '--noflush'], { stdio: ['pipe', 'ignore', 'pipe'] });
@@ -96,7 +104,7 @@ export class ClosedNetworks {
   }
 }
 
-/** The bridge that a rule of `iptables -S` closes; null: it is another rule. */
+/** Returns the bridge that a rule of `iptables -S` isolates, or null for other rules. */
 function closedBy(rule: string): string | null {
   return new RegExp(`^-A ${chain} ! -i (\\S+) -o \\1 -j DROP$`).exec(rule)?.[1] ?? null;
 }

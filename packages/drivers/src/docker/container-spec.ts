@@ -9,23 +9,30 @@ export interface Ulimit {
   readonly Hard: number;
 }
 
-/** How much of a container's isolation this host takes. Found out by being refused; then lowered and remembered. */
+/**
+ * Isolation features that this host supports. A feature is assumed to work until the engine refuses it; then it is
+ * disabled and the result remembered.
+ */
 export interface HostTraits {
-  /** Processors of the engine's machine; asking for more is refused by Docker, so it is the upper bound. */
+  /**
+   * Thousandths of a processor of the engine's machine. This is the upper bound, because Docker refuses higher limits.
+   */
   readonly cpuMillicores: number;
-  /** Whether the engine has a program that it can run as process 1 of containers. */
+  /** Whether the engine has an init program that it can run as process 1 of containers. */
   readonly initProcess: boolean;
   readonly cpuLimit: boolean;
   readonly memoryLimit: boolean;
-  /** Whether swap can be limited. Without it a container may use swap beyond its memory. */
+  /** Whether swap can be limited. If not, a container may use swap beyond its memory limit. */
   readonly swapLimit: boolean;
   readonly pidsLimit: boolean;
   readonly sysctls: boolean;
-  /** Null: the engine's defaults. */
+  /** Resource limits (ulimits) to set, or null for the engine's defaults. */
   readonly ulimits: readonly Ulimit[] | null;
-  /** Address on which every port is published because containers are not reached directly; null: they are. */
+  /** Address on which every port is published because containers are not reachable directly; null if they are. */
   readonly publishOn: string | null;
-  /** Address of this machine on which public UDP ports answer: as for all else, what the gateway listens on. */
+  /**
+   * Address of this machine on which public UDP ports are published. It equals the address that the gateway listens on.
+   */
   readonly publicAddress: string;
 }
 
@@ -47,7 +54,7 @@ interface PortBinding {
   readonly HostPort: string;
 }
 
-/** Body of `POST /containers/create` (Docker Engine API 1.41), as far as Davit uses it. */
+/** Body of `POST /containers/create` (Docker Engine API 1.41), limited to the fields that Davit uses. */
 export interface ContainerBody {
   readonly Image: string;
   readonly Entrypoint?: readonly string[];
@@ -77,25 +84,36 @@ export interface ContainerBody {
 }
 
 const mebibyte = 1024 * 1024;
-/** Below this Docker refuses to create a container. */
+/** Smallest memory limit in MiB with which Docker creates a container. */
 const leastMemoryMiB = 6;
-/** Processes and threads of an instance or a build: enough for a JVM or a pool of workers, too few for a fork bomb to take the machine's table. */
+/**
+ * Limit on the processes and threads of an instance or a build. It is enough for a JVM or a pool of workers, and too
+ * few for a fork bomb to fill the machine's process table.
+ */
 export const pidsLimit = 4096;
 
 /**
- * Taken from the engines' default set, which lets images such as nginx or postgres chown their folders, change their user and
- * bind port 80 as root: MKNOD (makes device nodes), NET_RAW (forges packets to neighbours of the bridge), AUDIT_WRITE (writes
- * the host's audit log), SETFCAP and SETPCAP (give files or children capabilities; no-new-privileges leaves them no use).
- * Dropped one by one, not as ALL and some added back: Podman makes what is *added* effective for users other than root too.
+ * Capabilities removed from the engines' default set, which lets images such as nginx or postgres chown their folders,
+ * change their user and bind port 80 as root. The removed capabilities:
+ * - MKNOD creates device nodes.
+ * - NET_RAW forges packets to neighbours on the bridge.
+ * - AUDIT_WRITE writes the host's audit log.
+ * - SETFCAP and SETPCAP give files or children capabilities; with no-new-privileges they are useless.
+ *
+ * They are dropped one by one instead of dropping ALL and adding some back: Podman makes *added* capabilities effective
+ * for users other than root too.
  */
 const droppedCapabilities = ['AUDIT_WRITE', 'MKNOD', 'NET_RAW', 'SETFCAP', 'SETPCAP'];
 
-/** Docker's own default; given here so that an image with a user other than root binds port 80 on Podman as well. */
+/**
+ * Docker's own default. It is set explicitly so that an image with a user other than root can bind port 80 on Podman as
+ * well.
+ */
 const sysctls = { 'net.ipv4.ip_unprivileged_port_start': '0' };
 
 /**
- * What to send to the engine for one instance. `hasOwnInit`: its process has to be process 1 itself. Pure. Fails with START_FAILED where no
- * process can get what is asked.
+ * Returns the request body that creates one instance. Pure. Fails with START_FAILED if no process can receive the
+ * requested configuration. `hasOwnInit`: whether the instance's process must be process 1 itself.
  */
 export function toContainerBody(workload: Workload, index: number, traits: HostTraits, hasOwnInit = false): ContainerBody {
   const network = networkName(workload.owner);
@@ -109,7 +127,8 @@ export function toContainerBody(workload: Workload, index: number, traits: HostT
     ExposedPorts: Object.fromEntries(workload.ports.map((port) => [`${port.internalPort}/${transportOf(port)}`, {}])),
     StopTimeout: workload.terminationGraceSeconds,
     HostConfig: {
-      // Reaps processes that end after their parent, and makes SIGTERM end a process that does not handle it: the kernel spares process 1.
+      // The init process reaps orphaned processes. It also lets SIGTERM end a process that does not handle the signal,
+      // because the kernel exempts process 1 from the default action.
       ...(traits.initProcess && !hasOwnInit && { Init: true as const }),
       NetworkMode: network,
       Mounts: workload.volumes.map((volume) => ({
@@ -122,17 +141,22 @@ export function toContainerBody(workload: Workload, index: number, traits: HostT
       SecurityOpt: ['no-new-privileges'],
       CapDrop: droppedCapabilities,
       PortBindings: toPortBindings(workload, index, traits),
-      // Not `unless-stopped` from the start: the engine would restart what does not come up, without end and unseen.
+      // The policy is not `unless-stopped` initially: the engine would restart a failing instance forever, without
+      // Davit seeing it.
       RestartPolicy: { Name: 'no' },
-      // Davit stores log lines itself; the engine's file only has to bridge a restart of Davit. Named although it is the
-      // default, as an operator's default may be journald, from which Podman cannot follow without systemd.
+      // Davit stores log lines itself; the engine's file only has to bridge a restart of Davit. The driver is named
+      // although it is the default, because an operator's default may be journald, and Podman cannot follow a journald
+      // log without systemd.
       LogConfig: { Type: 'json-file', Config: { 'max-size': '20m' } },
     },
     NetworkingConfig: { EndpointsConfig: { [network]: { Aliases: [...new Set(workload.hostnames)] } } },
   };
 }
 
-/** Files are written into the container, and an engine refuses that where nothing may be written. */
+/**
+ * Fails with START_FAILED if the workload has files but a read-only root filesystem: engines refuse to write files into
+ * such a container.
+ */
 function refuseUnwritable({ readOnlyRootFilesystem, files }: Workload): void {
   if (readOnlyRootFilesystem !== true || files.length === 0) return;
   throw new DriverError({
@@ -148,7 +172,8 @@ function limits(workload: Workload, traits: HostTraits): Partial<ContainerBody['
   return {
     ...(traits.cpuLimit && cpu > 0 && { NanoCpus: Math.max(cpu, 10) * 1_000_000 }),
     ...(traits.memoryLimit && { Memory: memory }),
-    // MemorySwap is memory plus swap: equal means no swap, so that a limit is a limit and not a slow machine.
+    // MemorySwap is memory plus swap. Equal values mean no swap, so that exceeding the limit fails instead of slowing
+    // the machine.
     ...(traits.memoryLimit && traits.swapLimit && { MemorySwap: memory }),
     ...(traits.pidsLimit && { PidsLimit: pidsLimit }),
     ...(traits.ulimits && { Ulimits: traits.ulimits }),
@@ -177,26 +202,30 @@ function toPortBindings(workload: Workload, index: number, traits: HostTraits): 
     if (traits.publishOn !== null && port.protocol !== 'UDP') {
       if (published.length === 0) published.push({ HostIp: traits.publishOn, HostPort: '' });
     }
-    // A port of the host is there once: the first instance has it, the others serve the environment's network only.
+    // A host port can be bound only once: the first instance binds it, and the others serve only the environment's
+    // network.
     if (port.hostPort !== undefined && index === 0) published.push({ HostIp: hostIp(traits), HostPort: String(port.hostPort) });
     if (published.length > 0) bindings[key] = published;
   }
   return bindings;
 }
 
-/** For the gateway `::` is all of IPv4 and IPv6; for engines it is IPv6 alone, and no address is all of both. */
+/**
+ * Returns the host address for a port binding. For the gateway, `::` means all of IPv4 and IPv6. For engines, `::`
+ * means IPv6 only, and the empty string means both.
+ */
 function hostIp({ publicAddress }: HostTraits): string {
   return publicAddress === '::' ? '' : publicAddress;
 }
 
-/** Content of a file variable with the mode it gets: readable by whoever the process runs as, writable by nobody. */
+/** Content of a file variable with its mode: readable by every user, writable by none. */
 export interface PlacedFile {
   readonly name: string;
   readonly mode: number;
   readonly content: WorkloadFile['content'];
 }
 
-/** Files as entries of an archive that is unpacked at `/`. Parents that do not exist are made by the engine. */
+/** Returns the files as entries of an archive that is unpacked at `/`. The engine creates missing parent folders. */
 export function toPlacedFiles(files: readonly WorkloadFile[]): PlacedFile[] {
   return files.map((file) => ({ name: file.path.replace(/^\/+/, ''), mode: 0o444, content: file.content }));
 }

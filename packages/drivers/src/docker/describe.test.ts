@@ -8,7 +8,7 @@ import { describeEngine } from './describe.ts';
 import { Dockerode as Connection } from './dockerode.ts';
 import { inspectSelected, type Scope } from './instances.ts';
 
-/** An engine whose answers a test chooses, by the end of the path. */
+/** An engine with responses chosen by the test, keyed by the end of the path. */
 let answers: Record<string, (response: ServerResponse) => void>;
 let folder: string;
 let server: Server;
@@ -46,7 +46,7 @@ afterEach(() => {
 test('an engine that takes long to tell what it has is described by what it told last', async () => {
   expect(await describeEngine(docker, never)).toMatchObject({ cpuMillicores: 4000, memoryMiB: 8192 });
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
-  // As Podman on a busy machine: no answer for now.
+  // Simulates Podman on a busy machine: it does not respond for now.
   let asked = 0;
   answers['/info'] = () => void (asked += 1);
   for (let times = 0; times < 3; times += 1) {

@@ -3,9 +3,12 @@ import type Dockerode from 'dockerode';
 import type { ClusterDescription } from '../driver.ts';
 import { call } from './engine-api.ts';
 
-/** Longer no engine takes to say who it is. */
+/** Timeout in milliseconds of `/version`. No engine takes longer to respond. */
 const answerMilliseconds = 5000;
-/** Podman asks the package manager for its versions at each /info: two seconds of processor time on Debian, and far more on a busy machine. */
+/**
+ * Timeout in milliseconds of `/info`. For each `/info`, Podman queries the package manager for versions: that takes two
+ * seconds of processor time on Debian, and far more on a busy machine.
+ */
 const infoMilliseconds = 25_000;
 
 export interface VersionAnswer {
@@ -21,9 +24,9 @@ export interface InfoAnswer {
   readonly KernelVersion: string;
   readonly OperatingSystem: string;
   readonly SecurityOptions: readonly string[] | null;
-  /** Storage driver. */
+  /** Name of the storage driver. */
   readonly Driver?: string;
-  /** Podman only. */
+  /** Whether Podman runs without root. Set by Podman only. */
   readonly Rootless?: boolean;
 }
 
@@ -37,7 +40,7 @@ export async function askInfo(docker: Dockerode, signal: AbortSignal): Promise<I
   return (await call<InfoAnswer>(docker, request)).body;
 }
 
-/** Which engine answers, whatever its socket is called. */
+/** Returns the kind of the engine that responded, regardless of the name of its socket. */
 export function engineOf(version: VersionAnswer): 'docker' | 'podman' {
   return version.Components?.some(({ Name }) => Name === 'Podman Engine') ? 'podman' : 'docker';
 }
@@ -48,17 +51,21 @@ interface KnownInfo {
   readonly until: number;
 }
 
-// The facts of /info hardly ever change, and it may be slow; /version shows whether the engine is there.
+// Milliseconds for which a result of /info is cached. The result rarely changes, and /info may be slow; /version shows
+// whether the engine is reachable.
 const knowMilliseconds = 600_000;
 const known = new WeakMap<Dockerode, KnownInfo>();
 const asking = new WeakMap<Dockerode, Promise<InfoAnswer>>();
 
-/** Keeps an answer of /info, so that `describeEngine` need not ask for it. */
+/** Caches a result of /info, so that `describeEngine` need not request it. */
 export function rememberInfo(docker: Dockerode, version: string, info: InfoAnswer): void {
   known.set(docker, { version, info, until: Date.now() + knowMilliseconds });
 }
 
-/** The last answer, however old: an engine that takes long is slow and not broken. A newer one is asked for beside. */
+/**
+ * Returns the last known result of /info, however old: an engine that takes long is slow and not broken. An outdated
+ * result is refreshed in the background.
+ */
 async function knownInfo(docker: Dockerode, version: string, signal: AbortSignal): Promise<InfoAnswer> {
   const former = known.get(docker);
   if (former === undefined) return abortable(renewedInfo(docker, version), signal);
@@ -66,7 +73,10 @@ async function knownInfo(docker: Dockerode, version: string, signal: AbortSignal
   return former.info;
 }
 
-/** One question at a time; it goes on when who asked first has no more time. */
+/**
+ * Requests /info, with only one request in progress at a time. The request continues even if the first caller stops
+ * waiting.
+ */
 function renewedInfo(docker: Dockerode, version: string): Promise<InfoAnswer> {
   const under = asking.get(docker);
   if (under !== undefined) return under;

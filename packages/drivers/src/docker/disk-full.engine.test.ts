@@ -40,7 +40,7 @@ describe.skipIf(!canMount)('the docker driver on a full disk', () => {
       const context = { signal, log: (): void => undefined };
       await expect(driver.start(workload(40, 'large'), context)).rejects.toMatchObject({ code: 'DISK_FULL', retryable: false });
       expect((await driver.observe({}, signal)).map((instance) => instance.state)).not.toContain('RUNNING');
-      // Podman cannot remove either without room for its records.
+      // Podman cannot remove the container or the volume without disk space for its records.
       execFileSync('mount', ['-o', 'remount,size=64m', state]);
       await driver.retire({}, 0, context);
       await driver.start(workload(1, 'small'), context);

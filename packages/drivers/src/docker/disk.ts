@@ -4,7 +4,10 @@ import type { Scope } from './instances.ts';
 import { translated } from './refusals.ts';
 import { removeInstance } from './removal.ts';
 
-/** The engine counts the files of one container; more it does not get done within a pass of the watch. */
+/**
+ * Timeout in milliseconds for the engine to measure the files of one container. A longer measurement would not finish
+ * within one pass of the watch.
+ */
 const countMilliseconds = 60_000;
 
 /** The optional power "disk" of a container engine. */

@@ -91,7 +91,7 @@ for (const kind of testEngineKinds()) {
           .poll(async () => (await mine()).cpuMilliseconds - before.cpuMilliseconds, { timeout: 20_000 })
           .toBeGreaterThan(300);
         const after = await mine();
-        // Its limit is three tenths of a processor.
+        // The limit of the instance is three tenths of a processor.
         expect((after.cpuMilliseconds - before.cpuMilliseconds) / (after.at - before.at)).toBeLessThan(0.45);
         expect(after.memoryBytes).toBeLessThan(64 * 1024 * 1024);
         const held = (await driver.metrics?.volumes(signal))?.find(({ service }) => service === asked.owner.service);
@@ -108,7 +108,7 @@ for (const kind of testEngineKinds()) {
       };
 
       it('which reaps what others left, and ends a program that does not handle SIGTERM', async () => {
-        // The shell starts what outlives its own parent, as servers that fork twice do.
+        // The shell starts a process that outlives its parent, like servers that fork twice.
         const instance = await run(workload({ ...sh('(sleep 0.2 &); (sleep 0.2 &); sleep 1000; true'), ports: [] }));
         const count = (line: string): string => `grep -l "${line}" /proc/[0-9]*/status 2>/dev/null | wc -l`;
         await expect.poll(() => inside(instance, count('^Name:.sleep')), { timeout: 10_000 }).toBe('1\n');
@@ -130,7 +130,7 @@ for (const kind of testEngineKinds()) {
       });
 
       it('but not where the program is an init process itself, which has to be the first one', async () => {
-        // Busybox is `init` by that name, and ends at once when it is not the first process.
+        // Busybox acts as `init` under that name, and exits at once if it is not process 1.
         const ordinary = await run(workload({ ...sh('sleep 1000; true'), ports: [] }));
         const asInit = await run(workload({ entrypoint: ['/bin/init'], arguments: [], ports: [] }));
         const initOf = async ({ id }: Instance) => (await inspect(bed.opened.docker, id, signal))?.HostConfig.Init;
@@ -227,7 +227,7 @@ for (const kind of testEngineKinds()) {
       });
 
       it('passes any text through variables byte for byte', async () => {
-        // What no environment can hold: NUL, and halves of surrogate pairs, which have no UTF-8.
+        // No environment can hold NUL, or lone surrogates, which have no UTF-8 encoding.
         const text = string({ unit: 'binary', maxLength: 40 }).filter((value) => !value.includes('\0') && value.isWellFormed());
         const awkward = [
           '',
@@ -256,7 +256,7 @@ for (const kind of testEngineKinds()) {
         });
         const instance = await run(asked);
         const [line] = await linesOf(driver, instance.id, 1);
-        // hexdump was started by the shell with what the shell was given; the shell may add but not change.
+        // The shell started hexdump with the environment it was given. The shell may add variables but not change them.
         const entries = Buffer.from(line?.text ?? '', 'hex')
           .toString('utf8')
           .split('\0');
@@ -291,7 +291,7 @@ for (const kind of testEngineKinds()) {
       it('lets services of an environment reach each other by name, and none of another environment', async () => {
         const server = workload({ hostnames: ['shop', 'shop-api'] });
         await run(server);
-        // Asked with getaddrinfo of glibc, as most images do: through Node.js.
+        // Resolves names with getaddrinfo of glibc, like most images: through Node.js.
         const node = { image: await loadNodeImage(bed.opened.docker, 'davit-test/node:1'), memoryMiB: 256, ports: [] };
         const client = await run(workload({ ...node, ...sh('sleep 60') }));
         const fetched = `node -e "fetch('http://shop:8080/').then((a) => a.text()).then(console.log, (e) => console.log(e.cause.code))"`;
@@ -326,7 +326,8 @@ for (const kind of testEngineKinds()) {
           PidsLimit: 4096,
         });
         expect(await inside(instance, 'grep NoNewPrivs /proc/1/status')).toBe('NoNewPrivs:\t1\n');
-        // Bits 27 (MKNOD), 13 (NET_RAW), 29 (AUDIT_WRITE), 31 (SETFCAP) and 8 (SETPCAP) of what a process may ever get.
+        // Bits 27 (MKNOD), 13 (NET_RAW), 29 (AUDIT_WRITE), 31 (SETFCAP) and 8 (SETPCAP) of the bounding set of the
+        // process.
         const bounding = BigInt(`0x${(await inside(instance, 'grep CapBnd /proc/1/status | cut -f2')).trim()}`);
         for (const bit of [27n, 13n, 29n, 31n, 8n]) expect((bounding >> bit) & 1n).toBe(0n);
         for (const bit of [0n, 6n, 7n, 10n]) expect((bounding >> bit) & 1n).toBe(1n);
@@ -336,7 +337,7 @@ for (const kind of testEngineKinds()) {
         const port = { id: 'dns', internalPort: 5353, protocol: 'UDP' as const, hostPort: 21_053 };
         const asked = workload({ ports: [port], ...sh('sleep 60') });
         await run(asked);
-        // Where the gateway listens, which is this machine alone unless its operator says otherwise.
+        // The address on which the gateway listens. By default it is reachable from this machine only.
         const sockets = await readFile('/proc/net/udp', 'utf8');
         expect(sockets).toMatch(/: 0100007F:523D /);
         expect(sockets).not.toMatch(/: 00000000:523D /);
@@ -365,7 +366,7 @@ for (const kind of testEngineKinds()) {
           .toBe(0);
         const found: [string, string][] = [];
         for await (const entry of (await driver.takeOut(id, '/tmp/made', signal)).pipe(extract())) {
-          // Podman names folders without a slash.
+          // Podman writes folder names without a trailing slash.
           found.push([entry.header.name.replace(/\/$/, ''), await text(entry)]);
         }
         expect(found).toEqual([
@@ -551,13 +552,13 @@ for (const kind of testEngineKinds()) {
         expect(error).toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
         await expect(driver.describe(signal)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
         await expect(driver.start(asked, context)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
-        // Docker ends the instance, and with it the log, before it goes; Podman cuts the connection.
+        // Docker ends the instance and its log before the engine exits. Podman cuts the connection.
         const ended = await following;
         expect(ended === null ? 'ended' : ended).toSatisfy(
           (seen) => seen === 'ended' || (seen instanceof DriverError && seen.code === 'ENGINE_UNREACHABLE' && seen.retryable),
         );
         await bed.engine.start();
-        // Docker starts what was ready by itself; under Podman it never ended.
+        // Docker restarts instances that were ready by itself. Under Podman the instance never stopped.
         await until(async () => (await driver.observe({ rollout: asked.rollout }, signal))[0]?.state === 'RUNNING');
         const [back] = await driver.awaitReady(asked, context);
         expect(back?.id).toBe(instance.id);

@@ -2,8 +2,8 @@ import { createRequire, registerHooks } from 'node:module';
 import type DockerodeModule from 'dockerode';
 
 /*
- * dockerode, without what it loads for connections over SSH and for sessions of BuildKit, neither of which is used here: they are half
- * of it, 11 MB of an idle process and a tenth of its start.
+ * Loads dockerode without the modules for connections over SSH and for BuildKit sessions, neither of which is used
+ * here. Those modules are half of dockerode: 11 MB of an idle process and a tenth of its startup time.
  */
 
 const unused = /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader)$/;

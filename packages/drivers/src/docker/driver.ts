@@ -31,18 +31,21 @@ import { translated } from './refusals.ts';
 import { watchEvents } from './watch.ts';
 
 export interface DockerDriverInput {
-  /** A connection whose API version is negotiated: see `openDockerEngine`. */
+  /** Connection whose API version has been negotiated: see `openDockerEngine`. */
   readonly docker: Dockerode;
-  /** Whose objects this driver makes and sees. */
+  /** Id of the installation whose objects this driver creates and sees. */
   readonly installation: string;
   readonly engine: 'docker' | 'podman';
-  /** Processors of the engine's machine. */
+  /** Thousandths of a processor of the engine's machine. */
   readonly cpuMillicores: number;
-  /** Whether containers are reached at their own addresses. False: ports are published on 127.0.0.1. */
+  /** Whether containers are reachable at their own addresses. If false, ports are published on 127.0.0.1. */
   readonly isDirect: boolean;
-  /** Whether the engine's processes are processes of this machine, whose /proc may be read. */
+  /** Whether the engine's processes run on this machine, so that their /proc entries may be read. */
   readonly isLocal: boolean;
-  /** IP address of this machine on which public UDP ports answer; `0.0.0.0` all of IPv4, `::` all of both. Default 127.0.0.1. */
+  /**
+   * IP address of this machine on which public UDP ports are published: `0.0.0.0` for all of IPv4, `::` for all of IPv4
+   * and IPv6. Default: 127.0.0.1.
+   */
   readonly publicAddress?: string;
 }
 
@@ -57,7 +60,7 @@ class DockerDriver implements ClusterDriver {
   readonly #scope: ReadyScope;
   readonly #memory: EngineMemory;
   readonly #ends = new Ends();
-  /** All instances, as they were last observed. */
+  /** All instances of the last full observation. */
   #observed: readonly Inspection[] = [];
   readonly #closed: ClosedNetworks;
   readonly metrics: ClusterMetrics;
@@ -96,8 +99,9 @@ class DockerDriver implements ClusterDriver {
     return instances;
   }
 
-  // Only once ready, so that the engine never restarts what does not come up. It brings instances back with the machine even
-  // while Davit is down. Podman 4.3 restarts without any pause between attempts: there only Davit revives.
+  // Sets the restart policy only once the instance is ready, so that the engine never restarts a failing instance. The
+  // policy restarts instances after a reboot even while Davit is not running. Podman 4.3 restarts without any pause
+  // between attempts, so with Podman only Davit restarts instances.
   async #keepUp(id: string, signal: AbortSignal): Promise<void> {
     const body = { RestartPolicy: { Name: 'unless-stopped' } };
     try {
@@ -125,11 +129,14 @@ class DockerDriver implements ClusterDriver {
     return { ...instance, lastEnd: this.#ends.complete(instance.id, instance.lastEnd) };
   }
 
-  /** Also networks of before an upgrade, a reboot or a reload of the firewall, none of which starts instances through Davit. */
+  /**
+   * Closes the networks of the observed instances. This includes networks from before an upgrade, a reboot or a reload
+   * of the firewall: after these events no instance is started through Davit.
+   */
   async #close(instances: readonly Instance[]): Promise<void> {
     const { installation } = this.#scope;
     const bridges = instances.map(({ environment }) => bridgeName({ installation, environment }));
-    // A firewall that refuses must not hide what runs: `start` and `davit doctor` tell of it.
+    // A failing firewall must not hide the running instances. `start` and `davit doctor` report the failure.
     await this.#closed.close(bridges).catch(() => undefined);
   }
 

@@ -6,21 +6,25 @@ import { listenersOf } from './listeners-of.ts';
 import type { ReadyScope } from './ready.ts';
 
 const everyMilliseconds = 1_000;
-/** Many programs open a port for themselves for a moment; one that does so twice in a row stays. */
+/**
+ * Number of consecutive sightings that count as lasting. Many programs open a port for themselves for a moment; after
+ * two sightings in a row the port is assumed to stay.
+ */
 const sightings = 2;
-/** A program may open another port first: only after a while that is worth a word. */
+/** Seconds after which a port other than the expected one is reported. A program may open another port first. */
 const otherPortSeconds = 10;
 
 export interface EarlyWords {
   readonly inspection: Inspection;
-  /** Ports that are waited for. */
+  /** Returns the ports that are still awaited. */
   readonly missing: () => readonly number[];
   readonly say: (line: string) => void;
 }
 
 /**
- * Says as soon as it can be seen, once, why an instance that runs will hardly become ready: it listens on its own address only, or on another
- * port. The wait goes on until its time is over, as some programs do so while they set themselves up. Ends with the signal; never fails.
+ * Logs once, as soon as it is visible, why a running instance will hardly become ready: it listens only on its own
+ * loopback address, or on another port. The wait continues until its deadline, because some programs do this during
+ * their setup. Returns when the signal aborts; never fails.
  */
 export async function sayEarly(scope: ReadyScope, { inspection, missing, say }: EarlyWords, signal: AbortSignal): Promise<void> {
   const began = performance.now();
@@ -39,7 +43,7 @@ export async function sayEarly(scope: ReadyScope, { inspection, missing, say }: 
   }
 }
 
-/** Whether what an instance listens on says more than that it is not ready yet. Pure. */
+/** Returns whether the listening sockets of an instance explain more than that it is not ready yet. Pure. */
 export function isTelling(listeners: readonly Listener[], missing: readonly number[], seconds: number): boolean {
   if (missing.length === 0) return false;
   const own = listeners.filter(({ port }) => missing.includes(port));

@@ -1,21 +1,21 @@
 import type { InstanceEnd } from '../workload.ts';
 import type { EngineEvent } from './watch.ts';
 
-/** A process that was killed for its memory ends within this time of the engine's notice. */
+/** Milliseconds within which a process exits after the engine's out-of-memory event. */
 const killMilliseconds = 10_000;
-/** Between the end of a process and the engine's event of it. */
+/** Maximum difference in milliseconds between the exit time of a process and the engine's event for it. */
 const differenceMilliseconds = 5_000;
 
 interface Noted {
-  /** Of the event. */
+  /** Time of the event, in milliseconds since the epoch. */
   readonly at: number;
   readonly code: number;
   readonly outOfMemory: boolean;
 }
 
 /**
- * How instances ended, from the events of the engine: Docker restarts an instance within a tenth of a second, and its inspection then shows when
- * the former process ended, but no longer how.
+ * Records how instances exited, from the events of the engine. Docker restarts an instance within a tenth of a second,
+ * and its inspection then shows when the previous process exited, but no longer how.
  */
 export class Ends {
   readonly #ends = new Map<string, Noted>();
@@ -25,21 +25,21 @@ export class Ends {
     const [action, id, attributes] = [Action ?? status ?? '', Actor?.ID ?? '', Actor?.Attributes ?? {}];
     const at = timeNano === undefined ? Date.now() : timeNano / 1_000_000;
     if (action === 'oom') this.#memoryKills.set(id, at);
-    // An end after this start has a reason of its own.
+    // A later exit has a different reason than the earlier out-of-memory kill.
     if (action === 'start') this.#memoryKills.delete(id);
     if (action === 'destroy' || action === 'remove') {
       this.#ends.delete(id);
       this.#memoryKills.delete(id);
     }
     if (action !== 'die' && action !== 'died') return;
-    // Docker names it exitCode, Podman containerExitCode.
+    // Docker names the attribute exitCode, Podman containerExitCode.
     const code = Number.parseInt(attributes['exitCode'] ?? attributes['containerExitCode'] ?? '', 10);
     if (Number.isNaN(code)) return;
     const killedAt = this.#memoryKills.get(id) ?? -Infinity;
     this.#ends.set(id, { at, code, outOfMemory: at - killedAt < killMilliseconds });
   }
 
-  /** Completes an end whose code is not known any more, where its event was received. */
+  /** Adds the exit code to an end that lacks it, if the engine's event for it was received. */
   complete(id: string, end: InstanceEnd): InstanceEnd {
     const noted = this.#ends.get(id);
     if (end.code !== null || noted === undefined) return end;

@@ -5,19 +5,25 @@ import { DriverError } from '../errors.ts';
 
 export interface EngineRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
-  /** Without version and query: `/containers/json`. Segments that are not ids or names of ours go through encodeURIComponent. */
+  /**
+   * Path without API version and query, such as `/containers/json`. Segments other than Davit's own ids and names must
+   * be encoded with encodeURIComponent.
+   */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** Request body, sent as JSON. */
   readonly body?: object;
-  /** Sent as a tar archive. */
+  /** Request body, sent as a tar archive. */
   readonly archive?: Buffer | Readable;
-  /** Sent as X-Registry-Auth, with which the engine identifies itself to a registry. */
+  /** Credentials sent as X-Registry-Auth. The engine authenticates to a registry with them. */
   readonly registryAuth?: RegistryAuth;
   readonly signal: AbortSignal;
-  /** Statuses besides 2xx that are an answer and not a failure. */
+  /** HTTP statuses besides 2xx that count as a result and not as a failure. */
   readonly accept?: readonly number[];
-  /** For calls that wait on purpose; 0 is without limit. Default two minutes: longer than any engine is busy by itself. */
+  /**
+   * Timeout in milliseconds, for calls that wait on purpose; 0 means no limit. Default: two minutes, which is longer
+   * than an engine takes for any call that does not wait.
+   */
   readonly timeoutMilliseconds?: number;
 }
 
@@ -29,14 +35,14 @@ export interface RegistryAuth {
 
 export interface EngineAnswer<Body = unknown> {
   readonly status: number;
-  /** Parsed JSON; text where it is none. */
+  /** Response body: parsed JSON, or text if the body is not JSON. */
   readonly body: Body;
 }
 
-/** The engine answered, and refused. */
+/** Thrown when the engine responds with a status that is not accepted. */
 export class EngineRefusal extends Error {
   readonly status: number;
-  /** The engine's own words. */
+  /** Error message of the engine, unchanged. */
   readonly words: string;
 
   constructor(request: EngineRequest, status: number, words: string) {
@@ -50,10 +56,17 @@ export class EngineRefusal extends Error {
 const defaultTimeoutMilliseconds = 120_000;
 
 /**
- * Calls of the engine's API over dockerode's connection (which knows sockets, hosts, TLS and the negotiated version). Its own
- * methods are not used: when the engine goes away in the middle of an answer, docker-modem 5.0 waits for an `end` that never
- * comes, and the promise stays pending for ever. Here every call ends: with an answer, an `EngineRefusal`, a `DriverError`
- * ENGINE_UNREACHABLE (retryable), or the signal's reason. `Body` is what the engine's API promises for a status of 2xx.
+ * Calls the engine's API over dockerode's connection, which handles sockets, hosts, TLS and the negotiated version.
+ * dockerode's own methods are not used: if the engine disconnects in the middle of a response, docker-modem 5.0 waits
+ * for an `end` event that never fires, and the promise stays pending forever.
+ *
+ * Every call here ends in one of these ways:
+ * - It returns a response.
+ * - It fails with an `EngineRefusal`.
+ * - It fails with a `DriverError` ENGINE_UNREACHABLE (retryable).
+ * - It fails with the signal's reason.
+ *
+ * `Body` is the type that the engine's API promises for a 2xx status.
  */
 export async function call<Body = unknown>(docker: Dockerode, request: EngineRequest): Promise<EngineAnswer<Body>> {
   const milliseconds = request.timeoutMilliseconds ?? defaultTimeoutMilliseconds;
@@ -71,7 +84,7 @@ export async function call<Body = unknown>(docker: Dockerode, request: EngineReq
   }
 }
 
-/** As `call`, for an answer that is read as it comes: the caller reads `response` to its end or destroys it. */
+/** Like `call`, but returns the response as a stream. The caller reads `response` to its end or destroys it. */
 export async function stream(docker: Dockerode, request: EngineRequest): Promise<IncomingMessage> {
   try {
     const response = await dial(docker, request, request.signal);
@@ -86,7 +99,7 @@ export async function stream(docker: Dockerode, request: EngineRequest): Promise
   }
 }
 
-/** The failure for an engine that is not there; `why` continues "the container engine". */
+/** Returns the error for an unreachable engine. `why` continues the sentence "The container engine …". */
 export function unreachable(why: string, error: unknown): DriverError {
   const original = error instanceof Error ? error.message : String(error);
   return new DriverError({
@@ -113,7 +126,7 @@ interface Modem {
   dial(options: ModemOptions, callback: (error: Error | null, response: IncomingMessage) => void): void;
 }
 
-// All statuses are answers to the modem: telling them apart is done here, in one place for all calls.
+// The modem treats every status as success. `checked` distinguishes them, in one place for all calls.
 const allStatuses: Readonly<Record<number, true>> = Object.fromEntries(
   Array.from({ length: 500 }, (_, offset) => [100 + offset, true] as const),
 );
@@ -139,7 +152,7 @@ function dial(docker: Dockerode, request: EngineRequest, signal: AbortSignal): P
   });
 }
 
-/** The body of an answer, typed: Node.js gives buffers as long as no encoding is set. */
+/** Returns the response body as typed chunks: Node.js emits buffers unless an encoding is set. */
 export function chunksOf(response: IncomingMessage): AsyncIterable<Buffer> {
   return response;
 }
@@ -147,7 +160,7 @@ export function chunksOf(response: IncomingMessage): AsyncIterable<Buffer> {
 async function text(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of chunksOf(response)) chunks.push(chunk);
-  // Without this a connection that ends early can look like a short answer.
+  // Without this check, a connection that ends early can look like a short response.
   if (!response.complete) throw new Error('the connection ended in the middle of an answer');
   return Buffer.concat(chunks).toString('utf8');
 }
@@ -158,7 +171,7 @@ function parse(content: string): unknown {
     const value: unknown = JSON.parse(content);
     return value;
   } catch {
-    // Not JSON: plain text of a proxy or of the engine's router. It is shown as it is.
+    // The body is plain text of a proxy or of the engine's router. It is shown unchanged.
     return content;
   }
 }

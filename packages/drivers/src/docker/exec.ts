@@ -7,10 +7,16 @@ export interface ExecResult {
   readonly output: string;
 }
 
-/** More output than this is dropped; the process is read on, so that it does not block. */
+/**
+ * Maximum number of characters of output that is kept. Further output is read but dropped, so that the process does not
+ * block.
+ */
 const outputLimit = 64 * 1024;
 
-/** Runs a command in a running container to its end. When the signal aborts, the process goes on: engines cannot stop it. */
+/**
+ * Runs a command in a running container until it exits. If the signal aborts, the process continues: engines cannot
+ * stop it.
+ */
 export async function runInside(
   docker: Dockerode,
   container: string,

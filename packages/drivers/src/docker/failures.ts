@@ -11,14 +11,14 @@ import { lastLines } from './logs.ts';
 
 const shownLines = 50;
 
-// runc's init writes this into the container's own output when the kernel refuses the program after the start.
+// runc's init writes this line to the container's own output if the kernel refuses the program after the start.
 const refusedByKernel =
   /^(?:standard_init_linux\.go:\d+: |runc: )?exec (?:user process caused: |\S+: )(exec format error|no such file or directory|permission denied)"?$/;
 
 const killedHint =
   'Something killed the process with SIGKILL, and the engine does not say that it was for its memory. Look at the last lines and at the memory of the machine.';
 
-/** Why an instance that has exited did so, with its last lines. */
+/** Returns the reason why an instance has exited, with its last lines. */
 export async function exitFailure(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<DriverError> {
   const { ExitCode: code } = inspection.State;
   const [outOfMemory, lines] = await Promise.all([
@@ -54,7 +54,8 @@ async function linesOfEnded(scope: Scope, inspection: Inspection, signal: AbortS
   return lines;
 }
 
-// Docker learns of the kill by another way than of the exit, and may note it a moment later.
+// Docker learns of an out-of-memory kill through a different channel than of the exit, and may record the kill slightly
+// later.
 async function wasOutOfMemory(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<boolean> {
   if (inspection.State.OOMKilled) return true;
   if (inspection.State.ExitCode !== 137) return false;
@@ -66,7 +67,7 @@ async function wasOutOfMemory(scope: Scope, inspection: Inspection, signal: Abor
   return false;
 }
 
-/** Why an instance that runs did not become ready in time. */
+/** Returns the reason why a running instance did not become ready before the deadline. */
 export async function unreadyFailure(
   scope: Scope & { readonly isLocal: boolean },
   workload: Workload,
@@ -103,7 +104,10 @@ export async function unreadyFailure(
   });
 }
 
-/** The port of a failing probe, when it is known that nothing reachable listens there: then the port is the fault. */
+/**
+ * Returns the port of a failing probe if no reachable socket is known to listen on it; then the port is the cause.
+ * Otherwise returns an empty list.
+ */
 function closedPortOf(probe: Probe, listeners: readonly Listener[] | null): number[] {
   const { check } = probe;
   if (check.type === 'exec' || listeners === null) return [];

@@ -1,8 +1,8 @@
 import type { Frame } from '../shared/log-lines.ts';
 
 /**
- * Takes an engine's multiplexed stream apart (Engine API, "Attach to a container": a byte for the stream, three zeros, four bytes
- * of length, the payload). Chunks may end anywhere.
+ * Splits an engine's multiplexed stream into frames (Engine API, "Attach to a container"): one byte for the stream,
+ * three zero bytes, four bytes of length, the payload. Chunks may end anywhere.
  */
 export class FrameReader {
   #chunks: Buffer[] = [];
@@ -35,7 +35,8 @@ export class FrameReader {
     return taken;
   }
 
-  // Chunks are joined only where a header or a complete frame spans them: a large frame in many chunks is copied once.
+  // Chunks are joined only if a header or a complete frame spans them, so that a large frame in many chunks is copied
+  // only once.
   #first(count: number): Buffer {
     const [first] = this.#chunks;
     if (first && first.length >= count) return first;

@@ -9,7 +9,7 @@ test('volumes of an image whose data is lost are named, those that a storage kee
   const image = { Config: { Volumes: { '/data': {}, '/var/cache': {} } } };
   expect(remarksOf(image, none)).toEqual([expect.stringMatching(/VOLUME \/data \/var\/cache: .* lost .*mount_point/)]);
   expect(remarksOf(image, { ...none, volumes: volume('/data/') })).toEqual([expect.stringContaining('VOLUME /var/cache:')]);
-  // One that is mounted above does not reach it.
+  // A storage mounted at a parent folder does not cover the declared volume.
   expect(remarksOf(image, { ...none, volumes: volume('/') })).toEqual([expect.stringContaining('VOLUME /data /var/cache:')]);
   expect(remarksOf({ Config: { Volumes: null } }, none)).toEqual([]);
 });

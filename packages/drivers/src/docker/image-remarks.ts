@@ -9,14 +9,17 @@ interface ImageConfig {
   } | null;
 }
 
-/** What an image asks for and instances do not get as its author may expect, in words for the log of a deployment. */
+/**
+ * Returns remarks for the deployment log about settings of an image that instances do not honor as its author may
+ * expect.
+ */
 export async function imageRemarks(scope: Scope, workload: Workload, signal: AbortSignal): Promise<string[]> {
   const path = `/images/${workload.image}/json`;
   const answer = await call<ImageConfig>(scope.docker, { method: 'GET', path, signal, accept: [404, 500] });
   return answer.status >= 300 ? [] : remarksOf(answer.body, workload);
 }
 
-/** Pure. */
+/** See `imageRemarks`. Pure. */
 export function remarksOf({ Config }: ImageConfig, { volumes, readiness }: Pick<Workload, 'volumes' | 'readiness'>): string[] {
   const remarks: string[] = [];
   const kept = new Set(volumes.map(({ mountPath }) => plain(mountPath)));

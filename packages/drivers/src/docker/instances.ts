@@ -8,7 +8,7 @@ import { inParallel } from '../shared/parallel.ts';
 
 export type Inspection = Dockerode.ContainerInspectInfo;
 
-/** The engine, and whose objects on it are ours. */
+/** The engine, and the installation whose objects on it belong to this driver. */
 export interface Scope {
   readonly docker: Dockerode;
   readonly installation: string;
@@ -24,10 +24,10 @@ interface Summary extends Labelled {
   readonly Id: string;
 }
 
-// Podman 4.3 looks at containers one by one, and fails when one of them ends or is removed meanwhile. Asking again succeeds.
+// Podman 4.3 inspects containers one by one, and fails if a container exits or is removed meanwhile. A retry succeeds.
 const again = { attempts: 5, firstPauseMilliseconds: 20, maximumPauseMilliseconds: 200 };
 
-/** Ids of the containers selected, in the engine's order. */
+/** Returns the ids of the selected containers, in the engine's order. */
 export async function listContainers(scope: Scope, selector: Selector, signal: AbortSignal): Promise<string[]> {
   const query = { all: 'true', filters: JSON.stringify({ label: labelFilter(scope.installation, 'instance', selector) }) };
   const request = { method: 'GET', path: '/containers/json', query, signal } as const;
@@ -38,13 +38,13 @@ export async function listContainers(scope: Scope, selector: Selector, signal: A
     .map(({ Id }) => Id);
 }
 
-// Asked of the engine and looked at again: of several conditions on labels Podman 4.3 takes any one as enough for volumes, and
-// what is listed here is about to be removed.
+// Repeats the engine's filter. Given several label conditions, Podman 4.3 returns volumes that match any of them, and
+// callers remove the listed objects.
 function isOurs(scope: Scope, kind: ObjectKind, labels: Labels | null): boolean {
   return labels?.[label.installation] === scope.installation && labels[label.object] === kind;
 }
 
-/** Everything the engine knows of a container, by id or name; null when there is none. */
+/** Inspects a container by id or name. Returns null if it does not exist. */
 export async function inspect(docker: Dockerode, container: string, signal: AbortSignal): Promise<Inspection | null> {
   const path = `/containers/${encodeURIComponent(container)}/json`;
   try {
@@ -58,19 +58,27 @@ export async function inspect(docker: Dockerode, container: string, signal: Abor
   }
 }
 
-/** Podman answers 500 in place of 404 for a container that goes away while it looks at it. */
+/**
+ * Returns whether the error means that the container is gone. Podman responds with 500 instead of 404 if a container
+ * disappears during its inspection.
+ */
 function isContainerGone(error: unknown): boolean {
   return (
     error instanceof EngineRefusal && error.status === 500 && /no such container|no container with name or id/i.test(error.words)
   );
 }
 
-/** Podman answers 500 for a container whose process ends while it reads what `/proc` says of it. */
+/**
+ * Returns whether the error means that the process is gone. Podman responds with 500 if the process of a container
+ * exits while Podman reads its `/proc` files.
+ */
 function isProcessGone(error: unknown): boolean {
   return error instanceof EngineRefusal && error.status === 500 && /\/proc\/\d+\/.*no such (process|file)/i.test(error.words);
 }
 
-/** Ends that the kernel's log was asked about: it is long, and forgets. */
+/**
+ * Results of searching the kernel log, by exit. They are cached because the log is long to read and drops old records.
+ */
 const asked = new Map<string, boolean>();
 const mostAsked = 1000;
 
@@ -84,7 +92,10 @@ function withKernelsWord(inspection: Inspection): Inspection {
   return wasKilled ? { ...inspection, State: { ...State, OOMKilled: true } } : inspection;
 }
 
-/** The selected containers as inspections, in the order of rollout and index. What goes away meanwhile is left out. */
+/**
+ * Returns the inspections of the selected containers, ordered by rollout and index. Containers that disappear meanwhile
+ * are omitted.
+ */
 export async function inspectSelected(scope: Scope, selector: Selector, signal: AbortSignal): Promise<Inspection[]> {
   const ids = await listContainers(scope, selector, signal);
   const found = await inParallel(ids, 8, (id) => inspect(scope.docker, id, signal));
@@ -97,7 +108,7 @@ function compareInstances(a: Inspection, b: Inspection): number {
   return rollouts || Number(left[label.index]) - Number(right[label.index]);
 }
 
-/** An inspection as an instance. Pure. */
+/** Converts an inspection to an instance. Pure. */
 export function toInstance(inspection: Inspection, isDirect: boolean): Instance {
   const labels = labelsOf(inspection);
   const state = toState(inspection.State);
@@ -125,14 +136,18 @@ export function toInstance(inspection: Inspection, isDirect: boolean): Instance 
   };
 }
 
-/** Engines keep the time of the last end while an instance runs again, but not its code. */
+/** Returns the last end. While an instance runs again, engines keep the time of the previous exit, but not its code. */
 function toLastEnd({ State }: Inspection, state: InstanceState): { readonly lastEnd?: InstanceEnd } {
   const at = toTime(State.FinishedAt);
   if (at === null) return {};
   return { lastEnd: { code: state === 'EXITED' ? State.ExitCode : null, outOfMemory: State.OOMKilled, at } };
 }
 
-/** Docker waits a tenth of a second at first, then twice as long each time, at most a minute; after ten seconds of running it begins anew. */
+/**
+ * Returns the number of restarts and the pause before the next one. Docker pauses a tenth of a second at first, then
+ * twice as long each time, at most one minute. After ten seconds of running, the pause starts again at a tenth of a
+ * second.
+ */
 function restartsOf({
   RestartCount: restarts,
   State,
@@ -144,20 +159,20 @@ function restartsOf({
   return { restarts, restartPauseSeconds: Math.ceil(pause) };
 }
 
-/** Labels of an inspection; engines answer null for none. */
+/** Returns the labels of an inspection. Engines return null if there are none. */
 export function labelsOf(inspection: Inspection): Labels {
   const labels: Labels | null = inspection.Config.Labels;
   return labels ?? {};
 }
 
-// A restarting container is one that exited and waits for the engine's back-off: until it runs nobody reaches it.
+// A restarting container has exited and is in the engine's back-off. It is unreachable until it runs.
 function toState(state: Inspection['State']): InstanceState {
   if (state.Restarting) return 'EXITED';
   if (state.Running || state.Status === 'running' || state.Status === 'paused') return 'RUNNING';
   return state.Status === 'created' || state.Status === 'configured' || state.Status === 'initialized' ? 'CREATED' : 'EXITED';
 }
 
-/** Engines write the year 1 for "never". */
+/** Returns null for the year 1, which engines use for "never". */
 function toTime(text: string): string | null {
   return text === '' || text.startsWith('0001-') ? null : text;
 }
@@ -170,7 +185,8 @@ function toEndpoints(inspection: Inspection, isDirect: boolean): Endpoint[] {
       return address === null ? [] : [{ internalPort, host: address, port: internalPort }];
     }
     const published = inspection.NetworkSettings.Ports?.[`${internalPort}/${transport}`] ?? [];
-    // The one of loopback is ours; another one of the same port is a UDP port of the host.
+    // The binding on the loopback address is Davit's. Another binding of the same port is a public UDP port of the
+    // host.
     const binding = published.find(({ HostIp }) => HostIp !== '0.0.0.0' && HostIp !== '::') ?? published[0];
     return binding ? [{ internalPort, host: hostOf(binding.HostIp), port: Number(binding.HostPort) }] : [];
   });
@@ -180,20 +196,21 @@ function hostOf(address: string): string {
   return address === '' || address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
 
-/** The address in the environment's network; null when the engine gave none (not running). */
+/** Returns the address in the environment's network, or null if the engine assigned none (not running). */
 export function addressOf(inspection: Inspection): string | null {
   const networks = Object.values(inspection.NetworkSettings.Networks ?? {});
   return networks.map((network) => network.IPAddress).find((address) => address !== '') ?? null;
 }
 
-/** Names of the volumes, networks or images of ours with these labels. */
+/** Returns the names of Davit's volumes, or the ids of its networks or images, that match the selector. */
 export async function listLabelled(
   scope: Scope,
   kind: Exclude<ObjectKind, 'instance'>,
   selector: Selector,
   signal: AbortSignal,
 ): Promise<string[]> {
-  // One label, the narrowest: Podman 4.3 finds no image when it is asked for two, and takes any one of several for a volume.
+  // Filters by one label, the narrowest. Given two labels, Podman 4.3 finds no image, and for volumes it accepts a
+  // match of any label.
   const label = labelFilter(scope.installation, kind, selector).slice(-1);
   const query = { filters: JSON.stringify({ label }) };
   const isWanted = ({ Labels }: Labelled): boolean => isOurs(scope, kind, Labels) && matchesSelector(Labels ?? {}, selector);

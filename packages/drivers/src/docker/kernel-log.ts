@@ -1,17 +1,18 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
-/** A record of the kernel's log is at most this long. */
+/** Maximum length in bytes of a record in the kernel log. */
 const longestRecord = 8192;
-/** The log's clock and that of the engine differ by less at the start, */
+/** Upper bound in milliseconds for the initial difference between the log's clock and the engine's clock. */
 const clockDifferenceMilliseconds = 2000;
-/** and by so much more in each second: nobody corrects the clock of the log. */
+/** Additional difference per second of uptime: nothing corrects the clock of the log. */
 const clockDrift = 0.0001;
 
 /**
- * Whether the kernel of this machine says that it killed a process of this container for want of memory since the time given.
- * Engines are told in another way and miss it at times: conmon 2.1.6 (Podman 4.3) under cgroups version 1 nearly always. Never
- * true where this process may not read the log, or the engine runs on another machine: then the engine's word is all there is.
+ * Returns whether the kernel log of this machine records an out-of-memory kill of a process of this container since the
+ * given time. Engines receive such kills through a different channel and sometimes miss them: conmon 2.1.6 (Podman 4.3)
+ * under cgroups version 1 misses nearly all. Always returns false if this process may not read the log or if the engine
+ * runs on another machine; then only the engine's own report is available.
  */
 export function wasKilledForMemory(container: string, since: string): boolean {
   const upMilliseconds = uptime() * 1000;
@@ -20,7 +21,10 @@ export function wasKilledForMemory(container: string, since: string): boolean {
   return readKernelLog().some((record) => isKillOf(record, container, from));
 }
 
-/** Whether a record (`priority,sequence,microseconds,flags;text`) is such a kill, that many milliseconds after the boot or later. Pure. */
+/**
+ * Returns whether a record (`priority,sequence,microseconds,flags;text`) is an out-of-memory kill of the container,
+ * logged at least `fromMilliseconds` after boot. Pure.
+ */
 export function isKillOf(record: string, container: string, fromMilliseconds: number): boolean {
   const head = /^\d+,\d+,(\d+),/.exec(record);
   if (!head || Number(head[1]) / 1000 < fromMilliseconds) return false;
@@ -42,14 +46,14 @@ function readKernelLog(): string[] {
       records.push(record);
     }
   } catch {
-    // Not allowed, or at its end (EAGAIN): what was read is what there is.
+    // This process may not read the log, or has reached its end (EAGAIN). The records read so far are returned.
     return records;
   } finally {
     if (log !== undefined) closeSync(log);
   }
 }
 
-// The oldest records may be overwritten while they are read (EPIPE): the next read goes on after them.
+// The oldest records may be overwritten during the read (EPIPE). The next read continues after them.
 function nextRecord(log: number, buffer: Buffer): string | null {
   try {
     const length = readSync(log, buffer);

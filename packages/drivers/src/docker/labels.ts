@@ -1,6 +1,9 @@
 import type { Ownership, Selector, Workload, WorkloadPort } from '../workload.ts';
 
-/** Names of the labels on everything that Davit makes on an engine. What carries no `davit.installation` of ours is not ours. */
+/**
+ * Label names on all objects that Davit creates on an engine. An object without this installation's
+ * `davit.installation` does not belong to it.
+ */
 export const label = {
   installation: 'davit.installation',
   organization: 'davit.organization',
@@ -10,11 +13,11 @@ export const label = {
   release: 'davit.release',
   rollout: 'davit.rollout',
   index: 'davit.index',
-  /** What the object is: see `ObjectKind`. */
+  /** Kind of the object: see `ObjectKind`. */
   object: 'davit.object',
-  /** Ports of the workload, so that endpoints can be told without it: `8080/tcp,53/udp`. */
+  /** Ports of the workload, such as `8080/tcp,53/udp`. Endpoints can be derived from the label without the workload. */
   ports: 'davit.ports',
-  /** On an image, by whoever builds it: its process has to be process 1. */
+  /** Set on an image by its author: the image's process must be process 1. */
   ownInit: 'davit.own-init',
 } as const;
 
@@ -22,12 +25,12 @@ export type ObjectKind = 'instance' | 'network' | 'volume' | 'image';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Labels of an object that belongs to one service. */
+/** Returns the labels of an object that belongs to one service. */
 export function serviceLabels(owner: Ownership, object: ObjectKind): Labels {
   return { ...environmentLabels(owner, object), [label.service]: owner.service };
 }
 
-/** Labels of an object that all services of an environment share (its network). */
+/** Returns the labels of an object that all services of an environment share (its network). */
 export function environmentLabels(owner: Ownership, object: ObjectKind): Labels {
   return {
     [label.installation]: owner.installation,
@@ -38,7 +41,7 @@ export function environmentLabels(owner: Ownership, object: ObjectKind): Labels 
   };
 }
 
-/** Labels of one instance of a workload. */
+/** Returns the labels of one instance of a workload. */
 export function instanceLabels(workload: Workload, index: number): Labels {
   return {
     ...serviceLabels(workload.owner, 'instance'),
@@ -50,8 +53,8 @@ export function instanceLabels(workload: Workload, index: number): Labels {
 }
 
 /**
- * The engine-side filter for a selector: label conditions that all must hold. `exceptRollout` and `fromIndex` have no
- * such filter (engines can neither negate nor compare) and are applied by `matchesSelector`.
+ * Returns the engine-side filter for a selector: label conditions that must all hold. `exceptRollout` and `fromIndex`
+ * have no such filter, because engines can neither negate nor compare. `matchesSelector` applies them.
  */
 export function labelFilter(installation: string, object: ObjectKind, selector: Selector): string[] {
   const wanted: [string, string | undefined][] = [
@@ -64,7 +67,7 @@ export function labelFilter(installation: string, object: ObjectKind, selector: 
   return wanted.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
 }
 
-/** Whether an object with these labels is selected. */
+/** Returns whether the selector matches an object with these labels. */
 export function matchesSelector(labels: Labels, selector: Selector): boolean {
   return (
     (selector.environment === undefined || labels[label.environment] === selector.environment) &&
@@ -80,12 +83,12 @@ export interface LabelledPort {
   readonly transport: 'tcp' | 'udp';
 }
 
-/** The transport that carries a port's protocol. */
+/** Returns the transport that carries a port's protocol. */
 export function transportOf(port: Pick<WorkloadPort, 'protocol'>): 'tcp' | 'udp' {
   return port.protocol === 'UDP' ? 'udp' : 'tcp';
 }
 
-/** The inverse of `formatPorts`; anything malformed is left out, as labels can be written by others too. */
+/** Parses the value of `formatPorts`. Malformed parts are ignored, because others can write labels too. */
 export function parsePorts(text: string | undefined): LabelledPort[] {
   return (text ?? '').split(',').flatMap((part): LabelledPort[] => {
     const match = /^(\d{1,5})\/(tcp|udp)$/.exec(part);
@@ -93,7 +96,7 @@ export function parsePorts(text: string | undefined): LabelledPort[] {
   });
 }
 
-/** Ports as the value of a label. */
+/** Formats ports as the value of a label. */
 export function formatPorts(ports: readonly WorkloadPort[]): string {
   return [...new Set(ports.map((port) => `${port.internalPort}/${transportOf(port)}`))].join(',');
 }

@@ -7,12 +7,15 @@ import { LineAssembler, toSince } from '../shared/log-lines.ts';
 
 interface LogQuery {
   readonly since: string | null;
-  /** Number of last lines, or all. */
+  /** Number of last lines, or `all`. */
   readonly tail: string;
   readonly follow: boolean;
 }
 
-/** Lines of a container, as the engine kept them. Follows until it ends, or the signal aborts. See `ClusterDriver.followLogs`. */
+/**
+ * Reads the lines of a container that the engine stored. If `follow` is set, continues until the container exits or the
+ * signal aborts. See `ClusterDriver.followLogs`.
+ */
 async function followLines(
   docker: Dockerode,
   container: string,
@@ -34,14 +37,14 @@ async function followLines(
   });
   const frames = new FrameReader();
   const lines = new LineAssembler();
-  // The engine is asked from the start of the second on: what was seen already is left out here.
+  // `since` has a resolution of one second, so lines that were delivered before are skipped here.
   const deliver = (line: LogLine): ReturnType<OnLine> =>
     query.since === null || line.timestamp > query.since ? onLine(line) : undefined;
   for await (const chunk of chunksOf(response)) {
     for (const frame of frames.push(chunk)) {
       for (const line of lines.push(frame)) {
         const taken = deliver(line);
-        // Only then: awaiting nothing for each line would cost more than all else.
+        // Awaits only if there is a promise: an unneeded await for each line would cost more than everything else.
         if (taken) await taken;
       }
     }
@@ -50,7 +53,7 @@ async function followLines(
   if (!response.complete) throw new Error('the connection ended in the middle of a log');
 }
 
-/** As `followLines`, for callers that follow: an abort and a container that is gone are its normal ends. */
+/** Like `followLines`, for callers that follow. Returns normally if the signal aborts or the container is gone. */
 export async function followLogs(
   docker: Dockerode,
   container: string,
@@ -67,7 +70,10 @@ export async function followLogs(
   }
 }
 
-/** The last lines of a container; none when they cannot be had, as they are only ever evidence for something worse. */
+/**
+ * Returns the last lines of a container. Returns no lines if they cannot be read, because they only serve as evidence
+ * for another failure.
+ */
 export async function lastLines(docker: Dockerode, container: string, count: number, signal: AbortSignal): Promise<string[]> {
   const lines: LogLine[] = [];
   try {
@@ -82,7 +88,7 @@ export async function lastLines(docker: Dockerode, container: string, count: num
     .map(({ text }) => text);
 }
 
-/** Whether a stream ended because its connection did, and not because of a fault of ours in between. */
+/** Returns whether a stream failed because its connection ended, and not because of a bug in Davit. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? error.code : undefined;

@@ -10,8 +10,9 @@ import { translated } from './refusals.ts';
 const run = promisify(execFile);
 
 /**
- * Docker 20.10 answers each container that it has not been asked about for a second at once or with its next tick, a second later,
- * whatever is asked beside it: waiting is all that more at a time costs. Newer ones, and Podman, take some milliseconds each.
+ * Number of concurrent statistics requests. For a container without a request in the last second, Docker 20.10 responds
+ * at once or with its next tick, one second later, regardless of concurrent requests. Higher concurrency therefore
+ * costs nothing but waiting. Newer versions, and Podman, take some milliseconds per container.
  */
 const atOnce = 50;
 const diskUsageTimeoutMilliseconds = 30_000;
@@ -50,7 +51,7 @@ async function usage(scope: ReadyScope, signal: AbortSignal): Promise<InstanceUs
   return found.filter((one) => one !== null);
 }
 
-/** What engines answer of their statistics, as far as it is used; Podman leaves members out that it does not know. */
+/** The used fields of an engine's statistics response. Podman omits fields that it does not know. */
 export interface Statistics {
   readonly read: string;
   readonly cpu_stats?: { readonly cpu_usage?: { readonly total_usage?: number } };
@@ -63,15 +64,15 @@ export interface Statistics {
 
 async function usageOf(scope: ReadyScope, { Id, Labels }: Running, signal: AbortSignal): Promise<InstanceUsage | null> {
   const path = `/containers/${Id}/stats`;
-  // One shot: without it Docker takes a second reading after another second.
+  // Without `one-shot`, Docker takes a second reading one second later.
   const query = { stream: 'false', 'one-shot': 'true' };
   const answer = await call<Statistics | string>(scope.docker, { method: 'GET', path, query, signal, accept: [404, 409, 500] });
-  // Podman answers 500 for a container that ended a moment ago.
+  // Podman responds with 500 for a container that has just exited.
   if (answer.status >= 300 || typeof answer.body !== 'object') return null;
   return toUsage(answer.body, { id: Id, labels: Labels ?? {} });
 }
 
-/** Pure. Null: the engine has no numbers, as the container does not run. */
+/** Converts statistics to usage. Returns null if the engine has no numbers because the container does not run. Pure. */
 export function toUsage(
   statistics: Statistics,
   { id, labels }: { readonly id: string; readonly labels: Labels },
@@ -101,7 +102,8 @@ interface VolumeSummary {
   readonly Mountpoint: string;
 }
 
-// The engine's own count (`/system/df`) goes through the volumes of everybody on the machine. Ours are counted one by one.
+// The engine's own measurement (`/system/df`) reads the volumes of everybody on the machine. Here only Davit's volumes
+// are measured, one by one.
 async function volumes(scope: ReadyScope, signal: AbortSignal): Promise<VolumeUsage[]> {
   if (!scope.isLocal) return [];
   const query = { filters: JSON.stringify({ label: [`${label.installation}=${scope.installation}`] }) };
@@ -121,7 +123,7 @@ async function volumes(scope: ReadyScope, signal: AbortSignal): Promise<VolumeUs
   return [...bytes].map(([service, held]) => ({ service, bytes: held }));
 }
 
-/** What the files of a folder take on its disk; null: it cannot be told. */
+/** Returns the number of bytes that the files of a folder occupy on disk, or null if it cannot be determined. */
 async function folderBytes(folder: string, signal: AbortSignal): Promise<number | null> {
   try {
     const { stdout } = await run('du', ['-s', '-k', '-x', '--', folder], { signal, timeout: diskUsageTimeoutMilliseconds });
@@ -129,7 +131,7 @@ async function folderBytes(folder: string, signal: AbortSignal): Promise<number 
     return Number.isNaN(kibibytes) ? null : kibibytes * 1024;
   } catch {
     signal.throwIfAborted();
-    // Not ours to read, gone, or too large to be counted in time.
+    // The folder may not be readable, may be gone, or may be too large to be measured in time.
     return null;
   }
 }

@@ -6,8 +6,8 @@ import { label } from './labels.ts';
 import { findProgram } from './own-podman.ts';
 
 /**
- * Programs that have to be process 1 themselves (systemd and s6-overlay refuse to run otherwise), or that do the work of an init process and
- * warn when they are not the first one.
+ * Programs that must be process 1 themselves (systemd and s6-overlay refuse to run otherwise), or that do the work of
+ * an init process and warn if they are not process 1.
  */
 const inits = new Set([
   'init',
@@ -34,8 +34,9 @@ interface ImageAnswer {
 }
 
 /**
- * Whether the process of a workload is an init process itself, so that it must be process 1: by its program, or as the label
- * `davit.own-init` of its image says so. An image that the engine does not have is not asked about: the start fails for it.
+ * Returns whether the process of a workload must be process 1 because it is an init process itself. This is determined
+ * by its program, or by the label `davit.own-init` of its image. Returns false for an image that the engine does not
+ * have: the start fails in that case.
  */
 export async function hasOwnInit(docker: Dockerode, workload: Workload, signal: AbortSignal): Promise<boolean> {
   const path = `/images/${encodeURIComponent(workload.image)}/json`;
@@ -43,20 +44,20 @@ export async function hasOwnInit(docker: Dockerode, workload: Workload, signal: 
   const { Entrypoint, Cmd, Labels } = (status === 404 ? null : body.Config) ?? {};
   if (Labels?.[label.ownInit] === 'true') return true;
   const entrypoint = workload.entrypoint.length > 0 ? workload.entrypoint : (Entrypoint ?? []);
-  // The command of an image belongs to its entrypoint.
+  // The command of an image only applies together with the image's own entrypoint.
   const command = workload.arguments.length > 0 ? workload.arguments : workload.entrypoint.length > 0 ? [] : (Cmd ?? []);
   return isInit([...entrypoint, ...command][0] ?? '');
 }
 
-/** Where Podman looks for its init program: the folders of Debian and of Fedora. */
+/** Paths where Podman looks for its init program, in the folders of Debian and Fedora. */
 const podmanInits = ['/usr/libexec/podman/catatonit', '/usr/lib/podman/catatonit', '/usr/libexec/catatonit/catatonit'];
 
-/** Whether this machine has the program that an engine runs as process 1 of containers. */
+/** Returns whether this machine has the init program that the engine runs as process 1 of containers. */
 export function hasInitProgram(engine: 'docker' | 'podman'): boolean {
   return engine === 'docker' ? findProgram('docker-init') !== null : podmanInits.some((path) => existsSync(path));
 }
 
-/** Whether a program is an init process. Pure. */
+/** Returns whether a program is an init process. Pure. */
 export function isInit(program: string): boolean {
   return inits.has(program.split('/').at(-1) ?? '');
 }

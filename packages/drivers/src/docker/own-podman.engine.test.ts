@@ -22,7 +22,7 @@ test.runIf(testEngineKinds().includes('podman'))(
       const [former] = services();
       expect(await startOwnPodman(state, signal)).toBe(socket);
       expect(services()).toEqual([former]);
-      // One that has died is started anew.
+      // A service that has died is started again.
       for (const id of services()) await endProcess(id, 5_000, signal);
       expect(await startOwnPodman(state, signal)).toBe(socket);
       expect(services()).toHaveLength(1);

@@ -10,7 +10,7 @@ let folder: string;
 let state: string;
 const formerPath = process.env['PATH'];
 
-/** A `podman` that takes its time until it listens, and notes each of its processes. */
+/** A fake `podman` that listens only after a delay, and records each of its processes. */
 function slowPodman(milliseconds: number): void {
   const program = join(folder, 'podman.mjs');
   writeFileSync(
@@ -59,7 +59,7 @@ test('services that were left over are ended, but for the one that answers', asy
   slowPodman(10);
   const socket = await startOwnPodman(state, never);
   const [first] = started();
-  // As earlier versions left them: on the same socket, which the first one still serves.
+  // Earlier versions left such services behind: on the same socket, which the first service still serves.
   slowPodman(60_000);
   for (let number = 0; number < 3; number += 1) {
     spawn(join(folder, 'podman'), ['system', 'service', '--time=0', `unix://${socket}`], { stdio: 'ignore', detached: true });

@@ -22,18 +22,22 @@ import { ownHardLimit } from './own-limits.ts';
 import { pause } from '../shared/pause.ts';
 import { endProcess, groupOf, processesWith, startOf, withLock } from '../shared/processes.ts';
 
-/** How long one call waits for the service to answer; it takes less than a second on an idle machine. */
+/**
+ * Milliseconds that one call waits for the service to respond. On an idle machine the service takes less than a second.
+ */
 const startMilliseconds = 20_000;
-/** A service that has not answered for so long since it was started does not start any more. */
+/** Milliseconds since its start after which an unresponsive service is considered stuck. */
 const defaultGiveUpMilliseconds = 300_000;
 const endMilliseconds = 5_000;
 
 /**
- * A `podman system service` of Davit's own, with storage and configuration of its own, so that neither depends on what the
- * operator has set up nor changes it. Detached: it and its containers outlive Davit; a later start adopts it when it answers.
- * One at a time works on a state folder: one that is still starting is waited for, by all callers of all processes, and others that
- * were left over are ended. Returns its socket's path, or null where podman is not installed. Fails with ENGINE_UNREACHABLE
- * when it does not come up; it may be called again.
+ * Starts Davit's own `podman system service` and returns the path of its socket, or null if podman is not installed.
+ * The service has its own storage and configuration, so it neither depends on the operator's Podman setup nor changes
+ * it. The service is detached: it and its containers outlive Davit, and a later start adopts a service that responds.
+ *
+ * Only one service uses a state folder at a time. All callers in all processes wait for a service that is still
+ * starting; other leftover services are ended. Fails with ENGINE_UNREACHABLE if the service does not come up; the
+ * caller may retry.
  */
 export async function startOwnPodman(
   stateFolder: string,
@@ -60,8 +64,9 @@ export async function startOwnPodman(
 }
 
 /**
- * Services that work on this state folder, the newest first. Each is started as the leader of a group; without root, Podman runs a second
- * process in a user namespace, which belongs to it.
+ * Returns the process ids of the services that use this state folder, newest first. Each service is started as the
+ * leader of a process group. Without root, Podman runs a second process in a user namespace, which belongs to the same
+ * group.
  */
 function servicesOf({ socket }: OwnPodmanPlaces): number[] {
   return processesWith(...argumentsOf(socket)).filter((id) => groupOf(id) === id);
@@ -72,8 +77,9 @@ function argumentsOf(socket: string): string[] {
 }
 
 /**
- * Ends all services of the state folder but the one that listens, or else the newest: of several that were started while none of them
- * answered only one is reached. Ends that one, too, where it has had long enough to come up and does not answer.
+ * Ends all services of the state folder except the one that listens, or the newest if none listens. Of several services
+ * that were started while none responded, only one is reachable. The remaining service is ended too if it has exceeded
+ * `giveUpMilliseconds` and does not respond.
  */
 async function endLeftOver(places: OwnPodmanPlaces, giveUpMilliseconds: number, signal: AbortSignal): Promise<void> {
   const services = servicesOf(places);
@@ -85,7 +91,7 @@ async function endLeftOver(places: OwnPodmanPlaces, giveUpMilliseconds: number, 
   await endProcess(kept, endMilliseconds, signal);
 }
 
-/** Which of the services listens on the socket; null: none does. */
+/** Returns the process id of the service that listens on the socket, or null if none does. */
 function listenerOf(socket: string): number | null {
   const line = (readOrNull('/proc/net/unix') ?? '').split('\n').find((one) => one.endsWith(` ${socket}`));
   const inode = line?.trim().split(/\s+/)[6];
@@ -94,14 +100,14 @@ function listenerOf(socket: string): number | null {
     try {
       return readdirSync(`/proc/${id}/fd`).some((name) => readlinkSync(`/proc/${id}/fd/${name}`) === `socket:[${inode}]`);
     } catch {
-      return false; // It has ended, or closed a file meanwhile.
+      return false; // The process has exited, or has closed a file meanwhile.
     }
   };
   const listener = processesWith(...argumentsOf(socket)).find(holds);
   return listener === undefined ? null : groupOf(listener);
 }
 
-/** How long a process has run; /proc counts in hundredths of a second on all of Linux. */
+/** Returns the age of a process in milliseconds. /proc counts in hundredths of a second on every Linux. */
 function ageMilliseconds(id: number): number {
   return uptime() * 1000 - Number(startOf(id)) * 10;
 }
@@ -114,7 +120,7 @@ function startService(podman: string, places: OwnPodmanPlaces, options: OwnPodma
   const log = openSync(places.log, 'a', 0o600);
   const service = spawn(podman, serviceArguments(places), {
     detached: true,
-    // Its monitors write a file `oom` into the folder they were started in.
+    // Podman's monitors write a file named `oom` into the folder they were started in.
     cwd: places.folder,
     stdio: ['ignore', log, log],
     env: {
@@ -128,17 +134,20 @@ function startService(podman: string, places: OwnPodmanPlaces, options: OwnPodma
   service.once('error', (error) => (ended.reason = error.message));
   service.once('exit', (code) => (ended.reason = `it exited with code ${code}`));
   service.unref();
-  // At once, and not when it answers: whoever comes next must find it.
+  // The pid is written immediately and not after the service responds, so that the next caller finds the service.
   if (service.pid !== undefined) writeFileSync(places.pid, `${service.pid}\n`);
   return ended;
 }
 
 export interface OwnPodmanOptions {
-  /** Addresses for networks, as `10.203.0.0/16`; default Podman's own choice. For tests, where several services run. */
+  /**
+   * Address range for networks, such as `10.203.0.0/16`. Default: Podman's own choice. Used by tests, where several
+   * services run.
+   */
   readonly subnets?: string;
-  /** A registries.conf(5) instead of the machine's. For tests, whose registry speaks plain HTTP. */
+  /** Path of a registries.conf(5) that replaces the machine's. Used by tests, whose registry uses plain HTTP. */
   readonly registries?: string;
-  /** How long a service may take to answer before it is ended and started anew. Default: five minutes. */
+  /** Milliseconds that a service may take to respond before it is ended and started again. Default: five minutes. */
   readonly giveUpMilliseconds?: number;
 }
 
@@ -155,13 +164,13 @@ export interface OwnPodmanPlaces {
   readonly socket: string;
 }
 
-/** Where the service of a state folder keeps what. */
+/** Returns the paths that the service of a state folder uses. */
 export function ownPodmanPlaces(stateFolder: string): OwnPodmanPlaces {
   const folder = join(stateFolder, 'podman');
   const short = createHash('sha256').update(stateFolder).digest('hex').slice(0, 12);
   const runtime = process.getuid?.() === 0 ? '/run' : (process.env.XDG_RUNTIME_DIR ?? `/tmp`);
   const run = join(runtime, `davit-${short}`);
-  // Linux takes 107 bytes for the path of a socket.
+  // Linux limits the path of a socket to 107 bytes.
   const inState = join(stateFolder, 'podman.sock');
   return {
     folder,
@@ -190,34 +199,35 @@ function serviceArguments(places: OwnPodmanPlaces): string[] {
   ];
 }
 
-/** What decides how Podman has to be set up. */
+/** Properties of the host that determine Podman's configuration. */
 export interface PodmanHost {
-  /** Whether systemd runs the machine: without it there is no journal and no manager of cgroups to ask. */
+  /** Whether systemd runs the machine. Without systemd there is no journal and no cgroup manager. */
   readonly hasSystemd: boolean;
-  /** Whether cgroups are version 2 alone. */
+  /** Whether only cgroups version 2 is mounted. */
   readonly isCgroup2: boolean;
   readonly hasRunc: boolean;
   readonly hasNetavark: boolean;
-  /** Hard limits of this process, which its children cannot raise unless it may. */
+  /** Hard limits of this process. Its child processes cannot raise them without privileges. */
   readonly openFiles: number;
   readonly processes: number;
 }
 
-/** The service's containers.conf (containers.conf(5), Podman 4.3). Pure. */
+/** Returns the service's containers.conf (containers.conf(5), Podman 4.3). Pure. */
 export function podmanConfiguration(host: PodmanHost, options: OwnPodmanOptions = {}): string {
   const lines = ['# Written by Davit at each start of its Podman service.', '[containers]', 'log_driver = "k8s-file"'];
-  // Podman asks for these numbers whether the machine allows them or not, and starts nothing where it does not.
+  // Podman requests these limits whether or not the machine allows them, and starts no container if it does not.
   const files = Math.min(host.openFiles, 1_048_576);
   const processes = Math.min(host.processes, 32_768);
   lines.push(`default_ulimits = ["nofile=${files}:${files}", "nproc=${processes}:${processes}"]`);
   lines.push('[engine]', 'events_logger = "file"');
-  // Two processes of each command that ran in a container stay for so many seconds, 300 by default: a probe leaves dozens.
+  // Two processes of each command that ran in a container remain for this many seconds (Podman's default: 300). A probe
+  // would accumulate dozens of them.
   lines.push('exit_command_delay = 10');
   if (!host.hasSystemd) lines.push('cgroup_manager = "cgroupfs"');
-  // crun refuses to start anything under cgroups version 1 mounted beside version 2; runc does not mind.
+  // crun starts no container if cgroups version 1 is mounted beside version 2; runc accepts that.
   if (!host.isCgroup2 && host.hasRunc) lines.push('runtime = "runc"');
   lines.push('[network]');
-  // The other backend, CNI, gives names to no network without a plugin that distributions do not install.
+  // The other backend, CNI, provides DNS names only with a plugin that distributions do not install.
   if (host.hasNetavark) lines.push('network_backend = "netavark"');
   if (options.subnets) lines.push(`default_subnet_pools = [{ "base" = "${options.subnets}", "size" = 24 }]`);
   return `${lines.join('\n')}\n`;
@@ -236,8 +246,8 @@ function seenHost(): PodmanHost {
   };
 }
 
-// Podman tells a reboot by its run folders being empty, as they are on most machines; where they are not, it would take the
-// containers of before for running ones.
+// Podman detects a reboot by its run folders being empty, which they are on most machines after a boot. On other
+// machines Podman would consider the containers from before the reboot to be running.
 function forgetBeforeReboot(places: OwnPodmanPlaces): void {
   const boot = readOrNull('/proc/sys/kernel/random/boot_id');
   if (boot !== null && readOrNull(places.boot) !== boot) rmSync(places.run, { recursive: true, force: true });
@@ -267,7 +277,10 @@ function notUp(places: OwnPodmanPlaces, reason: string | null): DriverError {
   });
 }
 
-/** Without root Podman maps users by two programs that distributions package by themselves. */
+/**
+ * Returns a hint about missing packages if the log shows that they are the cause. Without root, Podman maps users with
+ * two programs that distributions ship in a separate package.
+ */
 function missingPackages(words: string): string {
   if (!/newuidmap|newgidmap|\/etc\/sub[ug]id|insufficient UIDs|no subuid ranges/i.test(words)) return '';
   return (
@@ -276,7 +289,10 @@ function missingPackages(words: string): string {
   );
 }
 
-/** The path of a program, or null. System folders count also when PATH leaves them out, as it does for users. */
+/**
+ * Returns the path of a program, or null. System folders are searched even if PATH omits them, as it often does for
+ * ordinary users.
+ */
 export function findProgram(name: string): string | null {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin'];
   for (const folder of folders) {
@@ -285,7 +301,7 @@ export function findProgram(name: string): string | null {
       accessSync(path, constants.X_OK);
       return path;
     } catch {
-      // Not here.
+      // The program is not in this folder.
     }
   }
   return null;

@@ -6,13 +6,13 @@ import { labelsOf, type Inspection } from './instances.ts';
 import { label } from './labels.ts';
 
 /*
- * What presses on instances, read from control groups and file systems of this machine, without the engine: that is a few short files for each
- * instance, so that it can be done every other second.
+ * Measures resource pressure on instances from the control groups and file systems of this machine, without calling the
+ * engine. This reads a few short files for each instance, which is cheap enough for every other second.
  */
 
 const groups = '/sys/fs/cgroup';
 
-/** See `ClusterMetrics.pressure`: of the instances of these inspections that run. */
+/** See `ClusterMetrics.pressure`. Covers the running instances of these inspections. */
 export async function pressureOf(inspections: readonly Inspection[]): Promise<InstancePressure[]> {
   const found = await Promise.all(inspections.map(pressureOfOne));
   return found.filter((one) => one !== null);
@@ -35,7 +35,10 @@ async function pressureOfOne(inspection: Inspection): Promise<InstancePressure |
   };
 }
 
-/** The folder of a controller's group in the text of `/proc/<pid>/cgroup`: of version 1 where it is mounted, else of version 2. Pure. */
+/**
+ * Returns the folder of a controller's control group, from the text of `/proc/<pid>/cgroup`. Prefers cgroups version 1
+ * if the controller is mounted there, otherwise uses version 2. Pure.
+ */
 export function groupOf(text: string, controller: string, root = groups): string | null {
   const lines = text.split('\n').map((line) => line.split(':'));
   const own = lines.find(([, names]) => names?.split(',').includes(controller) === true);
@@ -45,7 +48,7 @@ export function groupOf(text: string, controller: string, root = groups): string
 }
 
 function processesOf(text: string): InstancePressure['processes'] {
-  // The limit may be that of a group above the one of the process: Podman puts `container` below its scope.
+  // The limit may be set on a parent of the process's group: Podman puts `container` below its scope.
   for (let folder = groupOf(text, 'pids'); folder !== null && folder.length > groups.length; folder = dirname(folder)) {
     const limit = Number(readOrNull(join(folder, 'pids.max')) ?? Number.NaN);
     if (Number.isNaN(limit)) continue;
@@ -62,7 +65,7 @@ function memoryKillsOf(text: string): number | null {
   return countIn(counts, 'oom_kill');
 }
 
-/** The number behind a name in lines of `name number`. Pure. */
+/** Returns the number that follows a name, in lines of the form `name number`. Pure. */
 export function countIn(text: string | null, name: string): number | null {
   const line = text?.split('\n').find((one) => one.startsWith(`${name} `));
   return line === undefined ? null : Number(line.slice(name.length + 1));
@@ -83,7 +86,7 @@ async function diskOf(path: string, folder: string): Promise<DiskPressure | null
     const { bsize, blocks, bavail, files, ffree } = await statfs(folder);
     return { path, bytes: blocks * bsize, freeBytes: bavail * bsize, files, freeFiles: ffree };
   } catch {
-    // It ended meanwhile, or may not be looked at.
+    // The instance has exited meanwhile, or this process may not read its file system.
     return null;
   }
 }

@@ -4,8 +4,8 @@ import { ownHardLimit } from './own-limits.ts';
 import type { HostTraits, Ulimit } from './container-spec.ts';
 
 /**
- * What the engine's words mean. Engines have no error codes for these: the words are those of Docker Engine 20.10 to 28 and
- * Podman 4.3 to 5 with runc and crun. The first match counts.
+ * Maps error messages of engines to causes. Engines have no error codes for these failures. The messages are those of
+ * Docker Engine 20.10 to 28 and Podman 4.3 to 5 with runc and crun. The first match wins.
  */
 const meanings: readonly { readonly pattern: RegExp; readonly cause: Cause }[] = [
   { pattern: /no space left on device|disk quota exceeded/i, cause: 'DISK_FULL' },
@@ -18,7 +18,10 @@ const meanings: readonly { readonly pattern: RegExp; readonly cause: Cause }[] =
   },
 ];
 
-/** The failure of an engine call, in our words. What is no refusal (unreachable, aborted, a bug) passes through. */
+/**
+ * Converts a refusal of the engine to a `DriverError`. Other errors (unreachable, aborted, a bug) are returned
+ * unchanged.
+ */
 export function translated(error: unknown, doing: string): unknown {
   if (!(error instanceof EngineRefusal)) return error;
   const cause = meanings.find(({ pattern }) => pattern.test(error.words))?.cause ?? 'ENGINE_FAILED';
@@ -30,36 +33,36 @@ export function translated(error: unknown, doing: string): unknown {
   });
 }
 
-// runc wraps what matters in a chain of "create failed: unable to start: error during init:"; the end is the reason.
+// runc wraps the reason in a chain of "create failed: unable to start: error during init:". The reason is at the end.
 function shortened(words: string): string {
   const reason = /(?:container process|container init): (.+)$/s.exec(words)?.[1] ?? words;
   return reason.replace(/: unknown$|: OCI (?:runtime error|permission denied|runtime attempted .*)$/i, '');
 }
 
-/** Podman lowers its own limit to this as it starts, so that it is the most its children may have. */
+/** Process limit to which Podman lowers itself at startup. Its children cannot have more. */
 const podmanProcesses = 32_768;
 
 interface Lowering {
   readonly pattern: RegExp;
-  /** What is given up, for the log; continues "this machine does not allow". */
+  /** The feature that is disabled, for the log. Continues the sentence "This machine does not allow …". */
   readonly what: string;
-  /** The traits without it; null when it is given up already, so that the refusal stands. */
+  /** Returns the traits without the feature, or null if it is already disabled and the refusal therefore stands. */
   lower(traits: HostTraits): HostTraits | null;
 }
 
 /**
- * Limits that a host may forbid or lack, and what is done without them. A refusal that matches is not a failure: the limit is
- * given up for as long as the process lives, as refusing to run anything would help nobody.
+ * Limits that a host may forbid or lack, and the fallback for each. A refusal that matches is not treated as a failure:
+ * the limit is disabled until this process exits, because refusing to run anything would help nobody.
  */
 const lowerings: readonly Lowering[] = [
   {
-    // Podman's own words, and those of runc where dockerd has none.
+    // Matches the message of Podman, and the message of runc where dockerd has none.
     pattern: /container-init binary|docker-init|catatonit/i,
     what: 'an init process in instances (Debian packages tini, catatonit): ended processes may stay in their tables',
     lower: (traits) => (traits.initProcess ? { ...traits, initProcess: false } : null),
   },
   {
-    // Podman asks for a million open files; a machine without CAP_SYS_RESOURCE cannot raise its own hard limit.
+    // Podman requests a million open files. A machine without CAP_SYS_RESOURCE cannot raise its own hard limit.
     pattern: /rlimit|ulimit/i,
     what: 'raising the limits on open files and processes; its own are used',
     lower: (traits) => {
@@ -96,7 +99,7 @@ const lowerings: readonly Lowering[] = [
   },
 ];
 
-/** What to do without after this refusal, and the words for the log; null: nothing, the refusal is a failure. */
+/** Returns the traits without the refused feature and the text for the log, or null if the refusal is a failure. */
 export function lowered(error: unknown, traits: HostTraits): { readonly traits: HostTraits; readonly what: string } | null {
   if (!(error instanceof EngineRefusal)) return null;
   for (const lowering of lowerings) {

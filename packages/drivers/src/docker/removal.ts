@@ -8,7 +8,7 @@ import { pause } from '../shared/pause.ts';
 import { translated } from './refusals.ts';
 
 const atOnce = 8;
-/** What the engine may take beyond the grace: it waits for the kill, then unmounts. */
+/** Milliseconds that the engine may take beyond the grace period: it waits for the kill, then unmounts. */
 const beyondGraceMilliseconds = 120_000;
 
 /** See `ClusterDriver.retire`. */
@@ -22,7 +22,7 @@ export async function retire(scope: Scope, selector: Selector, graceSeconds: num
 }
 
 interface Ending {
-  /** Null: the grace that the instance was made with. */
+  /** Grace period in seconds, or null for the one with which the instance was created. */
   readonly graceSeconds: number | null;
   readonly signal: AbortSignal;
 }
@@ -36,7 +36,8 @@ export async function removeInstance(scope: Scope, id: string, graceSeconds: num
   }
 }
 
-// Stop, not kill and remove: on Docker it also ends the restart policy, so that nothing comes back in between.
+// Stops the container instead of killing and removing it. On Docker, a stop also disables the restart policy, so that
+// the container is not restarted before its removal.
 async function stopAndRemove(scope: Scope, id: string, ending: Ending): Promise<void> {
   const { graceSeconds, signal } = ending;
   await call(scope.docker, {
@@ -51,12 +52,13 @@ async function stopAndRemove(scope: Scope, id: string, ending: Ending): Promise<
 }
 
 async function removeContainer(scope: Scope, id: string, signal: AbortSignal): Promise<void> {
-  // v: the image's anonymous volumes go with the instance; named ones, all that Davit mounts, stay.
+  // `v` removes the image's anonymous volumes with the instance. Named volumes, which are the only ones Davit mounts,
+  // stay.
   const query = { force: 'true', v: 'true' };
   const path = `/containers/${id}`;
   const answer = await call(scope.docker, { method: 'DELETE', path, query, signal, accept: [404, 409] });
   if (answer.status !== 409) return;
-  // Another removal is under way (an earlier call of ours that was cut off): gone is gone.
+  // Another removal is in progress (an earlier call of Davit that was interrupted). Waits until the container is gone.
   while ((await inspect(scope.docker, id, signal)) !== null) await pause(50, signal);
 }
 
@@ -66,7 +68,7 @@ export async function revive(scope: Scope, id: string, context: CallContext): Pr
   const found = await inspect(scope.docker, id, signal);
   if (found === null)
     throw new DriverError({ cause: 'ENGINE_FAILED', message: `The instance ${id.slice(0, 12)} is no longer on the engine.` });
-  // The grace of a restart is the container's own StopTimeout.
+  // The grace period of a restart is the container's own StopTimeout.
   const action = found.State.Running && !found.State.Restarting ? 'restart' : 'start';
   try {
     const path = `/containers/${id}/${action}`;
@@ -122,7 +124,8 @@ async function removeImage(scope: Scope, id: string, signal: AbortSignal): Promi
   try {
     await call(scope.docker, { method: 'DELETE', path: `/images/${id}`, query: { force: 'true' }, signal, accept: [404] });
   } catch (error) {
-    // In use by a container that is not ours, or base of an image that is not: theirs to remove.
+    // The image is used by a container of somebody else, or is the base of somebody else's image. Its removal is left
+    // to them.
     if (!(error instanceof EngineRefusal && error.status === 409)) throw translated(error, 'An image could not be removed');
   }
 }

@@ -5,28 +5,34 @@ import { DriverError } from '../errors.ts';
 import { askInfo, askVersion, engineOf, rememberInfo, type InfoAnswer, type VersionAnswer } from './describe.ts';
 import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
 
-/** How Davit reaches containers: at their own addresses, or through ports published on 127.0.0.1. */
+/**
+ * How Davit reaches containers: at their own addresses (`direct`), or through ports published on 127.0.0.1
+ * (`published`).
+ */
 export type Reach = 'direct' | 'published';
 
 export interface DockerEngineInput {
-  /** Path of the engine's socket, or a `DOCKER_HOST` (`unix://…`, `tcp://…`). Absent: `DOCKER_HOST`, then the usual places. */
+  /**
+   * Path of the engine's socket, or a `DOCKER_HOST` (`unix://…`, `tcp://…`). Default: `DOCKER_HOST`, then the usual
+   * sockets.
+   */
   readonly socket?: string;
-  /** Where a Podman service of Davit's own keeps its files, if it comes to that. */
+  /** Folder for the files of Davit's own Podman service, if one is started. */
   readonly stateFolder: string;
-  /** Default: found out. */
+  /** How Davit reaches containers. Default: detected. */
   readonly reach?: Reach;
-  /** Whether a Podman service of Davit's own may be started; default: yes. One that runs is found all the same. */
+  /** Whether Davit's own Podman service may be started. Default: yes. A running one is found in either case. */
   readonly startsOwn?: boolean;
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
 }
 
-/** An engine that answers. Spread it into `createDockerDriver`. */
+/** A reachable engine. Its properties are spread into `createDockerDriver`. */
 export interface DockerEngine {
-  /** Speaks the negotiated version of the API. */
+  /** Client that uses the negotiated API version. */
   readonly docker: Dockerode;
   readonly engine: 'docker' | 'podman';
-  /** Where it was found, as a `DOCKER_HOST`. */
+  /** Address of the engine, in the form of a `DOCKER_HOST`. */
   readonly address: string;
   readonly version: string;
   readonly apiVersion: string;
@@ -34,21 +40,27 @@ export interface DockerEngine {
   readonly memoryMiB: number;
   readonly isDirect: boolean;
   readonly isLocal: boolean;
-  /** Its storage driver, as it names it: `overlay2`, `overlay`, `vfs`. */
+  /** Name of the storage driver, as the engine reports it: `overlay2`, `overlay`, `vfs`. */
   readonly storage: string;
-  /** Starts the engine again where it is a Podman service of Davit's own and does not answer; null: it is the operator's. */
+  /**
+   * Restarts the engine if it is Davit's own Podman service and is unreachable. Null if the engine is the operator's.
+   */
   readonly startAgain: ((signal: AbortSignal) => Promise<void>) | null;
 }
 
-/** The newest version of the API that Davit was written against; engines of today answer it for years to come. */
+/** Newest API version that Davit was written against. Current engines will support it for years. */
 const newestKnown = '1.47';
-/** Docker Engine 20.10 and Podman 4: the oldest that have all that is used. */
+/** Oldest API version with all features that Davit uses: Docker Engine 20.10 and Podman 4. */
 const oldestKnown = '1.41';
 
 /**
- * Finds the container engine and negotiates the API version: the socket named, or `DOCKER_HOST`; else Docker's socket; else
- * Podman's; else, where `podman` is installed, a Podman service of Davit's own is started, which outlives Davit. The first
- * that answers is taken; one that is named must answer. Fails with ENGINE_UNREACHABLE.
+ * Finds the container engine and negotiates the API version. The first reachable engine is used, in this order:
+ * - the given socket, or `DOCKER_HOST`; if one is given, it must be reachable
+ * - Docker's socket
+ * - Podman's socket
+ * - if `podman` is installed, Davit's own Podman service, which is started and outlives Davit
+ *
+ * Fails with ENGINE_UNREACHABLE.
  */
 export async function openDockerEngine(input: DockerEngineInput): Promise<DockerEngine> {
   const environment = input.environment ?? process.env;
@@ -87,7 +99,7 @@ function runningOwn(stateFolder: string): string | null {
   return existsSync(socket) ? socket : null;
 }
 
-/** Where engines listen when nobody says otherwise, in the order in which they are asked. */
+/** Returns the default sockets of engines, in the order in which they are tried. */
 function usualSockets(environment: Readonly<Record<string, string | undefined>>): string[] {
   const user = environment.XDG_RUNTIME_DIR;
   return [
@@ -97,7 +109,10 @@ function usualSockets(environment: Readonly<Record<string, string | undefined>>)
   ];
 }
 
-/** The address that a `DOCKER_HOST` or a path means. Pure. Fails with ENGINE_UNREACHABLE (not retryable) for other kinds. */
+/**
+ * Converts a `DOCKER_HOST` or a path to an address. Pure. Fails with ENGINE_UNREACHABLE (not retryable) for other
+ * kinds.
+ */
 export function toAddress(named: string): string {
   const address = named.startsWith('/') ? `unix://${named}` : named.includes('://') ? named : `tcp://${named}`;
   if (/^(unix|tcp|https?):\/\//.test(address)) return address;
@@ -138,7 +153,7 @@ function connection(address: string, environment: Readonly<Record<string, string
   if (address.startsWith('unix://')) return new Dockerode({ socketPath: address.slice('unix://'.length), host: undefined });
   const url = new URL(address);
   const hasTls = environment.DOCKER_TLS_VERIFY === '1' || url.protocol === 'https:';
-  // Certificates come from DOCKER_CERT_PATH; dockerode reads them when DOCKER_HOST is in its own environment.
+  // Certificates come from DOCKER_CERT_PATH. dockerode reads them if DOCKER_HOST is in the environment of this process.
   return new Dockerode({
     socketPath: undefined,
     host: url.hostname,
@@ -147,7 +162,10 @@ function connection(address: string, environment: Readonly<Record<string, string
   });
 }
 
-/** The version that both know. Pure. Fails with ENGINE_UNREACHABLE (not retryable) when there is none. */
+/**
+ * Returns the newest API version that both sides support. Pure. Fails with ENGINE_UNREACHABLE (not retryable) if there
+ * is none.
+ */
 export function negotiate(version: Pick<VersionAnswer, 'ApiVersion' | 'MinAPIVersion' | 'Version'>): string {
   const common = compareVersions(version.ApiVersion, newestKnown) < 0 ? version.ApiVersion : newestKnown;
   const isTooOld = compareVersions(common, oldestKnown) < 0;
@@ -165,7 +183,7 @@ function compareVersions(a: string, b: string): number {
   return (left[0] ?? 0) - (right[0] ?? 0) || (left[1] ?? 0) - (right[1] ?? 0);
 }
 
-// Docker Desktop and Podman's machines forward their socket from a virtual machine, which has a kernel of its own.
+// Docker Desktop and Podman machines forward their socket from a virtual machine, which has a different kernel.
 function isSameMachine(address: string, info: InfoAnswer): boolean {
   return (
     address.startsWith('unix://') &&

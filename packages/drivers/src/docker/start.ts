@@ -15,18 +15,21 @@ import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
 import { inParallel } from '../shared/parallel.ts';
 import { lowered, translated } from './refusals.ts';
 
-/** What a driver learns about its engine while it works. */
+/** State that a driver learns about its engine at run time. */
 export interface EngineMemory {
   traits: HostTraits;
-  /** Networks and volumes that were there when last looked at: saves asking for each instance. */
+  /** Names of networks and volumes that existed at the last check. Saves a request for each instance. */
   readonly known: Set<string>;
-  /** Networks being made: two at once would make two of the same name on Docker before 25. */
+  /**
+   * Networks that are being created, by name. Two concurrent requests would create two networks with the same name on
+   * Docker before 25.
+   */
   readonly underWay: Map<string, Promise<void>>;
   readonly engine: 'docker' | 'podman';
   readonly closed: ClosedNetworks;
 }
 
-/** Makes network, volumes and instances exist and run. See `ClusterDriver.start`. */
+/** Creates the network, the volumes and the instances, and starts the instances. See `ClusterDriver.start`. */
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
   await prepare(scope, memory, workload, context);
   const first = workload.firstInstance ?? 0;
@@ -51,7 +54,8 @@ async function prepare(scope: Scope, memory: EngineMemory, workload: Workload, c
   ]);
 }
 
-// Before anything listens in it. A firewall that refuses keeps nothing from running; the log of the deployment shows it.
+// Closes the network before anything listens in it. A failing firewall does not prevent the start; the deployment log
+// shows the failure.
 async function closeNetwork(memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
   try {
     await memory.closed.close([bridgeName(workload.owner)]);
@@ -86,13 +90,15 @@ async function makeNetwork(scope: Scope, engine: EngineMemory['engine'], workloa
     CheckDuplicate: true,
     Options: {
       'com.docker.network.bridge.name': bridgeName(workload.owner),
-      // Docker always isolates bridge networks. See `ClosedNetworks` for why this alone does not suffice on Podman.
+      // Docker always isolates bridge networks. See `ClosedNetworks` for why this option alone does not suffice on
+      // Podman.
       ...(engine === 'podman' && { isolate: 'true' }),
     },
     Labels: environmentLabels(workload.owner, 'network'),
   };
-  // Podman 4.3 lists the machine's interfaces one by one, and fails when one goes away meanwhile, as any instance's does that
-  // stops. That is no state of anything: asking again at once is right, and nobody above could know.
+  // Podman 4.3 lists the machine's interfaces one by one, and fails if an interface disappears meanwhile, as happens
+  // whenever an instance stops. This failure does not reflect a lasting state, and callers could not recognize it, so
+  // an immediate retry is right.
   const again = {
     attempts: 5,
     firstPauseMilliseconds: 20,
@@ -117,7 +123,7 @@ async function ensureVolume(
   if (memory.known.has(name)) return;
   const body = { Name: name, Driver: 'local', Labels: serviceLabels(workload.owner, 'volume') };
   try {
-    // One that is there is answered as if it had been made.
+    // An existing volume returns the same response as a new one.
     await call(scope.docker, { method: 'POST', path: '/volumes/create', body, signal });
     memory.known.add(name);
   } catch (error) {
@@ -136,12 +142,12 @@ async function startInstance(attempt: Attempt): Promise<void> {
       return;
     } catch (error) {
       if (!hasNetworkBeenMade && isNetworkMissing(error)) {
-        // The network that was known is gone: somebody removed it, or the engine lost its state.
+        // The known network is gone: somebody removed it, or the engine lost its state.
         hasNetworkBeenMade = true;
         memory.known.clear();
         await prepare(scope, memory, workload, context);
       } else {
-        // Another instance may have been refused the same a moment ago: then its lowering is simply used.
+        // Another instance may have met the same refusal a moment ago. Then its lowered traits are used.
         const lower = memory.traits === used ? lowered(error, used) : { traits: memory.traits, what: '' };
         if (lower === null) throw translated(error, `Instance ${index} could not be started`);
         if (lower.what !== '') context.log(`This machine does not allow ${lower.what}.`);
@@ -152,7 +158,7 @@ async function startInstance(attempt: Attempt): Promise<void> {
   }
 }
 
-// Docker notices at the start, Podman at the creation.
+// Docker reports a missing network when the container starts, Podman when it is created.
 function isNetworkMissing(error: unknown): boolean {
   return error instanceof EngineRefusal && /network \S+ not found|unable to find network|network not found/i.test(error.words);
 }
@@ -168,7 +174,8 @@ async function createAndStart(attempt: Attempt, name: string, traits: HostTraits
     if (found === 'RUNS') return;
     if (found === 'GONE') return createAndStart(attempt, name, traits);
   }
-  // Also for an adopted one: an earlier call may have ended between create and this. Nothing runs yet, so nothing sees halves.
+  // Files are also written into an adopted container: an earlier call may have ended between creation and this step.
+  // Nothing runs yet, so no process sees partial files.
   const { files, folders = [] } = workload;
   if (files.length > 0 || folders.length > 0) {
     const archive = await toArchive(toPlacedFiles(files), folders);
@@ -178,19 +185,24 @@ async function createAndStart(attempt: Attempt, name: string, traits: HostTraits
   await keepAddress(bridgeName(workload.owner));
 }
 
-/** Whether a container was made; false: there is one of that name. */
+/** Creates a container. Returns false if a container with that name exists. */
 async function create(scope: Scope, request: EngineRequest): Promise<boolean> {
   try {
     await call(scope.docker, request);
     return true;
   } catch (error) {
-    // Podman says it with 500 when its storage noticed first.
+    // Podman responds with 500 if its storage detects the conflict first.
     if (error instanceof EngineRefusal && (error.status === 409 || /name .* already in use/i.test(error.words))) return false;
     throw error;
   }
 }
 
-/** What to do with the container that has our name: nothing (it runs or ran), finish it, or make it anew. */
+/**
+ * Decides how to proceed with the existing container of that name:
+ * - `RUNS`: nothing to do; the container runs or ran.
+ * - `UNFINISHED`: finish its creation and start it.
+ * - `GONE`: create it again.
+ */
 async function adopt(attempt: Attempt, name: string): Promise<'RUNS' | 'UNFINISHED' | 'GONE'> {
   const { scope, workload, context } = attempt;
   const found = await inspect(scope.docker, name, context.signal);

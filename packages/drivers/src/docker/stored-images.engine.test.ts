@@ -28,7 +28,7 @@ describe.each(testEngineKinds())('the images of %s', (kind) => {
   });
   afterAll(() => registry?.close());
 
-  /** An image of its own with a tag, as a pull leaves it. */
+  /** A separate image with a tag, like the result of a pull. */
   async function pulled(): Promise<StoredImage> {
     const name = `team/${randomUUID()}`;
     await registry.push(name, '1', [name]);

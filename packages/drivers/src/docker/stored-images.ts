@@ -9,7 +9,7 @@ import { translated } from './refusals.ts';
 export interface ImageStoreInput {
   readonly docker: Dockerode;
   readonly installation: string;
-  /** Whether the engine's disk is one of this machine. */
+  /** Whether the engine's disk is on this machine. */
   readonly isLocal: boolean;
 }
 
@@ -22,7 +22,7 @@ interface Summary {
   readonly Labels?: Readonly<Record<string, string>> | null;
 }
 
-/** The images of Docker Engine or Podman. */
+/** Creates the image store of Docker Engine or Podman. */
 export function createImageStore({ docker, installation, isLocal }: ImageStoreInput): ImageStore {
   return {
     list: async (signal) => {
@@ -38,7 +38,7 @@ export function createImageStore({ docker, installation, isLocal }: ImageStoreIn
   };
 }
 
-// The dashes are how engines write that there is no name.
+// Engines use `<none>` as the placeholder for a missing name.
 function isName(name: string): boolean {
   return !name.includes('<none>');
 }
@@ -63,7 +63,7 @@ async function readSpace(docker: Dockerode, signal: AbortSignal): Promise<DiskSp
     const { bavail, blocks, bsize } = await statfs(folder);
     return { folder, freeBytes: bavail * bsize, totalBytes: blocks * bsize };
   } catch {
-    // An engine in a virtual machine of its own names a folder of that.
+    // An engine in a virtual machine reports a folder of that virtual machine.
     return null;
   }
 }
@@ -73,7 +73,7 @@ interface Names {
   readonly digests: readonly string[];
 }
 
-/** null: there is no such image. */
+/** Returns the tags and digests of an image, or null if the image does not exist. */
 async function namesOf(docker: Dockerode, id: string, signal: AbortSignal): Promise<Names | null> {
   const { status, body } = await call<Summary>(docker, { method: 'GET', path: `/images/${id}/json`, signal, accept: [404] });
   if (status === 404) return null;
@@ -86,7 +86,7 @@ async function releaseImage(
   { signal }: CallContext,
 ): Promise<Release> {
   const isOurs = (name: string): boolean => names.includes(name);
-  // 409: a container uses it.
+  // 404: the image is already gone. 409: a container uses the image.
   const remove = (name: string): Promise<EngineAnswer> =>
     call(docker, { method: 'DELETE', path: `/images/${name}`, signal, accept: [404, 409] });
   try {
@@ -95,7 +95,7 @@ async function releaseImage(
     const left = await namesOf(docker, id, signal);
     if (left === null) return 'GONE';
     if (left.tags.some(isOurs)) return 'IN_USE';
-    // Digests only when no tag is left: for Podman one of them stands for the image with all its names.
+    // Digests are removed only when no tag is left: for Podman, one digest stands for the image with all its names.
     if (left.tags.length > 0 || !left.digests.every(isOurs)) return 'NAMED';
     for (const name of [...left.digests, id]) await remove(name);
     return (await namesOf(docker, id, signal)) === null ? 'GONE' : 'IN_USE';

@@ -5,7 +5,7 @@ import { createDockerDriver, openDockerEngine, type DockerEngine, type Reach } f
 
 export const busybox = 'davit-test/busybox:1';
 
-/** A running engine with an image, for the engine tests of this folder. */
+/** A running engine with the busybox image, for the engine tests of this folder. */
 export interface TestBed {
   readonly engine: TestEngine;
   readonly opened: DockerEngine;
@@ -20,7 +20,7 @@ export async function openTestBed(kind: EngineKind, reach?: Reach): Promise<Test
 
 const greeting = 'echo hello; echo careful >&2';
 
-/** A shell script that serves HTTP on a port, and ends on SIGTERM as a process 1 has to arrange for itself. */
+/** Returns a shell script that serves HTTP on a port. It traps SIGTERM to exit, as process 1 must do itself. */
 export function serving(port: number, before = ''): string {
   return `${greeting}; ${before} mkdir -p /www; echo fine >/www/index.html; trap 'exit 0' TERM; httpd -f -p ${port} -h /www & wait`;
 }

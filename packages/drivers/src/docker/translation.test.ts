@@ -402,7 +402,7 @@ describe('where the engine is', () => {
   it.each(['ssh://admin:secret@build.example.org', 'npipe:////./pipe/docker_engine'])('is refused as %s', (named) => {
     const refused = (): unknown => toAddress(named);
     expect(refused).toThrow(expect.objectContaining({ hint: expect.stringContaining('ssh -L') }));
-    // A password may be in it.
+    // The address may contain a password.
     expect(refused).not.toThrow(/secret/);
   });
 });

@@ -9,8 +9,7 @@ import { createVolumeStore, type VolumeStore } from './volumes.ts';
 
 const { signal } = new AbortController();
 
-// Podman's archives lose owners: what uses this refuses that engine.
-// Podman hands out the files of volumes without their owners.
+// Podman's archives lose the owners of files in volumes, so callers of this store refuse that engine.
 describe.runIf(testEngineKinds().includes('docker'))('volumes of docker', () => {
   let docker: Dockerode;
   let volumes: VolumeStore;
@@ -20,7 +19,7 @@ describe.runIf(testEngineKinds().includes('docker'))('volumes of docker', () => 
     volumes = createVolumeStore(docker);
   });
 
-  /** What a command prints that runs with the volume at /data. */
+  /** Returns the output of a command that runs with the volume mounted at /data. */
   async function run(volume: string, script: string): Promise<string> {
     const container = await docker.createContainer({
       Image: busybox,

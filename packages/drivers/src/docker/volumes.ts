@@ -5,31 +5,34 @@ import { call, chunksOf, stream, unreachable, type EngineRequest } from './engin
 import { label, type Labels } from './labels.ts';
 import { translated } from './refusals.ts';
 
-/** A volume of a service of this installation. */
+/** A volume that belongs to a service of this installation. */
 export interface StoredVolume {
   readonly name: string;
   readonly labels: Labels;
 }
 
 /**
- * The data of volumes, for moving them to another engine. Docker only: the archives of Podman (seen with 4.3) give all files to root,
- * and do not reach the volumes of a container that does not run.
+ * Reads and writes the data of volumes, to move them to another engine. Docker only: Podman's archives (seen with 4.3)
+ * assign all files to root, and cannot read the volumes of a container that does not run.
  */
 export interface VolumeStore {
-  /** Those of this installation. Fails with ENGINE_UNREACHABLE. */
+  /** Returns the volumes of this installation. Fails with ENGINE_UNREACHABLE. */
   list(installation: string, signal: AbortSignal): Promise<readonly StoredVolume[]>;
-  /** Names of the containers that run with it: what they write meanwhile may be read half. */
+  /**
+   * Returns the names of running containers that use the volume. Files that they write during a read may be read
+   * incompletely.
+   */
   users(name: string, signal: AbortSignal): Promise<readonly string[]>;
-  /** All that is in it, as a tar, with owners and modes. */
+  /** Reads the whole content of the volume as a tar archive, with owners and modes. */
   read(name: string, signal: AbortSignal): AsyncIterable<Buffer>;
-  /** Makes it and puts that into it; one that is there gets what is new. */
+  /** Creates the volume and writes the content into it. If the volume exists, the content is added to it. */
   write(volume: StoredVolume, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void>;
-  /** With all that is in it. One that is gone is fine. */
+  /** Removes the volume with its content. Succeeds if the volume does not exist. */
   remove(name: string, signal: AbortSignal): Promise<void>;
 }
 
 const mount = '/volume';
-/** An image of nothing: its containers never run, they only have a volume mounted that the engine reads and writes. */
+/** An empty image. Its containers never run; they only mount a volume for the engine to read and write. */
 const image = 'localhost/davit-volume-mover:1';
 
 export function createVolumeStore(docker: Dockerode): VolumeStore {
@@ -93,7 +96,7 @@ async function* readVolume(docker: Dockerode, name: string, signal: AbortSignal)
   }
 }
 
-/** A container that is never started, with the volume at `mount`. */
+/** Creates a container that is never started, with the volume mounted at `mount`. Returns its id. */
 async function mover(docker: Dockerode, name: string, signal: AbortSignal): Promise<string> {
   const there = await call(docker, { method: 'GET', path: `/images/${image}/json`, signal, accept: [404] });
   if (there.status === 404) await makeImage(docker, signal);
@@ -109,7 +112,7 @@ async function mover(docker: Dockerode, name: string, signal: AbortSignal): Prom
 
 async function makeImage(docker: Dockerode, signal: AbortSignal): Promise<void> {
   const [repo = '', tag = ''] = image.split(':');
-  // Two empty blocks: a tar of nothing.
+  // Two zero blocks form an empty tar archive.
   const archive = Buffer.alloc(1024);
   const { body } = await call(docker, {
     method: 'POST',

@@ -15,7 +15,10 @@ export interface EngineEvent {
   readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> | null };
 }
 
-/** Names of the events: Docker's, and Podman's own where its compatible API lets them through. */
+/**
+ * Event types by the engine's event name: Docker's names, and Podman's own where its compatible API passes them
+ * through.
+ */
 const types: Readonly<Record<string, InstanceEvent['type']>> = {
   start: 'STARTED',
   die: 'DIED',
@@ -29,7 +32,7 @@ interface Watcher {
   readonly onEvent: (event: InstanceEvent) => void;
 }
 
-/** See `ClusterDriver.watch`. `ends` learns how instances ended. */
+/** See `ClusterDriver.watch`. Exits of instances are also recorded in `ends`. */
 export async function watchEvents(scope: Scope, { ends, onEvent }: Watcher, signal: AbortSignal): Promise<void> {
   const filters = JSON.stringify({ type: ['container'], label: [`${label.installation}=${scope.installation}`] });
   try {
@@ -62,7 +65,7 @@ function parse(line: string): EngineEvent | null {
   return JSON.parse(line) as EngineEvent;
 }
 
-/** An event of the engine as one of ours, or null for what is not. Pure. */
+/** Converts an event of the engine to an `InstanceEvent`. Returns null for events of other objects. Pure. */
 export function toEvent({ Type, Action, status, Actor }: EngineEvent, installation: string): InstanceEvent | null {
   const type = types[Action ?? status ?? ''];
   const attributes = Actor?.Attributes ?? {};

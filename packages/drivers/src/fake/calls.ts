@@ -1,23 +1,24 @@
-/** One call of a driver's method, as scripts and tests see it. */
+/** One call of a driver method, as scripts and tests see it. */
 export interface FakeCall {
   readonly method: string;
-  /** The service concerned; '' where there is none. */
+  /** The service concerned; '' if there is none. */
   readonly service: string;
   readonly detail: string;
-  /** Of `retire`: the ids of the instances that it takes away. */
+  /** Only for `retire`: the ids of the instances that it removes. */
   readonly instances?: readonly string[];
 }
 
 /**
- * Called before a call takes effect: may throw (the call fails), wait (it is slow), or never resolve (it hangs until its signal
- * aborts). `after` is called when it has taken effect: throwing there is an answer that was lost on its way.
+ * Called before a call takes effect. It may throw (the call fails), wait (the call is slow), or never resolve (the call
+ * hangs until its signal aborts). `after` is called once the call has taken effect; throwing there simulates a lost
+ * response.
  */
 export interface FakeScript {
   before?(call: FakeCall, signal: AbortSignal): Promise<void> | void;
   after?(call: FakeCall, signal: AbortSignal): Promise<void> | void;
 }
 
-/** Notes each call, and does with it what the script says. */
+/** Records each call and runs the script for it. */
 export class Calls {
   script: FakeScript = {};
   readonly list: FakeCall[] = [];

@@ -16,34 +16,34 @@ interface Kept extends ChartRevision {
   readonly install: HelmInstall;
 }
 
-/** Helm, and a cluster that has its releases, in memory. */
+/** Helm, and a cluster with its releases, in memory. */
 export interface FakeCharts {
   readonly helm: HelmDriver;
   readonly charts: ClusterCharts;
-  /** By release, oldest revision first. */
+  /** Revisions by release, oldest first. */
   readonly releases: ReadonlyMap<string, readonly ChartRevision[]>;
-  /** What was installed last of a release, and is there; undefined: nothing. */
+  /** Returns the last installed version of a release that still exists; undefined if there is none. */
   live(release: string): HelmInstall | undefined;
-  /** What was done, in order: `upgrade`, `rollback 1`, `uninstall`, `stop`, … */
+  /** The operations performed, in order: `upgrade`, `rollback 1`, `uninstall`, `stop`, … */
   readonly done: string[];
-  /** Called while an upgrade waits: may throw, wait, or hang until the signal aborts. Replaceable at any time. */
+  /** Called while an upgrade waits. It may throw, wait, or hang until the signal aborts. Replaceable at any time. */
   onUpgrade: ((signal: AbortSignal) => Promise<void>) | null;
   /** Called before a rollback begins. Replaceable at any time. */
   onRollback: ((options: { readonly waits: boolean }, signal: AbortSignal) => Promise<void>) | null;
-  /** Called before what is asked of the cluster, by the name of the call. Replaceable at any time. */
+  /** Called before each call to the cluster, with the name of the method. Replaceable at any time. */
   onAsk: ((what: keyof ClusterCharts) => Promise<void>) | null;
-  /** Helm is killed instead of ending in order: what it was doing stays as it was. */
+  /** If true, Helm is killed instead of stopping gracefully: the operation stays half done. */
   dies: boolean;
-  /** What of the objects is outside of the namespace. */
+  /** The objects that lie outside the namespace. */
   outside: readonly string[];
-  /** Whether the operator lets charts have Davit's own account. */
+  /** Whether the operator allows charts to use Davit's own account. */
   allowsClusterWide: boolean;
-  /** With which rights Helm was let onto the cluster, in order. */
+  /** The access that was requested for Helm, in order. */
   readonly wishes: readonly ChartWish[];
   state: Omit<ChartState, 'instances'>;
-  /** Another cluster of that name, for the same Helm. */
+  /** Returns another cluster with that name, for the same Helm. */
   elsewhere(name: string): FakeCharts;
-  /** Puts a release there as somebody else would. */
+  /** Installs a release as if somebody else did. */
   take(release: string): void;
 }
 

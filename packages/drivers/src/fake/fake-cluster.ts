@@ -14,7 +14,10 @@ import type { DiskSpace, ImageStore } from '../stored-images.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 
-/** A cluster in memory, with builder, git and gateway: behaves as the interfaces say and fails, hangs and lies on demand. */
+/**
+ * A cluster in memory, with builder, git and gateway. It behaves as the interfaces specify, and fails, hangs and lies
+ * on demand.
+ */
 export interface FakeCluster {
   readonly cluster: ClusterDriver;
   readonly builder: EngineImages;
@@ -22,53 +25,53 @@ export interface FakeCluster {
   readonly source: SourceDriver;
   readonly gateway: Gateway;
   readonly imageStore: ImageStore;
-  /** What the disk of the images is said to have; null: it is another machine's. Replaceable at any time. */
+  /** Reported disk space of the images; null: the disk is on another machine. Replaceable at any time. */
   space: DiskSpace | null;
-  /** What the gateway says of its process. Replaceable at any time. */
+  /** The reported state of the gateway process. Replaceable at any time. */
   isGatewayUp: boolean;
-  /** Replaceable at any time. */
+  /** Script for all calls. Replaceable at any time. */
   script: FakeScript;
-  /** Commit that a branch means now; by default one that is derived from URL and branch. */
+  /** Current commit of each branch; by default a commit that is derived from URL and branch. */
   readonly branches: Map<string, string>;
   readonly calls: readonly FakeCall[];
   readonly instances: readonly Instance[];
-  /** For a cluster that starts runs by itself: its `power` is not part of `cluster`. */
+  /** For clusters that start runs themselves: the `power` of this object is not part of `cluster`. */
   readonly schedules: FakeSchedules;
-  /** By name. */
+  /** Images by name. */
   readonly images: Map<string, BuiltImage>;
   readonly volumes: ReadonlySet<string>;
   readonly routes: RouteTable;
-  /** What builds were asked for, in order. */
+  /** The builds requested, in order. */
   readonly builds: readonly BuildRequest[];
-  /** What was to be brought to registries, in order. */
+  /** The pushes requested, in order. */
   readonly pushes: readonly PushRequest[];
-  /** What an instance was started with, by instance id. */
+  /** The workload with which each instance was started, by instance id. */
   readonly workloads: ReadonlyMap<string, Workload>;
-  /** Ends a process as if it had died, or been killed for its memory. */
+  /** Ends a process as if it had crashed, or been killed for lack of memory. */
   kill(instanceId: string, exitCode: number, outOfMemory?: boolean): void;
-  /** A line of output. */
+  /** Adds a line of output. */
   print(instanceId: string, text: string): void;
-  /** What an instance uses from now on; by default a thousandth of a processor and 16 MiB. */
+  /** Sets the resource usage of an instance from now on; by default a thousandth of a CPU and 16 MiB. */
   use(instanceId: string, use: FakeUse): void;
-  /** What went through routes, by the route's id; scripts add to it. */
+  /** Traffic by route id; scripts add to it. */
   readonly traffic: Map<string, RouteTraffic>;
-  /** Bytes in the volumes of a service, by its id. */
+  /** Bytes in the volumes of a service, by service id. */
   readonly volumeBytes: Map<string, number>;
-  /** How near instances are to their limits; replaceable at any time. */
+  /** How close instances are to their limits. Replaceable at any time. */
   pressure: readonly InstancePressure[];
-  /** What probes see; null: they succeed. Replaceable at any time. */
+  /** Result of probes; null: they succeed. Replaceable at any time. */
   probeAnswer: (which: 'readiness' | 'liveness') => string | null;
-  /** What instances have written into their own file systems, by instance. */
+  /** Bytes that instances have written to their own file systems, by instance id. */
   readonly writtenBytes: Map<string, number>;
-  /** Of the cluster's machine; replaceable at any time. */
+  /** Capacity of the cluster's machine. Replaceable at any time. */
   capacity: { readonly cpuMillicores: number; readonly memoryMiB: number };
-  /** The power to decide on numbers of instances, for those who add it to `cluster`. */
+  /** The scaling capability, for tests that add it to `cluster`. */
   readonly scaling: FakeScaling;
   /** Writes a file inside an instance. */
   write(instanceId: string, path: string, text: string): void;
 }
 
-/** What an instance of the fake uses. Counters follow from it and the time that passes. */
+/** Resource usage of a fake instance. The counters are derived from it and the time elapsed. */
 export interface FakeUse {
   readonly cpuMillicores: number;
   readonly memoryMiB: number;

@@ -4,12 +4,12 @@ import type { DiskSpace, ImageStore } from '../stored-images.ts';
 import type { Calls } from './calls.ts';
 import { digest } from './digest.ts';
 
-/** Images that are there, who makes them, and the disk that they are on. */
+/** The images, their builders, and the disk that stores them. */
 export class FakeImages {
   readonly images = new Map<string, BuiltImage>();
   readonly builds: BuildRequest[] = [];
   readonly pushes: PushRequest[] = [];
-  /** Of the engine's disk; null: not known. */
+  /** Space of the engine's disk; null if unknown. */
   space: DiskSpace | null = null;
   readonly #calls: Calls;
 

@@ -1,14 +1,14 @@
 import type { ClusterScaling, ScaledService, WantedInstances } from '../scaling.ts';
 import { aborted, type Calls } from './calls.ts';
 
-/** What a cluster that decides by itself has of one service. */
+/** One service as a cluster that scales by itself stores it. */
 export interface FakeScaled extends WantedInstances {
   readonly scaled: ScaledService;
 }
 
-/** Numbers of instances that tests write in place of an autoscaler. */
+/** Numbers of instances that tests set in place of an autoscaler. */
 export class FakeScaling {
-  /** What it lacks, in words. */
+  /** Missing requirements for scaling, as text. */
   lacks: readonly string[] = [];
   readonly services = new Map<string, FakeScaled>();
   readonly #calls: Calls;
@@ -18,7 +18,7 @@ export class FakeScaling {
     this.#calls = calls;
   }
 
-  /** As an autoscaler does it. */
+  /** Sets the number of instances, as an autoscaler does. */
   write(service: string, instances: number): void {
     const found = this.services.get(service);
     if (found === undefined) throw new Error('the cluster does not decide on it');

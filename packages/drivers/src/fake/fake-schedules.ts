@@ -13,11 +13,11 @@ interface Host {
   run(workload: Workload): Instance;
 }
 
-/** Schedules of the fake: they are due when a test says so. */
+/** Schedules of the fake cluster. They become due when a test says so. */
 export class FakeSchedules {
-  /** By service. */
+  /** Schedules by service. */
   readonly armed = new Map<string, FakeSchedule>();
-  /** What the cluster cannot do, in words; null: everything. Replaceable at any time. */
+  /** The reason why the cluster cannot start runs, as text; null if it can. Replaceable at any time. */
   unable: string | null = null;
   readonly #host: Host;
   readonly #dueAt = new Map<string, string>();
@@ -26,7 +26,10 @@ export class FakeSchedules {
     this.#host = host;
   }
 
-  /** The schedule of a service is due. Null: it is suspended, or its last run has not ended. */
+  /**
+   * Makes the schedule of a service due and returns the new run; null if the schedule is suspended or its last run has
+   * not ended.
+   */
   due(service: string, at = new Date()): Instance | null {
     const schedule = this.armed.get(service);
     if (schedule === undefined || schedule.isSuspended || this.#runs(service).some(({ state }) => state !== 'EXITED'))

@@ -4,12 +4,14 @@ import type { Commit, GitSource, SourceDriver } from '../source-driver.ts';
 import type { Calls } from './calls.ts';
 import { digest } from './digest.ts';
 
-/** The only file of a repository here. */
+/** The only file of a fake repository. */
 const fakeDockerfile = 'FROM scratch\n';
 
 const fakeCommit = { message: 'a change', authorName: 'An Author', createdAt: '2026-01-01T00:00:00.000Z', tag: '' };
 
-/** Repositories of one commit for each branch: the one that `branches` has, or one that follows from the URL. */
+/**
+ * Returns repositories with one commit for each branch: the commit in `branches`, or one that is derived from the URL.
+ */
 export function fakeSource(calls: Calls, branches: ReadonlyMap<string, string>): SourceDriver {
   const head = (source: GitSource): string =>
     branches.get(source.branch ?? 'main') ?? digest(`${source.url} ${source.branch ?? 'main'}`).slice(0, 40);

@@ -2,22 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { DriverError } from '../errors.ts';
 import type { StateStore, TerraformDriver, TerraformOutput, TerraformRun, TerraformSession } from '../terraform-driver.ts';
 
-/** The one resource that a configuration of the fake has. It keeps its id while it is changed, as real resources do. */
+/** The only resource of a fake configuration. It keeps its id when it is changed, as real resources do. */
 export interface FakeResource {
   readonly id: string;
   readonly text: string;
 }
 
 /**
- * Terraform in memory. Each configuration describes one resource whose text is its variable `text`, and states are kept with
- * Davit: plan, apply and destroy read and write them under their lock, so that an interrupted apply leaves what a real one leaves.
+ * Terraform in memory. Each configuration describes one resource, whose text is its variable `text`. States are stored
+ * in Davit. Plan, apply and destroy read and write them under their lock, so that an interrupted apply leaves the same
+ * state as a real one.
  */
 export class FakeTerraform implements TerraformDriver {
-  /** What exists in the world, by service. */
+  /** The resources that exist in the outside world, by service. */
   readonly resources = new Map<string, FakeResource>();
-  /** What was done, in order: `apply text`, `destroy`. */
+  /** The operations performed, in order: `apply text`, `destroy`. */
   readonly done: string[] = [];
-  /** The saved plan of each run. It outlives the session that made it, as the file of a real one does. */
+  /** The saved plan of each run. It outlives its session, as the file of a real plan does. */
   readonly #plans = new Map<string, FakeResource | null>();
   readonly #applied = new Set<string>();
 

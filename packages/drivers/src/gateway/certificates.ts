@@ -2,18 +2,22 @@ import { createHash } from 'node:crypto';
 import type { HostCertificate } from '../gateway.ts';
 
 export const certificateFolder = 'certificates';
-/** HAProxy's list of certificates: the running process has it under this name too. */
+/** HAProxy's list of certificates. The running process knows it under this name too. */
 export const certificateList = 'certificates.list';
 
 /**
- * A certificate's file, which is also its name in the running HAProxy. It tells the content: a renewed certificate is another one,
- * so that the names that HAProxy lists say all of what it serves.
+ * Returns the file name of a certificate, which is also its name in the running HAProxy. The name contains a hash of
+ * the content, so a renewed certificate has another name. The names that HAProxy lists therefore show exactly which
+ * certificates it serves.
  */
 export function certificateFile({ host, pem }: Pick<HostCertificate, 'host' | 'pem'>): string {
   return `${certificateFolder}/${hash(host)}-${hash(pem)}.pem`;
 }
 
-/** Which certificates HAProxy loads when it starts. One without lines is allowed, as the names of requests decide strictly. */
+/**
+ * Returns the list of certificates that HAProxy loads when it starts. An empty list is allowed, as HAProxy matches host
+ * names strictly.
+ */
 export function listText(certificates: readonly HostCertificate[]): string {
   return ['# Written by Davit', ...certificates.map((one) => certificateFile(one)), ''].join('\n');
 }
@@ -26,14 +30,14 @@ export interface CertificateCommands {
   readonly removed: readonly string[];
 }
 
-/** Whether all of them can be told to a running process. */
+/** Returns whether all of the certificates fit into commands to the running process. */
 export function fitsCommands(certificates: readonly HostCertificate[]): boolean {
   return certificates.every(({ pem }) => pem.length <= longestText);
 }
 
 /**
- * Commands of the runtime API that make HAProxy serve these, each to be sent by itself. What was begun and not committed by
- * somebody who died is begun anew: that there is such a file already is no failure.
+ * Returns the commands of the runtime API that make HAProxy serve these certificates; each must be sent separately. A
+ * transaction that a crashed process started and did not commit is started again: an existing file is not an error.
  */
 export function certificateCommands(wanted: readonly HostCertificate[], serving: ReadonlySet<string>): CertificateCommands {
   const files = new Map(wanted.map((one) => [certificateFile(one), one.pem.trimEnd()]));

@@ -3,13 +3,16 @@ import { certificateCommands, certificateFile, fitsCommands, type CertificateCom
 import { httpProxyName, isSticky, mapFile, noRoute, serverArguments, serverName, tcpProxyName, toMap } from './haproxy-config.ts';
 import type { Serving } from './runtime-api.ts';
 
-/** What separates the running HAProxy from a table. */
+/** The differences between the running HAProxy and a table. */
 export interface Changes {
-  /** Why only a reload will do, or null. */
+  /** Why a reload is required; null if none is. */
   readonly reload: string | null;
-  /** Commands of the runtime API that do the rest, in order. */
+  /** Commands of the runtime API for the other changes, in order. */
   readonly commands: readonly string[];
-  /** The same about certificates, each to be sent by itself: a new one before all else, as requests may then be led to it. */
+  /**
+   * Commands for certificates, each to be sent separately. They come before all other commands, as those may lead
+   * requests to a new certificate.
+   */
   readonly certificates: CertificateCommands;
 }
 
@@ -22,13 +25,13 @@ interface WantedProxy {
 }
 
 /**
- * Servers that were taken out stay in the process until the next reload: HAProxy 2.6 may crash when one is deleted while a
- * stream still refers to it (https://github.com/haproxy/haproxy/issues/2323), and they cost some kilobytes each. From this
- * many on, a reload clears them.
+ * Servers that were taken out of service stay in the process until the next reload: HAProxy 2.6 may crash if a server
+ * is deleted while a stream still refers to it (https://github.com/haproxy/haproxy/issues/2323), and each costs some
+ * kilobytes. At this number of servers, a reload clears them.
  */
 export const retiredServersLimit = 256;
 
-/** Compares what HAProxy serves with what it should. Pure. */
+/** Compares what HAProxy serves with what it should serve. Pure. */
 export function changesTo(table: RouteTable, serving: Serving, fingerprint: string): Changes {
   const wanted = wantedProxies(table);
   const reload = reasonToReload(wanted, serving, fingerprint);
@@ -36,7 +39,8 @@ export function changesTo(table: RouteTable, serving: Serving, fingerprint: stri
   const shown = table.certificates ?? [];
   const missing = shown.filter((one) => !serving.certificates.has(certificateFile(one)));
   if (!fitsCommands(missing)) return { reload: 'a certificate is too long for a command', ...noCommands };
-  // New servers first, old ones last: at no moment has a route fewer servers than before or after.
+  // New servers come first, old ones last: at no moment does a route have fewer servers than before or after the
+  // change.
   const { added, retired } = serverCommands(wanted, serving);
   const commands = [...added, ...mapCommands(toMap(table), serving.map), ...retired];
   return { reload: null, commands, certificates: certificateCommands(shown, serving.certificates) };
@@ -59,7 +63,7 @@ function reasonToReload(wanted: ReadonlyMap<string, WantedProxy>, serving: Servi
     if (sticky && backends.some((backend) => !known?.has(serverName(backend)))) return `${proxy} has a server without a cookie`;
   }
   for (const proxy of serving.proxies) {
-    // An HTTP proxy without an entry in the map gets no request; a TCP one keeps its port taken.
+    // An HTTP proxy without an entry in the map gets no requests. A TCP proxy keeps its port open.
     if (proxy.startsWith('tcp_') && !wanted.has(proxy)) return `${proxy} is gone`;
   }
   let retired = 0;
@@ -92,7 +96,7 @@ function serverCommands(
     if (!isOfRoute(proxy)) continue;
     const names = new Set(wanted.get(proxy)?.backends.map((backend) => serverName(backend)));
     for (const [name, server] of servers) {
-      // Maintenance lets requests under way go on to their end and takes no new ones.
+      // Maintenance mode lets requests under way run to their end and accepts no new ones.
       if (server.isReady && !names.has(name)) retired.push(`set server ${proxy}/${name} state maint`);
     }
   }
@@ -112,7 +116,7 @@ function mapCommands(wanted: ReadonlyMap<string, string>, serving: ReadonlyMap<s
   return commands;
 }
 
-/** The other proxies are the gateway's own. */
+/** Returns whether the proxy belongs to a route; the other proxies are the gateway's own. */
 function isOfRoute(proxy: string): boolean {
   return proxy.startsWith('http_') || proxy.startsWith('tcp_');
 }

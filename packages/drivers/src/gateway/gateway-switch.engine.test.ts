@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => stage.end());
 
-/** Clients that ask one after the other until they are told to stop, and note what went wrong. */
+/** Clients that send requests one after the other until they are stopped, and record errors. */
 class Load {
   count = 0;
   readonly faults: string[] = [];
@@ -56,7 +56,7 @@ describe.skipIf(!hasHaproxy)(`switches of ${title}`, () => {
     for (let turn = 1; turn <= 25; turn += 1) {
       const since = load.count;
       await until(() => load.count > since + 400);
-      // Every fifth change brings a new route, for which HAProxy must reload.
+      // Every fifth change adds a new route, for which HAProxy must reload.
       if (turn % 5 === 0) extra.push(httpRoute(`extra-${turn}`, [`extra-${turn}.localhost`], []));
       const former = current;
       current = await stage.backend(`a-${turn}`);
@@ -87,7 +87,7 @@ describe.skipIf(!hasHaproxy)(`switches of ${title}`, () => {
     for (let turn = 1; turn <= 10; turn += 1) {
       const since = load.count;
       await until(() => load.count > since + 100);
-      // Both move aside; then each comes back at the address that was the other's.
+      // Both move to spare addresses; then each returns at the former address of the other.
       const [sparedA, sparedB] = [await stage.backend(`a-${turn}-spare`), await stage.backend(`b-${turn}-spare`)];
       await apply([sparedA], [sparedB]);
       await gateway.awaitDrained([ofA.id, ofB.id], 10_000);

@@ -216,7 +216,7 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
     const gateway = await stage.gateway();
     const server = createHttpServer();
     server.on('upgrade', (_message, socket: Socket) => {
-      // Key and answer are the example of RFC 6455, 1.3.
+      // Key and response are the example of RFC 6455, 1.3.
       const accept = 'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
       socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${accept}\r\n\r\n`);
       socket.on('data', (data) => socket.write(data));
@@ -270,7 +270,7 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
     const grpc = { id: 'grpc', host: '127.0.0.1', port };
     const routes = [httpRoute('g', ['g.localhost'], [grpc], { protocol: 'GRPC' }), httpRoute('p', ['p.localhost'], [plain])];
     await gateway.apply(http(...routes));
-    // And as a server that was added at run time.
+    // It also works for a server that was added at run time.
     await gateway.apply(http({ ...routes[0]!, backends: [{ ...grpc, id: 'grpc-2' }] }, routes[1]!));
     const session = openSession();
 
@@ -310,7 +310,7 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
     expect(second.headers['x-forwarded-for']).toBe('127.0.0.1');
     expect(second.headers['x-davit-handover']).toBeUndefined();
     expect((await stage.echo('a.localhost', '/', { agent })).name).toBe('after');
-    // HTTP/2 has words for it: the worker tells that it takes no further requests on this connection.
+    // HTTP/2 has a frame for this (GOAWAY): the worker announces that it takes no further requests on this connection.
     await goneAway;
   });
 
@@ -441,7 +441,7 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
       ),
     );
     expect((await stage.echo('a.localhost')).name).toBe('one');
-    // At the next look it is known to run again.
+    // The next check finds it running again.
     await until(() => gateway.isUp?.() === true);
   });
 
@@ -520,7 +520,7 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
   });
 
   it.skipIf(process.getuid?.() !== 0)('stays root where it may not become another user, says so, and is adopted so', async () => {
-    // HAProxy without the right to change its user.
+    // A HAProxy without the permission to change its user.
     const program = join(stage.folder, 'haproxy-without-setuid');
     writeFileSync(program, '#!/bin/sh\nexec setpriv --bounding-set -setuid,-setgid haproxy "$@"\n', { mode: 0o755 });
     const lines: string[] = [];

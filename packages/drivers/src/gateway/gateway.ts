@@ -17,27 +17,30 @@ import { TrafficCounter } from './traffic.ts';
 import { bootId, emptyTable, storedFiles, storedTable, toStored, unprivilegedUser } from './state.ts';
 
 export interface GatewayOptions {
-  /** Folder of the gateway's own: configuration, sockets, state. Made when it is missing. */
+  /** The gateway's own folder for configuration, sockets and state. Created if missing. */
   readonly stateFolder: string;
   /** Port for HTTP and gRPC. */
   readonly port: number;
-  /** Port for HTTPS; left out: none. */
+  /** Port for HTTPS; absent: no HTTPS. */
   readonly httpsPort?: number;
-  /** IP address to listen on, for TCP routes too; `0.0.0.0` all of IPv4, `::` all of both. */
+  /** IP address to listen on, also for TCP routes. `0.0.0.0` is all of IPv4; `::` is all of IPv4 and IPv6. */
   readonly bindAddress: string;
   /** Name or path of HAProxy; default `haproxy`. */
   readonly program?: string;
-  /** Replace the gateway's own pages. */
+  /** Pages that replace the gateway's own pages. */
   readonly errorPages?: ErrorPages;
-  /** Addresses or networks (CIDR) of proxies in front, whose X-Forwarded-* headers are passed on; default none. */
+  /**
+   * Addresses or networks (CIDR) of proxies in front of the gateway, whose X-Forwarded-* headers are passed on; default
+   * none.
+   */
   readonly trustedProxies?: readonly string[];
-  /** Gets a line when something happened that an operator may want to know. */
+  /** Receives a line about events that an operator may want to know. */
   readonly log?: (line: string) => void;
 }
 
-/** A gateway whose watch over its process can be ended without ending the process. */
+/** A gateway that can stop supervising its process without ending the process. */
 export interface LocalGateway extends Gateway {
-  /** Stops looking whether the process lives. The process goes on. */
+  /** Stops checking whether the process lives. The process keeps running. */
   detach(): void;
 }
 
@@ -48,10 +51,10 @@ const tableFile = 'table.json';
 const rootFile = 'stays-root';
 
 /**
- * The gateway of this machine: HAProxy 2.6 or later in a process of its own. `start` and `apply` fail with GATEWAY_FAILED or
- * PORT_TAKEN. Where only some routes cannot be served (a TCP port is taken, HAProxy refuses a value), all others are served before
- * `apply` fails with RoutesLeftOutError; `start` then only logs it.
- * While the object lives, a HAProxy that died is started again within about a second, with the table it had.
+ * Creates the gateway of this machine: HAProxy 2.6 or later in a separate process. `start` and `apply` fail with
+ * GATEWAY_FAILED or PORT_TAKEN. If only some routes cannot be served (a TCP port is taken, or HAProxy refuses a value),
+ * all others are served before `apply` fails with RoutesLeftOutError; `start` only logs that error. While the object
+ * lives, a HAProxy that has died is restarted within about a second, with its last table.
  */
 export function createGateway(options: GatewayOptions): LocalGateway {
   return new HaproxyGateway(options);
@@ -63,7 +66,7 @@ class HaproxyGateway implements LocalGateway {
   private readonly haproxy: HaproxyProcess;
   private settings: GatewaySettings | null = null;
   private table: RouteTable = emptyTable;
-  /** Routes that HAProxy refused when it was asked last, by id. */
+  /** Routes that HAProxy refused in the last check, by id. */
   private refused: ReadonlyMap<string, DriverError> = new Map();
   private queue: Promise<void> = Promise.resolve();
   private waiting: { table: RouteTable; readonly done: Promise<void> } | null = null;
@@ -104,7 +107,7 @@ class HaproxyGateway implements LocalGateway {
   async apply(table: RouteTable): Promise<void> {
     const checked = this.checked(table);
     if (this.waiting !== null) {
-      // Not begun yet: it takes the newer table instead, and both callers wait for that.
+      // The waiting job has not begun: it takes the newer table instead, and both callers wait for it.
       this.waiting.table = checked;
       return await this.waiting.done;
     }
@@ -154,12 +157,12 @@ class HaproxyGateway implements LocalGateway {
 
   private enqueue(job: () => Promise<void>): Promise<void> {
     const done = this.queue.then(job);
-    // The failure goes to the caller; the next job runs all the same.
+    // The failure goes to the caller; the next job runs regardless.
     this.queue = done.catch(() => undefined);
     return done;
   }
 
-  /** A HAProxy that was killed comes back with the table it had, also when nobody applies anything. */
+  /** Restarts a HAProxy that was killed with its last table, even if `apply` is never called again. */
   private async supervise(): Promise<void> {
     if (this.isSupervising) return;
     this.isSupervising = true;
@@ -202,7 +205,7 @@ class HaproxyGateway implements LocalGateway {
     return this.settings;
   }
 
-  /** What was applied last, with the certificates from their files. */
+  /** Returns the table that was applied last, with the certificates from their files. */
   private async stored(): Promise<RouteTable> {
     const text = (await this.haproxy.read([tableFile]))[tableFile] ?? '';
     const pems = await this.haproxy.read(storedFiles(text));
@@ -210,14 +213,17 @@ class HaproxyGateway implements LocalGateway {
     return storedTable(text, { gatewayPort: this.options.port, pems, isServing });
   }
 
-  /** Whether an earlier start in this run of the machine found so. Trying again by a reload would end the process that runs. */
+  /**
+   * Returns whether an earlier start, since this machine booted, found that HAProxy must stay root. Testing it again by
+   * a reload would end the running process.
+   */
   private async mustStayRoot(): Promise<boolean> {
     return (await this.haproxy.read([rootFile]))[rootFile] === bootId();
   }
 
   /**
-   * Makes HAProxy serve the table, from whatever it serves now, and checks that it does. Fails with RoutesLeftOutError when it serves
-   * all of it but some routes.
+   * Makes HAProxy serve the table, whatever it serves now, and verifies the result. Fails with RoutesLeftOutError if
+   * HAProxy serves all of the table except some routes.
    */
   private async converge(table: RouteTable): Promise<void> {
     const settings = await this.prepare();
@@ -251,7 +257,7 @@ class HaproxyGateway implements LocalGateway {
         if (removed.length > 0) serving = await this.haproxy.serving();
         if (round < rounds) continue;
       }
-      // What it serves now is looked at anew: somebody else may have reloaded or killed it in between.
+      // Each round reads again what HAProxy serves: another process may have reloaded or killed it in between.
       if (round >= rounds)
         throw failure(`HAProxy does not take over the routes: ${changes?.reload ?? changes?.commands[0] ?? 'it ends'}.`);
       serving = await this.current();
@@ -261,13 +267,16 @@ class HaproxyGateway implements LocalGateway {
     if (leftOut.size > 0) throw new RoutesLeftOutError(leftOut);
   }
 
-  /** Keeps the table that HAProxy is started with when it died or Davit starts: never one that it refuses. */
+  /**
+   * Stores the table with which HAProxy is restarted after it has died or when Davit starts. Never stores a table that
+   * HAProxy refuses.
+   */
   private async keep(table: RouteTable): Promise<void> {
     this.table = table;
     await this.haproxy.write({ [tableFile]: toStored(table) });
   }
 
-  /** Why HAProxy refuses a table; null: it takes it. */
+  /** Returns why HAProxy refuses a table; null if HAProxy accepts it. */
   private async refusal(table: RouteTable): Promise<DriverError | null> {
     const words = await this.haproxy.check(toConfiguration(await this.prepare(), table));
     return words === null ? null : failure('HAProxy refuses the configuration of the route.', undefined, words);
@@ -278,7 +287,7 @@ class HaproxyGateway implements LocalGateway {
     try {
       return await this.haproxy.serving();
     } catch (error) {
-      // A master whose worker was killed ends soon; ended now, a new one can be started at once.
+      // A master whose worker was killed ends soon anyway. If it is ended now, a new one can be started at once.
       this.log(`the worker of the gateway does not answer, it is started again: ${String(error)}`);
       await this.haproxy.stop();
       return null;
@@ -318,11 +327,11 @@ class HaproxyGateway implements LocalGateway {
     const names = Object.keys(toConfiguration(await this.prepare(), table));
     const before = await this.haproxy.read(names);
     await this.writeFiles(table);
-    // A worker that is replaced may end at once, and what it counted with it.
+    // The replaced worker may exit at once, and its counters are lost with it.
     await this.count().catch((error: unknown) => this.log(`requests could not be counted before a reload: ${String(error)}`));
-    // It may also not say within its time that it could not.
+    // HAProxy may also fail to report within its timeout that the reload failed.
     if (await this.haproxy.reload().catch(() => false)) return;
-    // What is at rest must be what can be started.
+    // The stored configuration must be one that HAProxy can start with.
     await this.haproxy.write(before);
     await this.haproxy.reload().catch((error: unknown) => this.log(`the former routes could not be loaded: ${String(error)}`));
     const log = await readFile(join(this.folder, 'haproxy.log'), 'utf8').catch(() => '');
@@ -333,7 +342,7 @@ class HaproxyGateway implements LocalGateway {
     await this.haproxy.write(toConfiguration(await this.prepare(), table));
   }
 
-  /** TCP routes whose port is held by a program that is not this HAProxy, by id. */
+  /** Returns the TCP routes whose port is held by a program other than this HAProxy, by id. */
   private async blockedRoutes(table: RouteTable, serving: Serving | null): Promise<Map<string, DriverError>> {
     const own = new Set([...(serving?.proxies ?? [])].map((proxy) => /^tcp_(\d+)_/.exec(proxy)?.[1]));
     const candidates = table.tcp.filter((route) => !own.has(String(route.listenPort)));
@@ -347,7 +356,7 @@ class HaproxyGateway implements LocalGateway {
     );
   }
 
-  /** Routes that are left out are no reason not to start: all others are served. */
+  /** Logs the routes that were left out. They do not prevent the start: all others are served. */
   private logLeftOut(error: unknown): void {
     if (!(error instanceof RoutesLeftOutError)) throw error;
     this.log(error.message);
@@ -368,7 +377,7 @@ function refuseBadOptions(options: GatewayOptions, folder: string): void {
       moveFolder,
     );
   }
-  // A socket's path may have 107 bytes, and HAProxy binds under a longer temporary name first.
+  // A socket's path may have 107 bytes, and HAProxy first binds under a longer temporary name.
   if (folder.length > 80) {
     throw failure(`The state folder ${folder} is longer than 80 characters.`, undefined, undefined, moveFolder);
   }

@@ -38,7 +38,7 @@ function only(backends: readonly Backend[], more: Partial<RouteTable['http'][num
   return { http: [{ ...table.http[0]!, backends, ...more }], tcp: [] };
 }
 
-/** What a HAProxy says that was started with the table. */
+/** Returns what a HAProxy reports that was started with the table. */
 function servingOf(from: RouteTable): Serving {
   const files = toConfiguration(settings, from);
   const servers = new Map<string, Map<string, { address: string; isReady: boolean }>>();

@@ -10,36 +10,36 @@ import {
 import { certificateFile, certificateList, listText } from './certificates.ts';
 import { failures, toPages, type ErrorPages } from './pages.ts';
 
-/** What of the configuration does not come from routes. All values are the operator's and Davit's, not tenants'. */
+/** The settings that do not come from routes. All values are the operator's and Davit's, not tenants'. */
 export interface GatewaySettings {
-  /** Absolute. Holds configuration, sockets and state. */
+  /** Absolute path. The folder contains configuration, sockets and state. */
   readonly folder: string;
   readonly port: number;
-  /** null: no HTTPS. */
+  /** Null: no HTTPS. */
   readonly httpsPort: number | null;
   readonly bindAddress: string;
-  /** Networks (CIDR) of proxies in front of the gateway whose X-Forwarded-* headers are believed. */
+  /** Networks (CIDR) of proxies in front of the gateway whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies: readonly string[];
   readonly errorPages: ErrorPages;
   readonly threads: number;
-  /** Whom the workers become after listening, when the gateway is started by root. */
+  /** User and group of the workers after they have opened their ports, if root starts the gateway. */
   readonly user: { readonly name: string; readonly group: string } | null;
-  /** Proves to a new worker that a request comes from the worker it replaced. */
+  /** Secret that proves to a new worker that a request comes from the worker it replaced. */
   readonly handoverKey: string;
 }
 
-/** Content of the files of the gateway's folder, by name. */
+/** Contents of the files in the gateway's folder, by file name. */
 export type ConfigurationFiles = Readonly<Record<string, string>>;
 
 export const configurationFile = 'haproxy.cfg';
 export const mapFile = 'hosts.map';
 export const noRoute = 'no-route';
 export const latencyTable = 'latency';
-// No host name and no name of a backend has a colon.
+// Neither host names nor names of backends contain a colon.
 const challengeMark = 'acme:';
 const redirectMark = 'https:';
 
-/** Everything that HAProxy needs to serve the table. The table must have been checked. */
+/** Returns all files that HAProxy needs to serve the table. The table must have been checked. */
 export function toConfiguration(settings: GatewaySettings, table: RouteTable): ConfigurationFiles {
   const pages = toPages(settings.errorPages);
   return {
@@ -66,8 +66,10 @@ function certificateFiles({ httpsPort }: GatewaySettings, { certificates = [] }:
 }
 
 /**
- * Host and path prefix (with a slash at the end, so that `/api` does not match `/apixel`) to the backend's name. In the same map, as all
- * of it is looked at together: under the path of a challenge its answer, and under `https:` and a host that it is redirected.
+ * Maps host and path prefix to the name of the backend. The prefix ends with a slash, so that `/api` does not match
+ * `/apixel`. HAProxy looks up everything in this one map, so it has two more kinds of entries:
+ * - the path of a challenge, with the challenge's response;
+ * - `https:` and a host, for hosts that are redirected to HTTPS.
  */
 export function toMap(table: RouteTable): Map<string, string> {
   const map = new Map<string, string>();
@@ -83,8 +85,9 @@ export function toMap(table: RouteTable): Map<string, string> {
 }
 
 /**
- * Names carry what cannot be changed at run time: when it changes, so does the name. Thus the names that the running
- * HAProxy lists say whether it can serve a table without a reload.
+ * Returns the name of a backend. The name contains a hash of all options that cannot be changed at run time, so it
+ * changes with them. The names that the running HAProxy lists therefore show whether it can serve a table without a
+ * reload.
  */
 export function httpProxyName(route: HttpRoute): string {
   const rewriting = route.pathRewrite === null ? null : [route.pathPrefix, route.pathRewrite];
@@ -94,7 +97,10 @@ export function httpProxyName(route: HttpRoute): string {
   return `http_${route.id}_${hash}`;
 }
 
-/** Few forms of routes, many names asked for: with a thousand routes hashing took a third of a change. */
+/**
+ * Cache: routes have few distinct options, but names are requested often. With a thousand routes, hashing took a third
+ * of a change.
+ */
 const structureHashes = new Map<string, string>();
 
 export function tcpProxyName(route: TcpRoute): string {
@@ -102,20 +108,23 @@ export function tcpProxyName(route: TcpRoute): string {
 }
 
 /**
- * The name of a server holds instance and address: another instance, or the same one at another address, is another server.
- * So no connection of a pool can outlive a change of what it leads to.
+ * Returns the name of a server, which contains the instance and its address. Another instance, or the same instance at
+ * another address, is another server. So no pooled connection can outlive a change of its destination.
  */
 export function serverName(backend: Backend): string {
   return `${backend.id}:${backend.host}:${backend.port}`;
 }
 
-/** Address and options as `server` lines and `add server` take them. Servers added at run time inherit no defaults. */
+/**
+ * Returns address and options in the syntax of `server` lines and `add server`. Servers added at run time inherit no
+ * defaults.
+ */
 export function serverArguments(backend: Backend, protocol: 'HTTP' | 'GRPC' | 'TCP'): string {
   const host = backend.host.includes(':') ? `[${backend.host}]` : backend.host;
   return `${host}:${backend.port}${protocol === 'GRPC' ? ' proto h2 pool-max-conn 0' : ''}`;
 }
 
-/** Changes when anything but routes changes; the running HAProxy shows it as its description. */
+/** Returns a hash that changes when anything except routes changes. The running HAProxy shows it as its description. */
 export function settingsFingerprint(settings: GatewaySettings): string {
   const files = Object.values(toPages(settings.errorPages)).map((page) => page.html);
   const sections = [
@@ -226,13 +235,19 @@ frontend handover-listener from http
 ${findingRoute}${takingRoute}`;
 }
 
-/** Strict: who asks for a host without a certificate is not shown that of another one, and there may be none at all. */
+/**
+ * Returns the line that opens the HTTPS port. It is strict: a client that requests a host without a certificate does
+ * not get the certificate of another host. There may be no certificate at all.
+ */
 function secureLine({ bindAddress, httpsPort }: GatewaySettings): string {
   if (httpsPort === null) return '';
   return `  bind ${listenAddress(bindAddress, httpsPort)} ssl crt-list ${certificateList} strict-sni alpn h2,http/1.1 ssl-min-ver TLSv1.2\n`;
 }
 
-/** After challenges, which come over HTTP. A request that came to a trusted proxy over HTTPS is not sent there again. */
+/**
+ * Returns the rules that redirect to HTTPS. They follow the rules for challenges, which come over HTTP. A request that
+ * reached a trusted proxy over HTTPS is not redirected again.
+ */
 function redirecting({ httpsPort }: GatewaySettings): string {
   if (httpsPort === null) return '';
   const port = httpsPort === 443 ? '' : `:${httpsPort}`;
@@ -274,7 +289,7 @@ backend ${latencyTable} from http
 `;
 }
 
-/** What all backends of routes have in common. */
+/** Returns the lines that all backends of routes have in common. */
 function routeDefaults(): string {
   const json = toPages({}).unavailable.json;
   return `defaults route from http
@@ -301,7 +316,7 @@ function httpBackend(route: HttpRoute): string {
 ${optionLines(route)}${rewriting(route)}${serverLines(route.backends, route.protocol, isSticky(route))}`;
 }
 
-/** Whether its servers need a cookie, which a server that is added at run time cannot have (HAProxy 2.6). */
+/** Returns whether the servers need a cookie; a server that is added at run time cannot have one (HAProxy 2.6). */
 export function isSticky({ options }: HttpRoute): boolean {
   return options?.sticky === true;
 }
@@ -329,10 +344,13 @@ function optionLines({ options = {} }: HttpRoute): string {
   return lines.map((line) => `  ${line}\n`).join('');
 }
 
-// HAProxy takes 64 words in a line.
+// HAProxy accepts 64 words in a line.
 const wordsInLine = 50;
 
-/** Lines of a condition that holds when one of the words matches: lines of one name are alternatives. Without words it never holds. */
+/**
+ * Returns the lines of a condition that holds if one of the words matches: lines with the same name are alternatives.
+ * Without words the condition never holds.
+ */
 function listLines(name: string, test: string, words: readonly string[]): string[] {
   if (words.length === 0) return [`acl ${name} always_false`];
   const count = Math.ceil(words.length / wordsInLine);
@@ -344,12 +362,15 @@ function listLines(name: string, test: string, words: readonly string[]): string
 
 const stickyCookie = 'DAVIT_INSTANCE';
 
-/** https://fetch.spec.whatwg.org/#http-cors-protocol. Named origins may send cookies; a page of any origin may not. */
+/**
+ * Implements https://fetch.spec.whatwg.org/#http-cors-protocol. Named origins may send cookies; with `*` they may not.
+ */
 function crossOriginLines({ origins, methods, headers }: CrossOrigin): string[] {
   const isAny = origins.includes('*');
   const isAllowed = isAny ? '{ var(txn.origin) -m found }' : 'origin';
   const isPreflight = 'METH_OPTIONS { req.hdr(access-control-request-method) -m found }';
-  // HAProxy refuses an empty value; without the header nothing beyond what needs no permission is allowed, which is what an empty list says.
+  // HAProxy refuses an empty value. Without the header only requests that need no permission are allowed, and that is
+  // the meaning of an empty list.
   const header = (name: string, words: readonly string[]): string =>
     words.length === 0 ? '' : ` hdr ${name} ${quotedFormat(words.join(', '))}`;
   const answer = `${header('Access-Control-Allow-Methods', methods)}${header('Access-Control-Allow-Headers', headers)}`;
@@ -367,7 +388,7 @@ function crossOriginLines({ origins, methods, headers }: CrossOrigin): string[] 
   ];
 }
 
-/** One word of HAProxy's configuration, in which nothing has a meaning of its own. */
+/** Quotes a word for HAProxy's configuration, so that no character of it has a special meaning. */
 function quotedFormat(text: string): string {
   return `"${text.replace(/["\\$]/g, '\\$&').replaceAll('%', '%%')}"`;
 }
@@ -375,7 +396,8 @@ function quotedFormat(text: string): string {
 function rewriting(route: HttpRoute): string {
   if (route.pathRewrite === null) return '';
   const prefixLength = route.pathPrefix === '/' ? 0 : route.pathPrefix.length;
-  // To `/`: what follows the prefix, its own slash left out, so that the prefix alone becomes `/` and not nothing.
+  // Rewriting to `/` keeps the text after the prefix without its leading slash. The prefix alone then becomes `/`, not
+  // an empty path.
   const [target, skipped] =
     route.pathRewrite === '/' ? ['/', prefixLength + 1] : [route.pathRewrite.replaceAll('%', '%%'), prefixLength];
   const forwardedPrefix =
@@ -403,7 +425,10 @@ function listenAddress(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** An abstract socket: has no place in the file system, so that a worker without rights and in a chroot reaches it. */
+/**
+ * Returns an abstract socket. It has no path in the file system, so a worker without privileges and in a chroot can
+ * reach it.
+ */
 function handoverAddress(settings: GatewaySettings): string {
   return `abns@davit-gateway-${shortHash(settings.folder)}`;
 }

@@ -15,10 +15,10 @@ const startTimeoutMilliseconds = 10_000;
 const comeBackMilliseconds = 2000;
 const pollMilliseconds = 5;
 const logLimitBytes = 4_000_000;
-// HAProxy says a line for each line that it refuses.
+// Longest message, in characters. HAProxy prints a line for each line that it refuses.
 const longestWords = 4000;
 
-/** The HAProxy master of one folder, whoever started it, and its files. Knows nothing of routes. */
+/** The HAProxy master of one folder, regardless of who started it, and its files. Knows nothing of routes. */
 export class HaproxyProcess {
   private readonly folder: string;
   private readonly program: string;
@@ -32,12 +32,12 @@ export class HaproxyProcess {
     this.workerSocket = join(folder, 'worker.sock');
   }
 
-  /** The master's list of processes, or null when no master answers. */
+  /** Returns the master's list of processes; null if no master is reachable. */
   async processes(): Promise<Processes | null> {
     try {
       return toProcesses(await ask(this.masterSocket, 'show proc'));
     } catch (error) {
-      // No socket, a socket that nobody listens on any more, or a master in the middle of a reload.
+      // There is no socket, nobody listens on it any more, or the master is in the middle of a reload.
       if (isSystemError(error, 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE')) return null;
       throw failure('The gateway process does not answer on its master socket.', error);
     }
@@ -51,29 +51,32 @@ export class HaproxyProcess {
     return toServing(answer);
   }
 
-  /** Sends commands to the current worker, each by itself, as those with text after them must be. What they answer is seen later. */
+  /**
+   * Sends commands to the current worker, each separately, as commands followed by text require. Ignores the output:
+   * the effect is checked later.
+   */
   async tell(commands: readonly string[]): Promise<void> {
     for (const command of commands) await ask(this.workerSocket, command);
   }
 
-  /** What a worker, current or former, says about itself; null when it has ended. */
+  /** Returns whether a worker, current or former, reports that it is stopping; null if it has exited. */
   async isStopping(pid: number): Promise<boolean | null> {
     const answer = await ask(this.masterSocket, `@!${pid} show info`).catch(() => '');
     const serving = toServing(answer);
     return Number.isNaN(serving.pid) ? null : serving.isStopping;
   }
 
-  /** Requests and connections under way by name of the server, over all workers, former ones too. */
+  /** Returns requests and connections under way by server name, for each worker including former ones. */
   async loads(): Promise<readonly ReadonlyMap<string, number>[]> {
     const processes = await this.processes();
     if (processes === null) return [];
     return await Promise.all(
-      // A worker that ended since then has nothing under way.
+      // A worker that has exited since has nothing under way.
       processes.workers.map(({ pid }) => ask(this.masterSocket, `@!${pid} show stat -1 4 -1`).then(toLoads, () => new Map())),
     );
   }
 
-  /** What each worker, former ones too, has counted. One that ended since then is left out. */
+  /** Returns the counters of each worker, including former ones. Workers that have exited since are omitted. */
   async counters(): Promise<readonly WorkerCounters[]> {
     const workers = (await this.processes())?.workers ?? [];
     const read = async (pid: number): Promise<WorkerCounters[]> => {
@@ -87,13 +90,16 @@ export class HaproxyProcess {
     return (await Promise.all(workers.map(({ pid }) => read(pid)))).flat();
   }
 
-  /** Files as they are at rest; absent ones are ''. */
+  /** Returns the contents of the stored files; '' for a missing file. */
   async read(names: readonly string[]): Promise<ConfigurationFiles> {
     const texts = await Promise.all(names.map((name) => readFile(join(this.folder, name), 'utf8').catch(missingIsEmpty)));
     return Object.fromEntries(names.map((name, index) => [name, texts[index] ?? '']));
   }
 
-  /** Replaces files, each atomically; unchanged ones are left alone. The configuration comes last, as it names the others. */
+  /**
+   * Replaces files, each atomically; unchanged files are not touched. The configuration is written last, as it names
+   * the others.
+   */
   async write(files: ConfigurationFiles): Promise<void> {
     const present = await this.read(Object.keys(files));
     for (const [name, text] of Object.entries(files).sort(([name]) => (name === configurationFile ? 1 : -1))) {
@@ -104,7 +110,9 @@ export class HaproxyProcess {
     }
   }
 
-  /** Removes the other files of a folder: what a process must not be started with any more, as a former key. */
+  /**
+   * Removes all other files of a folder. No process may be started with them any more, for example with a former key.
+   */
   async keepOnly(folder: string, names: ReadonlySet<string>): Promise<void> {
     for (const name of await readdir(join(this.folder, folder))) {
       if (!names.has(`${folder}/${name}`)) await rm(join(this.folder, folder, name), { force: true });
@@ -112,8 +120,8 @@ export class HaproxyProcess {
   }
 
   /**
-   * Has HAProxy itself read a configuration, in a folder of its own. Answers HAProxy's words when it refuses it, and null when it takes
-   * it. Fails with GATEWAY_FAILED when HAProxy cannot be run.
+   * Makes HAProxy itself check a configuration, in a folder of its own. Returns HAProxy's message if HAProxy refuses
+   * the configuration, and null if HAProxy accepts it. Fails with GATEWAY_FAILED if HAProxy cannot be run.
    */
   async check(files: ConfigurationFiles): Promise<string | null> {
     const folder = join(this.folder, 'checked');
@@ -134,7 +142,7 @@ export class HaproxyProcess {
     }
   }
 
-  /** Makes the folder. Fails with GATEWAY_FAILED when HAProxy is missing or too old. */
+  /** Creates the folder. Fails with GATEWAY_FAILED if HAProxy is missing or too old. */
   async prepare(): Promise<void> {
     await mkdir(join(this.folder, 'empty'), { recursive: true, mode: 0o755 });
     await mkdir(join(this.folder, certificateFolder), { recursive: true, mode: 0o700 });
@@ -148,8 +156,8 @@ export class HaproxyProcess {
   }
 
   /**
-   * Starts a master of its own session with the configuration at rest and waits until its worker serves. What HAProxy says
-   * goes to `haproxy.log`; when it ends instead, fails with its words.
+   * Starts a master in a session of its own with the stored configuration, and waits until its worker serves. HAProxy's
+   * output goes to `haproxy.log`. If the master exits instead, fails with its output.
    */
   async spawn(): Promise<void> {
     await this.endStuckMaster();
@@ -161,7 +169,7 @@ export class HaproxyProcess {
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
       cwd: '/',
-      // Nothing of Davit's environment: it may hold secrets.
+      // Davit's environment is not inherited, as it may contain secrets.
       env: environment,
     });
     await log.close();
@@ -176,8 +184,8 @@ export class HaproxyProcess {
   }
 
   /**
-   * Has the master load the configuration at rest. Resolves when a new worker serves and all former ones have stopped taking
-   * connections; false when the new worker could not start (the former one then goes on).
+   * Makes the master load the stored configuration. Resolves once a new worker serves and all former workers have
+   * stopped accepting connections. Resolves to false if the new worker could not start; the former one then continues.
    */
   async reload(): Promise<boolean> {
     const before = await this.processes();
@@ -200,13 +208,13 @@ export class HaproxyProcess {
     return true;
   }
 
-  /** Empties the log of HAProxy, which says a line for every change of a server, when it has become long. */
+  /** Truncates the log of HAProxy when it has become long: HAProxy logs a line for every change of a server. */
   async boundLog(): Promise<void> {
     const path = join(this.folder, 'haproxy.log');
     if ((await sizeOf(path)) > logLimitBytes) await truncate(path);
   }
 
-  /** Ends master and workers; resolves when they are gone. */
+  /** Ends master and workers; resolves once they have exited. */
   async stop(): Promise<void> {
     const processes = await this.processes();
     if (processes === null) {
@@ -225,7 +233,7 @@ export class HaproxyProcess {
     );
   }
 
-  /** Whether a master that did not answer was only starting or loading itself anew, as somebody else asked it to. */
+  /** Returns whether an unreachable master was only starting or reloading, at the request of another process. */
   async isComingBack(): Promise<boolean> {
     const deadline = performance.now() + comeBackMilliseconds;
     while (performance.now() < deadline && (await this.livingMaster()) !== null) {
@@ -235,7 +243,10 @@ export class HaproxyProcess {
     return false;
   }
 
-  /** A master that lives but does not answer (stopped, or cut off from its socket) holds the port: ended before a new one. */
+  /**
+   * Ends a master that lives but is unreachable (stopped, or cut off from its socket). It holds the port, so a new
+   * master cannot start before.
+   */
   private async endStuckMaster(): Promise<void> {
     const pid = await this.livingMaster();
     if (pid === null) return;
@@ -246,7 +257,7 @@ export class HaproxyProcess {
   private async livingMaster(): Promise<number | null> {
     const pid = Number((await this.read(['pid']))['pid']);
     if (!Number.isInteger(pid) || pid <= 1 || !isAlive(pid)) return null;
-    // The number may be another program's by now.
+    // The process id may belong to another program by now.
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(missingIsEmpty);
     return command.split('\0').includes(join(this.folder, configurationFile)) ? pid : null;
   }
@@ -274,7 +285,9 @@ export class HaproxyProcess {
   }
 }
 
-/** Whether a program listens on the port already. Asked by listening: HAProxy itself would try for seconds. */
+/**
+ * Returns whether a program already listens on the port. Tests it by listening: HAProxy itself would retry for seconds.
+ */
 export async function isPortTaken(port: number, host: string): Promise<boolean> {
   const server = createServer();
   return await new Promise((resolve) => {
@@ -313,10 +326,10 @@ async function sizeOf(path: string): Promise<number> {
 
 function isAlive(pid: number): boolean {
   try {
-    // A process that ended and that nobody has waited for yet still has its number.
+    // A process that has exited and has not been reaped yet still has its id.
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // No such process.
+    // There is no such process.
     return false;
   }
 }
@@ -325,6 +338,6 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended by itself.
+    // The process has exited by itself.
   }
 }

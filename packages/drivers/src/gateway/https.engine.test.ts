@@ -22,7 +22,7 @@ interface Seen {
   readonly serial: string;
 }
 
-/** A request over HTTPS that trusts only this certificate, and takes only the name that it asks for. */
+/** Sends a request over HTTPS that trusts only this certificate and accepts only the requested host name. */
 function ask(host: string, ca: string, agent?: Agent): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port: httpsPort, servername: host, headers: { host: `${host}:${httpsPort}` }, ca };
@@ -105,7 +105,7 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
     kept.destroy();
     expect(faults).toEqual([]);
     expect(serials.size).toBeGreaterThan(15);
-    // By commands: nothing was reloaded.
+    // The change was made by commands, without a reload.
     expect(await workers()).toEqual(before);
   });
 
@@ -121,7 +121,7 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
     gateway.detach();
     const next = createGateway({ stateFolder: stage.folder, port: stage.port, httpsPort, bindAddress: '127.0.0.1' });
     await next.start();
-    // Its routes come back when the instances were looked at.
+    // The routes return once the instances have been checked.
     await next.apply(table);
     next.detach();
     expect((await ask('a.test', a.certificate)).echo.name).toBe('one');
@@ -140,7 +140,7 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
     expect((await stage.echo('c.test', '/')).headers['x-forwarded-proto']).toBe('http');
     const place = '/.well-known/acme-challenge/tok-en_1';
     expect(await stage.ask('a.test', place)).toMatchObject({ status: 200, text: 'tok-en_1.thumb' });
-    // Challenges of others belong to the service.
+    // Challenges of other authorities belong to the service.
     expect((await stage.echo('c.test', place)).url).toBe(place);
     expect((await stage.ask('a.test', `${place}2`)).status).toBe(308);
     await gateway.apply({ http, tcp: [], certificates });

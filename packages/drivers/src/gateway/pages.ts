@@ -1,12 +1,12 @@
-/** HTML pages that replace the gateway's own answers to browsers. Programs get JSON. */
+/** HTML pages that replace the gateway's own responses to browsers. Programs get JSON. */
 export interface ErrorPages {
-  /** 404: no service answers under this host and path. */
+  /** 404: no service has this host and path. */
   readonly notFound?: string;
   /** 503: the service has no running instance. */
   readonly unavailable?: string;
 }
 
-/** What the gateway says itself, by name of the page. */
+/** The gateway's own responses, by name of the page. */
 export interface Page {
   readonly status: number;
   readonly html: string;
@@ -28,7 +28,10 @@ export function toPages(custom: ErrorPages): { readonly notFound: Page; readonly
   };
 }
 
-/** Answers that HAProxy makes in the middle of a request, where it cannot ask what the client accepts: JSON for all. */
+/**
+ * Responses that HAProxy makes in the middle of a request. It cannot check there what the client accepts: all clients
+ * get JSON.
+ */
 export const failures: readonly { readonly status: number; readonly json: string }[] = [
   {
     status: 502,

@@ -7,7 +7,10 @@ import type { HttpRoute, RouteTable } from '../gateway.ts';
 import { HaproxyProcess } from './haproxy-process.ts';
 import { freePort, hasHaproxy, httpRoute, Stage, title, until } from './testing.ts';
 
-/* Values that the check of a table takes and HAProxy does not: none is known, so this HAProxy refuses one header more than others do. */
+/*
+ * Values that pass the check of a table but that HAProxy refuses. None is known, so this HAProxy refuses one extra
+ * header.
+ */
 
 let stage: Stage;
 beforeEach(() => {
@@ -18,7 +21,7 @@ afterEach(() => stage.end());
 const refusedHeader = 'X-Refused';
 const refused = (id: string, route: HttpRoute): HttpRoute => ({ ...route, id, options: { headers: { [refusedHeader]: 'x' } } });
 
-/** HAProxy that refuses each configuration with that header, when it is asked and when it is started. */
+/** Returns a HAProxy that refuses each configuration with that header, both in a check and at start. */
 function choosyProgram(): string {
   const program = join(stage.folder, 'choosy-haproxy');
   const script = `#!/bin/sh
@@ -69,7 +72,7 @@ describe.skipIf(!hasHaproxy)(`routes that HAProxy refuses, of ${title}`, () => {
 
     expect(error).toMatchObject({ code: 'GATEWAY_FAILED', message: expect.stringMatching(/bad-1.*bad-2/) });
     expect([...error.failures.keys()].toSorted()).toEqual(['bad-1', 'bad-2']);
-    // HAProxy's words, about the one route.
+    // HAProxy's message about the one route.
     expect(error.failures.get('bad-2')?.evidence.original).toMatch(/^\[ALERT\] .* parsing \[haproxy\.cfg:\d+\] : refused\.$/);
     for (const { hosts } of [...good, added]) expect((await stage.ask(hosts[0]!)).status).toBe(200);
     expect((await stage.ask('b1.localhost')).status).toBe(404);
@@ -89,12 +92,12 @@ describe.skipIf(!hasHaproxy)(`routes that HAProxy refuses, of ${title}`, () => {
     await until(async () => (await stage.ask('a.localhost').catch(() => null))?.status === 200);
 
     first.detach();
-    // What the watch had begun is over after this.
+    // After this call, any restart by the supervision has finished.
     await failureOf(first.apply(table));
     await kill();
     const heir = await stage.gateway({ program });
     await heir.start();
-    // Without backends, as others may have their addresses by now; the table follows.
+    // The routes have no backends, as others may have their addresses by now; the table follows.
     expect((await stage.ask('a.localhost')).status).toBe(503);
     await failureOf(heir.apply(table));
     expect((await stage.ask('a.localhost')).status).toBe(200);
@@ -113,7 +116,7 @@ describe.skipIf(!hasHaproxy)(`routes that HAProxy refuses, of ${title}`, () => {
   });
 
   it('that only a start refuses leave the former table in place, over a kill of HAProxy', async () => {
-    // A port that somebody takes after HAProxy was asked, which opens none for that.
+    // A program takes the port after HAProxy has checked the configuration, as the check opens no ports.
     const [program, asked, taken] = ['slow-haproxy', 'asked', 'taken'].map((name) => join(stage.folder, name));
     const script = `#!/bin/sh
 if [ "$1" = -c ] && grep -q '^listen tcp_' "$3"; then

@@ -3,16 +3,15 @@ import type { HttpRoute, RouteTable, TcpRoute } from '../gateway.ts';
 
 type Route = HttpRoute | TcpRoute;
 
-/** Answers why HAProxy refuses a table; null: it takes it. Fails when HAProxy cannot be asked. */
+/** Returns why HAProxy refuses a table; null if HAProxy accepts it. Fails if HAProxy cannot be run. */
 export type Ask = (table: RouteTable) => Promise<DriverError | null>;
 
 /**
- * Returns the routes that HAProxy refuses, by id, with its words about each; empty when it takes the whole table. Fails with HAProxy's
- * words when it refuses even a table without routes, as no route is to blame then. Of routes that are refused only together, the last
- * one is blamed.
- *
- * @param known ids that were refused before. They are asked about again with the others, and left out first, as they mostly still are
- *   what is refused.
+ * Returns the routes that HAProxy refuses, by id, with its message about each; empty if it accepts the whole table.
+ * Fails with HAProxy's message if HAProxy refuses even a table without routes, as no route is to blame then. If routes
+ * are refused only in combination, the last one is blamed.
+ * @param known ids that were refused before. They are checked again with the others, and left out first, as they mostly
+ * still are the refused ones.
  */
 export async function refusedRoutes(
   table: RouteTable,
@@ -36,7 +35,10 @@ export async function refusedRoutes(
   return refused;
 }
 
-/** The first of the routes with which those before it are refused. HAProxy takes a thousand routes in a quarter of a second. */
+/**
+ * Returns the first route that makes HAProxy refuse it together with the routes before it. HAProxy checks a thousand
+ * routes in a quarter of a second.
+ */
 async function firstRefused(
   table: RouteTable,
   routes: readonly Route[],
@@ -53,11 +55,11 @@ async function firstRefused(
   }
   const route = routes[refused - 1];
   if (route === undefined || failure === null) throw new Error('HAProxy took what it had refused before');
-  // Alone it is what HAProxy's words are about.
+  // HAProxy's message is about this route only if the route is checked alone.
   return { route, failure: (await ask(onlyRoutes(table, [route]))) ?? failure };
 }
 
-/** The table without the routes of these ids. */
+/** Returns the table without the routes with these ids. */
 export function withoutRoutes(table: RouteTable, ids: ReadonlyMap<string, unknown>): RouteTable {
   return {
     ...table,

@@ -11,10 +11,10 @@ beforeEach(() => {
 afterEach(() => stage.end());
 
 const host = 'a.localhost';
-/** The shortest words of a list of that length. */
+/** Returns a list of the shortest words with that total length. */
 const toWords = (length: number): string[] => Array.from({ length: length / 2 }, () => 'A');
 
-/** A gateway with one route of these options and a backend. */
+/** Starts a gateway with one route, which has these options and a backend. */
 async function serving(options: RouteOptions, count = 1) {
   const gateway = await stage.gateway();
   const backends = await Promise.all(Array.from({ length: count }, (_, index) => stage.backend(`backend-${index}`)));
@@ -30,7 +30,7 @@ describe.skipIf(!hasHaproxy)(`options of a route of ${title}`, () => {
     expect((await stage.ask(host)).status).toBe(200);
     for (const options of [{ allowedSources: ['10.0.0.0/8'] }, { deniedSources: ['192.0.2.1', '127.0.0.1'] }]) {
       await gateway.apply({ http: [httpRoute('r', [host], backends, { options })], tcp: [] });
-      // What a client says of itself is not believed.
+      // Addresses that a client claims for itself are not trusted.
       expect((await stage.ask(host, '/', { headers: { 'x-forwarded-for': '10.0.0.1' } })).status).toBe(403);
     }
   });
@@ -63,7 +63,7 @@ describe.skipIf(!hasHaproxy)(`options of a route of ${title}`, () => {
     const headers = Object.fromEntries(
       Array.from({ length: 50 }, (_, index) => [`X-${String(index).padStart(3, '0')}`, 'a'.repeat(155)]),
     );
-    // Longer than a buffer of HAProxy, which it fills but for the room that is kept.
+    // Longer than a buffer of HAProxy: it fills the buffer, except the reserved part.
     const body = 'b'.repeat(100_000);
     const server = createHttpServer((_message, response) => {
       for (let index = 0; index < 5; index += 1) response.setHeader(`x-own-${index}`, 'o'.repeat(1000));

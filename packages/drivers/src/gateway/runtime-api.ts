@@ -4,7 +4,7 @@ import { certificateList } from './certificates.ts';
 /** One line of the master's `show proc`. */
 export interface Worker {
   readonly pid: number;
-  /** 0: the current worker. */
+  /** 0 for the current worker. */
   readonly reloads: number;
 }
 
@@ -13,22 +13,22 @@ export interface Processes {
   readonly workers: readonly Worker[];
 }
 
-/** What a worker serves, as it says itself. */
+/** The configuration that a worker serves, as reported by the worker. */
 export interface Serving {
   readonly pid: number;
-  /** Fingerprint of the settings it was started with. */
+  /** Fingerprint of the settings with which the worker was started. */
   readonly fingerprint: string;
   readonly isStopping: boolean;
   readonly proxies: ReadonlySet<string>;
   readonly map: ReadonlyMap<string, string>;
-  /** Names of the certificates that it shows. */
+  /** Names of the certificates that the worker presents. */
   readonly certificates: ReadonlySet<string>;
-  /** By proxy, then by name of the server. */
+  /** Servers by proxy, then by server name. */
   readonly servers: ReadonlyMap<string, ReadonlyMap<string, ServingServer>>;
 }
 
 export interface ServingServer {
-  /** `address:port` as HAProxy writes it. */
+  /** `address:port` in HAProxy's notation. */
   readonly address: string;
   readonly isReady: boolean;
 }
@@ -37,15 +37,15 @@ export interface ServingServer {
 const lineLimit = 12_000;
 
 /**
- * Sends one line to a socket of HAProxy and returns all it answers. Fails with the system's error when nobody listens, and
- * after `timeoutMilliseconds` when nobody answers.
+ * Sends one line to a socket of HAProxy and returns the whole response. Fails with the system's error if nobody
+ * listens, and after `timeoutMilliseconds` without a response.
  */
 export function ask(socketPath: string, line: string, timeoutMilliseconds = 5000): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect(socketPath);
     socket.setTimeout(timeoutMilliseconds, () => socket.destroy(new Error(`no answer on ${socketPath}`)));
-    // Ended at once: the master's socket closes only after its client did.
+    // The client ends its side at once, as the master closes the socket only after its client did.
     socket.on('connect', () => socket.end(`${line}\n`));
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', reject);
@@ -53,7 +53,7 @@ export function ask(socketPath: string, line: string, timeoutMilliseconds = 5000
   });
 }
 
-/** Groups commands into lines that HAProxy can read at once, in order. */
+/** Groups commands, in order, into lines that fit HAProxy's buffer. */
 export function toLines(commands: readonly string[]): string[] {
   const lines: string[] = [];
   for (const command of commands) {
@@ -64,17 +64,20 @@ export function toLines(commands: readonly string[]): string[] {
   return lines;
 }
 
-/** The commands whose answers `toServing` reads; on one connection, so that one worker answers them all. */
+/**
+ * Returns the commands whose output `toServing` parses. Send them on one connection, so that one worker executes them
+ * all.
+ */
 export const servingCommands = (mapFile: string): string[] => [
   'show info',
   'show backend',
   `show map ${mapFile}`,
-  // Without a port for HTTPS the answer says that there is no such list.
+  // Without an HTTPS port the output is an error that there is no such list.
   `show ssl crt-list ${certificateList}`,
   'show servers state',
 ];
 
-/** Reads the answers to `servingCommands`. Answers to other commands before them do no harm. */
+/** Parses the output of `servingCommands`. Output of other commands before it does no harm. */
 export function toServing(text: string): Serving {
   const info = new Map<string, string>();
   const proxies = new Set<string>();
@@ -123,7 +126,7 @@ function readServer(line: string, servers: Map<string, Map<string, ServingServer
   ofProxy.set(name, { address: `${address}:${columns[18]}`, isReady: adminState === '0' });
 }
 
-/** Reads the master's `show proc`; null when the text is none. */
+/** Parses the master's `show proc`; null if the text is not such output. */
 export function toProcesses(text: string): Processes | null {
   const master = /^(\d+)\s+master\s+(\d+)(?: \[failed: (\d+)\])?/m.exec(text);
   if (master === null) return null;
@@ -134,7 +137,7 @@ export function toProcesses(text: string): Processes | null {
   };
 }
 
-/** Requests and connections under way at each server, by its name, over all proxies: reads `show stat -1 4 -1`. */
+/** Parses `show stat -1 4 -1`: requests and connections under way at each server, by server name, over all proxies. */
 export function toLoads(text: string): Map<string, number> {
   const loads = new Map<string, number>();
   for (const line of text.split('\n')) {

@@ -11,13 +11,15 @@ interface Stored {
 
 export const emptyTable: RouteTable = { http: [], tcp: [] };
 
-/** Text of the table as it is kept beside the configuration. Of certificates it says in which file they are. */
+/**
+ * Returns the text of the table that is stored beside the configuration. It refers to certificates by their file names.
+ */
 export function toStored(table: RouteTable): string {
   const certificates = (table.certificates ?? []).map((one) => ({ ...one, pem: certificateFile(one) }));
   return `${JSON.stringify({ version: 1, table: { ...table, certificates } }, null, 1)}\n`;
 }
 
-/** The files that a stored table names. */
+/** Returns the names of the files that a stored table refers to. */
 export function storedFiles(text: string): string[] {
   return parsed(text)?.table?.certificates?.map(({ pem }) => pem) ?? [];
 }
@@ -26,15 +28,16 @@ function parsed(text: string): Stored | null {
   try {
     return text === '' ? null : (JSON.parse(text) as Stored); // oxlint-disable-line typescript/no-unsafe-type-assertion -- looked at by checkedTable
   } catch {
-    // Written half by a full disk.
+    // A full disk has cut the file short.
     return null;
   }
 }
 
 /**
- * The table that was applied last, with the certificates that are in `pems` by name of their file. Where no gateway `isServing` it by now,
- * its routes have no backends: what ended the gateway may have ended the containers too, others may have their addresses by then, and a
- * route must never lead to another service. An unreadable table is an empty one; Davit applies the right one anyway.
+ * Returns the table that was applied last, with the certificates in `pems`, by file name. Unless a gateway process is
+ * running (`isServing`), the routes get no backends: the event that ended the gateway may have ended the containers
+ * too, and other containers may have got their addresses. A route must never lead to another service. An unreadable
+ * table counts as an empty one, as Davit applies the right one anyway.
  */
 export function storedTable(
   text: string,
@@ -55,22 +58,22 @@ export function storedTable(
       tcp: table.tcp.map((route) => ({ ...route, backends: [] })),
     };
   } catch {
-    // Written by another version of Davit.
+    // The table was written by another version of Davit.
     return emptyTable;
   }
 }
 
-/** Names this run of the machine; 'unknown' where the system does not tell. */
+/** Returns an id of the current boot of this machine; 'unknown' if the system does not report one. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // Not Linux.
+    // The system is not Linux.
     return 'unknown';
   }
 }
 
-/** HAProxy's own user where its package made one, otherwise nobody; null when there is neither. */
+/** Returns HAProxy's own user if its package created one, otherwise nobody; null if neither exists. */
 export async function unprivilegedUser(): Promise<{ readonly name: string; readonly group: string } | null> {
   const [users, groups] = await Promise.all([readFile('/etc/passwd', 'utf8'), readFile('/etc/group', 'utf8')]);
   for (const name of ['haproxy', 'nobody']) {

@@ -12,7 +12,7 @@ export const title = hasHaproxy
   ? 'the gateway'
   : 'the gateway (skipped: the program haproxy is missing; apt-get install haproxy)';
 
-/** What the test backends answer: who answered what. */
+/** Response of a test backend: its name and the request that it received. */
 export interface Echo {
   readonly name: string;
   readonly method: string;
@@ -27,7 +27,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Everything of one test; `end` leaves nothing behind. */
+/** All objects of one test; `end` removes them. */
 export class Stage {
   readonly folder = mkdtempSync(join(tmpdir(), 'davit-gw-'));
   readonly agent = new Agent({ keepAlive: true });
@@ -45,7 +45,7 @@ export class Stage {
     this.ends.unshift(end);
   }
 
-  /** An HTTP server that says its name and what it got. */
+  /** Starts an HTTP server that responds with its name and the request that it received. */
   async backend(name: string, host = '127.0.0.1', port = 0): Promise<Backend & { readonly server: Server }> {
     const server = createServer((message, response) => {
       const chunks: Buffer[] = [];
@@ -65,7 +65,7 @@ export class Stage {
     return portOf(server);
   }
 
-  /** A request through the gateway. Its own connection unless an agent is given. */
+  /** Sends a request through the gateway, over its own connection unless an agent is given. */
   async ask(
     host: string,
     path = '/',
@@ -128,7 +128,7 @@ export async function closed(server: Server | TcpServer): Promise<void> {
   });
 }
 
-/** Resolves when the claim holds; fails after ten seconds. */
+/** Resolves once the condition holds; fails after ten seconds. */
 export async function until(claim: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!(await claim())) {

@@ -30,7 +30,7 @@ describe.skipIf(!hasHaproxy)(`the traffic of ${title}`, () => {
     const traffic = await counted(gateway);
     expect(traffic).toMatchObject({ requests: 4, responses: [0, 3, 0, 0, 1] });
     expect(traffic?.latency.reduce((sum, one) => sum + one, 0)).toBe(4);
-    // More than 100 ms.
+    // The buckets above 100 ms.
     expect(traffic?.latency.slice(5).reduce((sum, one) => sum + one, 0)).toBeGreaterThanOrEqual(1);
     expect(traffic?.sentBytes).toBeGreaterThan(4 * 'answer'.length);
   });
@@ -41,7 +41,7 @@ describe.skipIf(!hasHaproxy)(`the traffic of ${title}`, () => {
     await gateway.apply({ http: [httpRoute(id, [host], [one!])], tcp: [] });
     await gateway.traffic();
     await stage.ask(host);
-    // Another form of the route is another backend, and takes a reload.
+    // A route with other options is another backend, and needs a reload.
     await gateway.apply({ http: [httpRoute(id, [host], [one!], { pathRewrite: '/x' })], tcp: [] });
     await stage.ask(host);
     await gateway.apply({ http: [httpRoute(id, [host], [one!, two!], { pathRewrite: '/x' })], tcp: [] });

@@ -36,13 +36,13 @@ test('what was counted before the first look is left out, and nothing after it, 
   expect(requests()).toBeUndefined();
   counter.add([worker(1, 105)]);
   expect(requests()).toBe(5);
-  // A reload: the former worker ends its last requests beside the new one.
+  // A reload: the old worker ends its last requests while the new one runs.
   counter.add([worker(1, 107), worker(2, 4)]);
   expect(requests()).toBe(11);
   counter.add([]);
   counter.add([worker(2, 6)]);
   expect(requests()).toBe(13);
-  // Another worker that got the number of a former one.
+  // Another worker that got the process id of an earlier one.
   counter.add([worker(2, 1)]);
   expect(requests()).toBe(14);
 });

@@ -1,11 +1,11 @@
 import { latencyBucketsMilliseconds, type RouteTraffic } from '../gateway.ts';
 
-/** What one worker of HAProxy has counted since it started, in HAProxy's words. */
+/** Counters of one worker of HAProxy since its start, in HAProxy's output format. */
 export interface WorkerCounters {
   readonly pid: number;
-  /** `show stat -1 2 -1`: the backends. */
+  /** Output of `show stat -1 2 -1`: the backends. */
   readonly backends: string;
-  /** `show table` of the latency table. */
+  /** Output of `show table` for the latency table. */
   readonly latency: string;
 }
 
@@ -21,8 +21,8 @@ const nothing: Counts = {
 };
 
 /**
- * Adds up what workers count. Each begins at zero when it starts, and a reload makes a new one; what the workers had counted that
- * were there at the first look is not known to be new, and left out.
+ * Sums the counters of all workers. Each worker starts at zero, and a reload creates a new worker. Workers that already
+ * existed at the first call may have counted earlier traffic, so what they had counted by then is excluded.
  */
 export class TrafficCounter {
   readonly #totals = new Map<string, Counts>();
@@ -38,7 +38,7 @@ export class TrafficCounter {
       if (isFirst) continue;
       for (const [proxy, counts] of counted) this.#add(routeOf(proxy), since(former.get(worker.pid)?.get(proxy), counts));
     }
-    // No worker at all is a gateway that does not answer: the ones that were there are not forgotten for it.
+    // An empty list means that the gateway is unreachable; the known workers are kept.
     if (workers.length > 0) this.#workers = next;
   }
 
@@ -54,7 +54,10 @@ export class TrafficCounter {
   }
 }
 
-/** What was counted since a former look. A number that has fallen began anew: of another worker with the same process id. */
+/**
+ * Returns the increase since an earlier reading. A number that has fallen was reset: it belongs to another worker with
+ * the same process id.
+ */
 function since(former: Counts | undefined, now: Counts): Counts {
   return former === undefined ? now : combined(now, former, (a, b) => (a >= b ? a - b : a));
 }
@@ -71,12 +74,12 @@ function combined(a: Counts, b: Counts, with_: (a: number, b: number) => number)
   };
 }
 
-/** `http_<route>_<form>` and `tcp_<port>_<route>`, see `haproxy-config.ts`. */
+/** Parses `http_<route>_<form>` and `tcp_<port>_<route>`, see `haproxy-config.ts`. */
 function routeOf(proxy: string): string {
   return proxy.startsWith('http_') ? proxy.slice('http_'.length, proxy.lastIndexOf('_')) : proxy.replace(/^tcp_\d+_/, '');
 }
 
-/** By proxy of a route. Pure. */
+/** Returns the counters by proxy of a route. Pure. */
 export function countsOf({ backends, latency }: Omit<WorkerCounters, 'pid'>): Map<string, Counts> {
   const [header = '', ...rows] = backends.split('\n').filter((line) => line !== '');
   const columns = new Map(

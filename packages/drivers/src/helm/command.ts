@@ -4,11 +4,11 @@ import { DriverError } from '../errors.ts';
 import type { HelmRun } from '../helm-driver.ts';
 import { passedOn, runCommand, type CommandEnd } from '../shared/command.ts';
 
-/** Between being told to stop and being killed: Helm writes down that the release failed. */
+/** Seconds between the request to stop and SIGKILL. Helm uses them to record that the release failed. */
 export const graceSeconds = 30;
 const limits = { cpuMillicores: 2_000, memoryMiB: 1_024, storageGiB: 1, graceSeconds };
 
-/** Below the run's own folder, and nowhere else, Helm writes. */
+/** Returns the folder, below the run's own folder, that contains everything Helm writes. */
 export function homeOf({ folder }: Pick<HelmRun, 'folder'>): string {
   return join(folder, 'helm');
 }
@@ -21,11 +21,11 @@ export interface HelmCommand {
   readonly program: string;
   readonly run: HelmRun;
   readonly arguments: readonly string[];
-  /** Its output is wanted whole, and not told: it may be secret. Nor are its other lines. */
+  /** Captures the whole output and logs neither it nor any other line of the command: it may contain secrets. */
   readonly isSilent?: boolean;
 }
 
-/** Runs one command to its good end. HELM_FAILED with what Helm said. */
+/** Runs one command until it succeeds. Fails with HELM_FAILED and Helm's own message. */
 export async function runHelm({ program, run, isSilent, ...command }: HelmCommand, call: CallContext): Promise<CommandEnd> {
   call.signal.throwIfAborted();
   const end = await runCommand(
@@ -36,7 +36,8 @@ export async function runHelm({ program, run, isSilent, ...command }: HelmComman
       environment: environmentOf(run),
       limits,
       signal: call.signal,
-      // Whoever goes on finds the release in the middle of an upgrade and takes that back, as after a crash. Two at once would undo each other.
+      // The process that resumes finds the release in the middle of an upgrade and rolls it back, as after a crash. Two
+      // processes at once would undo each other's changes.
       kill: call.leave,
       isCaptured: isSilent === true,
       onLine: (line) => {
@@ -70,7 +71,7 @@ function environmentOf(run: HelmRun): Record<string, string> {
 }
 
 function failureOf(command: string, { code, lines, excess }: CommandEnd): DriverError {
-  // Not cut here: secrets are taken out of it later, and half a secret is not found.
+  // Not truncated here: secrets are redacted later, and redaction does not find half a secret.
   const said = lines.findLast((line) => line.startsWith('Error: '))?.slice('Error: '.length) ?? lines.at(-1);
   return new DriverError({
     cause: 'HELM_FAILED',

@@ -15,7 +15,7 @@ const named = (repository: string, name = 'other') =>
   `dependencies: [{name: ${name}, version: 1.0.0, repository: '${repository}'}]`;
 const chartYaml = 'apiVersion: v2\nname: web\nversion: 1.0.0\n';
 
-/** The repositories of a chart with these files besides a Chart.yaml without dependencies. */
+/** Returns the repositories of a chart with these files and a Chart.yaml without dependencies. */
 async function repositories(files: Readonly<Record<string, string>>): Promise<readonly string[] | null> {
   for (const [name, text] of Object.entries({ 'Chart.yaml': chartYaml, ...files }))
     await writeFile(join(root, 'web', name), text);

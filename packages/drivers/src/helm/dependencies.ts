@@ -4,11 +4,11 @@ import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import { DriverError } from '../errors.ts';
 
 /*
- * A chart in a repository of git names other charts, which `helm dependency build` fetches. A packaged one has them inside, and Helm fetches
- * nothing for those that are unpacked in charts/.
- *
- * Four files name them: Helm lays requirements.yaml over Chart.yaml whatever the chart's version is, and fetches what the lock says, whose digest
- * its author can compute. Each is read here in a narrow YAML and written back as JSON, so that Helm cannot read anything else in it.
+ * A chart in a git repository names other charts, which `helm dependency build` fetches. A packaged chart contains
+ * them, and Helm fetches nothing for those that are unpacked in charts/.
+ * Four files name them. Helm merges requirements.yaml over Chart.yaml whatever the chart's version is. Helm fetches the
+ * charts in the lock file, whose digest its author can compute. Each file is parsed here as a narrow subset of YAML and
+ * written back as JSON, so that Helm cannot interpret it differently.
  */
 
 const files = ['Chart.yaml', 'requirements.yaml', 'Chart.lock', 'requirements.lock'] as const;
@@ -19,7 +19,10 @@ interface Dependency {
   readonly place: string;
 }
 
-/** The http repositories of a chart's dependencies; null: it is packaged, or has none. HELM_CHART_INVALID. */
+/**
+ * Returns the http repositories of a chart's dependencies; null if the chart is packaged or has none. Fails with
+ * HELM_CHART_INVALID.
+ */
 export async function dependencyRepositories(chart: string, root: string): Promise<readonly string[] | null> {
   if (!(await stat(chart)).isDirectory()) return null;
   const found = await Promise.all(files.map((file) => readDependencies(join(chart, file), file)));
@@ -28,12 +31,15 @@ export async function dependencyRepositories(chart: string, root: string): Promi
   return wanted.length === 0 ? null : [...new Set(all.map(({ place }) => place).filter((place) => /^https?:\/\//.test(place)))];
 }
 
-/** `file://../common` is another folder of the repository; any other folder of this machine is not the chart's to read. */
+/**
+ * Refuses dependencies outside the repository. `file://../common` is another folder of the repository; the chart must
+ * not read any other folder of this machine.
+ */
 function refuseOutside({ name, place }: Dependency, chart: string, root: string): void {
-  // Without a place it is a folder of that name in charts/.
+  // Without a repository, the dependency is a folder of that name in charts/.
   if (!/^[\w.-]*$/.test(name) || name === '.' || name === '..')
     throw invalid(`the dependency ${JSON.stringify(name)} has no name of a chart`);
-  // Those with a name instead are none that Helm knows here.
+  // `@…` and `alias:…` refer to a configured repository; this Helm has none.
   if (place === '' || /^(?:https?|oci):\/\/|^@|^alias:/.test(place)) return;
   const path = resolve(chart, place.replace(/^file:\/\//, ''));
   if (/^file:\/\/[^/]/.test(place) && path.startsWith(`${resolve(root)}${sep}`)) return;
@@ -59,14 +65,17 @@ async function readDependencies(path: string, file: (typeof files)[number]): Pro
       isMap(one) ? dependenciesIn(one, file) : refused(`a dependency in ${file} is no object`),
     );
   });
-  // At once: a run that is killed here leaves a chart that the next one reads.
+  // Replaced atomically: a run that is killed here leaves a chart that the next run can read.
   const written = `${path}.davit`;
   await writeFile(written, JSON.stringify(content));
   await rename(written, path);
   return found;
 }
 
-/** Every one that Helm may take an entry for: it takes the names of fields in capitals, too, and the last one counts. */
+/**
+ * Returns every dependency that Helm might read from an entry: Helm also accepts field names in upper case, and the
+ * last one wins.
+ */
 function dependenciesIn(entry: object, file: string): Dependency[] {
   const [names, places] = ['name', 'repository'].map((field) =>
     entriesOf(entry, field).map((value) => {
@@ -78,9 +87,12 @@ function dependenciesIn(entry: object, file: string): Dependency[] {
   return all.flatMap((place) => (names?.length ? names : ['']).map((name) => ({ name, place })));
 }
 
-/** The values of a field as encoding/json of Go finds it: with other cases of its letters, and signs that fold to them. */
+/**
+ * Returns the values of a field as encoding/json of Go finds it: it ignores case, and accepts characters that fold to
+ * these letters.
+ */
 function entriesOf(content: object, field: string): unknown[] {
-  // One in quotes is no merge here.
+  // In quotes, `<<` is not a merge key for this parser.
   if (Object.hasOwn(content, '<<')) throw invalid('a field is called <<');
   return Object.entries(content).flatMap(([name, value]) => (name.toUpperCase().toLowerCase() === field ? [value] : []));
 }
@@ -114,7 +126,7 @@ function invalid(message: string): DriverError {
   return new DriverError({ cause: 'HELM_CHART_INVALID', message });
 }
 
-/** Tells Helm of the repositories: it fetches from no others. */
+/** Writes the list of repositories for Helm, which fetches from no others. */
 export async function writeRepositories(path: string, urls: readonly string[]): Promise<void> {
   const repositories = urls.map((url, index) => ({ name: `dependency-${index}`, url }));
   await writeFile(path, JSON.stringify({ apiVersion: '', repositories }), { mode: 0o600 });

@@ -1,14 +1,18 @@
 import { fieldsOfObjects, type Fields } from './objects.ts';
 
 /*
- * What an upgrade would change, by object and field. Values of Secrets stay out of it, and so does what is below `env` in pods; all others
- * are what the chart says, redacted once more by whoever shows them: so a value is told whole or not at all, as half a secret is not found.
+ * Lists the changes of an upgrade, by object and field. Values of Secrets and values below `env` in pods are left out.
+ * All other values come from the chart, and the caller redacts secrets in them before it shows them. A value is
+ * therefore shown whole or not at all, as redaction does not find half a secret.
  */
 
 const longestValue = 1_000;
 const hidden = '(hidden)';
 
-/** Two manifests, a line for each difference, in the order of the new one. Throws where one is no YAML. Pure. */
+/**
+ * Returns a line for each difference between two manifests, in the order of the new one. Throws if one is not YAML.
+ * Pure.
+ */
 export function manifestDiff(former: string, next: string): string[] {
   const before = objectsByName(former);
   const after = objectsByName(next);
@@ -46,7 +50,7 @@ function fieldDiff(former: unknown, next: unknown, path: string, isHidden: boole
   return [`${path}: ${isHidden ? hidden : `${words(former)} -> ${words(next)}`}`];
 }
 
-/** Whether a field of the object has what may be secret: of a Secret inside of another object, too. */
+/** Returns whether a field of the object may contain secrets, also in a Secret inside another object. */
 function isSecretField(object: Fields, name: string): boolean {
   return name === 'env' || name === 'stringData' || (name === 'data' && object['kind'] === 'Secret');
 }
@@ -57,7 +61,7 @@ function words(value: unknown): string {
   return text.length <= longestValue ? text : `(${text.length} characters)`;
 }
 
-/** What is told of a value as a whole, such as a container that is new. */
+/** Returns the visible form of a whole value, such as a new container. */
 function shown(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shown);
   if (!isFields(value)) return value;

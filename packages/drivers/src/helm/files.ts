@@ -5,16 +5,16 @@ import { homeOf } from './command.ts';
 import { replacedInYaml } from './macro.ts';
 import { toOverlay } from './settings.ts';
 
-/** What was written for a run. */
+/** The files written for a run. */
 export interface WrittenRun {
-  /** `--values …` and the like, in their order. */
+  /** Arguments `--values …` and similar, in order. */
   readonly valueArguments: readonly string[];
 }
 
-/** Writes what Helm reads, for nobody else to read. HELM_VALUES_INVALID. */
+/** Writes the files that Helm reads, readable by nobody else. Fails with HELM_VALUES_INVALID. */
 export async function writeRun(run: HelmRun): Promise<WrittenRun> {
   const home = homeOf(run);
-  // A run before this one may have been killed in the middle of writing.
+  // An earlier run may have been killed while it wrote.
   await rm(home, { recursive: true, force: true });
   for (const name of ['home', 'tmp', 'cache', 'config', 'data', 'values'])
     await mkdir(join(home, name), { recursive: true, mode: 0o700 });
@@ -31,7 +31,7 @@ async function writeValues(folder: string, { values, variables }: HelmInstall): 
   if (file !== null) made.push('--values', await write(join(folder, 'settings.yaml'), file));
   for (const [index, [name, text]] of texts.entries()) {
     const path = await write(join(folder, `text-${index}`), text);
-    // For Helm a comma ends the path.
+    // In Helm a comma ends the path.
     made.push('--set-file', `${name}=${path.replaceAll(/[\\,]/g, String.raw`\$&`)}`);
   }
   return [...made, ...words];

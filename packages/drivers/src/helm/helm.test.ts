@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { HelmInstall, HelmRun } from '../helm-driver.ts';
 import { Helm } from './helm.ts';
 
-/* With a program in place of Helm that notes what it is called with. */
+/* Uses a program in place of Helm that records its arguments. */
 
 let folder: string;
 beforeEach(async () => {
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** `uninstall` fails with the hooks of the chart; these are what `helm get hooks` prints. */
+/** Makes `uninstall` fail if the chart's hooks run; `hooks` is the output of `helm get hooks`. */
 async function helm(hooks: string): Promise<Helm> {
   const program = join(folder, 'helm-4');
   const lines = [

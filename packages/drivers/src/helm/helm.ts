@@ -42,7 +42,7 @@ export class Helm implements HelmDriver {
     try {
       return new Session({ run, program, extra, written: await writeRun(run) });
     } catch (error) {
-      // Nobody gets a session to close, and the kubeconfig is written by then.
+      // The caller gets no session to close, and the kubeconfig has already been written.
       await rm(homeOf(run), { recursive: true, force: true });
       throw error;
     }
@@ -75,7 +75,7 @@ async function askVersion(program: string): Promise<string> {
     throw unavailable(`${program} does not tell its version`, error);
   });
   const version = told.stdout.trim().replace(/^v/, '');
-  // Rollbacks and waiting are other arguments in the versions before.
+  // Earlier versions have other arguments for rollbacks and waiting.
   if (!version.startsWith('4.')) throw unavailable(`${program} is version ${version}, and Davit works with Helm 4`);
   return version;
 }

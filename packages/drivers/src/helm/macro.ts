@@ -1,16 +1,17 @@
 import { DriverError } from '../errors.ts';
 
 /*
- * `davit.env.KEY` in values stands for a variable of the service. What it stands for is put in as text, in the way in which the place needs it,
- * so that a password with a quote or a colon in it is a value and not other YAML. Helm reads the result: its YAML is not ours.
+ * In values, `davit.env.KEY` stands for a variable of the service. Its value is inserted as text, escaped as its
+ * position requires, so that a password with a quote or a colon stays one value and does not become other YAML. Helm
+ * parses the result: its YAML parser is not ours.
  */
 
 const macro = /\bdavit\.env\.([A-Za-z_]\w*)/g;
 
-/** A scalar that means the same without quotes, whatever it is taken for. */
+/** A scalar that means the same without quotes, whatever type it is taken for. */
 const plainValue = /^[A-Za-z0-9_./+-][A-Za-z0-9_./+@-]*$/;
 
-/** Names that a text uses and that are none of the variables. Pure. */
+/** Returns the names used in a text that are not variables. Pure. */
 export function unknownNames(text: string, variables: ReadonlyMap<string, string>): string[] {
   const names = [...text.matchAll(macro)].flatMap(([, name = '']) => (variables.has(name) ? [] : [name]));
   return [...new Set(names)];
@@ -20,12 +21,15 @@ export function hasMacro(text: string): boolean {
   return text.search(macro) !== -1;
 }
 
-/** A text that is no YAML: a value alone. An unknown name stays as it is written. Pure. */
+/** Replaces the macros of a text that is not YAML but a single value. An unknown name stays as written. Pure. */
 export function replaced(text: string, variables: ReadonlyMap<string, string>): string {
   return text.replaceAll(macro, (whole, name: string) => variables.get(name) ?? whole);
 }
 
-/** YAML with its variables. HELM_VALUES_INVALID where a value cannot stand in its place. Pure. */
+/**
+ * Returns YAML with its macros replaced. Fails with HELM_VALUES_INVALID if a value cannot be inserted at its position.
+ * Pure.
+ */
 export function replacedInYaml(yaml: string, variables: ReadonlyMap<string, string>, file: string): string {
   const lines = yaml.split('\n');
   const inBlock = blockLines(lines);
@@ -35,7 +39,7 @@ export function replacedInYaml(yaml: string, variables: ReadonlyMap<string, stri
         const value = variables.get(name);
         if (value === undefined) return whole;
         const where = `${file}:${index + 1}`;
-        // Nobody reads a value there; one that could end the line is not put in.
+        // Values in comments have no effect; a value that could end the line is not inserted.
         if (!inBlock.has(index) && isComment(line.slice(0, at))) return plainValue.test(value) ? value : whole;
         return inBlock.has(index) ? inText(value, line) : inPlace(value, { line, at, length: whole.length, name, where });
       }),
@@ -43,7 +47,7 @@ export function replacedInYaml(yaml: string, variables: ReadonlyMap<string, stri
     .join('\n');
 }
 
-/** Which lines are text as it stands, below a line that ends with `|` or `>`. */
+/** Returns the lines that belong to block scalars, below a line that ends with `|` or `>`. */
 function blockLines(lines: readonly string[]): ReadonlySet<number> {
   const found = new Set<number>();
   let above: number | null = null;
@@ -58,7 +62,7 @@ function blockLines(lines: readonly string[]): ReadonlySet<number> {
   return found;
 }
 
-/** Further lines of a value are as far in as the first one. */
+/** Indents further lines of a value as far as the first one. */
 function inText(value: string, line: string): string {
   return value.split('\n').join(`\n${/^\s*/.exec(line)?.[0] ?? ''}`);
 }
@@ -89,19 +93,19 @@ function inPlace(value: string, place: Place): string {
   throw invalid(`${where}: ${name} has signs that mean something in YAML; write the whole text in double quotes`);
 }
 
-/** Whether a line's beginning ends in a comment. */
+/** Returns whether the beginning of a line ends in a comment. */
 function isComment(before: string): boolean {
   return [...before.matchAll(/(?<!\S)#/g)].some(({ index }) => openQuote(before.slice(0, index)) === null);
 }
 
-/** The quote that is open at the end of a line's beginning. */
+/** Returns the quote that is open at the end of the beginning of a line. */
 function openQuote(before: string): '"' | "'" | null {
   let open: '"' | "'" | null = null;
   for (let index = 0; index < before.length; index += 1) {
     const sign = before[index];
     if (open === '"' && sign === '\\') index += 1;
     else if (open !== null && sign === open) open = null;
-    // In the middle of a word it is an apostrophe.
+    // A quote in the middle of a word is an apostrophe.
     else if (open === null && (sign === '"' || sign === "'") && /(?:^|[\s[{,:])$/.test(before.slice(0, index))) open = sign;
   }
   return open;

@@ -7,12 +7,14 @@ const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The objects of a manifest as they are written, those inside of lists as well. Throws where it is no YAML. Pure. */
+/**
+ * Returns the objects of a manifest as written, including those inside lists. Throws if the manifest is not YAML. Pure.
+ */
 export function fieldsOfObjects(manifest: string): Fields[] {
   return loadAll(manifest).flatMap((document) => objectsIn(fieldsOf(document)));
 }
 
-/** The same as far as is needed of each. Throws where it is no YAML. Pure. */
+/** Returns the objects of a manifest, reduced to the fields needed. Throws if the manifest is not YAML. Pure. */
 export function objectsOf(manifest: string): ChartObject[] {
   return fieldsOfObjects(manifest).map(toObject);
 }

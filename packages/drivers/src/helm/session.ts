@@ -13,7 +13,7 @@ import { objectsOf } from './objects.ts';
 export interface SessionInput {
   readonly run: HelmRun;
   readonly program: string;
-  /** The user's arguments that are taken. */
+  /** The user's accepted arguments. */
   readonly extra: readonly string[];
   readonly written: WrittenRun;
 }
@@ -21,7 +21,7 @@ export interface SessionInput {
 const keptRevisions = 10;
 const daySeconds = 86_400;
 
-/** What of a release Helm prints is read. */
+/** The parts of Helm's release output that are read. */
 interface PrintedRelease {
   readonly manifest?: string;
   readonly hooks?: readonly { readonly manifest?: string }[];
@@ -103,7 +103,10 @@ export class Session implements HelmSession {
     }
   }
 
-  /** Helm does not say that it was one of these that failed. A chart with a broken one could never be deleted. */
+  /**
+   * Returns whether the release has delete hooks. Helm does not report that a failed hook was one of these. Without
+   * this check a chart with a broken delete hook could never be uninstalled.
+   */
   async #hasDeleteHooks(call: CallContext): Promise<boolean> {
     const { release, namespace } = this.#input.run;
     const words = ['get', 'hooks', release, '--namespace', namespace];
@@ -115,7 +118,7 @@ export class Session implements HelmSession {
     return rm(homeOf(this.#input.run), { recursive: true, force: true });
   }
 
-  /** Once for a session: the files stay. */
+  /** Fetches the dependencies once in a session: the files stay. */
   async #fetchDependencies(call: CallContext): Promise<void> {
     if (this.#hasDependencies) return;
     const { chart, root } = this.#install();
@@ -139,10 +142,10 @@ export class Session implements HelmSession {
       ...this.#place(),
       '--labels',
       labelled.join(','),
-      // What somebody changed by hand, or a stop by Davit, gives way to what the chart says.
+      // Values of the chart override manual changes and the scaling of a stop by Davit.
       '--server-side=true',
       '--force-conflicts',
-      // Notes are written by the chart, and may show what it made up as a password.
+      // The chart writes the notes, which may show a password that it generated.
       '--hide-notes',
       ...(extra.some((one) => one.startsWith('--history-max=')) ? [] : [`--history-max=${keptRevisions}`]),
       ...extra,
@@ -171,7 +174,7 @@ function parsed<Result>(parse: () => Result): Result {
   try {
     return parse();
   } catch (error) {
-    // The parser's words quote the text, which may hold secrets.
+    // The parser's message quotes the text, which may contain secrets.
     const name = error instanceof Error ? error.name : 'unknown';
     throw new DriverError({ cause: 'HELM_CHART_INVALID', message: `what the chart makes cannot be read (${name})` });
   }

@@ -4,25 +4,28 @@ import { helmSettingFault } from '../helm-setting-names.ts';
 import { hasMacro, replaced } from './macro.ts';
 
 /*
- * What Helm takes as `--set` would stand in the list of processes, for every user of the machine to read. So it is written into a last
- * values file. Only a name with an index (`hosts[0].name`) cannot be: a list in a file replaces the whole list. Its text is handed over in a file
- * of its own; what is no text (a number, true) stands on the command line, and must not come from a variable.
+ * Arguments of `--set` would be in the process list, where every user of the machine can read them. The settings are
+ * therefore written into an additional, last values file. A name with an index (`hosts[0].name`) cannot be written
+ * there, as a list in a file replaces the whole list. The value of such a name is passed in a file of its own if it is
+ * a string. Other values (a number, true) are passed on the command line, and must not come from a variable.
  */
 
 type Json = unknown;
 
 export interface Overlay {
-  /** A values file, as JSON; null: nothing is in it. */
+  /** A values file, as JSON; null if it would be empty. */
   readonly file: string | null;
-  /** Texts for `--set-file`. */
+  /** String values for `--set-file`. */
   readonly texts: readonly HelmSetting[];
-  /** `--set` and `--set-json`. */
+  /** Arguments `--set` and `--set-json`. */
   readonly words: readonly string[];
 }
 
 type Way = keyof Pick<HelmValues, 'set' | 'setString' | 'setJson'>;
 
-/** The settings in the order in which Helm takes them: JSON, then typed ones, then texts. HELM_VALUES_INVALID. Pure. */
+/**
+ * Returns the settings in Helm's order: JSON, then typed values, then strings. Fails with HELM_VALUES_INVALID. Pure.
+ */
 export function toOverlay(values: HelmValues, variables: ReadonlyMap<string, string>): Overlay {
   const tree: Record<string, Json> = {};
   const texts: HelmSetting[] = [];
@@ -30,7 +33,7 @@ export function toOverlay(values: HelmValues, variables: ReadonlyMap<string, str
   const all = (['setJson', 'set', 'setString'] as const).flatMap((way) => values[way].map((setting) => ({ way, setting })));
   for (const { way, setting } of all) {
     const [name, written] = setting;
-    // Below the name stands beside the value for Helm to tell the two apart.
+    // An argument or file path contains the name next to the value, and Helm must be able to separate the two.
     const fault = helmSettingFault(name);
     if (fault !== null) throw invalid(`${JSON.stringify(name.slice(0, 100))} is no name of a value: ${fault}`);
     const value = valueOf(way, written, variables, name);
@@ -45,7 +48,7 @@ export function toOverlay(values: HelmValues, variables: ReadonlyMap<string, str
 
 function valueOf(way: Way, written: string, variables: ReadonlyMap<string, string>, name: string): Json {
   if (way === 'setJson') return jsonOf(replacedJson(written, variables), name);
-  // What a variable holds is a text, whatever it looks like; a number is what somebody wrote.
+  // The value of a variable is always a string, whatever it looks like. Only a literal can be a number.
   if (hasMacro(written)) return replaced(written, variables);
   const isTyped = way === 'set';
   const list = /^\{(.*)\}$/s.exec(written)?.[1];
@@ -66,7 +69,10 @@ function jsonOf(text: string, name: string): Json {
   }
 }
 
-/** As Helm types what `--set` is given; a backslash takes the meaning of the sign behind it. */
+/**
+ * Converts a value to the type that `helm --set` gives it. A backslash removes the special meaning of the next
+ * character.
+ */
 function typed(written: string, isTyped: boolean): Json {
   if (isTyped) {
     if (written === 'true' || written === 'false') return written === 'true';
@@ -76,7 +82,7 @@ function typed(written: string, isTyped: boolean): Json {
   return written.replaceAll(/\\(.)/gs, '$1');
 }
 
-/** The members that a name leads through: `a.b\.c` is `a`, `b.c`; null: it has an index. */
+/** Returns the members of a name: `a.b\.c` has `a` and `b.c`; null if the name has an index. */
 function pathOf(name: string): readonly string[] | null {
   if (/(?<!\\)\[/.test(name)) return null;
   return name.split(/(?<!\\)\./).map((part) => part.replaceAll(/\\(.)/g, '$1'));
@@ -100,7 +106,7 @@ function own(place: Record<string, Json>, member: string): Json {
   return Object.hasOwn(place, member) ? place[member] : undefined;
 }
 
-// `__proto__` is a name like any other.
+// `__proto__` is an ordinary name.
 function define(place: Record<string, Json>, member: string, value: Json): void {
   Object.defineProperty(place, member, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -13,12 +13,12 @@ import { putInto, readFile } from './archives.ts';
 import type { Api } from './client/api.ts';
 import { startTestApi } from './testing/api-server.ts';
 
-/* What becomes of the answers of an API server through which commands are run. */
+/* How files are read and written if commands run through an API server that may refuse or break connections. */
 
 const running: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
 const ended: ContainerState = { terminated: { exitCode: 0 } };
 
-/** The pod of a run, whose folder a helper holds. */
+/** Returns the pod of a run whose folder a helper holds. */
 function podOf(helper: ContainerState, phase = 'Running', lastState?: ContainerState): Pod {
   const mount = { name: 'folder', mountPath: '/davit' };
   const told = { name: 'helper', state: helper, image: 'i', imageID: 'i', ready: true, restartCount: 0 };
@@ -34,7 +34,7 @@ afterEach(() => closers.splice(0).forEach((close) => close()));
 
 interface Server {
   readonly pods?: () => readonly Pod[];
-  /** The status of an answer in place of a connection. */
+  /** Status of the response if no connection is opened. */
   readonly refusal?: number;
   readonly command?: (socket: WebSocket, command: readonly string[]) => void;
   readonly protocol?: 'v5.channel.k8s.io' | 'v4.channel.k8s.io';
@@ -67,7 +67,7 @@ const ends =
     said(socket, 3, JSON.stringify(code === 0 ? { status: 'Success' } : { status: 'Failure', details: { causes } }));
     socket.close();
   };
-/** The command was not started, or nobody knows how it ended. */
+/** Reports that the command was not started, or that its end is unknown. */
 const notRun =
   (message: string) =>
   (socket: WebSocket): void => {
@@ -141,7 +141,7 @@ test('a program that the image does not have does not come by waiting', async ()
 test('a file of a pod that is gone, or whose containers have ended, is none', async () => {
   expect(await read({ pods: () => [] })).toBeNull();
   expect(await read({ pods: () => [podOf(ended)] })).toBeNull();
-  // Under the command, too.
+  // The container may also end during the command.
   let pods = [podOf(running)];
   const command = (socket: WebSocket): void => {
     pods = [podOf(ended)];
@@ -185,7 +185,7 @@ describe('files are put by way of a server that cannot end the input', () => {
   const hasBusybox = spawnSync('busybox', ['true']).status === 0;
   let folder: string;
 
-  /** Runs what it is asked for on this machine, with these programs in its PATH. */
+  /** Returns a handler that runs the requested commands on this machine, with only these programs in the PATH. */
   async function shellOf(kind: 'GNU' | 'BUSYBOX', programs: readonly string[]) {
     const path = join(folder, 'bin');
     await mkdir(path);
@@ -217,7 +217,9 @@ describe('files are put by way of a server that cannot end the input', () => {
     closers.push(() => void rm(folder, { recursive: true, force: true }));
   }
 
-  /** Puts two files; whether each arrived as it was, and how often a `tar` was begun whose input did not end. */
+  /**
+   * Puts two files. Returns whether each arrived unchanged, and how often a `tar` was started whose input did not end.
+   */
   const carried = async (kind: 'GNU' | 'BUSYBOX', length: number) => {
     await prepared();
     const command = await shellOf(kind, tools);
@@ -234,7 +236,7 @@ describe('files are put by way of a server that cannot end the input', () => {
     return { isWhole, inVain: commands.filter((one) => one === 'tar').length };
   };
   const sizes = [0, 1_000_003];
-  // Only the first time it has to be learned that the server is one of these.
+  // Only the first command is started for nothing: after it, the server is known to support only v4.
   const wanted = { isWhole: [true, true], inVain: 1 };
 
   test.each(sizes)('with the programs of GNU, %i bytes', async (length) => {

@@ -13,16 +13,22 @@ import { lastEnd, mainStatus, parseId } from './instances/instances.ts';
 import { helperContainer, mainContainer } from './manifests/pod.ts';
 
 /*
- * Files go through the `tar` of an image, as there is no other way into a container: the workload's own while its process runs, that
- * of the helper for the folders of a run that has ended.
+ * Files are transferred with the `tar` of an image, because there is no other way into a container. The workload's own
+ * `tar` is used while its process runs, the helper's for the folders of a run that has ended.
  */
 
-/** `tar` itself says so, or there is nothing any more where it could run. A refusal that may pass is none of these. */
+/**
+ * `tar` itself reported the failure, or there is no container left to run it in. A temporary refusal is not such a
+ * failure.
+ */
 class NothingThere extends DriverError {}
 
-/** GNU's tar and busybox's for what they do not find. Others are of a shell, a runtime or a signal, and tell nothing of the file. */
+/**
+ * Exit codes of GNU tar and busybox tar for files that they do not find. Other codes come from a shell, a runtime or a
+ * signal, and say nothing about the file.
+ */
 const isOfTar = (code: number): boolean => code <= 2;
-/** Beyond it are signals: the container was ended around the command, or had no memory left. */
+/** Higher exit codes are signals: the container ended during the command, or had no memory left. */
 const lastOwnCode = 128;
 
 /** See `ClusterDriver.takeOut`. Needs `tar` in the image. */
@@ -33,7 +39,7 @@ export async function takeOut(scope: Scope, instanceId: string, file: string, si
     const command = ['tar', '-C', folder, '-cf', '-', '--', path.posix.basename(file) || '.'];
     const { output, end } = await execute(scope.api, place, { command }, signal);
     const out = new PassThrough();
-    // With nothing to read tar prints its words, and perhaps an archive of nothing.
+    // If there is nothing to read, tar prints a message, and perhaps an empty archive.
     const first = await firstOf(output, end);
     if (first === null) {
       const { code, errors } = await end;
@@ -52,11 +58,11 @@ export async function takeOut(scope: Scope, instanceId: string, file: string, si
   }
 }
 
-/** An archive that tar could not finish must not look like a whole one. */
+/** Breaks the output if tar failed: an incomplete archive must not look like a complete one. */
 async function breakWhenCut(out: PassThrough, end: Execution['end'], file: string): Promise<void> {
   try {
     const { code, errors } = await end;
-    // 1: a file changed while it was read, which is no fault of the archive.
+    // Code 1: a file changed while it was read. The archive is valid.
     if (code <= 1) return;
     const message = `${file} could not be read: ${errors.trim()}`;
     out.destroy(new DriverError({ cause: 'ENGINE_FAILED', message, retryable: code > lastOwnCode }));
@@ -65,7 +71,7 @@ async function breakWhenCut(out: PassThrough, end: Execution['end'], file: strin
   }
 }
 
-/** The beginning of an archive; null: there is nothing in it. */
+/** Returns the beginning of an archive, or null if the archive is empty. */
 async function firstOf(output: Readable, end: Promise<unknown>): Promise<Buffer | null> {
   for (;;) {
     const chunk: unknown = output.read();
@@ -84,8 +90,9 @@ async function firstOf(output: Readable, end: Promise<unknown>): Promise<Buffer 
 }
 
 /**
- * See `ClusterDriver.readFile`. Null as well where the file cannot be reached any more: the process has ended, and no helper holds it. A
- * node that does not take the command now is no answer: whoever took that for a missing file would begin again what goes on there.
+ * See `ClusterDriver.readFile`. Also returns null if the file cannot be reached any more: the process has exited, and
+ * no helper holds the file. A node that refuses the command at the moment is a failure: a caller that took it for a
+ * missing file would start the same work again.
  */
 export async function readFile(
   scope: Scope,
@@ -96,7 +103,7 @@ export async function readFile(
   try {
     const archive = await takeOut(scope, instanceId, file, signal);
     try {
-      // Its reader is told when the archive breaks.
+      // The reader gets the error if the archive breaks.
       const entries = pipeline(archive, extract(), () => undefined);
       for await (const entry of entries) {
         const { type, size } = entry.header;
@@ -113,14 +120,14 @@ export async function readFile(
   }
 }
 
-/** Whether there is no container any more that reaches a file: it may have ended under a command. */
+/** Returns whether no container is left that reaches a file. The container may have ended during a command. */
 async function isGone(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<boolean> {
   try {
     await placeOf(scope, instanceId, file, signal);
     return false;
   } catch (error) {
     signal.throwIfAborted();
-    // What led here says more than that the cluster cannot be asked.
+    // The original error says more than the failure to ask the cluster.
     return error instanceof NothingThere;
   }
 }
@@ -156,7 +163,7 @@ export async function putInto(
   }
 }
 
-/** The container in which a path of an instance is reached. */
+/** Returns the container through which a path of an instance is reached. */
 async function placeOf(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<Place> {
   const { namespace, name } = parseId(instanceId);
   const pod = await newestPod(scope, { namespace, name }, signal);
@@ -170,21 +177,24 @@ async function placeOf(scope: Scope, instanceId: string, file: string, signal: A
   return { namespace, pod: pod.metadata?.name ?? '', container };
 }
 
-/** Pure. */
+/** Returns the name of the running container that reaches a file, or null. Pure. */
 export function containerOf(pod: Pod, file: string): string | null {
   if (holderOf(pod, file) !== undefined)
     return statusOf(pod, helperContainer)?.state?.running === undefined ? null : helperContainer;
   return mainStatus(pod)?.state?.running === undefined ? null : mainContainer;
 }
 
-/** The helper, where it is what holds that path. */
+/** Returns the helper if it holds the path. */
 function holderOf({ spec }: Pod, file: string): Container | undefined {
   const helper = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === helperContainer);
   const holds = helper?.volumeMounts?.some(({ mountPath }) => file === mountPath || file.startsWith(`${mountPath}/`)) === true;
   return holds ? helper : undefined;
 }
 
-/** Why a path is not reached yet: the process may have written to it, and what is to reach it waits. Null: that is not so. */
+/**
+ * Returns why a path cannot be reached yet, or null. The process may have written to the path while the helper that
+ * reaches it still waits.
+ */
 function heldUpHelper(pod: Pod, file: string, instance: string): DriverError | null {
   const helper = holderOf(pod, file);
   const status = statusOf(pod, helperContainer);

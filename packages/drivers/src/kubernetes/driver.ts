@@ -42,19 +42,19 @@ import { retire } from './removal.ts';
 
 export interface KubernetesDriverInput {
   /**
-   * The text of a kubeconfig. Programs and files that it names are not used: it is refused. Null: the service account of the pod that
-   * this process runs in, on the cluster of that pod.
+   * Text of a kubeconfig. A kubeconfig that names programs or files is refused. If null, the driver uses the service
+   * account of the pod of this process, on the cluster of that pod.
    */
   readonly kubeconfig: string | null;
-  /** Whose objects this driver makes and sees. */
+  /** The installation whose objects this driver creates and sees. */
   readonly installation: string;
-  /** Absent: `defaultSettings`, member by member. */
+  /** Missing settings default to `defaultSettings`, one by one. */
   readonly settings?: Partial<ClusterSettings>;
 }
 
 /**
- * The cluster driver for Kubernetes 1.27 or later. Asks the server what it can do; fails with CLUSTER_ACCESS_INVALID,
- * CLUSTER_ACCESS_DENIED or ENGINE_UNREACHABLE. `close` ends its connections.
+ * Opens the cluster driver for Kubernetes 1.27 or later. Asks the server for its version. Fails with
+ * CLUSTER_ACCESS_INVALID, CLUSTER_ACCESS_DENIED or ENGINE_UNREACHABLE. `close` closes its connections.
  */
 export async function openKubernetesDriver(
   { kubeconfig, installation, settings }: KubernetesDriverInput,
@@ -73,10 +73,12 @@ export async function openKubernetesDriver(
 }
 
 /**
- * Differences to a container engine: the kubelet probes. It keeps instances that are not ready out of their addresses, and restarts
- * those whose liveness probe fails, also while Davit is down; `probe` tells what it found. Processes that end are started again by the
- * cluster; `revive` replaces the pod, and leaves one that is being made to the cluster. `start` waits until the image is there and the
- * process was started, which is where images and nodes are found missing.
+ * The driver for Kubernetes. It differs from a container engine:
+ * - The kubelet runs the probes. It removes instances that are not ready from their addresses and restarts those whose
+ *   liveness probe fails, also while Davit is down. `probe` returns the kubelet's result.
+ * - The cluster restarts processes that exit. `revive` replaces the pod, and leaves a pod that is still being created
+ *   to the cluster.
+ * - `start` waits until the image is pulled and the process has started. Missing images and nodes are detected there.
  */
 export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
@@ -120,7 +122,9 @@ export class KubernetesDriver implements ClusterDriver {
     }
   }
 
-  /** What the credentials do not allow and Davit does, each in words (`create deployments.apps`); empty: nothing. */
+  /**
+   * Returns what Davit does and the credentials do not allow (`create deployments.apps`). Empty if nothing is missing.
+   */
   async missingPermissions(signal: AbortSignal): Promise<readonly string[]> {
     return missingPermissions(this.#scope.api, signal);
   }
@@ -157,7 +161,7 @@ export class KubernetesDriver implements ClusterDriver {
     await removeEnvironment(this.#scope, environment, context);
   }
 
-  /** What the kubelet found last. Liveness is always null: the kubelet acts on it itself. */
+  /** Returns the kubelet's latest result. Liveness is always null, because the kubelet handles it itself. */
   async probe(
     workload: Workload,
     instance: Instance,

@@ -62,7 +62,7 @@ describe.skipIf(cluster.missing !== null)(
     beforeAll(async () => {
       api = openApi(readKubeconfig(cluster.kubeconfig));
       driver = await openTestDriver(cluster, installation);
-      // The namespace is there from here on.
+      // The namespace exists from here on.
       await once('true');
     });
     afterAll(async () => {
@@ -84,7 +84,7 @@ describe.skipIf(cluster.missing !== null)(
       const [variable, file, hosts, mounted] = output.split('\n');
       expect(Buffer.from(variable ?? '', 'base64').toString()).toBe(value);
       expect(Buffer.from(file ?? '', 'base64').toString()).toBe(content.reveal());
-      // Only those of the API server itself, which Kubernetes gives to all.
+      // The only variables are those of the API server itself, which Kubernetes sets in all pods.
       expect(Number(hosts)).toBeLessThanOrEqual(1);
       expect(mounted).toMatch(/No such file/);
     });
@@ -141,7 +141,7 @@ describe.skipIf(cluster.missing !== null)(
       const second = { ...first, ...shell(serve('second')), release: randomUUID(), rollout: randomUUID() };
       await driver.start(second, context);
       await driver.awaitReady(second, context);
-      // Both run, and all requests go to the first.
+      // Both rollouts run, and all requests go to the first.
       expect(new Set(answers.slice(-20))).toEqual(new Set(['200 first']));
       await driver.retire({ service: first.owner.service, exceptRollout: second.rollout }, 5, context);
       const before = answers.length;
@@ -166,7 +166,7 @@ describe.skipIf(cluster.missing !== null)(
         await driver.start(next, context);
         await driver.awaitReady(next, context);
         await driver.retire({ service: owner.service, exceptRollout: next.rollout }, 0, context);
-        // As when there are to be more of them.
+        // This is what happens when the number of instances is raised.
         await driver.start({ ...next, instances: 2 }, context);
       };
       const answer = async (): Promise<string> => (await once('wget -q -O - http://portless:8080/')).output;
@@ -179,7 +179,7 @@ describe.skipIf(cluster.missing !== null)(
       expect(await addressOf()).toEqual(before);
       expect(await answer()).toBe('open');
       await rolledOut({ ports: [] });
-      // Nothing runs any more, but its Services are there, as after a deployment that could not start.
+      // Nothing runs any more, but the Services exist, as after a deployment that could not start.
       await driver.retire({ service: owner.service, fromIndex: 0 }, 0, context);
       await rolledOut({ ports: [] });
       expect(await addressOf()).toEqual({ ip: 'None', ports: [] });
@@ -290,7 +290,7 @@ describe.skipIf(cluster.missing !== null)(
       const query = { labelSelector: `${label.rollout}=${job.rollout}` };
       const pods = async () => (await list<Pod>(api, { path: pathOf('Pod', { namespace }), query }, signal)).items;
       const starting = failure(driver.start(job, context));
-      // In place of a scheduler that saw room where a moment later there was none.
+      // This replaces a scheduler that saw room which was gone a moment later.
       await expect.poll(async () => (await pods())[0]?.status?.conditions?.[0]?.type).toBe('PodScheduled');
       const [pod] = await pods();
       const target = { apiVersion: 'v1', kind: 'Node', name: node };

@@ -19,7 +19,7 @@ import {
 } from './testing/manifests-of-davit.ts';
 import { faultsOf } from './testing/schemas.ts';
 
-/* The manifests that Davit itself runs by. With Helm in PATH, `-u` writes them anew from the chart. */
+/* The manifests with which Davit itself runs. With Helm in PATH, `-u` writes them anew from the chart. */
 
 const helm = findProgram('helm');
 const kubectl = findProgram('kubectl');
@@ -66,10 +66,10 @@ interface Deployment extends Manifest {
   readonly spec: { readonly strategy: { readonly type: string }; readonly template: { readonly spec: PodSpec } };
 }
 
-// The schema of Kubernetes is tested beside.
+// Another test checks the manifests against the schema of Kubernetes.
 const isDeployment = (manifest: Manifest): manifest is Deployment => manifest.kind === 'Deployment';
 
-/** Of the Deployments among manifests, by their names. */
+/** Returns the pods of the Deployments among the manifests, by name. */
 function podsOf(manifests: readonly Manifest[]): Readonly<Record<string, PodSpec>> {
   return Object.fromEntries(manifests.filter(isDeployment).map(({ metadata, spec }) => [metadata.name, spec.template.spec]));
 }
@@ -103,7 +103,7 @@ test('the role of manifests and chart is what Davit asks a cluster for', () => {
 });
 
 test('chart and manifests bring the kind of object by which clusters say how many instances there should be', () => {
-  // Helm makes what is in this folder where it is missing, leaves it alone otherwise, and never takes it away.
+  // Helm creates the objects of this folder if they are missing, otherwise leaves them alone, and never removes them.
   const [inChart] = parseManifests(readFileSync(join(chartFolder, 'crds/scale-target.yaml'), 'utf8'));
   expect(inChart).toEqual(scaleTargetDefinition);
   expect(readManifests('in-cluster').find(({ kind }) => kind === 'CustomResourceDefinition')).toEqual(scaleTargetDefinition);
@@ -135,7 +135,7 @@ test('a pod has the time that its process takes to stop', () => {
   const { 'davit-api': api } = podsOf(readManifests('base'));
   const delay = Number(api?.containers[0]?.env.find(({ name }) => name === 'DAVIT_STOP_DELAY_SECONDS')?.value);
   expect(delay).toBeGreaterThan(0);
-  // The process ends itself 10 s after the time for requests under way, 15 s by default.
+  // The process exits by itself 10 s after the time for open requests, which is 15 s by default.
   expect(api?.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(delay + 15 + 10);
 });
 
@@ -222,7 +222,7 @@ test.skipIf(kubectl === null || helm === null)(
       stdio: 'pipe',
     });
     const rendered = renderChart(helm ?? '', { backups: { size: '20Gi' }, inCluster: true }).map(withoutHelm);
-    // Helm has no template of either.
+    // Helm has no template of either kind.
     const own = parseManifests(text).filter(({ kind }) => kind !== 'Namespace' && kind !== 'CustomResourceDefinition');
     const sorted = (manifests: readonly Manifest[]) =>
       manifests.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));

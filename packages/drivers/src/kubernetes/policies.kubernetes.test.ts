@@ -11,7 +11,10 @@ import { namespaceName } from './names/names.ts';
 import { openTestDriver, ranOnce, testCluster } from './testing/cluster.ts';
 import { scriptWorkload } from './testing/workloads.ts';
 
-/* Who reaches whom. Clusters do not tell whether they enforce network policies, so whoever has one that does says so. */
+/*
+ * Which pods reach which. Clusters do not report whether they enforce network policies, so the owner of a cluster that
+ * does must say so.
+ */
 
 const cluster = testCluster();
 const missing =
@@ -31,7 +34,7 @@ describe.skipIf(missing !== null)(`network policies on Kubernetes${missing === n
     "mkdir -p /www; echo served >/www/index.html; trap 'exit 0' TERM; httpd -f -p 8080 -h /www & wait",
     { ports: [{ id: 'web', internalPort: 8080, protocol: 'HTTP' }], hostnames: ['shop'] },
   );
-  /** Addresses of its Service and of its pod. */
+  /** Addresses of the Service and of the pod. */
   let addresses: readonly string[];
 
   beforeAll(async () => {
@@ -52,8 +55,8 @@ describe.skipIf(missing !== null)(`network policies on Kubernetes${missing === n
   });
 
   /**
-   * What a pod of an environment hears, the last time that it asks: a cluster takes a while to let a new pod in, and a while to shut it out, so it
-   * asks again until it hears what is wanted.
+   * Returns what a pod of an environment receives with its last request. A cluster takes a while to admit a new pod,
+   * and a while to shut one out, so the pod repeats the request until it gets the wanted result.
    */
   async function heard(environment: string, wanted: 'served' | 'nothing'): Promise<string[]> {
     const ask = (address: string): string =>

@@ -7,7 +7,7 @@ import type { KubernetesDriver } from './index.ts';
 import { openTestDriver, testCluster } from './testing/cluster.ts';
 import { scriptWorkload } from './testing/workloads.ts';
 
-/* Images of a registry that wants to know who asks. It is on 127.0.0.1, so that the nodes have to be this machine. */
+/* Images of a registry that requires credentials. The registry is on 127.0.0.1, so the nodes must be this machine. */
 
 const cluster = testCluster();
 const missing = cluster.missing ?? (hasRegistry ? null : 'there is no docker-registry');

@@ -5,12 +5,15 @@ import { removeService, retire } from './removal.ts';
 import { startTestApi, type TestApi } from './testing/api-server.ts';
 import { cluster } from './testing/workloads.ts';
 
-/* What is retired while the node of its pod does not answer: the pod stays, as nobody says that it has ended. */
+/*
+ * Instances that are retired while the node of their pod does not respond. The pod stays, because nothing reports its
+ * end.
+ */
 
 let testApi: TestApi;
 let deleted: string[];
 let lines: string[];
-/** By the last part of the path of their lists. */
+/** Objects of each list, by the last part of the list's path. */
 let objects: Record<string, readonly (KubernetesObject & { readonly type?: string })[]>;
 
 beforeEach(async () => {
@@ -35,7 +38,7 @@ afterEach(() => {
 const labels = { [label.installation]: 'i', [label.service]: 's', [label.rollout]: 'r', [label.instance]: 'shop-r-0' };
 const values = { metadata: { name: 'values', namespace: 'davit-1', labels } };
 
-/** One that was to end so long ago. */
+/** Returns a pod whose end was due this many seconds ago. */
 function leavingPod(secondsAgo: number, volumes: readonly object[] = []): KubernetesObject {
   const deletionTimestamp = new Date(Date.now() - secondsAgo * 1_000).toISOString();
   const metadata = { name: 'shop-r-0-x', namespace: 'davit-1', uid: 'one', labels, deletionTimestamp };
@@ -49,7 +52,7 @@ function retired({ force, signal }: { readonly force?: AbortSignal; readonly sig
   return retire(scope, { service: 's', rollout: 'r' }, 2, context);
 }
 
-/** So many seconds pass, once the pod has been told to end. */
+/** Waits for the deletion of the pod, then lets so many seconds pass. */
 async function pass(seconds: number): Promise<void> {
   await expect.poll(() => deleted).toEqual(['pods/shop-r-0-x']);
   await vi.advanceTimersByTimeAsync(seconds * 1_000);

@@ -34,10 +34,13 @@ export async function retire(scope: ClusterScope, selector: Selector, graceSecon
   }
 }
 
-/** Values of rollouts that have no instance any more, and of a service that was retired as a whole its addresses. */
+/**
+ * Removes the values of rollouts that have no instance left. If the service was retired as a whole, removes its
+ * addresses as well.
+ */
 async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: AbortSignal): Promise<void> {
   const { service, rollout, exceptRollout, fromIndex, environment } = selector;
-  // What is scaled to nothing comes again, and KEDA looks at its variables meanwhile.
+  // A service that is scaled to zero is scaled up again later, and KEDA reads its variables in the meantime.
   if (service === undefined || fromIndex !== undefined) return;
   const left = (await findSelected(scope, { service, environment }, signal)).filter(stays);
   const rollouts = new Set(left.map(({ controller, pods }) => (controller ?? pods[0])?.metadata?.labels?.[label.rollout]));
@@ -59,15 +62,18 @@ async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: 
   await removeScheduleValues(scope, { service, environment }, signal);
 }
 
-/** What is being deleted starts nothing any more: it needs nothing of what is left over, should nobody wait for its end. */
+/**
+ * Returns whether an instance stays. An instance that is being deleted starts nothing any more, so it needs none of the
+ * leftovers, even if nobody waits for its end.
+ */
 function stays({ controller, pods }: Found): boolean {
   const own = controller === null ? pods : [controller];
   return own.some(({ metadata }) => metadata?.deletionTimestamp === undefined);
 }
 
 /**
- * Values of schedules that the service has no longer, once no run is left that reads them. Its present schedule is on the cluster before
- * its values are.
+ * Removes the values of schedules that the service no longer has, once no run is left that reads them. The CronJob of
+ * its current schedule is created before the values of that schedule.
  */
 async function removeScheduleValues(
   scope: Scope,
@@ -104,8 +110,9 @@ export async function removeService(
     await removeSchedules(scope, owner, { except: null }, signal);
     await takeAway(scope, owner, null, context);
     await removeRoutes(scope, owner, { except: [] }, signal);
-    // Helm's Secrets of a release have Davit's labels. Without them nobody could uninstall it: they go with that. Their labels are no mark of
-    // them, as users can have the same written on everything of a service.
+    // Helm's Secrets of a release carry Davit's labels. Without these Secrets nobody could uninstall the release, so
+    // they are removed by the uninstallation. Helm's labels do not identify them, because users can have the same
+    // labels written on all objects of a service.
     const kinds = ['Service', 'Secret', 'PodDisruptionBudget', 'PersistentVolumeClaim'];
     const objects = await labelled(scope.api, kinds, labelSelector(scope.installation, null, owner), signal);
     const own = objects.filter(({ type }: KubernetesObject & Pick<Secret, 'type'>) => type !== 'helm.sh/release.v1');
@@ -115,12 +122,14 @@ export async function removeService(
   }
 }
 
-// Longer than pods take to end as a rule, and clearly less than callers wait: what holds it up is to be told.
+// Longer than pods usually take to end, and clearly shorter than callers wait, so that the log can name the cause of a
+// delay.
 const namespaceMilliseconds = 60_000;
 
 /**
- * See `ClusterDriver.removeEnvironment`. A namespace that is being deleted stays so until it is gone, whatever happens: one that
- * somebody's finalizer or an API that does not answer holds up is left to the cluster, and the log says what it is.
+ * See `ClusterDriver.removeEnvironment`. A namespace that is being deleted stays in that state until it is gone. If a
+ * foreign finalizer or an unreachable API blocks the deletion, the namespace is left to the cluster and the log names
+ * the cause.
  */
 export async function removeEnvironment(
   scope: Scope,
@@ -137,7 +146,7 @@ export async function removeEnvironment(
     const uid = found.metadata.uid;
     await remove(api, path, signal, { uid });
     const until = Date.now() + patience;
-    // The cluster takes away all that is in it, in its own time.
+    // The cluster deletes everything in the namespace at its own pace.
     for (;;) {
       const left = await find<Namespace>(api, path, signal);
       if (left === null || left.metadata?.uid !== uid) return;

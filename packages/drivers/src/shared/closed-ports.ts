@@ -1,6 +1,6 @@
 import { formatListener, isReachable, type Listener } from './listening.ts';
 
-/** What is wrong with ports on which nothing answers after so many seconds, and what to do. Pure. */
+/** Returns what is wrong with ports that accept no connection after this many seconds, and what to do. Pure. */
 export function describeClosed(
   missing: readonly number[],
   listeners: readonly Listener[] | null,

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Runs a script of a shell, which is told to stop as soon as it says that it is ready. */
+/** Runs a shell script and stops it as soon as it reports that it is ready. */
 function stopped(script: string, graceSeconds: number, { isCaptured = false, isKilled = false } = {}) {
   const stop = new AbortController();
   return runCommand(
@@ -77,7 +77,7 @@ test.runIf(process.getuid?.() === 0)(
     const end = await stopped(script, 30);
     expect(end.lines).toEqual(expect.arrayContaining(['4096', String(2 * 2 ** 30)]));
     const left = Number(/left (\d+)/.exec(end.lines.join('\n'))?.[1]);
-    // A zombie has ended, too.
+    // A zombie has exited too.
     expect(startOf(left)).toBe('');
   },
 );

@@ -10,38 +10,48 @@ export interface Command {
   readonly program: string;
   readonly arguments: readonly string[];
   readonly folder: string;
-  /** All that the program sees: nothing of Davit's own environment is added. */
+  /** The whole environment of the program; Davit's own environment is not inherited. */
   readonly environment: Readonly<Record<string, string>>;
   readonly limits: CommandLimits;
-  /** Stops the program: first it is asked to, later it is killed. */
+  /** Stops the program: first gracefully, later by SIGKILL. */
   readonly signal: AbortSignal;
-  /** Kills it at once, in place of asking: another process takes up what it does, and must not do it beside it. */
+  /**
+   * Kills the program at once, without a graceful stop: another process takes over its work, and the two must not run
+   * at the same time.
+   */
   readonly kill?: AbortSignal | undefined;
   readonly onLine: (line: string) => void;
-  /** Its standard output is wanted whole, and is none of its lines: it may be secret. One that prints too much is stopped. */
+  /**
+   * Captures the whole standard output instead of adding it to the lines: it may be secret. A program that prints too
+   * much is stopped.
+   */
   readonly isCaptured?: boolean;
 }
 
 export interface CommandEnd {
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
-  /** The last lines of both outputs; of the standard output none where it is captured. */
+  /** The last lines of both outputs; without the standard output if that is captured. */
   readonly lines: readonly string[];
-  /** The whole standard output where it is captured; empty otherwise. */
+  /** The whole standard output if it is captured; otherwise empty. */
   readonly output: string;
-  /** It printed more than can be taken, and was stopped for it: in words that follow the name of the command. null: it did not. */
+  /**
+   * Set if the program was stopped because it printed too much: a text that follows the name of the command. Otherwise
+   * null.
+   */
   readonly excess: string | null;
 }
 
-/** Processes and threads of a program with all that it starts. */
+/** Most processes and threads of a program, including all its descendants. */
 const mostProcesses = 4096;
 const keptLines = 60;
 const keptLength = 512 * 1024;
 const largestOutput = 16 * 1024 * 1024;
 
 /*
- * The program runs under a shell that watches standard input: its end means to stop. So a program does not go on alone when the
- * process of Davit dies, and is then as free to end in order as when a user cancels. The shell's own id is in the file davit.pid.
+ * The program runs under a shell that watches standard input. The end of that input means to stop: so the program does
+ * not keep running alone when the Davit process dies, and can still stop as gracefully as when a user cancels. The file
+ * davit.pid contains the id of the shell.
  */
 const wrapper = `
 ulimit -f "$1"; grace="$2"; pidfile="$3"; groups="$4"; shift 4
@@ -59,14 +69,15 @@ rm -f "$pidfile"
 exit $code
 `;
 
-/** Runs a program to its end, whatever that is. Rejects only when it cannot be started. */
+/** Runs a program until it exits, whatever its exit code. Rejects only if the program cannot be started. */
 export async function runCommand(command: Command, pidFile: string): Promise<CommandEnd> {
   const group = newGroupName('run');
   const folders = await makeControlGroup(group, groupLimits(command.limits));
   try {
     return await runWithin(command, pidFile, folders ?? []);
   } finally {
-    // What a program leaves behind is ended with it. A program that outlives Davit keeps its group until it has ended.
+    // Processes that a program leaves behind are ended with it. A program that outlives Davit keeps its control group
+    // until it exits.
     if (folders !== null) {
       for (let tries = 0; tries < 50 && (await killControlGroup(group)) > 0; tries += 1) await pauseFor(20);
       await removeControlGroup(group);
@@ -75,8 +86,9 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
 }
 
 /**
- * What the runtime of Go keeps to holds for each process by itself, and only as long as it can: a program and its plugins together get
- * four times that, at least 2 GiB, and are ended by the kernel above it.
+ * Returns the limits of the control group. The Go runtime applies its memory limit to each process separately, and only
+ * as far as it can. A program and its plugins together therefore get four times that limit, at least 2 GiB; above it
+ * the kernel kills them.
  */
 function groupLimits({ memoryMiB }: CommandLimits): GroupLimits {
   return { processes: mostProcesses, memoryBytes: Math.max(4 * memoryMiB, 2048) * 2 ** 20 };
@@ -120,7 +132,7 @@ async function runWithin(command: Command, pidFile: string, groups: readonly str
     else stop();
   });
   child.stderr.on('data', (chunk: Buffer) => warned.write(chunk));
-  // A program that is gone already cannot be told to stop.
+  // If the program has already exited, writing to it fails.
   child.stdin.on('error', () => undefined);
   let killing: NodeJS.Timeout | undefined;
   const stop = (): void => {
@@ -155,11 +167,11 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The program has exited.
   }
 }
 
-/** Read by the runtime of Go, in which Terraform, its providers and Helm are written. */
+/** Returns variables for the Go runtime; Terraform, its providers and Helm are written in Go. */
 export function limitVariables({ cpuMillicores, memoryMiB }: CommandLimits): Record<string, string> {
   return {
     GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
@@ -167,7 +179,7 @@ export function limitVariables({ cpuMillicores, memoryMiB }: CommandLimits): Rec
   };
 }
 
-/** What of Davit's environment programs need to reach the world. */
+/** Returns the variables of Davit's environment that programs need to reach the network. */
 export function passedOn(): Record<string, string> {
   const names = [
     'PATH',
@@ -183,7 +195,7 @@ export function passedOn(): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 }
 
-/** The path of a program that is named, or found in PATH by its name; null: there is none that can be run. */
+/** Returns the path of a program, given by its path or by its name in PATH; null if no such program is executable. */
 export async function findInPath(name: string): Promise<string | null> {
   const paths = isAbsolute(name) ? [name] : (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
   for (const path of paths) {

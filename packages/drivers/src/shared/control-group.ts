@@ -4,30 +4,35 @@ import { join } from 'node:path';
 import { startOf } from './processes.ts';
 
 /**
- * Control groups of builds on Podman, and of programs that Davit runs. A build's commands run in `<group>/run`, which is removed with each
- * command; `<group>` stays until the build is over and has kept the account of all of them. Only groups named by `newGroupName` are touched.
+ * Control groups of builds on Podman, and of programs that Davit runs. The commands of a build run in `<group>/run`,
+ * which is removed with each command. `<group>` exists until the build is over and accumulates the counters of all
+ * commands. Only groups named by `newGroupName` are touched.
  */
 
 const root = '/sys/fs/cgroup';
 
-/** A name for the control group of one build or of one run of a program, that says which process made it. */
+/**
+ * Returns a name for the control group of one build or of one run of a program. The name contains the process that
+ * created it.
+ */
 export function newGroupName(kind: 'build' | 'run'): string {
   return `davit-${kind}-${process.pid}-${startOf('self')}-${randomBytes(8).toString('hex')}`;
 }
 
 export interface GroupLimits {
-  /** Processes and threads. */
+  /** Most processes and threads. */
   readonly processes: number;
-  /** Memory of all of it together; left out: no limit. */
+  /** Memory limit of the whole group, in bytes; absent: no limit. */
   readonly memoryBytes?: number;
 }
 
 /**
- * Makes the group with limits on all that runs in it. Returns the folders whose `cgroup.procs` takes a process in; null: this process may
- * not, or the machine has no controllers for it. A limit of users (RLIMIT_NPROC) would hold nothing, as the kernel exempts root.
+ * Creates the group with limits for everything in it. Returns the folders whose `cgroup.procs` adds a process to the
+ * group; null if this process lacks the permission, or the machine lacks the controllers. A limit per user
+ * (RLIMIT_NPROC) would have no effect, as the kernel exempts root.
  */
 export async function makeControlGroup(name: string, { processes, memoryBytes }: GroupLimits): Promise<readonly string[] | null> {
-  // Version 2 hands controllers down only where the group above says so, as systemd has it from the start.
+  // Version 2 passes controllers down only if the parent group enables them, as systemd does from the start.
   await writeFile(join(root, 'cgroup.subtree_control'), '+pids +memory').catch(() => undefined);
   const isVersion1 = (await readOrNull(join(root, 'pids', 'cgroup.procs'))) !== null;
   const folderOf = (controller: string): string => join(root, ...(isVersion1 ? [controller] : []), name);
@@ -44,7 +49,10 @@ export async function makeControlGroup(name: string, { processes, memoryBytes }:
   }
 }
 
-/** Ends what builds left running whose Davit process is gone from this machine. Programs are left to end in order. */
+/**
+ * Ends the leftover processes of builds whose Davit process no longer exists on this machine. Leftover programs are
+ * left to stop gracefully.
+ */
 export async function endOrphanGroups(): Promise<void> {
   const names = (await Promise.all((await hierarchies()).map(foldersIn))).flat();
   for (const name of new Set(names)) {
@@ -55,7 +63,7 @@ export async function endOrphanGroups(): Promise<void> {
   }
 }
 
-/** Kills every process in the group and below. Says how many there were. */
+/** Kills every process in the group and below. Returns how many there were. */
 export async function killControlGroup(name: string): Promise<number> {
   const found = await Promise.all((await hierarchies()).map((place) => processesIn(join(place, name))));
   const processes = new Set(found.flat());
@@ -63,7 +71,7 @@ export async function killControlGroup(name: string): Promise<number> {
     try {
       process.kill(id, 'SIGKILL');
     } catch (error) {
-      // ESRCH: it has ended meanwhile. EPERM: an engine of another user; there is nothing we may do.
+      // ESRCH: the process has exited meanwhile. EPERM: the engine belongs to another user, so Davit may not kill it.
       if (!isCode(error, ['ESRCH', 'EPERM'])) throw error;
     }
   }
@@ -71,8 +79,8 @@ export async function killControlGroup(name: string): Promise<number> {
 }
 
 /**
- * Whether the kernel killed in this group for want of memory. Version 2 counts that. Version 1 counts it only in `run`, which is
- * gone; but what never came near the limit was not killed for it. Null: it may have been.
+ * Returns whether the kernel killed a process in this group for lack of memory. Version 2 counts such kills. Version 1
+ * counts them only in `run`, which is gone; but a group that never came near the limit had no such kill. Null: unknown.
  */
 export async function wasKilledForMemory(name: string, limitBytes: number): Promise<boolean | null> {
   const events = await readOrNull(join(root, name, 'memory.events'));
@@ -81,7 +89,7 @@ export async function wasKilledForMemory(name: string, limitBytes: number): Prom
   return peak === null || Number(peak) > limitBytes * 0.95 ? null : false;
 }
 
-/** Removes the group, which must be empty of processes; one that is not stays for `endOrphanGroups`. */
+/** Removes the group, which must not contain processes. If it does, it stays for `endOrphanGroups`. */
 export async function removeControlGroup(name: string): Promise<void> {
   for (const place of await hierarchies()) {
     for (const folder of [join(place, name, 'run'), join(place, name)]) {
@@ -92,7 +100,7 @@ export async function removeControlGroup(name: string): Promise<void> {
   }
 }
 
-/** Version 2 is the root itself; version 1 has a hierarchy for each controller. */
+/** Returns the roots of the hierarchies. Version 2 has one, the root itself; version 1 has one for each controller. */
 async function hierarchies(): Promise<string[]> {
   const controllers = (await foldersIn(root)).filter((name) => /^[a-z_,]+$/.test(name));
   return [root, ...controllers.map((name) => join(root, name))];
@@ -118,7 +126,7 @@ function readOrNull(path: string): Promise<string | null> {
   return readFile(path, 'utf8').catch(ifUnreadable(null));
 }
 
-/** Gone meanwhile, or of another user: then it is none of ours. */
+/** Handles a group that is gone or belongs to another user; Davit then ignores the group. */
 function ifUnreadable<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (isCode(error, ['ENOENT', 'ENODEV', 'EACCES', 'ESRCH', 'ENOTDIR', 'EOPNOTSUPP'])) return value;

@@ -1,10 +1,15 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 
-/** Tables name the same certificates again and again, and looking at one takes a part of a millisecond. */
+/**
+ * Cache of results. Tables contain the same certificates again and again, and each check takes a fraction of a
+ * millisecond.
+ */
 const known = new Map<string, boolean>();
 const mostKnown = 10_000;
 
-/** Whether a text in PEM is a private key and, first of its certificates, the one that belongs to it. */
+/**
+ * Returns whether a PEM text contains a private key and, as the first of its certificates, the certificate of that key.
+ */
 export function isUsableCertificate(pem: string): boolean {
   const hash = createHash('sha256').update(pem).digest('base64');
   const former = known.get(hash);
@@ -16,12 +21,12 @@ export function isUsableCertificate(pem: string): boolean {
 }
 
 function isPair(pem: string): boolean {
-  // An empty line would end the text where HAProxy is told it while it runs.
+  // An empty line would end the text in a command to the running HAProxy.
   if (!/^[\x20-\x7e\n]+$/.test(pem) || pem.trimEnd().includes('\n\n')) return false;
   try {
     return new X509Certificate(pem).checkPrivateKey(createPrivateKey(pem));
   } catch {
-    // Not PEM, or not of that kind.
+    // The text is not PEM, or not of that kind.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What is said of images, without their references as far as they are said: names of images and registries may be any words, `denied-list` and
- * `geofence` too. Pure.
+ * Removes the references of these images from a message, so that patterns match only the message itself: names of
+ * images and registries may be any words, such as `denied-list` and `geofence`. Pure.
  */
 export function withoutReferences(words: string, images: readonly string[]): string {
   return images.filter((image) => image !== '').reduce((rest, image) => patternsOf(image).reduce(without, rest), words);
@@ -10,13 +10,17 @@ function without(words: string, pattern: RegExp): string {
   return words.replace(pattern, ' ');
 }
 
-/** How registries, nodes and their errors write a reference: whole, with a host that it leaves out, in a URL, and its host alone. */
+/**
+ * Returns the notations of a reference in messages of registries and nodes: the whole reference, the reference with its
+ * implied host, a URL, and the host alone.
+ */
 function patternsOf(image: string): RegExp[] {
   const { host, name } = partsOf(image);
   const own = escaped(name);
   const end = String.raw`(?:/(?:manifests|blobs)/[\w.:@-]+|[:@]\w[\w.:@-]*)?(?![\w-])`;
   const sources = [
-    // A single word may be one of what is said: then it is a name only where a quote, a tag or a place is beside it.
+    // A single word may belong to the message itself. It counts as a name only next to a quote, a tag or a path
+    // separator.
     ...(/[/:@]/.test(image) ? [String.raw`(?<![\w./-])${escaped(image)}(?![\w-])`] : []),
     String.raw`(?<![\w.-])(?:[\w.-]+(?::\d+)?/)+${own}(?![\w-])${end}`,
     String.raw`(?<![\w./-])${own}[:@]\w[\w.:@-]*`,
@@ -32,7 +36,7 @@ function patternsOf(image: string): RegExp[] {
   return sources.map((source) => new RegExp(source, 'gi'));
 }
 
-/** The first part is a host where it looks like one. */
+/** Splits off the first part of the name if it looks like a host. */
 function partsOf(image: string): { readonly host: string; readonly name: string } {
   const name = image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
   const [first = '', ...others] = name.split('/');

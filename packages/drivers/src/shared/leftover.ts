@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 const beyondGraceSeconds = 15;
 
 /**
- * Waits until a command that a former process of Davit left behind has ended: it was told to when that process died. Then its
- * state is stored or in a file, and nobody else works in the folder.
+ * Waits until a command that an earlier Davit process left behind has exited: it received its stop when that process
+ * died. After that its state is stored or in a file, and no other process works in the folder.
  */
 export async function awaitLeftover(pidFile: string, graceSeconds: number, signal: AbortSignal): Promise<void> {
   const text = await readFile(pidFile, 'utf8').catch(() => '');
@@ -23,7 +23,7 @@ export async function awaitLeftover(pidFile: string, graceSeconds: number, signa
   await rm(pidFile, { force: true });
 }
 
-/** Whether that process is the shell of our command, and not another one that got its id since. */
+/** Returns whether that process is the shell of our command, and not another process that got its id since. */
 async function isOurs(pid: number, pidFile: string): Promise<boolean> {
   try {
     return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes(pidFile);
@@ -36,6 +36,6 @@ function kill(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The process has exited.
   }
 }

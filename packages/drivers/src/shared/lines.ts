@@ -1,12 +1,15 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Longer than what a deployment log holds of a line, so that nothing shown was cut before secrets were taken out of it. */
+/**
+ * Longest line, in characters. Longer than any line of a deployment log, so that no visible line is cut before its
+ * secrets are redacted.
+ */
 const longestLine = 65_536;
 const mark = ' … (the line is longer)';
 
 /**
- * Splits what a program prints into lines. None is kept whole whatever its length is, as `readline` does: a program that prints without
- * an end of line would fill the memory of the process.
+ * Splits the output of a program into lines. Cuts lines that are too long; `readline` would keep them whole, so a
+ * program that prints no line break would fill the memory of the process.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8');
@@ -23,7 +26,7 @@ export class LineSplitter {
     this.#take(this.#decoder.write(chunk));
   }
 
-  /** What came after the last end of a line is one, too. */
+  /** Text after the last line break is a line too. */
   end(): void {
     this.#take(this.#decoder.end());
     if (this.#line !== '') this.#tell();
@@ -31,7 +34,7 @@ export class LineSplitter {
 
   #take(text: string): void {
     if (text === '') return;
-    // The two signs of one end of line may come apart.
+    // The two characters of one line break (CR LF) may arrive separately.
     const [first = '', ...others] = (this.#isAfterReturn && text.startsWith('\n') ? text.slice(1) : text).split(/\r\n|\n|\r/);
     this.#isAfterReturn = text.endsWith('\r');
     this.#add(first);
@@ -55,7 +58,7 @@ export class LineSplitter {
   }
 }
 
-/** The last of the lines that are added, up to a number and a length altogether. */
+/** Keeps the last lines, up to a number of lines and a total length. */
 export class LastLines {
   readonly #most: number;
   readonly #mostLength: number;

@@ -1,4 +1,4 @@
-/** An address on which something listens for TCP connections. */
+/** An address on which a process listens for TCP connections. */
 export interface Listener {
   readonly address: string;
   readonly port: number;
@@ -6,7 +6,10 @@ export interface Listener {
 
 const listenState = '0A';
 
-/** Listeners in the text of `/proc/<pid>/net/tcp` or `tcp6` (proc(5)): hexadecimal, words in the machine's byte order. Pure. */
+/**
+ * Parses the listeners in the text of `/proc/<pid>/net/tcp` or `tcp6` (proc(5)): hexadecimal, 32-bit words in the
+ * machine's byte order. Pure.
+ */
 export function parseListeners(text: string): Listener[] {
   return text.split('\n').flatMap((line): Listener[] => {
     const [, local, , state] = line.trim().split(/\s+/);
@@ -16,12 +19,12 @@ export function parseListeners(text: string): Listener[] {
   });
 }
 
-/** Whether others than the instance itself can connect. */
+/** Returns whether others than the instance itself can connect. */
 export function isReachable(listener: Listener): boolean {
   return !listener.address.startsWith('127.') && listener.address !== '::1';
 }
 
-/** `address:port` as people write it. */
+/** Formats a listener as `address:port`. */
 export function formatListener({ address, port }: Listener): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
@@ -38,7 +41,7 @@ function toAddress(hexadecimal: string): string {
   return shortest(groups);
 }
 
-// The longest run of zeros becomes `::` (RFC 5952).
+// Replaces the longest run of zeros by `::` (RFC 5952).
 function shortest(groups: readonly string[]): string {
   const runs = [...groups.join(':').matchAll(/\b0(?::0)+\b/g)].map(([run]) => run);
   const longest = runs.toSorted((a, b) => b.length - a.length)[0];

@@ -17,7 +17,7 @@ describe('a log that comes in pieces of any size', () => {
   const lines = [
     line(1, 'first'),
     line(2, ''),
-    // What looks like a time in the middle of a line is a part of it.
+    // A timestamp in the middle of a line belongs to its text.
     line(3, 'é€😀 at 2026-01-02T03:04:05.123456789Z 2026-01-02T03:04:05Z'),
     line(4, '2026-01-02T03:04:05.123456789Z of the process itself'),
     line(5, 'last'),

@@ -1,12 +1,12 @@
 import type { LogLine } from '../workload.ts';
 
-/** One piece of output of an instance, with timestamps at the beginnings of its lines. */
+/** One chunk of the output of an instance, with a timestamp at the beginning of each line. */
 export interface Frame {
   readonly stream: LogLine['stream'];
   readonly payload: Buffer;
 }
 
-/** Longer lines are cut here, with a mark. */
+/** Length in bytes at which longer lines are cut, with a mark. */
 export const longestLine = 16 * 1024;
 export const cutMark = ' [cut: the line is longer than 16 KiB]';
 
@@ -17,8 +17,8 @@ interface Partial {
 }
 
 /**
- * Makes lines of the frames of a log with timestamps. Engines split long lines over several entries, each with a timestamp and
- * only the last with a line break: they are one line again here, with the time of their first part.
+ * Assembles lines from the frames of a log with timestamps. Engines split long lines into several entries, each with a
+ * timestamp and only the last with a line break. They become one line again, with the timestamp of the first entry.
  */
 export class LineAssembler {
   readonly #open = new Map<LogLine['stream'], Partial>();
@@ -38,7 +38,7 @@ export class LineAssembler {
     return lines;
   }
 
-  /** What is left when the stream has ended: a last line without a line break. */
+  /** Returns the rest after the end of the stream: a last line without a line break. */
   end(): LogLine[] {
     return [...this.#close('stdout'), ...this.#close('stderr')];
   }
@@ -47,7 +47,7 @@ export class LineAssembler {
     const { time, text } = splitTimestamp(entry);
     const open = this.#open.get(stream) ?? { timestamp: this.#toTimestamp(time), parts: [], length: 0 };
     this.#open.set(stream, open);
-    // One byte over the limit is kept: that is how `#close` knows.
+    // One byte more than the limit is kept: it shows `#close` that the line must be cut.
     const room = longestLine + 1 - open.length;
     if (room <= 0) return;
     open.parts.push(text.subarray(0, room));
@@ -55,8 +55,9 @@ export class LineAssembler {
   }
 
   /**
-   * Nine digits and UTC always, so that timestamps compare as text. Podman 4.3 tells whole seconds only: there the digits count
-   * the lines of the second. Reading again from the second's start counts the same, so they are a place to resume.
+   * Formats a timestamp with nine digits and in UTC, so that timestamps compare as text. Podman 4.3 reports whole
+   * seconds only; the digits then number the lines of the second. Reading again from the start of the second gives the
+   * same numbers, so they are valid positions to resume at.
    */
   #toTimestamp(time: Time | null): string {
     if (time === null) return '';
@@ -76,12 +77,16 @@ export class LineAssembler {
   }
 }
 
-/** What is kept of a line with its timestamp, which has at most 40 bytes: more than is shown of it, so that the cut is marked. */
+/**
+ * Most bytes kept of a line with its timestamp, which has at most 40 bytes. It is more than is shown of the line, so
+ * that the cut is marked.
+ */
 const heldOfLine = longestLine + 64;
 
 /**
- * Makes lines of a log that comes in pieces of any size, as the body of an answer does: in contrast to frames, pieces end anywhere, in
- * timestamps and characters too. Lines without a timestamp are left out: they are what nodes say of the log, and no place to go on from.
+ * Assembles lines from a log that arrives in chunks of any size, such as an HTTP response body. Unlike frames, chunks
+ * end anywhere, even inside timestamps and characters. Lines without a timestamp are dropped: they are messages of
+ * nodes about the log, and no position to resume at.
  */
 export class LogReader {
   readonly #lines = new LineAssembler();
@@ -93,7 +98,7 @@ export class LogReader {
     this.#stream = stream;
   }
 
-  /** Bytes of the line that is not whole yet. */
+  /** Number of bytes of the incomplete last line. */
   get held(): number {
     return this.#held;
   }
@@ -110,12 +115,13 @@ export class LogReader {
     return lines;
   }
 
-  /** What is left when the log has ended whole: a last line without a line break. */
+  /** Returns the rest after the complete log has been read: a last line without a line break. */
   end(): LogLine[] {
     return this.#held === 0 ? [] : this.#tell();
   }
 
-  // A line without an end must not fill the memory of this process: `LineAssembler` cuts what is longer than it shows.
+  // A line without an end must not fill the memory of this process. `LineAssembler` cuts lines that are longer than it
+  // shows.
   #hold(piece: Buffer): void {
     const held = piece.subarray(0, Math.max(heldOfLine - this.#held, 0));
     if (held.length === 0) return;
@@ -133,7 +139,7 @@ export class LogReader {
 
 const lineBreak = Buffer.from('\n');
 
-// Not in the middle of a character: bytes 10xxxxxx continue one.
+// Never cuts inside a character: bytes 10xxxxxx continue one.
 function cut(bytes: Buffer): string {
   let end = longestLine;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
@@ -145,7 +151,7 @@ const timestampPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+
 interface Time {
   /** ISO 8601 in UTC, without zone. */
   readonly second: string;
-  /** Digits, or '' where the engine gives none. */
+  /** Digits, or '' if the engine gives none. */
   readonly fraction: string;
 }
 
@@ -157,7 +163,10 @@ function splitTimestamp(entry: Buffer): { readonly time: Time | null; readonly t
   return { time: { second, fraction }, text: entry.subarray(whole.length) };
 }
 
-/** A timestamp of ours as engines take it in `since`: the start of its second, as the lines of a second are counted from there. */
+/**
+ * Converts one of our timestamps to the `since` of an engine: the start of its second, as the lines of a second are
+ * numbered from there.
+ */
 export function toSince(timestamp: string): string {
   return String(Math.floor(Date.parse(timestamp) / 1000));
 }

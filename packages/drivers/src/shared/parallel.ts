@@ -1,13 +1,13 @@
 /**
- * Applies `action` to all items, at most `limit` at a time, results in the items' order. Waits for those under way when one
- * fails, so that nothing goes on behind the caller's back, then throws the first failure.
+ * Applies `action` to all items, at most `limit` at a time, and returns the results in the order of the items. If one
+ * fails, waits for those under way, so that nothing keeps running in the background, and then throws the first failure.
  */
 export async function inParallel<T, R>(items: readonly T[], limit: number, action: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = Array.from({ length: items.length });
   const failures: unknown[] = [];
   const queue = items.entries();
   const worker = async (): Promise<void> => {
-    // One iterator for all workers: each takes the next item that nobody has.
+    // All workers share one iterator: each takes the next free item.
     for (const [position, item] of queue) {
       try {
         results[position] = await action(item);

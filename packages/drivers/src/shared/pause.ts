@@ -1,4 +1,4 @@
-/** Resolves after the time given, or rejects with the signal's reason when it aborts first. */
+/** Resolves after the given time, or rejects with the signal's reason if the signal aborts first. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {

@@ -25,7 +25,7 @@ test.each([
   expect(causeOf(words)).toBe(cause);
 });
 
-// What an image is called says nothing of why it cannot be had.
+// The name of an image does not explain why it is unavailable.
 test.each(['tls', 'certificate', 'geofence', 'timeout', '429', '503', 'denied', 'forbidden-list', 'rate-limit', 'eof', 'lookup'])(
   'an image called %s is refused for what the registry says',
   (name) => {

@@ -5,14 +5,14 @@ interface KnownWords {
   readonly pattern: RegExp;
   readonly cause: Cause;
   readonly hint?: string;
-  /** Nothing of it passes by waiting: somebody has to change a setting or a certificate. */
+  /** True if waiting does not help: somebody has to change a setting or a certificate. */
   readonly lasts?: boolean;
 }
 
 const untrusted =
   'The container engine does not trust the registry’s certificate. Renew it or correct its name, or have the operator give the engine its authority (for Docker in /etc/docker/certs.d).';
 
-// Words of Docker Engine 20.10 to 29 and of Podman 4 and 5, and of registries that they repeat.
+// Messages of Docker Engine 20.10 to 29, of Podman 4 and 5, and of registries that they repeat.
 const causes: readonly KnownWords[] = [
   { pattern: /no space left on device|disk quota exceeded/i, cause: 'DISK_FULL' },
   {
@@ -56,7 +56,7 @@ const causes: readonly KnownWords[] = [
     cause: 'REGISTRY_UNREACHABLE',
   },
   {
-    // DIGEST_INVALID, SIZE_INVALID, BLOB_UNKNOWN and BLOB_UPLOAD_* of the distribution specification.
+    // Error codes DIGEST_INVALID, SIZE_INVALID, BLOB_UNKNOWN and BLOB_UPLOAD_* of the distribution specification.
     pattern:
       /provided (?:digest|length) did not match|digest did not match|blob (?:upload )?(?:unknown|invalid)|upload (?:unknown|invalid)|size invalid/i,
     cause: 'REGISTRY_UNREACHABLE',
@@ -65,20 +65,20 @@ const causes: readonly KnownWords[] = [
   { pattern: /invalid reference format/i, cause: 'IMAGE_NOT_FOUND' },
 ];
 
-/** An engine's words about an image without what ends them, and what they are known to mean. Pure. */
+/** Returns an engine's message about an image, without trailing punctuation, and its known meaning. Pure. */
 export function knownWords(words: string, reference: string): { readonly text: string; readonly known: KnownWords | undefined } {
   const text = words.trim().replace(/\.$/, '');
-  // A digest may have a 429 in it.
+  // A digest may contain 429.
   const said = withoutReferences(text, [reference]).replace(/sha256:[0-9a-f]+|\b[0-9a-f]{12,}\b/gi, ' ');
   return { text, known: causes.find(({ pattern }) => pattern.test(said)) };
 }
 
-/** Whether what the words mean may be over when it is tried again. Pure. */
+/** Returns whether a retry may succeed. Pure. */
 export function mayPass(known: KnownWords | undefined): boolean {
   return known?.cause === 'REGISTRY_UNREACHABLE' && known.lasts !== true;
 }
 
-/** Why an image could not be brought to its registry, by the engine's words. Pure. */
+/** Returns why an image could not be pushed to its registry, based on the engine's message. Pure. */
 export function pushFailure(reference: string, words: string): DriverError {
   const { text, known } = knownWords(words, reference);
   const cause: Cause =

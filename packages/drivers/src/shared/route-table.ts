@@ -3,8 +3,8 @@ import type { Backend, HostCertificate, HttpChallenge, HttpRoute, RouteOptions, 
 import { DriverError } from '../errors.ts';
 import { isUsableCertificate } from './host-certificate.ts';
 
-// Every value of a route ends in HAProxy's configuration, in a map file or in a command of its runtime API. These forms
-// leave no room for white space, quotes, `;`, `#`, `$` or line ends, so that nothing of a route can become a directive.
+// Every value of a route ends up in HAProxy's configuration, in a map file or in a command of its runtime API. These
+// forms exclude white space, quotes, `;`, `#`, `$` and line ends, so that no part of a route can become a directive.
 const idForm = /^[A-Za-z0-9_.-]{1,128}$/;
 const hostForm = /^(?=.{1,253}$)(\*\.)?[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 const pathForm = /^\/(?:[A-Za-z0-9._~!&*+=:@/-]|%[0-9A-Fa-f]{2})*$/;
@@ -14,12 +14,12 @@ const tokenForm = /^[A-Za-z0-9_.-]{1,128}$/;
 const challengeForm = /^[A-Za-z0-9_-]{1,256}$/;
 const answerForm = /^[A-Za-z0-9_.-]{1,512}$/;
 const originForm = /^(?:\*|https?:\/\/[A-Za-z0-9.-]{1,253}(?::\d{1,5})?)$/;
-// Quoted where it is written, so that all printable characters may be in it.
+// The value is quoted in the configuration, so it may contain all printable characters.
 const headerValueForm = /^[\x21-\x7e][\x20-\x7e]{0,4095}$/;
 
 /**
- * Returns the table with path prefixes in one form (no slash at the end but for `/` itself). Fails with GATEWAY_FAILED, naming
- * the route and the value, when a value has a form that HAProxy could misread or two routes claim the same place.
+ * Returns the table with normalized path prefixes (no slash at the end, except for `/` itself). Fails with
+ * GATEWAY_FAILED, naming the route and the value, if HAProxy could misparse a value or two routes claim the same place.
  */
 export function checkedTable(table: RouteTable, gatewayPort: number, httpsPort: number | null = null): RouteTable {
   const http = table.http.map((route) => checkedHttpRoute(route));
@@ -90,14 +90,14 @@ function checkedHttpRoute(route: HttpRoute): HttpRoute {
   };
 }
 
-/** An address, or a network as in `10.0.0.0/8`. */
+/** Returns whether the text is an address, or a network such as `10.0.0.0/8`. */
 function isNetwork(text: string): boolean {
   const [, address = '', length] = networkForm.exec(text) ?? [];
   const version = isIP(address);
   return version !== 0 && (length === undefined || Number(length) <= (version === 4 ? 32 : 128));
 }
 
-/** The forms in which a header's name, and the methods and headers of `crossOrigin`, can be given to a gateway. */
+/** Returns whether a gateway accepts the text as the name of a header, or as a method or header of `crossOrigin`. */
 function isHeaderToken(text: string): boolean {
   return tokenForm.test(text);
 }
@@ -106,7 +106,7 @@ function isHeaderValue(text: string): boolean {
   return headerValueForm.test(text);
 }
 
-/** `*` or as in `https://app.example.org:8443`. */
+/** Returns whether the text is `*` or an origin such as `https://app.example.org:8443`. */
 function isOrigin(text: string): boolean {
   return originForm.test(text);
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createGitSource } from './git-source.ts';
 import { recordedContext, scratchFolder, startGitServer, TestRepository, type GitServer } from './testing.ts';
 
-// Against the real git on both sides, over http.
+// Uses the real git on both sides, over http.
 const scratch = scratchFolder();
 const source = createGitSource();
 let repository: TestRepository;

@@ -1,14 +1,14 @@
 import { posix } from 'node:path';
 
-/** Runs git in the repository; fails when git does. */
+/** Runs git in the repository; fails if git does. */
 type RunGit = (...args: readonly string[]) => Promise<string>;
 
 const file = /^100\d{3}$/;
 const symbolicLink = '120000';
-// As many as Linux follows.
+// Linux has the same limit.
 const mostLinks = 40;
 
-/** Files of one commit, read from the repository's objects: what is not there yet, git fetches by itself. */
+/** Files of one commit, read from the repository's objects. Git fetches missing objects itself. */
 export class CommitFiles {
   readonly #commit: string;
   readonly #git: RunGit;
@@ -24,7 +24,7 @@ export class CommitFiles {
     return plain === '' || (await this.#entry(plain))?.type === 'tree';
   }
 
-  /** The text of a file; null when there is none of that path. */
+  /** Returns the text of a file; null if no file has that path. */
   async read(path: string): Promise<string | null> {
     let wanted = plainPath(path);
     for (let links = 0; wanted !== null && links < mostLinks; links += 1) {
@@ -36,7 +36,10 @@ export class CommitFiles {
     return null;
   }
 
-  /** The entry of a file; where a part of the path is a symbolic link, the path that is meant instead. */
+  /**
+   * Returns the entry of a file. If a part of the path is a symbolic link, returns the path with that link resolved
+   * instead.
+   */
   async #resolve(path: string): Promise<{ readonly id: string } | string | null> {
     const parts = path.split('/');
     for (let length = 1; length <= parts.length; length += 1) {
@@ -44,7 +47,7 @@ export class CommitFiles {
       if (entry === undefined) return null;
       if (entry.mode === symbolicLink) {
         const target = await this.#text(entry.id);
-        // An absolute path is one of the machine, not of the repository.
+        // An absolute path refers to the machine, not to the repository.
         if (posix.isAbsolute(target)) return null;
         return plainPath(posix.join(...parts.slice(0, length - 1), target, ...parts.slice(length)));
       }
@@ -54,7 +57,7 @@ export class CommitFiles {
   }
 
   async #entry(path: string): Promise<{ readonly mode: string; readonly type: string; readonly id: string } | undefined> {
-    // Mode, type, id, path.
+    // Columns: mode, type, id, path.
     const line = await this.#git('--literal-pathspecs', 'ls-tree', '-z', this.#commit, '--', path);
     const [mode, type, id] = line.split(/[ \t]/);
     return mode === undefined || type === undefined || id === undefined ? undefined : { mode, type, id };
@@ -65,7 +68,7 @@ export class CommitFiles {
   }
 }
 
-/** Without slashes around it and dots; null when it leads out of the repository. */
+/** Returns the path without dots and without slashes at its ends; null if it leads out of the repository. */
 function plainPath(path: string): string | null {
   const plain = posix.normalize(`./${path}`).replace(/^\/+|\/+$/g, '');
   if (plain === '..' || plain.startsWith('../')) return null;

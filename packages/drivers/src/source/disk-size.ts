@@ -1,7 +1,10 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Bytes of all files under a folder. What vanishes meanwhile counts nothing: git writes there at the same time. */
+/**
+ * Returns the bytes of all files under a folder. Files that vanish meanwhile count as 0, as git writes there at the
+ * same time.
+ */
 export async function diskBytes(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of await entriesOf(folder)) {
@@ -12,7 +15,7 @@ export async function diskBytes(folder: string): Promise<number> {
   return bytes;
 }
 
-/** Every `.git` under a folder: the repository's folder and the files of its submodules. */
+/** Returns every `.git` under a folder: the folder of the repository, and the files of its submodules. */
 export async function gitFolders(folder: string): Promise<string[]> {
   const found: string[] = [];
   for (const entry of await entriesOf(folder)) {

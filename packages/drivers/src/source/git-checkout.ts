@@ -13,7 +13,7 @@ export interface CheckoutOptions {
   readonly context: CallContext;
 }
 
-/** One commit in one folder: fetched as shallow as the host allows. */
+/** One commit in one folder, fetched as shallow as the host allows. */
 export class GitCheckout {
   readonly #call: GitCall;
   readonly #directory: string;
@@ -29,21 +29,22 @@ export class GitCheckout {
   async checkout(wanted: string): Promise<Commit> {
     this.#options.context.log(`Fetching commit ${wanted} of ${this.#call.repository.url}`);
     await this.#init();
-    // The tag costs a round trip of its own; the fetch takes longer than it.
+    // The tags need a round trip of their own, which is shorter than the fetch and runs at the same time.
     const tags = listTags(this.#call);
-    tags.catch(() => undefined); // Looked at below; a failed fetch comes first and is not hidden by an unhandled rejection.
+    tags.catch(() => undefined); // Awaited below; a failed fetch comes first, without an unhandled rejection.
     const id = await this.#fetch(wanted, []);
     await this.#checkTreeSize(id);
     this.#must(await this.#git('checkout', '--quiet', '--force', '--detach', id));
     await this.#fetchLargeFiles();
     await this.#submodules();
     const commit = await this.#details(id, await tags);
-    // A build would take .git into the context, where it spoils the cache (it differs from checkout to checkout) and ends in images.
+    // A build would copy .git into the context. There it breaks the cache, as it differs between checkouts, and ends up
+    // in images.
     for (const folder of await gitFolders(this.#directory)) await rm(folder, { recursive: true, force: true });
     return commit;
   }
 
-  /** The id of the tree at a path of a commit, without files. */
+  /** Returns the id of the tree at a path of a commit, without fetching files. */
   async treeOf(wanted: string, rootPath: string): Promise<string | null> {
     await this.#init();
     const id = await this.#fetch(wanted, ['--filter=blob:none']);
@@ -55,7 +56,7 @@ export class GitCheckout {
     return type.stdout.trim() === 'tree' ? tree : null;
   }
 
-  /** The texts of single files of a commit, without the others. */
+  /** Returns the texts of single files of a commit, without fetching the others. */
   async files(wanted: string, { rootPath, paths }: WantedFiles): Promise<(string | null)[]> {
     await this.#init();
     const id = await this.#fetch(wanted, ['--filter=blob:none']);
@@ -71,7 +72,7 @@ export class GitCheckout {
     return texts;
   }
 
-  /** Reads an object; a text is fetched by its id first, as the clone has none and nothing is fetched by itself. */
+  /** Reads an object. A text is first fetched by its id: the clone contains none, and git fetches nothing by itself. */
   async #readObject(args: readonly string[]): Promise<string> {
     const there = await this.#git(...args);
     if (there.code === 0) return there.stdout;
@@ -84,11 +85,11 @@ export class GitCheckout {
   async #init(): Promise<void> {
     const { git, repository, signal } = this.#call;
     this.#must(await git.run(['init', '--quiet', this.#directory], { signal }));
-    // Relative URLs of submodules start from here, and so does what a partial clone still needs.
+    // Relative URLs of submodules are resolved against this URL, and a partial clone fetches missing objects from it.
     this.#must(await this.#git('remote', 'add', 'origin', repository.url));
   }
 
-  /** Fetches by id; where the host refuses that, looks on the branch, deeper each time, then everywhere. */
+  /** Fetches by id. If the host refuses that, searches the branch with increasing depth, then all branches. */
   async #fetch(wanted: string, filter: readonly string[]): Promise<string> {
     if (wanted.length === 40) {
       const direct = await this.#fetchOnce([...filter, '--depth=1'], wanted);
@@ -106,7 +107,8 @@ export class GitCheckout {
       );
       const found = await this.#git('rev-parse', '--quiet', '--verify', `${wanted}^{commit}`);
       if (found.code === 0) return this.#verify(found.stdout.trim());
-      // A refusal of this depth (`--unshallow` of what is complete, a host without shallow fetches) is answered by the next one.
+      // If the host refuses this depth (`--unshallow` of a complete repository, or a host without shallow fetches), the
+      // next depth is tried.
       if (all && result.code !== 0) throw gitFailure(result, this.#call.repository);
     }
     throw noSuchReference({ ...this.#call, source: { ...this.#call.source, commit: wanted } }, await listReferences(this.#call));
@@ -127,10 +129,10 @@ export class GitCheckout {
     throw noSuchReference({ ...this.#call, source: { ...this.#call.source, commit: id } }, await listReferences(this.#call));
   }
 
-  /** Before a byte of it is written: a small pack can hold huge files. */
+  /** Checks the size before any file is written: a small pack can hold huge files. */
   async #checkTreeSize(id: string): Promise<void> {
     const result = this.#must(await this.#git('ls-tree', '-r', '-l', id));
-    // Mode, type, id, size; a submodule has `-` for its size.
+    // Columns: mode, type, id, size; a submodule has `-` as its size.
     const sizes = result.stdout.matchAll(/^\d+ \w+ [0-9a-f]+ +(\d+)\t/gm);
     const bytes = sizes.reduce((sum, [, size]) => sum + Number(size), 0);
     if (bytes > this.#call.repository.maximumBytes) throw tooLarge(this.#call.repository, bytes);
@@ -162,7 +164,8 @@ export class GitCheckout {
     const update = ['submodule', '--quiet', 'update', '--init', '--recursive'];
     const shallow = await this.#git(...update, '--depth=1');
     if (shallow.code !== 0) {
-      // Hosts that refuse a commit by its id need the history it is found in, and a shallow clone is not made deeper by this.
+      // Hosts that refuse a commit by its id require the history that contains it, and this command does not deepen a
+      // shallow clone.
       await this.#git('submodule', '--quiet', 'deinit', '--force', '--all');
       await rm(join(this.#directory, '.git/modules'), { recursive: true, force: true });
       this.#reached(await this.#git(...update, '--no-recommend-shallow', '--progress', wholeDepth, '--no-single-branch'));
@@ -181,7 +184,7 @@ export class GitCheckout {
     return this.#call.git.run(['-C', this.#directory, ...args], { signal: this.#call.signal });
   }
 
-  /** For commands that ask the host. */
+  /** For commands that contact the host. */
   #reached(result: GitResult): GitResult {
     if (result.code !== 0) throw gitFailure(result, this.#call.repository);
     return result;

@@ -7,25 +7,28 @@ import { processesOf, watch, type Exceeded, type GitLimits } from './git-watch.t
 import type { ProxyPass } from './git-proxy.ts';
 import type { Repository } from './repository-url.ts';
 
-/** What a git process ended with. `timedOut`: it was silent for too long and was ended. */
+/** Result of a git process. `timedOut`: it was silent for too long and was killed. */
 export interface GitResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
-  /** The limit that it went over and was ended for; null: none. */
+  /** The limit for which git was killed because it exceeded it; null: none. */
   readonly exceeded: Exceeded | null;
-  /** The host that it was not allowed to connect to; null: none. */
+  /** The host that git was not allowed to connect to; null: none. */
   readonly refusedHost: string | null;
 }
 
 export interface GitOptions {
   readonly signal: AbortSignal;
-  /** Ended when it has written nothing for so long. Default: 120,000. */
+  /** Kills git after it has written nothing for this many milliseconds. Default: 120,000. */
   readonly idleMilliseconds?: number;
 }
 
-/** Runs git with a configuration of its own, in which nothing of this machine's users or of a repository can start a program. */
+/**
+ * Runs git with its own configuration, in which neither users of this machine nor a repository can make it start a
+ * program.
+ */
 export interface Git {
   run(args: readonly string[], options: GitOptions): Promise<GitResult>;
   /** Removes the configuration. */
@@ -34,7 +37,10 @@ export interface Git {
 
 const outputLimit = 32 * 1024 * 1024;
 
-/** A git for one repository. Credentials are in the environment of the processes only, and git gives them to `origin` only. */
+/**
+ * Opens git for one repository. The credentials exist only in the environment of the processes, and git sends them to
+ * `origin` only.
+ */
 export async function openGit(repository: Repository, limits: GitLimits, pass: ProxyPass | null = null): Promise<Git> {
   const home = await mkdtemp(join(tmpdir(), 'davit-git-'));
   await writeFile(join(home, '.gitconfig'), configuration(repository), { mode: 0o600 });
@@ -51,14 +57,16 @@ export async function openGit(repository: Repository, limits: GitLimits, pass: P
 }
 
 /*
- * All others work on this machine alone. In a partial clone git would fetch what such a command misses, and each of these fetches what it
- * misses in turn: a host that gives out nothing has thousands of processes started so. They have no transport, and no fetch is made
- * by itself at all where git knows how to be told (2.39.4, 2.45).
+ * All other commands work on this machine only. In a partial clone git would fetch the objects that such a command
+ * misses, and each of these fetches would fetch its own missing objects: a host that serves nothing makes git start
+ * thousands of processes. These commands therefore get no transport. Git versions that support it (2.39.4, 2.45) make
+ * no automatic fetch at all.
  */
 const remoteCommands: ReadonlySet<string> = new Set(['fetch', 'ls-remote', 'submodule', 'lfs']);
 
-// A file instead of `-c`: git drops `-c` and GIT_CONFIG_COUNT for submodules, and there they matter as much. It holds no
-// secret: the helper takes them from the environment, and git itself asks it for this origin only, redirects included.
+// A file, as git drops `-c` and GIT_CONFIG_COUNT for submodules, where the settings matter as much. The file contains
+// no secret: the credential helper reads them from the environment, and git calls it for this origin only, even after
+// redirects.
 function configuration(repository: Repository): string {
   const helper = `!f() { test "$1" = get && printf 'username=%s\\npassword=%s\\n' "$DAVIT_GIT_USERNAME" "$DAVIT_GIT_PASSWORD"; }; f`;
   return [
@@ -69,7 +77,7 @@ function configuration(repository: Repository): string {
     '[maintenance]\n\tauto = false',
     '[http]\n\tfollowRedirects = initial\n\tlowSpeedLimit = 100\n\tlowSpeedTime = 60',
     '[protocol]\n\tversion = 2',
-    // What a local repository is served with: by commit id, and whoever owns its folder.
+    // Settings for serving a local repository: by commit id, and regardless of the owner of its folder.
     '[safe]\n\tdirectory = *',
     '[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true',
     ...(repository.credentials ? [`[credential ${quote(repository.origin)}]\n\thelper = ${quote(helper)}`] : []),
@@ -82,7 +90,8 @@ function quote(text: string): string {
 }
 
 function environment(home: string, repository: Repository, pass: ProxyPass | null): Record<string, string> {
-  // Nothing is inherited but what reaching a host needs: GIT_* of the caller (a hook, a test) would change what git does.
+  // Inherits only the variables needed to reach a host: GIT_* of the caller (a hook, a test) would change what git
+  // does.
   const kept = [
     'PATH',
     'TMPDIR',
@@ -125,7 +134,7 @@ function environment(home: string, repository: Repository, pass: ProxyPass | nul
 }
 
 interface RunOptions extends GitOptions {
-  /** What grows with it; null: nothing. */
+  /** Folder that grows during the command; null: none. */
   readonly folder: string | null;
   readonly limits: GitLimits;
 }
@@ -137,7 +146,7 @@ function runGit(
 ): Promise<Omit<GitResult, 'refusedHost'>> {
   options.signal.throwIfAborted();
   return new Promise((resolve, reject) => {
-    // A session of its own: git starts git-remote-https, index-pack and others, which must end with it.
+    // A session of its own: git starts git-remote-https, index-pack and others, which must be killed with it.
     const child = spawn('git', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const output = { stdout: '', stderr: '' };
     let timedOut = false;
@@ -177,11 +186,11 @@ function runGit(
   });
 }
 
-// SIGKILL at once: what it writes is thrown away with its folder, and a SIGTERM that is slow to work would hold up a cancel.
+// SIGKILL at once: git's output is deleted with its folder anyway, and a slow reaction to SIGTERM would delay a cancel.
 function killSession(pid: number | undefined): void {
   if (pid === undefined) return;
   killOne(-pid);
-  // A helper may have made a group of its own; the session stays.
+  // A helper may have created its own process group; the session stays the same.
   for (const id of processesOf(pid)) killOne(id);
 }
 
@@ -189,7 +198,7 @@ function killOne(id: number): void {
   try {
     process.kill(id, 'SIGKILL');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error; // ESRCH: it has ended meanwhile.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error; // ESRCH: the process has exited.
   }
 }
 

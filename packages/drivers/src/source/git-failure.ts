@@ -12,7 +12,10 @@ const patterns = {
   redirect: /unable to update url base from redirection/i,
 };
 
-/** The failure of a git command in the terms of a deployment. Text of git 2.30 to 2.50 with `LC_ALL=C`. */
+/**
+ * Returns the failure of a git command as the cause of a failed deployment. Matches messages of git 2.30 to 2.50 with
+ * `LC_ALL=C`.
+ */
 export function gitFailure(result: GitResult, repository: Repository): DriverError {
   const original = lastLines(result.stderr);
   const evidence = { lines: original, original: original.at(-1) ?? '' };
@@ -59,7 +62,7 @@ export function gitFailure(result: GitResult, repository: Repository): DriverErr
   });
 }
 
-/** The failure of a git command that asks no host: the disk is full, or we asked for nonsense. */
+/** Returns the failure of a git command that contacts no host: the disk is full, or Davit's command is wrong. */
 export function localGitFailure(result: GitResult, repository: Repository): DriverError {
   const ended = endedByDavit(result, repository);
   if (ended !== null) return ended;
@@ -80,7 +83,7 @@ const limitWords: Readonly<Record<Exclude<Exceeded, 'diskBytes'>, string>> = {
   milliseconds: 'took longer than it may',
 };
 
-/** What Davit itself did not let git do; null: nothing. */
+/** Returns the failure if Davit itself stopped git; null if it did not. */
 function endedByDavit({ exceeded, refusedHost }: GitResult, repository: Repository): DriverError | null {
   if (refusedHost !== null) return notAllowed(repository.url, refusedHost);
   if (exceeded === null) return null;
@@ -92,7 +95,7 @@ function endedByDavit({ exceeded, refusedHost }: GitResult, repository: Reposito
   });
 }
 
-/** The same words whatever is at the address, and whether anything is. */
+/** The message is the same whatever is at the address, and whether anything is there. */
 export function notAllowed(url: string, host: string): DriverError {
   return new DriverError({
     cause: 'GIT_UNREACHABLE',
@@ -101,7 +104,7 @@ export function notAllowed(url: string, host: string): DriverError {
   });
 }
 
-/** `bytes`: how large it would be; null: larger than the limit. */
+/** `bytes`: the size that the checkout would have; null: larger than the limit. */
 export function tooLarge({ url, maximumBytes }: Repository, bytes: number | null): DriverError {
   const limit = `${(maximumBytes / 1024 ** 3).toFixed(1)} GB`;
   const size = bytes === null ? `more than ${limit}` : `${(bytes / 1024 ** 3).toFixed(1)} GB; the limit is ${limit}`;
@@ -125,7 +128,7 @@ function denied(repository: Repository, evidence: DriverError['evidence']): Driv
   });
 }
 
-/** Whether a host refused to give a commit by its id, so that it must be looked for on its branch. */
+/** Returns whether a host refused to send a commit by its id. The commit must then be looked for on its branch. */
 export function isRefusedById(stderr: string): boolean {
   return /not our ref|unadvertised object|couldn't find remote ref|did not send all necessary objects|no such remote ref|upload-pack: not our|expected shallow|remote error: want/i.test(
     stderr,
@@ -136,7 +139,7 @@ function lastLines(stderr: string): string[] {
   return stderr
     .split(/[\r\n]+/)
     .map((line) => line.trimEnd())
-    .filter((line) => line !== '' && !/^(remote: )?[A-Z][a-z ]+: +\d+% \(/.test(line)) // Progress.
+    .filter((line) => line !== '' && !/^(remote: )?[A-Z][a-z ]+: +\d+% \(/.test(line)) // Excludes progress lines.
     .slice(-20);
 }
 

@@ -4,10 +4,10 @@ import { createServer, request as openRequest, type IncomingMessage, type Server
 import { connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** Whether git may connect to an address. `host`: the name that leads there, or the address itself. */
+/** Whether git may connect to an address. `host`: the name that resolves to the address, or the address itself. */
 export type MayReach = (address: string, host: string) => boolean;
 
-/** Asks about all addresses of a name. Null: all of them may be reached; else the first that may not. */
+/** Checks all addresses of a name. Returns the first address that may not be reached; null if all may be reached. */
 export async function refusedAddress(host: string, mayReach: MayReach): Promise<string | null> {
   const addresses = await addressesOf(host);
   return addresses.find((address) => !mayReach(address, host)) ?? null;
@@ -19,11 +19,11 @@ async function addressesOf(host: string): Promise<string[]> {
   return (await lookup(bare, { all: true })).map(({ address }) => address);
 }
 
-/** The way out of one git command's processes. */
+/** Proxy access for the processes of one git command. */
 export interface ProxyPass {
-  /** For `http_proxy` and `https_proxy`, with a password that only these processes have. */
+  /** URL for `http_proxy` and `https_proxy`, with a password that only these processes have. */
   readonly url: string;
-  /** `host` of the first connection that was refused; null: none was. */
+  /** Returns the `host` of the first refused connection; null if none was refused. */
   readonly refused: () => string | null;
   close(): void;
 }
@@ -34,9 +34,10 @@ interface Pass {
 }
 
 /**
- * An HTTP proxy on loopback that git reaches hosts through, where it may not reach all of them. It looks a name up itself and connects to
- * the address that it has checked, so that neither redirects, submodules and Git LFS nor a name whose address changes lead
- * around the check. It connects to nothing before that, so that a refusal says nothing of what is there.
+ * An HTTP proxy on loopback. Git connects through it if git may not reach all hosts. The proxy resolves a name itself
+ * and connects to the address that it has checked. So neither redirects, submodules and Git LFS nor a name whose
+ * address changes can bypass the check. It connects to nothing before the check, so that a refusal reveals nothing
+ * about the target.
  */
 export class GitProxy {
   readonly #mayReach: MayReach;
@@ -66,7 +67,7 @@ export class GitProxy {
       'connect',
       (request: IncomingMessage, socket: Duplex, head: Buffer) => void this.#tunnel(request, { socket, head }),
     );
-    // Git may take its time between two packets, and a clone may take hours.
+    // Git may pause between two packets, and a clone may take hours.
     server.requestTimeout = 0;
     server.timeout = 0;
     server.unref();
@@ -126,7 +127,7 @@ export class GitProxy {
     request.pipe(sent);
   }
 
-  /** The address to connect to, or the status of the refusal. */
+  /** Returns the address to connect to, or the status of the refusal. */
   async #wayTo(request: IncomingMessage, target: URL): Promise<string | 400 | 403 | 407 | 502> {
     const pass = this.#passOf(request);
     if (pass === null) return 407;
@@ -136,7 +137,7 @@ export class GitProxy {
       if (!isOpen) pass.refused ??= target.hostname;
       return isOpen ? (addresses[0] ?? 502) : 403;
     } catch {
-      return 502; // There is no such name.
+      return 502; // The name does not exist.
     }
   }
 

@@ -14,7 +14,7 @@ import {
   type GitServerBehaviour,
 } from './testing.ts';
 
-// Against the real git on both sides: `git http-backend` serves on loopback.
+// Uses the real git on both sides: `git http-backend` serves on loopback.
 const scratch = scratchFolder();
 const source = createGitSource();
 const localSource = createGitSource({ allowLocalRepositories: true });
@@ -190,7 +190,7 @@ describe('checking out', () => {
 
   test('more than the limit is refused before it is written', async () => {
     const large = new TestRepository(join(scratch.path, 'large.git'));
-    // Compresses to almost nothing: the size of what is fetched does not give it away.
+    // The file compresses to almost nothing, so the size of the fetch does not reveal its size.
     const id = large.commit('large', { 'large.bin': 'x'.repeat(3_000_000) });
     const { url } = await serve();
     const folder = target();
@@ -466,7 +466,7 @@ function commandLines(): string[] {
       try {
         return readFileSync(`/proc/${id}/cmdline`, 'utf8');
       } catch {
-        return ''; // It has ended meanwhile.
+        return ''; // The process has exited meanwhile.
       }
     });
 }

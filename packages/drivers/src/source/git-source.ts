@@ -14,38 +14,42 @@ import { listHeads, listReferences, noSuchReference, wholeDepth, type GitCall } 
 import { isBranchName, parseRepository, type Repository } from './repository-url.ts';
 
 export interface GitSourceOptions {
-  /** Paths and file URLs of this machine. They let whoever names them read it: only where everybody may. Default: false. */
+  /**
+   * Allows paths and file URLs of this machine. Every user who can name a path can then read it, so allow this only
+   * where everybody may. Default: false.
+   */
   readonly allowLocalRepositories?: boolean;
-  /** Limit of what a checkout may take on the disk. Default: 5 GB. */
+  /** Limit of the disk space of a checkout, in bytes. Default: 5 GB. */
   readonly maximumBytes?: number;
   /**
-   * Which addresses credentials may be sent to without TLS. Default: none but those of this machine. A name that leads to others as well gets
-   * none.
+   * Which addresses may receive credentials without TLS. Default: only those of this machine. A name that also resolves
+   * to other addresses gets no credentials.
    */
   readonly mayReadPlainly?: MayReach;
-  /** Which addresses git may connect to, redirects and submodules included. Default: all. */
+  /** Which addresses git may connect to, also for redirects and submodules. Default: all. */
   readonly mayReach?: MayReach;
-  /** Of each git command, but for the disk. */
+  /** Limits of each git command, except the disk. */
   readonly limits?: Partial<Omit<GitLimits, 'diskBytes'>>;
 }
 
-/** Sources by the `git` program, version 2.30 or later. */
+/** Sources fetched by the `git` program, version 2.30 or later. */
 export interface GitSourceDriver extends SourceDriver {
   /**
-   * The id of the tree at `rootPath` in a commit: equal for all commits that leave this folder alone, so that a commit to
-   * another folder of the repository needs no new build. Fetches the commit's folders, not its files. Null when the commit has
-   * no such folder. Same failures as `checkout`.
+   * Returns the id of the tree at `rootPath` in a commit; null if the commit has no such folder. The id is equal for
+   * all commits that do not change this folder, so a commit to another folder of the repository needs no new build.
+   * Fetches the commit's folders, not its files. Fails as `checkout` does.
    */
   treeOf(source: GitSource & { readonly commit: string }, rootPath: string, context: CallContext): Promise<string | null>;
 }
 
 const fullId = /^[0-9a-f]{40}$/i;
 const abbreviatedId = /^[0-9a-f]{7,39}$/i;
-/** Makes a source driver. It has no state: several may be used side by side. */
+/** Creates a source driver. It has no state: several may be used at the same time. */
 export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver {
   const maximumBytes = options.maximumBytes ?? defaultLimits.diskBytes;
   const limits = { ...defaultLimits, ...options.limits, diskBytes: maximumBytes };
-  // With a proxy of the operator's, that one decides what is reached: behind it this machine may not even know names.
+  // If the operator configured a proxy, that proxy decides which hosts are reachable: behind it this machine may not
+  // even resolve names.
   const proxy = options.mayReach === undefined || hasProxy() ? null : new GitProxy(options.mayReach);
   const call = async <T>(source: GitSource, context: CallContext, action: (call: GitCall) => Promise<T>): Promise<T> => {
     const repository = parseRepository(source, { allowLocal: options.allowLocalRepositories ?? false, maximumBytes });
@@ -84,7 +88,10 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
   };
 }
 
-/** A host that has no public address is refused before git starts; a name that cannot be looked up is git's to report. */
+/**
+ * Refuses a host with an address that is not allowed, before git starts. A name that does not resolve is left to git to
+ * report.
+ */
 async function refuseHost({ url, isLocal }: Repository, mayReach: MayReach): Promise<void> {
   if (isLocal) return;
   const { hostname } = new URL(url);
@@ -92,7 +99,7 @@ async function refuseHost({ url, isLocal }: Repository, mayReach: MayReach): Pro
   if (refused !== null) throw notAllowed(url, hostname);
 }
 
-/** Credentials that anybody on the way could read. */
+/** Refuses to send credentials that anybody on the network path could read. */
 async function refusePlain({ url, credentials }: Repository, mayReadPlainly: MayReach): Promise<void> {
   if (credentials === null || !url.startsWith('http:')) return;
   const refused = await refusedAddress(new URL(url).hostname, mayReadPlainly).catch(() => 'no address');
@@ -131,7 +138,8 @@ async function resolveAbbreviation(call: GitCall, start: string, references: Rea
     const { git, repository, source, signal } = call;
     const branches = source.branch === undefined ? '+refs/heads/*:refs/heads/*' : `+refs/heads/${source.branch}:refs/heads/found`;
     await git.run(['init', '--quiet', '--bare', directory], { signal });
-    // Commits without folders and files. A host that cannot filter sends all, which is slower and as good.
+    // Fetches commits without folders and files. A host without filters sends everything, which is slower but gives the
+    // same result.
     const fetched = await git.run(
       ['-C', directory, 'fetch', '--no-tags', '--progress', '--filter=tree:0', wholeDepth, '--', repository.url, branches],
       { signal },

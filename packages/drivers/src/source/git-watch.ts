@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { diskBytes } from './disk-size.ts';
 
-/** What a git command may take; it is ended when it takes more. */
+/** Limits of a git command; a command that exceeds one is killed. */
 export interface GitLimits {
-  /** Of a repository and of what is checked out, each. */
+  /** Disk space of the repository and of the checked-out files, each. */
   readonly diskBytes: number;
   readonly processes: number;
   /** Resident memory of all its processes. */
@@ -11,10 +11,11 @@ export interface GitLimits {
   readonly milliseconds: number;
 }
 
-/** Which limit a git command went over. */
+/** The limit that a git command exceeded. */
 export type Exceeded = keyof GitLimits;
 
-// A clone is git, git-remote-https, index-pack and at most some helpers; a submodule is as much once more, one after the other.
+// A clone runs git, git-remote-https, index-pack and at most some helpers. A submodule needs as many again; submodules
+// are fetched one after the other.
 export const defaultLimits: GitLimits = {
   diskBytes: 5 * 1024 ** 3,
   processes: 48,
@@ -26,18 +27,19 @@ const lookEveryMilliseconds = 250;
 const pageBytes = 4096;
 
 export interface Watched {
-  /** The first process of a session of its own: all that it starts is in that session. */
+  /** Process id of the first process of its own session: all its descendants are in that session. */
   readonly session: number;
-  /** What git writes to; null: nothing that grows. */
+  /** Folder that git writes to; null if nothing grows. */
   readonly folder: string | null;
   readonly limits: GitLimits;
   readonly onExceeded: (what: Exceeded) => void;
 }
 
 /**
- * Looks four times a second at what a git command takes. Not by a control group, as an ordinary user has none to write to, nor by
- * `RLIMIT_NPROC`, which does not hold root and counts all processes of a user: what is started between two looks is not held.
- * Without /proc (macOS) only disk and time are held. Returns what ends the watch.
+ * Checks four times a second which resources a git command uses, and returns a function that ends these checks.
+ * Processes that start between two checks are not limited until the next check. Alternatives do not work: an ordinary
+ * user cannot write to a control group, and `RLIMIT_NPROC` does not apply to root and counts all processes of a user.
+ * Without /proc (macOS) only disk and time are limited.
  */
 export function watch({ session, folder, limits, onExceeded }: Watched): () => void {
   let isMeasuring = false;
@@ -56,7 +58,7 @@ export function watch({ session, folder, limits, onExceeded }: Watched): () => v
     const { processes, memoryBytes } = usageOf(session);
     if (processes > limits.processes) onExceeded('processes');
     else if (memoryBytes > limits.memoryBytes) onExceeded('memoryBytes');
-    // Walking a large folder takes its time.
+    // Walking a large folder takes time.
     if (folder !== null && looks % 2 === 0) void measure(folder);
   }, lookEveryMilliseconds);
   const end = setTimeout(() => onExceeded('milliseconds'), limits.milliseconds);
@@ -66,7 +68,7 @@ export function watch({ session, folder, limits, onExceeded }: Watched): () => v
   };
 }
 
-/** Processes of a session, and the memory of all of them. */
+/** Returns the number of processes in a session, and their total memory. */
 export function usageOf(session: number): { readonly processes: number; readonly memoryBytes: number } {
   let processes = 0;
   let memoryBytes = 0;
@@ -77,12 +79,13 @@ export function usageOf(session: number): { readonly processes: number; readonly
   return { processes, memoryBytes };
 }
 
-/** Ids of the processes of a session. */
+/** Returns the ids of the processes in a session. */
 export function processesOf(session: number): number[] {
   return statusesOf(session).map(([id]) => Number(id));
 }
 
-// Fields of /proc/<id>/stat behind the name, which is in parentheses and may hold anything; the id is put before them.
+// Indexes of fields of /proc/<id>/stat after the name, which is in parentheses and may contain anything. The id is put
+// before these fields.
 const sessionField = 4;
 const residentField = 22;
 
@@ -93,7 +96,7 @@ function statusesOf(session: number): string[][] {
       const fields = [id, ...status.slice(status.lastIndexOf(')') + 2).split(' ')];
       return fields[sessionField] === String(session) ? [fields] : [];
     } catch {
-      return []; // It has ended meanwhile.
+      return []; // The process has exited meanwhile.
     }
   });
 }

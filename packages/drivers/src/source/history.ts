@@ -5,14 +5,14 @@ import { gitFailure, isRefusedById, localGitFailure } from './git-failure.ts';
 import { listTags, noSuchReference, type GitCall } from './references.ts';
 
 /*
- * Looks at commits without files. Hosts that can filter send commits alone, or commits and folders; others send all, which is slower
- * and as good.
+ * Reads commits without files. Hosts that support filters send only commits, or only commits and folders. Other hosts
+ * send everything, which is slower but gives the same result.
  */
 
-// Most pushes bring a few commits: the first depth is enough for them. The last one is all.
+// Most pushes contain a few commits, for which the first depth is enough. The last one fetches the whole history.
 const depths = ['--depth=50', '--depth=1000', '--unshallow'];
 
-/** How `head` differs from `base`. Works in `directory`, which the caller removes. */
+/** Returns how `head` differs from `base`. Works in `directory`, which the caller removes. */
 export async function readChanges(call: GitCall, directory: string, wanted: WantedChanges): Promise<Changes> {
   const parted = await partingOf(call, join(directory, 'commits'), wanted);
   const from = wanted.sinceParting ? parted : wanted.base;
@@ -20,7 +20,7 @@ export async function readChanges(call: GitCall, directory: string, wanted: Want
   return { isForward: parted === wanted.base, files };
 }
 
-/** Where the histories of the two commits part; null: nowhere, or `base` is gone. */
+/** Returns the merge base of the two commits; null if there is none, or if `base` is gone. */
 async function partingOf(call: GitCall, directory: string, { base, head }: WantedChanges): Promise<string | null> {
   if (base === head) return base;
   const run = await open(call, directory);
@@ -40,13 +40,13 @@ async function filesBetween(call: GitCall, directory: string, from: string, head
   const run = await open(call, directory);
   const fetched = await fetchCommits(call, run, ['--depth=1', '--filter=blob:none'], [from, head]);
   if (!fetched.has(from) || !fetched.has(head)) return null;
-  // Without renames, as those are found by comparing files, which are not here.
+  // Without renames: git detects them by comparing files, which are not fetched.
   const result = await run('diff', '--name-only', '--no-renames', '--no-ext-diff', '-z', from, head);
   if (result.code !== 0) throw gitFailure(result, call.repository);
   return result.stdout.split('\0').filter((name) => name !== '');
 }
 
-/** The newest commits of the branch. Works in `directory`, which the caller removes. */
+/** Returns the newest commits of the branch. Works in `directory`, which the caller removes. */
 export async function readHistory(call: GitCall, directory: string, limit: number): Promise<HistoryCommit[]> {
   const run = await open(call, join(directory, 'commits'));
   const { branch } = call.source;
@@ -83,7 +83,7 @@ async function open(call: GitCall, directory: string): Promise<Run> {
   return run;
 }
 
-/** Which of the commits the repository has. One that is gone is no failure, and hides none of the others. */
+/** Returns which of the commits the repository has. A missing commit is not a failure, and does not hide the others. */
 async function fetchCommits(
   call: GitCall,
   run: Run,
@@ -92,7 +92,7 @@ async function fetchCommits(
 ): Promise<ReadonlySet<string>> {
   const common = ['fetch', '--no-tags', '--progress', '--no-write-fetch-head', ...options, '--', 'origin'];
   const together = await run(...common, ...ids);
-  // Of several ids of which one is unknown a host sends none.
+  // If one of several ids is unknown, the host sends none of them.
   if (together.code !== 0 && !isPassable(together)) throw gitFailure(together, call.repository);
   if (together.code !== 0) {
     for (const id of ids) {
@@ -102,7 +102,7 @@ async function fetchCommits(
   }
   const found = await existing(run, ids);
   if (found.size === ids.length) return found;
-  // A host may refuse ids; what it has is in the history of its branches then.
+  // A host may refuse ids. The commits that it has are then in the history of its branches.
   const whole = options.filter((option) => !/^--(depth|unshallow)/.test(option));
   const fetch = ['fetch', '--no-tags', '--progress', '--no-write-fetch-head', ...whole, '--', 'origin'];
   const heads = await run(...fetch, '+refs/heads/*:refs/remotes/origin/*');

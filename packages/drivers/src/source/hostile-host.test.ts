@@ -8,9 +8,7 @@ import { createGitSource } from './git-source.ts';
 import type { MayReach } from './git-proxy.ts';
 import { recordedContext, scratchFolder, startGitServer, TestRepository, type GitServer } from './testing.ts';
 
-/*
- * Hosts that want something of this machine: its processes, its memory, its disk, and what it can reach.
- */
+/* Hosts that attack this machine: its processes, its memory, its disk, and the hosts it can reach. */
 
 const scratch = scratchFolder();
 const repository = new TestRepository(join(scratch.path, 'shop'));
@@ -18,7 +16,7 @@ let tip = '';
 let smart: GitServer;
 let files: { readonly url: string; readonly server: Server };
 
-/** Gives out files as any web server does. */
+/** Serves files as any web server does. */
 async function startFileServer(root: string): Promise<typeof files> {
   const server = createServer((request, response) => {
     try {
@@ -36,7 +34,7 @@ async function startFileServer(root: string): Promise<typeof files> {
   return { url: `http://127.0.0.1:${address.port}`, server };
 }
 
-/** The most processes at once below this one while it runs. */
+/** Returns the highest number of simultaneous descendants of this process during the action. */
 async function mostProcesses(action: Promise<unknown>): Promise<number> {
   let most = 0;
   const timer = setInterval(() => {
@@ -55,7 +53,7 @@ function descendants(): number {
       const [, parent = ''] = status.slice(status.lastIndexOf(')') + 2).split(' ');
       if (isGit || parent === String(process.pid)) parents.set(id, parent);
     } catch {
-      // It has ended meanwhile.
+      // The process has exited meanwhile.
     }
   }
   const isBelow = (id: string | undefined): boolean =>

@@ -4,7 +4,7 @@ import type { Git, GitOptions } from './git-command.ts';
 import { gitFailure } from './git-failure.ts';
 import type { Repository } from './repository-url.ts';
 
-/** What the steps of one call share. */
+/** Objects that the steps of one call share. */
 export interface GitCall {
   readonly git: Git;
   readonly repository: Repository;
@@ -13,15 +13,15 @@ export interface GitCall {
 }
 
 /**
- * All of a history. Other than no depth at all it makes git refuse a host that only gives out files, whose objects it would ask for
- * one by one.
+ * Fetches the whole history. Unlike an absent depth, this makes git reject a host that only serves static files (git
+ * would request their objects one by one).
  */
 export const wholeDepth = '--depth=2147483647';
 
-// Listing references is one small answer: a host that takes longer is as good as gone.
+// A list of references is one small response: a host that takes longer counts as unreachable.
 const listing: Pick<GitOptions, 'idleMilliseconds'> = { idleMilliseconds: 45_000 };
 
-/** All branches and HEAD, by full name. */
+/** Returns all branches and HEAD, by full name. */
 export async function listReferences(call: GitCall): Promise<ReadonlyMap<string, string>> {
   const patterns = ['HEAD', 'refs/heads/*'];
   const result = await call.git.run(['ls-remote', '--', call.repository.url, ...patterns], { signal: call.signal, ...listing });
@@ -34,7 +34,7 @@ export async function listReferences(call: GitCall): Promise<ReadonlyMap<string,
   );
 }
 
-/** Branches with their newest commits, and the one that the repository takes for its default; null: it names none. */
+/** Returns the branches with their newest commits, and the default branch of the repository; null if it names none. */
 export async function listHeads(call: GitCall): Promise<Heads> {
   const patterns = ['HEAD', 'refs/heads/*'];
   const args = ['ls-remote', '--symref', '--', call.repository.url, ...patterns];
@@ -50,7 +50,10 @@ export async function listHeads(call: GitCall): Promise<Heads> {
   return { defaultBranch, branches };
 }
 
-/** Names of tags by the commit that they point at, annotated or not. No tags are no failure: they decorate. */
+/**
+ * Returns the names of tags, annotated or not, by the commit that they point at. Failing to list them is not an error:
+ * tags are only decoration.
+ */
 export async function listTags({ git, repository, signal }: GitCall): Promise<ReadonlyMap<string, string>> {
   const result = await git.run(['ls-remote', '--tags', '--', repository.url], { signal, ...listing });
   const tags = new Map<string, string>();
@@ -61,7 +64,7 @@ export async function listTags({ git, repository, signal }: GitCall): Promise<Re
   return tags;
 }
 
-/** Says what was looked for and which branches there are. */
+/** Returns the failure with the reference that was requested and the branches that exist. */
 export function noSuchReference(call: GitCall, references: ReadonlyMap<string, string>): DriverError {
   const { branch, commit } = call.source;
   const branches = [...references.keys()].filter((name) => name.startsWith('refs/heads/')).map((name) => name.slice(11));

@@ -3,15 +3,15 @@ import { isAbsolute } from 'node:path';
 import { DriverError } from '../errors.ts';
 import type { GitSource } from '../source-driver.ts';
 
-/** A repository's address as git may see it: without credentials, of a transport that is allowed. */
+/** A repository's address in the form for git: without credentials, and with an allowed transport. */
 export interface Repository {
   /** Safe for logs and for an argument vector. */
   readonly url: string;
   readonly isLocal: boolean;
-  /** `https://host:port`, the only place that gets the credentials; '' for a local repository. */
+  /** `https://host:port`, the only origin that gets the credentials; '' for a local repository. */
   readonly origin: string;
   readonly credentials: { readonly username: string; readonly password: Sensitive } | null;
-  /** Limit of what a checkout may take on the disk. */
+  /** Limit of the disk space of a checkout. */
   readonly maximumBytes: number;
 }
 
@@ -21,9 +21,9 @@ export interface RepositoryRules {
 }
 
 /**
- * Takes a repository's URL apart. Only http, https and, where allowed, paths and file URLs: other transports of git start
- * programs (`ext::`, ssh) or carry no encryption and no authentication (`git:`). Credentials in the URL are taken out of it, so
- * that they reach neither an argument vector nor a message.
+ * Parses a repository's URL. Accepts only http, https and, if allowed, paths and file URLs. Other transports of git
+ * start programs (`ext::`, ssh) or have neither encryption nor authentication (`git:`). Credentials are removed from
+ * the URL, so that they reach neither an argument vector nor a message.
  */
 export function parseRepository(
   source: Pick<GitSource, 'url' | 'credentials'>,
@@ -53,7 +53,7 @@ export function parseRepository(
   return { url: url.href, isLocal: false, origin: url.origin, credentials, maximumBytes };
 }
 
-/** Whether git would take this for a branch: the rules of `git check-ref-format`, and no leading dash. */
+/** Returns whether git accepts this as a branch name: the rules of `git check-ref-format`, and no leading dash. */
 export function isBranchName(name: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what git forbids here
   if (name === '' || name.length > 250 || /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\.lock(\/|$)/.test(name)) return false;
@@ -79,7 +79,7 @@ function localUrl(text: string, allowLocal: boolean): string {
   }
   const path = text.startsWith('file:') && URL.canParse(text) ? decode(new URL(text).pathname) : text;
   if (!isAbsolute(path)) throw unusable(`The git repository ${text} is not an absolute path.`, 'Use an absolute path.');
-  // As a URL, so that git goes through its transport: a bare path is cloned by hard links and ignores --depth.
+  // A URL makes git use its transport: a bare path is cloned by hard links and ignores --depth.
   return `file://${path}`;
 }
 
@@ -104,6 +104,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // A lone `%`: then it was not encoded.
+    return text; // A lone `%` means that the text was not encoded.
   }
 }

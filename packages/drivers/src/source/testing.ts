@@ -50,15 +50,15 @@ const gitEnvironment = {
 };
 
 export interface GitServerBehaviour {
-  /** `name:password` of basic authentication; null: open to all. */
+  /** `name:password` of basic authentication; null: no authentication. */
   login?: string | null;
-  /** Protocol version 0, in which a host gives out the tips of branches only. */
+  /** Uses protocol version 0, in which a host serves only the tips of branches. */
   refusesIds?: boolean;
-  /** Another status instead of an answer. */
+  /** Responds with this status only. */
   status?: number;
-  /** Everything is elsewhere. */
+  /** Redirects all requests to this address. */
   redirect?: string | null;
-  /** Takes requests and never answers. */
+  /** Accepts requests and never responds. */
   isSilent?: boolean;
 }
 
@@ -66,12 +66,12 @@ export interface GitServer {
   readonly url: string;
   readonly port: number;
   readonly behaviour: GitServerBehaviour;
-  /** Of all requests so far. */
+  /** All requests so far. */
   readonly requests: { readonly path: string; readonly authorization: string | undefined }[];
   close(): Promise<void>;
 }
 
-/** `git http-backend`, as hosts run it, on loopback. */
+/** Serves `git http-backend` on loopback, as hosts do. */
 export async function startGitServer(root: string, behaviour: GitServerBehaviour = {}): Promise<GitServer> {
   const requests: { path: string; authorization: string | undefined }[] = [];
   const server = createServer((request, response) => {
@@ -129,7 +129,7 @@ function serve(root: string, behaviour: GitServerBehaviour, { request, response 
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   request.pipe(child.stdin);
-  child.stdin.on('error', () => undefined); // The backend may end before it has read all; its answer says why.
+  child.stdin.on('error', () => undefined); // The backend may exit before it has read all; its response says why.
   let head: Buffer | null = Buffer.alloc(0);
   child.stdout.on('data', (chunk: Buffer) => {
     if (head === null) {
@@ -173,7 +173,7 @@ export function recordedContext(signal: AbortSignal = new AbortController().sign
   return { signal, lines, log: (line) => void lines.push(line) };
 }
 
-/** A folder of this test; the caller removes it. */
+/** Creates a folder for this test; the caller removes it. */
 export function scratchFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'davit-source-test-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };

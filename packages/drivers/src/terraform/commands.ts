@@ -1,28 +1,32 @@
 import { DriverError } from '../errors.ts';
 import type { TerraformBackend, TerraformEngine, TerraformOutput, TerraformRun } from '../terraform-driver.ts';
 
-/* What Terraform is told and what it tells, wherever it runs. Pure. */
+/* Arguments, variables and output of Terraform, wherever it runs. Pure. */
 
 export const words: Readonly<Record<TerraformEngine, string>> = { TERRAFORM: 'Terraform', OPEN_TOFU: 'OpenTofu' };
 
 export const planFile = 'plan';
-// One entry of a process's environment, name and `=` included (MAX_ARG_STRLEN of Linux, without its final NUL).
+// Most bytes of one entry of a process's environment, including name and `=` (MAX_ARG_STRLEN of Linux, without its
+// final NUL).
 const longestEntryBytes = 131_071;
-/** Where a command leaves a state that it could not store. */
+/** File in which a command leaves a state that it could not store. */
 export const erroredFile = 'errored.tfstate';
-/** Overrides whatever backend the files name. */
+/** Overrides the backend of the configuration's own files. */
 export const backendFile = 'davit_override.tf.json';
 
-/** How a command ended. */
+/** The result of a command. */
 export interface CommandResult {
   readonly code: number;
   /** The last lines of both outputs. */
   readonly lines: readonly string[];
-  /** As in words of a command that printed too much and was stopped. */
+  /** Set if the command was stopped because it printed too much: a text that follows its name. */
   readonly excess?: string | null;
 }
 
-/** Text of `backendFile`; null: the backend of the files is meant, and it must not be there. */
+/**
+ * Returns the text of `backendFile`; null if the backend of the configuration's files is to be used and `backendFile`
+ * must not exist.
+ */
 export function backendText(backend: TerraformBackend): string | null {
   if (backend.type === 'FILES') return null;
   const type = backend.type === 'DAVIT' ? 'http' : backend.type;
@@ -32,7 +36,7 @@ export function backendText(backend: TerraformBackend): string | null {
 const plain = ['state', 'version'];
 const withoutInput = ['output', 'show'];
 
-/** A command with the arguments that it always has. */
+/** Returns a command with the arguments that it always has. */
 export function withCommon(command: string, args: readonly string[]): string[] {
   if (plain.includes(command)) return [command, ...args];
   return [command, ...(withoutInput.includes(command) ? [] : ['-input=false']), '-no-color', ...args];
@@ -48,8 +52,9 @@ export function planArguments(file: string, destroy: boolean): string[] {
 }
 
 /**
- * What a user adds to a command, through the environment: arguments that hold secrets would stand in the list of processes. Only the
- * plan takes variables: it stores them for what follows. TERRAFORM_FAILED where they are too long for that.
+ * Returns the variables with a user's arguments for a command. They go through the environment, as the process list
+ * would show secrets in arguments. Only `plan` takes variables: it stores them in the plan for later commands. Fails
+ * with TERRAFORM_FAILED if they are too long for the environment.
  */
 export function argumentVariables(run: TerraformRun, command: string): Record<string, string> {
   const extra = (run.extraArguments[command] ?? []).map((argument) => added(`action_extra_arguments.${command}`, argument));
@@ -60,7 +65,7 @@ export function argumentVariables(run: TerraformRun, command: string): Record<st
 }
 
 interface AddedArgument {
-  /** What a user knows it by. */
+  /** The name by which the user knows the argument. */
   readonly name: string;
   readonly text: string;
 }
@@ -69,7 +74,10 @@ function added(name: string, argument: string): AddedArgument {
   return { name, text: quoted(argument) };
 }
 
-/** Refuses what the system would: it says no more than that the list of arguments is too long, and not whose. */
+/**
+ * Refuses arguments that the system would refuse. The system's own error only says that the argument list is too long,
+ * but not which argument is.
+ */
 function argumentVariable(command: string, list: readonly AddedArgument[]): Record<string, string> {
   const key = `TF_CLI_ARGS_${command}`;
   const value = list.map(({ text }) => text).join(' ');
@@ -86,7 +94,7 @@ function argumentVariable(command: string, list: readonly AddedArgument[]): Reco
   });
 }
 
-/** What every command gets, when the run's own things are below that folder. */
+/** Returns the variables of every command; `folder` contains the run's own files. */
 export function commonVariables(folder: string): Record<string, string> {
   return {
     HOME: `${folder}/home`,
@@ -97,12 +105,12 @@ export function commonVariables(folder: string): Record<string, string> {
   };
 }
 
-/** One argument for a shell, and for Terraform, which takes lists of them apart as a shell does. */
+/** Quotes one argument for a shell. Terraform splits lists of arguments as a shell does. */
 export function quoted(argument: string): string {
   return `'${argument.replaceAll("'", `'"'"'`)}'`;
 }
 
-/** The outputs by `output -json`. */
+/** Parses the output of `output -json`. */
 export function outputsOf(text: string): TerraformOutput[] {
   const parsed: Readonly<Record<string, { readonly value: unknown; readonly sensitive?: boolean }>> = JSON.parse(
     text === '' ? '{}' : text,
@@ -117,7 +125,7 @@ export function outputsOf(text: string): TerraformOutput[] {
 export function failureOf(command: string, { code, lines, excess = null }: CommandResult): DriverError {
   const text = lines.join('\n');
   const evidence = { lines, exit: { code, outOfMemory: false } };
-  // Whose lock it is, is told only where there is one: not where the place of the state did not answer.
+  // Names the holder of the lock only if a lock exists, not if the backend of the state is unreachable.
   if (text.includes('Error acquiring the state lock') && /Lock Info:|already locked/i.test(text)) {
     return new DriverError({ cause: 'TERRAFORM_STATE_LOCKED', message: 'the state is locked by another run', evidence });
   }
@@ -130,7 +138,7 @@ export function failureOf(command: string, { code, lines, excess = null }: Comma
   });
 }
 
-/** The version in what `version -json` prints; null: it is no Terraform. */
+/** Returns the version in the output of `version -json`; null if the program is not Terraform. */
 export function versionOf(text: string): string | null {
   try {
     const parsed: { readonly terraform_version?: unknown } | null = JSON.parse(text);

@@ -1,6 +1,6 @@
 import type { TerraformResource } from '../terraform-driver.ts';
 
-/** What `show -json` says of a state; only what is read here. */
+/** The parts of the output of `show -json` that are read here. */
 interface Shown {
   readonly values?: { readonly root_module?: ShownModule };
 }
@@ -17,11 +17,11 @@ interface ShownResource {
   readonly name: string;
   readonly provider_name: string;
   readonly values?: Readonly<Record<string, unknown>>;
-  /** In the shape of the values, with `true` where one is sensitive, by its mark or by its provider's schema. */
+  /** Has the shape of the values, with `true` for each sensitive value, by its mark or by its provider's schema. */
   readonly sensitive_values?: unknown;
 }
 
-/** The resources of a state by `show -json`, those of modules included, without what is sensitive. */
+/** Returns the resources in the output of `show -json`, including those of modules, without sensitive values. */
 export function resourcesOf(text: string): TerraformResource[] {
   const shown: Shown = JSON.parse(text === '' ? '{}' : text);
   return shown.values?.root_module === undefined ? [] : resourcesOfModule(shown.values.root_module);
@@ -35,7 +35,7 @@ function resourcesOfModule({ resources = [], child_modules = [] }: ShownModule):
   return [...own, ...child_modules.flatMap(resourcesOfModule)];
 }
 
-/** A value without what is sensitive in it: members are left out, places in lists are null. */
+/** Returns a value without its sensitive parts: members are omitted, list items are null. */
 function openPart(value: unknown, sensitive: unknown): unknown {
   if (sensitive === true) return undefined;
   if (Array.isArray(value) && Array.isArray(sensitive)) {

@@ -4,14 +4,15 @@ import type { StateStore } from '../terraform-driver.ts';
 import { answerState, largestState, stateVariables } from '../terraform-state.ts';
 
 export interface StateServer {
-  /** Variables that make Terraform's backend `http` use it. */
+  /** Variables that make Terraform's backend `http` use this server. */
   readonly environment: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
 /**
- * Serves one state to one run by the protocol of Terraform's backend `http`, on this machine only and with a password that is good
- * for this run. It ends with the run, and with the process: what a run that was left behind would still write does not arrive.
+ * Serves one state to one run by the protocol of Terraform's backend `http`, on this machine only and with a password
+ * that is valid for this run only. The server ends with the run, and with the process: later writes of a run that was
+ * left behind are lost.
  */
 export async function serveState(store: StateStore): Promise<StateServer> {
   const password = randomBytes(32).toString('base64url');
@@ -54,7 +55,7 @@ async function answer(store: StateStore, request: IncomingMessage, response: Ser
   response.writeHead(status, body === null ? {} : { 'content-type': 'application/json' }).end(body ?? undefined);
 }
 
-/** null: it is too large. */
+/** Returns the body; null if it is too large. */
 async function bodyOf(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let size = 0;

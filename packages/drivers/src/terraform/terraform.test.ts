@@ -61,11 +61,11 @@ describe.skipIf(!hasTerraform)('terraform', () => {
     expect(await planning.plan(call())).toEqual({ changes: true });
     expect(state.state).toBeNull();
     await planning.close();
-    // Another process of Davit: another address and password.
+    // Another Davit process has another address and password.
     const applying = await open(wanted);
     expect(await applying.wasApplied()).toBe(false);
     await applying.apply(call());
-    // Whoever does not know of it must not apply that plan again.
+    // A process that does not know of the apply must not apply that plan again.
     expect(await applying.wasApplied()).toBe(true);
     expect(JSON.parse(state.state ?? '')).toMatchObject({ resources: [{ type: 'terraform_data', name: 'hello' }] });
     expect(state.held).toBeNull();
@@ -161,7 +161,7 @@ resource "terraform_data" "slow" {
     const first = await open(wanted);
     await first.init(call());
     await first.plan(call());
-    // The process that serves the state is gone while the program applies.
+    // The process that serves the state exits while the program applies.
     const write = state.write.bind(state);
     state.write = () => Promise.reject(new Error('gone'));
     await expect(first.apply(call())).rejects.toMatchObject({ code: 'TERRAFORM_FAILED' });

@@ -74,12 +74,17 @@ export class Terraform implements TerraformDriver {
     return new Session({ run, program, root, server, isNew });
   }
 
-  /** What a command left ends with its process, or was waited for; the rest is in the folder. */
+  /**
+   * Does nothing: leftover commands end with their process or have been awaited, and everything else is in the folder.
+   */
   remove(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** What it left is in its folder, and the next run of it waits for a command that still ends. */
+  /**
+   * Does nothing: leftovers of a run are in its folder, and the next session of the run waits for a command that is
+   * still ending.
+   */
   end(): Promise<readonly never[]> {
     return Promise.resolve([]);
   }
@@ -119,13 +124,13 @@ function pidFileOf({ folder }: TerraformRun): string {
 interface SessionInput {
   readonly run: TerraformRun;
   readonly program: string;
-  /** Where the configuration is. */
+  /** Folder of the configuration. */
   readonly root: string;
   readonly server: StateServer | null;
   readonly isNew: boolean;
 }
 
-/** A configuration that is worked on. */
+/** A configuration under work. */
 class Session implements TerraformSession {
   readonly #input: SessionInput;
 
@@ -197,7 +202,7 @@ class Session implements TerraformSession {
     await this.#input.server?.close();
   }
 
-  /** Overrides whatever backend the files name, unless theirs is meant. */
+  /** Overrides the backend of the configuration's own files, unless that one is to be used. */
   async #writeBackend(): Promise<void> {
     const { run, root } = this.#input;
     const file = join(root, backendFile);
@@ -206,7 +211,7 @@ class Session implements TerraformSession {
     else await writeFile(file, text);
   }
 
-  /** The whole output of a command, which is not told: it has the values of outputs and resources. */
+  /** Returns the whole output of a command without logging it, as it contains the values of outputs and resources. */
   async #captured(command: string, args: readonly string[], call: CallContext): Promise<string> {
     return (await this.#run(command, args, { ...call, log: () => undefined, isCaptured: true })).output;
   }
@@ -249,7 +254,7 @@ class Session implements TerraformSession {
     throw failureOf(command, end);
   }
 
-  /** Files of variables, in the run's own folder; answers where each is, by the path that its variable tells. */
+  /** Writes the files of variables into the run's folder; returns the location of each, by the path in its variable. */
   async #writeFiles(): Promise<ReadonlyMap<string, string>> {
     const { folder, files } = this.#input.run;
     const places = files.map(({ path }, index) => [path, join(folder, 'files', String(index))] as const);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import type { StateLock, StateStore, TerraformRun } from '../terraform-driver.ts';
 
-/** Whether this machine has the program; tests that need it are left out elsewhere. */
+/** Whether this machine has the program. Tests that need it are skipped otherwise. */
 export const hasTerraform = spawnSync('terraform', ['version']).status === 0;
 
 /** A state in memory. */
@@ -37,7 +37,7 @@ export class MemoryState implements StateStore {
   }
 }
 
-/** A run of Terraform that is given nothing, in a state of its own. */
+/** Returns a run of Terraform without variables or files, with its own state. */
 export function testRun(overrides: Partial<TerraformRun> = {}): TerraformRun {
   return {
     id: '7b4f3c52-9f4e-4f1e-8a39-6f0d3b8c1e10',

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Workload } from '../workload.ts';
 
-/** One instance that serves HTTP on port 8080, of a rollout of its own. `given`: whose it is, what it runs, and what differs. */
+/**
+ * Returns a workload with one instance that serves HTTP on port 8080, in a rollout of its own. `given`: its owner, its
+ * process, and the fields that differ.
+ */
 export function testWorkload(
   given: Partial<Workload> & Pick<Workload, 'owner' | 'image' | 'entrypoint' | 'arguments'>,
 ): Workload {

@@ -12,7 +12,7 @@ import { createWorld, eventually, service, type World } from '../testing/world.t
 const beginAnew = statement('testBeginBackupAnew', 'UPDATE database_backup SET attempt = attempt + 1 WHERE id = $1');
 const password = 'sesame-of-the-database';
 let world: World;
-/** Of the databases that are backed up. */
+/** The cluster of the databases that are backed up. */
 let cluster: FakeCluster;
 let owner: { serviceId: string; organizationId: string; environmentId: string; subject: BackupSubject };
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** A service that runs, taken for a database. */
+/** Deploys a service that is treated as a database. */
 async function newDatabase(place = world.place) {
   const deployed = service();
   const passwordSecretId = randomUUID();
@@ -54,7 +54,7 @@ async function ended(id: string): Promise<BackupView> {
 const benchOf = (id: string): Instance | undefined =>
   cluster.instances.find((one) => one.service === id && one.state === 'RUNNING');
 
-/** The bench in which this script works for a backup or restore. */
+/** Returns the bench in which this script works for a backup or restore. */
 async function bench(id: string, script: string): Promise<Instance> {
   return eventually(async () => {
     await Promise.resolve();
@@ -80,7 +80,7 @@ async function dumped(id: string, content = 'all of the data'): Promise<void> {
   cluster.kill(instance.id, 0);
 }
 
-/** Lets the script end that gets a backup. */
+/** Ends a script that reads a backup. */
 async function given(id: string, script: string, code = 0, line = ''): Promise<void> {
   await eventually(async () => {
     await Promise.resolve();
@@ -173,7 +173,7 @@ describe('a backup', () => {
   test('that another process has made meanwhile keeps the file of that process', async () => {
     const { id } = await add();
     const file = path.join(world.workFolder, 'backups', `${id}.backup`);
-    // As on a machine that stood still until the other process was done.
+    // As on a machine that was suspended until the other process had finished.
     const before = async ({ method }: { readonly method: string }): Promise<void> => {
       if (method !== 'takeOut') return;
       await world.database.database.run(beginAnew, [id]);
@@ -193,7 +193,7 @@ describe('a backup', () => {
     await world.restart((asked) => failing.delete(asked));
     const { id } = await add();
     await bench(id, 'dump.sh');
-    // It is noted once more before the file has its name.
+    // The key is recorded once more before the file gets its final name.
     failing.add(noteKey);
     await dumped(id);
     await given(id, 'prove.sh');
@@ -209,7 +209,7 @@ describe('a backup', () => {
     await world.database.database.transaction((tx) => world.engine.port.backups.remove(tx, id));
     expect(await read(id)).toBeNull();
     await eventually(async () => ((await files()).length === 0 ? true : undefined), 'an empty folder');
-    // Those that nobody needs any more are found by the keeper, which an event wakes.
+    // The keeper, woken by an event, finds benches that nobody needs.
     world.fake.kill(benchOf(id)?.id ?? '', 1);
     await eventually(async () => {
       await Promise.resolve();
@@ -272,7 +272,7 @@ describe('a backup', () => {
     const { id } = await add();
     await bench(id, 'dump.sh');
     expect((await ended(id)).failure).toMatchObject({ code: 'BACKUP_TIMEOUT', message: expect.stringContaining('1 s') });
-    // Nothing goes on behind that.
+    // Nothing continues after the failure.
     expect(benches()).toEqual([]);
   });
 });
@@ -382,7 +382,7 @@ describe('a restore', () => {
     expect((await over(id)).status).toBe('SUCCEEDED');
   });
 
-  /** Lets the script end that takes back what a restore left. */
+  /** Ends the script that removes the leftovers of a restore. */
   async function released(id: string, code = 0, line = ''): Promise<void> {
     const instance = await bench(id, 'release.sh');
     if (line !== '') cluster.print(instance.id, line);

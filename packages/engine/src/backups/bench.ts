@@ -8,20 +8,20 @@ import { secretIds, toWorkload } from '../workload/workload.ts';
 import { outFolder, toolCommand, toolFiles, type BackupScript } from './tools.ts';
 
 /*
- * A bench is a throw-away instance of a database's own image, in the database's network, in which one script works. It belongs to
- * what is being done (the id of a backup or restore is its service), so that whoever goes on after a crash finds and removes it, and no
- * deployment of the database touches it.
+ * A bench is a temporary instance of a database's own image, in the network of the database, in which one script works.
+ * It belongs to a backup or restore, whose id is its service id. After a crash the next process can therefore find and
+ * remove the bench, and deployments of the database do not affect it.
  */
 
-/** The tools and a server for a test side by side, whatever little the database itself has. */
+/** Minimum memory, because the tools and a test server run side by side, even if the database itself has less. */
 const leastMemoryMiB = 384;
 const lookEveryMilliseconds = 500;
 const evidenceLines = 30;
 const closeMilliseconds = 60_000;
-/** For what a script takes back when its instance is evicted. What Davit removes gets none. */
+/** Seconds for a script to clean up when its instance is evicted. A bench that Davit removes gets no grace period. */
 const graceSeconds = 10;
 
-/** `signal` aborts also when the time of what is done is over, `leave` only when this process must let go of it. */
+/** `signal` is also aborted on timeout of the work, `leave` only if this process must leave the work. */
 export interface BenchCall extends CallContext {
   readonly leave: AbortSignal;
 }
@@ -46,14 +46,14 @@ export class Bench {
     this.#script = script;
   }
 
-  /** Removes what there is of an earlier one, then starts the script. */
+  /** Removes the bench of an earlier attempt, then starts the script. */
   async open(): Promise<void> {
     await this.close();
     const { place, call } = this.#work;
     await driversOf(this.#parts, place.driver).cluster.start(await this.#workload(), call);
   }
 
-  /** The instance, while it is there. RESTORE_FAILED or BACKUP_FAILED when something else removed it. */
+  /** Returns the instance. Fails with RESTORE_FAILED or BACKUP_FAILED if something else removed it. */
   async instance(): Promise<Instance> {
     const { id, place, call } = this.#work;
     const [found] = await driversOf(this.#parts, place.driver).cluster.observe({ service: id }, call.signal);
@@ -66,7 +66,7 @@ export class Bench {
     return found;
   }
 
-  /** Waits until the script has ended. `cause`: what it is when it did not end well. */
+  /** Waits until the script has exited. Fails with `cause` if the script failed. */
   async end(cause: Cause, what: string): Promise<Instance> {
     const { call } = this.#work;
     for (;;) {
@@ -80,7 +80,7 @@ export class Bench {
     }
   }
 
-  /** Removes it with all that it made, also when the time of what was done is over. Idempotent. */
+  /** Removes the instance with all its files, even after the timeout of the work. Idempotent. */
   async close(): Promise<void> {
     const { id, place, call } = this.#work;
     this.#instance = null;
@@ -98,7 +98,7 @@ export class Bench {
     });
   }
 
-  /** The last lines that it printed. */
+  /** Returns the last lines that the instance printed. */
   async lines(): Promise<string[]> {
     const { place, call, subject } = this.#work;
     if (this.#instance === null) return [];
@@ -110,7 +110,7 @@ export class Bench {
       lines.push(text);
       if (lines.length > evidenceLines) lines.shift();
     };
-    // One that runs still is only read as far as it came.
+    // If the instance still runs, only the lines printed so far are read.
     if (this.#instance.state === 'RUNNING') setTimeout(() => stop.abort(), 1_000).unref();
     await cluster.followLogs(this.#instance.id, null, keep, signal).catch(() => undefined);
     const redact = await redactor((await this.#parts.hooks.secrets([subject.passwordSecretId])).values());
@@ -134,7 +134,7 @@ export class Bench {
         environment: place.environment_id,
         service: id,
       },
-      // Of no release: its output is not the database's.
+      // The id is not that of a release, so that the output is not stored as output of the database.
       release: id,
       rollout: id,
       image,

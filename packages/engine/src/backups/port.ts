@@ -23,29 +23,38 @@ export interface NewBackup extends BackupOwner {
 export interface BackupSelection {
   readonly serviceId?: string;
   readonly environmentId?: string;
-  /** Only those that were made before this one. */
+  /** Only backups that were created before this one. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
 
-/** Backups of databases: asked for here, made by the engine of whichever process works. */
+/** Backups of databases. They are requested here, and created by the process that holds the lock for backups. */
 export interface BackupPort {
-  /** Asks for a backup; it begins after the caller's commit. null: a scheduled one is under way already. */
+  /**
+   * Requests a backup, which begins after the caller's commit. Returns null if a scheduled backup is already queued or
+   * running.
+   */
   add(tx: Queryable, backup: NewBackup): Promise<BackupView | null>;
   /** Newest first. */
   list(db: Queryable, selection: BackupSelection): Promise<readonly BackupView[]>;
-  /** null: there is none, or it is being removed. */
+  /** Returns null if the backup does not exist or is being removed. */
   read(db: Queryable, id: string): Promise<BackupView | null>;
-  /** Removes a backup with its file, ending it where it is being made. 'in use': a restore needs it. Idempotent. */
+  /**
+   * Removes a backup and its file. If the backup is being created, that work is ended. 'in use': a restore needs the
+   * backup. Idempotent.
+   */
   remove(tx: Queryable, id: string): Promise<'removed' | 'in use'>;
-  /** Asks for a restore into a database, after the backup `safetyId` of it is good. null: another one waits or runs there. */
+  /**
+   * Requests a restore into a database, which begins when the safety backup `safetyId` is good. Returns null if another
+   * restore of the database is queued or running.
+   */
   restore(
     tx: Queryable,
     restore: BackupOwner & { readonly backupId: string; readonly safetyId: string | null },
   ): Promise<RestoreView | null>;
   /** Newest first. */
   restores(db: Queryable, serviceId: string): Promise<readonly RestoreView[]>;
-  /** Whether an instance of the database should run, which backups and restores need. */
+  /** Returns whether an instance of the database should run, which backups and restores require. */
   runs(db: Queryable, serviceId: string): Promise<boolean>;
 }
 

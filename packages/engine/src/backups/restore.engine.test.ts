@@ -11,14 +11,15 @@ import { eventually } from '../testing/world.ts';
 import { toolFiles, type BackupScript } from './tools.ts';
 
 /*
- * What is left of a restore that was killed, as a node or an engine kills it: with all its processes, and no time for a last word. The
- * scripts run here as they are but for the places of their files, against servers of this machine (Debian: postgresql-15, redis-server).
+ * Tests what a killed restore leaves. Like a node or an engine, the tests kill all of its processes, without time for
+ * cleaning up. Except for the paths of their files, the scripts run unchanged, against servers of this machine (Debian:
+ * postgresql-15, redis-server).
  */
 
 const run = promisify(execFile);
 const postgresFolder = '/usr/lib/postgresql/15/bin';
 const password = 'sesame';
-/** PostgreSQL does not run as root. */
+/** PostgreSQL refuses to run as root. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const root = mkdtempSync(path.join(tmpdir(), 'davit-restore-'));
 chmodSync(root, 0o755);
@@ -26,12 +27,12 @@ const environment = { ...process.env, PATH: `${postgresFolder}:${process.env['PA
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 interface Ended {
-  /** null: it was killed. */
+  /** null if the script was killed. */
   readonly code: number | null;
   readonly said: string;
 }
 
-/** Kills what there is of a group of processes. */
+/** Kills the remaining processes of a group. Returns whether the group is gone. */
 function isGone(group: number): boolean {
   try {
     process.kill(-group, 'SIGKILL');
@@ -41,12 +42,12 @@ function isGone(group: number): boolean {
   }
 }
 
-/** A folder in which scripts believe that they are in a bench. */
+/** A folder that looks like a bench to the scripts. */
 class TestBench {
   readonly folder = mkdtempSync(path.join(root, 'bench-'));
   readonly #type: BackupSubject['type'];
   readonly #variables: Readonly<Record<string, string>>;
-  /** Changes of the scripts. */
+  /** Replacements in the text of the scripts. */
   readonly #changes: readonly (readonly [string, string])[];
 
   constructor(
@@ -63,7 +64,10 @@ class TestBench {
     return path.join(this.folder, 'davit/out/backup');
   }
 
-  /** Begins a script in a group of its own. `killedAt`: all of the group is killed before the call of that number of a tool. */
+  /**
+   * Starts a script in a process group of its own. `killedAt`: the whole group is killed before the tool call with this
+   * number.
+   */
   begin(script: BackupScript, { backup, killedAt = 0 }: { readonly backup?: string; readonly killedAt?: number } = {}) {
     rmSync(this.folder, { recursive: true, force: true });
     for (const name of ['davit/out', 'tmp', 'bin']) mkdirSync(path.join(this.folder, name), { recursive: true });
@@ -96,7 +100,7 @@ class TestBench {
     for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (data: Buffer) => (said += data.toString()));
     const pid = shell.pid ?? 0;
     const done = new Promise<number | null>((resolve) => void shell.once('close', resolve)).then(async (code): Promise<Ended> => {
-      // The rest of a container ends with its first process.
+      // The other processes of a container end with its first process.
       await eventually(() => Promise.resolve(isGone(pid) || undefined), 'the end of all of the bench');
       return { code, said };
     });
@@ -107,7 +111,7 @@ class TestBench {
     return this.begin(...input).done;
   }
 
-  /** Makes a backup, and keeps it in a folder. */
+  /** Creates a backup and keeps it in a folder. */
   async backUp(folder: string): Promise<void> {
     const { code, said } = await this.run('dump');
     if (code !== 0) throw new Error(said);
@@ -126,7 +130,7 @@ describe('a restore of PostgreSQL', () => {
   let server: ChildProcess;
   let port: number;
   let bench: TestBench;
-  /** Folder of the backup in which all rows say `backup`. */
+  /** Folder of the backup in which all rows contain `backup`. */
   const backup = path.join(root, 'backup-of-postgresql');
 
   beforeAll(async () => {
@@ -159,7 +163,7 @@ describe('a restore of PostgreSQL', () => {
   }
   const lines = async (statement: string): Promise<string[]> => (await sql(statement, 'template1')).split('\n').filter(Boolean);
 
-  /** What rows say by database, as whoever connects to them finds them: those of restores left out. */
+  /** Returns the content of the rows by database, as clients see it. The databases of restores are left out. */
   async function content(): Promise<Record<string, string>> {
     const names = await lines(`select datname from pg_database where not datistemplate and datname !~ '^davit_' order by 1`);
     return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await sql('select * from state', name)])));
@@ -167,7 +171,7 @@ describe('a restore of PostgreSQL', () => {
   const before = { 'other db': 'now', postgres: 'now', unwanted: 'now' };
   const after = { 'other db': 'backup', postgres: 'backup' };
   const own = (): Promise<string[]> => lines(`select datname from pg_database where datname ~ '^davit_'`);
-  /** Properties of "other db" that the backup has. */
+  /** Returns the properties of "other db" that the backup has. */
   const properties = (): Promise<string> =>
     sql(`select s.setconfig, has_database_privilege('reader', d.oid, 'temporary') from pg_database d
            left join pg_db_role_setting s on s.setdatabase = d.oid where datname = 'other db'`);
@@ -179,7 +183,7 @@ describe('a restore of PostgreSQL', () => {
     await fill();
   });
 
-  /** Makes it have what `before` says. */
+  /** Fills the server with the content `before`. */
   async function fill(): Promise<void> {
     const names = await lines('select datname from pg_database');
     if (!names.includes('unwanted')) {
@@ -191,7 +195,7 @@ describe('a restore of PostgreSQL', () => {
     await sql('revoke all on database "other db" from public, reader');
   }
 
-  /** What a restore that nobody hinders ends with and leaves. */
+  /** Returns the result and the content after an undisturbed restore. */
   async function restored() {
     const ended = await bench.run('restore', { backup });
     return { ...ended, content: await content(), properties: await properties(), own: await own() };
@@ -203,7 +207,10 @@ describe('a restore of PostgreSQL', () => {
     readonly released: Ended;
   }
 
-  /** Kills a restore before its first call of a tool, releases, kills one before its second call, and so on, until one comes to its end. */
+  /**
+   * Kills a restore before its first tool call, releases, kills a restore before its second call, and so on, until one
+   * completes.
+   */
   async function killedEverywhere(): Promise<{ readonly killed: readonly Killed[]; readonly last: Ended }> {
     const killed: Killed[] = [];
     for (;;) {
@@ -242,7 +249,8 @@ describe('a restore of PostgreSQL', () => {
   }, 300_000);
 
   test('that is killed while names change has changed none, and whoever comes next waits for nothing', async () => {
-    // Holds a database, so that its name cannot change: of those before it the names have changed, unless it ends.
+    // Holds a database, so that it cannot be renamed. The databases before it are renamed, unless the restore is
+    // killed.
     const holder = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'template1' });
     await holder.connect();
     onTestFinished(() => holder.end());
@@ -266,7 +274,7 @@ describe('a restore of PostgreSQL', () => {
       while (!stop.signal.aborted) {
         const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
         client.on('error', () => undefined);
-        // They are sent away, and come again.
+        // The clients are disconnected, and connect again.
         await client
           .connect()
           .then(() => client.query('select pg_sleep(0.5)'))
@@ -317,7 +325,8 @@ describe('a restore of Redis', () => {
   let port: number;
   let bench: TestBench;
   const backup = path.join(root, 'backup-of-redis');
-  // A name that leads to this machine is not to be had without changing it; and nothing is to wait for other replicas to come.
+  // A host name for this machine would require changing the machine. The script must also not wait for other replicas
+  // to connect.
   const changes = [
     [String.raw`bench-[0-9a-f]\{8\}`, '127.0.0.1'],
     [`--save ''`, `--save '' --repl-diskless-sync-delay 0`],
@@ -352,7 +361,7 @@ describe('a restore of Redis', () => {
     await redis('set', 'state', 'now');
   });
 
-  /** What of the database somebody can tell who works with it. */
+  /** Returns the state of the database that its users can observe. */
   async function state() {
     const [, masterauth = ''] = (await redis('config', 'get', 'masterauth')).split('\n');
     const answer = await redis('set', 'after', '1');
@@ -410,7 +419,7 @@ describe('a restore of Redis', () => {
     test('and that is told to end takes back what it began', async () => {
       const { done, pid } = gone().begin('restore', { backup });
       await eventually(async () => (await role()) === 'slave' || undefined, 'a replica');
-      // The first process alone, as an engine does.
+      // Only the first process gets the signal, as from an engine.
       process.kill(pid, 'SIGTERM');
       expect((await done).code).toBe(143);
       expect(await state()).toEqual(writable('now'));

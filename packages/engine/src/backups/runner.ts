@@ -8,10 +8,16 @@ import type { BenchCall } from './bench.ts';
 import { makeBackup, restoreBackup, type BackupParts } from './work.ts';
 
 /*
- * Makes and restores the backups that were asked for. One process of an installation does it: the one that holds a lock of the
- * database, which PostgreSQL takes away from it when it dies. The next one goes on: a backup that is stored is only proven, any other
- * one is begun anew, a restore is done again from its start. Each attempt has a number that its writes name, so that a process that
- * only seemed dead can write nothing more. What finds its cluster away is let go of in the same way, and begins anew when that is back.
+ * Executes the requested backups and restores. One process of an installation does so: the one that holds a database
+ * lock, which PostgreSQL releases when the process dies. The next process resumes the work:
+ *
+ * - A backup that is stored only needs to be proven.
+ * - Any other backup is started again.
+ * - A restore is repeated from its start.
+ *
+ * Each attempt has a number that its writes must name, so that a process that only seemed dead cannot write anything
+ * more. Work whose cluster becomes unreachable is left in the same way, and is started again when the cluster is
+ * reachable.
  */
 
 interface Running {
@@ -23,13 +29,13 @@ export class BackupRunner {
   readonly #parts: BackupParts;
   readonly #leadership: Leadership;
   readonly #places: Semaphore;
-  /** By the id of the backup or restore. */
+  /** Running work, by the id of the backup or restore. */
   readonly #running = new Map<string, Running>();
-  /** Databases that are worked with, by service: one thing at a time. */
+  /** Ids of services whose database is in use: only one backup or restore at a time. */
   readonly #busy = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
-  /** The one in which this process works. */
+  /** The term of leadership in which this process works. */
   #term: AbortSignal | null = null;
 
   constructor(parts: BackupParts) {
@@ -43,7 +49,7 @@ export class BackupRunner {
     this.#wake();
   }
 
-  /** Lets go of everything at once; whoever works next goes on. */
+  /** Stops all work at once. The next process resumes it. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#leadership.leave();
@@ -72,7 +78,7 @@ export class BackupRunner {
     }
   }
 
-  /** What this process still does in a term that is over ends before it works in the next one. */
+  /** Waits for the work of a former term before it begins the work of the next one. */
   async #beginTerm(term: AbortSignal): Promise<void> {
     await this.#ended();
     await this.#parts.store.removeUnfinished();
@@ -83,7 +89,7 @@ export class BackupRunner {
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
-  /** First what is made of it ends, then its file goes, then its record. */
+  /** Ends the work on a backup, then removes its file, then deletes its row. */
   async #remove(id: string): Promise<void> {
     const running = this.#running.get(id);
     running?.stop.abort();
@@ -115,7 +121,7 @@ export class BackupRunner {
     action: (signal: AbortSignal) => Promise<void>,
   ): void {
     if (this.#running.has(row.id) || this.#busy.has(row.service_id) || term.aborted) return;
-    // It was let go of, and would take a place from those of other clusters.
+    // The work was left because its cluster is unreachable. It would only take a place from work on other clusters.
     if (row.driver !== null && isAwaited(this.#parts.engine, row.driver)) return;
     this.#busy.add(row.service_id);
     const stop = new AbortController();
@@ -150,7 +156,7 @@ export class BackupRunner {
     const begun = await database.maybe(store.beginRestore, [row.id]);
     if (begun === undefined) return;
     const failure = await this.#within(row, signal, (call) => restoreBackup(this.#parts, row, call));
-    // Before the restore ends: whoever sees that it failed must not find the backup good.
+    // Stored before the restore ends: anyone who sees the failed restore must not find the backup good.
     if (failure?.code === 'BACKUP_DAMAGED') await database.run(store.markDamaged, [row.backup_id, JSON.stringify(failure)]);
     await database.run(store.endRestore, [row.id, begun.attempt, failure === null ? null : JSON.stringify(failure)]);
     this.#parts.engine.counts.backupEnded({ work: 'RESTORE', cause: failure?.code ?? null });

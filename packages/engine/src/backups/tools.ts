@@ -5,12 +5,12 @@ import type { BackupSubject } from '../model.ts';
 
 export type BackupScript = 'dump' | 'prove' | 'restore' | 'release';
 
-/** Folder of an instance below which a backup is, as `backup`. */
+/** Folder of an instance that contains a backup under the name `backup`. */
 export const outFolder = '/davit/out';
 export const backupFolder = `${outFolder}/backup`;
-/** What a script that waits for a backup waits for. */
+/** File whose appearance a script awaits before it reads the backup. */
 export const givenFile = 'given';
-/** What a dump says of the server: lines of a word and a value. */
+/** File in which a dump describes the server: each line has a word and a value. */
 export const factsFile = `${backupFolder}/facts`;
 
 const scriptFolder = '/davit';
@@ -29,7 +29,7 @@ const own: Readonly<Record<BackupSubject['type'], readonly [string, string][]>> 
   MONGODB: filesOf('mongodb'),
 };
 
-/** Scripts of a type, as files of an instance. */
+/** Returns the scripts for a type of database, as files of an instance. */
 export function toolFiles(type: BackupSubject['type']): readonly WorkloadFile[] {
   return [...common, ...own[type]].map(([name, text]) => ({ path: `${scriptFolder}/${name}`, content: new Sensitive(text) }));
 }
@@ -38,7 +38,7 @@ export function toolCommand(script: BackupScript): readonly string[] {
   return ['sh', `${scriptFolder}/${script}.sh`];
 }
 
-/** Whether a restore that was killed may leave something of this type that the script `release` takes back. */
+/** Returns whether a killed restore of this type may leave something that the script `release` removes. */
 export function hasRelease(type: BackupSubject['type']): boolean {
   return own[type].some(([name]) => name === 'release.sh');
 }
@@ -48,7 +48,7 @@ export interface BackupFacts {
   readonly dataBytes: number | null;
 }
 
-/** What `factsFile` says. */
+/** Parses the content of `factsFile`. */
 export function toFacts(text: string | null): BackupFacts {
   const found = new Map((text ?? '').split('\n').map((line) => [line.split(' ', 1)[0] ?? '', line.slice(line.indexOf(' ') + 1)]));
   const bytes = Number(found.get('bytes') ?? Number.NaN);

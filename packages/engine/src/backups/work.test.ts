@@ -23,6 +23,6 @@ test('where the database stays away neither a backup nor a restore has failed: i
   const ends = Promise.allSettled(works);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await ends).toEqual(works.map(() => ({ status: 'rejected', reason: away })));
-  // It was tried again before, with pauses.
+  // The work was retried before, with pauses.
   expect(asked).toBe(12);
 });

@@ -22,7 +22,11 @@ export interface BackupParts {
 const keyBytes = 32;
 const mostFactBytes = 10_000;
 
-/** Makes a backup, stores it and proves it, from where an earlier attempt was. Null: it is good. Throws when it was told to let go, its cluster is away and waited for, or the database is away. */
+/**
+ * Creates a backup, stores it and proves it, resuming where an earlier attempt ended. Returns null if the backup is
+ * good, otherwise the failure. Throws if the process must leave the work, if the cluster is unreachable and still
+ * awaited, or if the database is unreachable.
+ */
 export async function makeBackup(
   parts: BackupParts,
   row: store.BackupRow,
@@ -38,7 +42,10 @@ export async function makeBackup(
   });
 }
 
-/** Restores a backup into a running database. As above. A failure is told only after what the restore left was taken back. */
+/**
+ * Restores a backup into a running database. Returns and throws like `makeBackup`. A failure is only returned after the
+ * leftovers of the restore were removed.
+ */
 export async function restoreBackup(parts: BackupParts, row: store.RestoreRow, call: BenchCall): Promise<FailureRecord | null> {
   const failure = await attempted(row.id, call, parts, async () => {
     const work = await workOf(parts.engine, row.id, row, call);
@@ -53,8 +60,9 @@ export async function restoreBackup(parts: BackupParts, row: store.RestoreRow, c
 const releaseMilliseconds = 600_000;
 
 /**
- * Takes back what a restore left that failed. Its script may have done so by itself, and says nothing when it was killed; so this is done
- * after each failure, in time of its own. Throws where it can be done later: then the restore is done again, which begins with it.
+ * Removes the leftovers of a failed restore. The script of the restore may have done so itself, but reports nothing if
+ * it was killed. This is therefore done after each failure, with a timeout of its own. Throws if it can be done later:
+ * the restore is then repeated, and begins with it.
  */
 async function released(
   parts: BackupParts,
@@ -75,7 +83,8 @@ async function released(
     return { ...failure, evidence: { ...failure.evidence, lines: [...(failure.evidence.lines ?? []), ...said] } };
   } catch (error) {
     if (call.leave.aborted || isLetGo(engine, error)) throw error;
-    // It was stopped. A Redis that starts anew is nobody's replica, and what is left in a PostgreSQL hinders nobody.
+    // The database was stopped. A Redis that starts again is no longer a replica, and the leftovers in a PostgreSQL do
+    // no harm.
     if (isAppError(error) && error.code === 'NEVER_DEPLOYED') return failure;
     engine.log.warn({ err: error, restore: row.id }, 'what a restore left could not be taken back');
     return unreleased(row, failure, error);
@@ -94,7 +103,7 @@ function unreleased({ subject }: store.RestoreRow, failure: FailureRecord, error
   };
 }
 
-/** Whether somebody takes up later what failed like this. */
+/** Returns whether work that failed with this error is resumed later. */
 function isLetGo(engine: EngineParts, error: unknown): boolean {
   return (error instanceof ClusterAway && isAwaited(engine, error.key)) || isDatabaseAway(error);
 }
@@ -119,7 +128,10 @@ async function attempted(
   }
 }
 
-/** An engine that is being restarted is back within seconds, as is a database that had no place for one more statement. */
+/**
+ * An engine that restarts is reachable again within seconds. So is a database that had no capacity for one more
+ * statement.
+ */
 const patience = { attempts: 6, firstPauseMilliseconds: 500, maximumPauseMilliseconds: 8_000 };
 
 async function workOf(
@@ -147,8 +159,8 @@ async function withBench<Result>(
     await bench.open();
     return await action(bench);
   } finally {
-    // A process that is being stopped leaves it; whoever goes on removes it first. When the time is over nobody goes on: the script would
-    // do so alone, behind a failure that is told.
+    // A process that is being stopped leaves the bench. The next process removes it first. After a timeout there is no
+    // next process: the script would continue alone, after its failure was reported.
     if (!work.call.leave.aborted) await bench.close();
   }
 }
@@ -158,7 +170,8 @@ async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, w
   const { cluster } = driversOf(parts.engine, work.place.driver);
   const { signal } = work.call;
   const key = randomBytes(keyBytes);
-  // Each by itself, and for as long as there is time: what took hours is not to be done again for one statement.
+  // Each statement is retried by itself until the timeout, because hours of work must not be repeated for one
+  // statement.
   const patient = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isDatabaseAway };
   const note = async (statement: Statement, ...values: readonly unknown[]): Promise<void> => {
     if ((await retry(patient, () => database.run(statement, [row.id, attempt, ...values]))) > 0) return;
@@ -171,13 +184,14 @@ async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, w
     const { id } = await bench.end('BACKUP_FAILED', 'The backup');
     const facts = toFacts(await cluster.readFile(id, { path: factsFile, mostBytes: mostFactBytes }, signal));
     const content = await cluster.takeOut(id, backupFolder, signal);
-    // Before it has its name: there it would replace the file of a later attempt, whose key is the one that is noted.
+    // The key is recorded before the file gets its final name. Otherwise the file could replace that of a later
+    // attempt, whose key is the recorded one.
     const { sizeBytes, sha256 } = await parts.store.write(row.id, sealed(content, key), noteKey);
     await note(store.noteStored, sizeBytes, sha256, facts.serverVersion, work.place.image_id, facts.dataBytes);
   });
 }
 
-/** Restores what is stored into a server of its own, which compares it with what the database had. */
+/** Restores the stored backup into a separate server, and compares the result with the content of the database. */
 async function prove(parts: BackupParts, backupId: string, work: BenchWork): Promise<void> {
   await withBench(parts, work, 'prove', async (bench) => {
     await give(parts, backupId, { bench, work, cause: 'BACKUP_NOT_PROVEN' });
@@ -200,14 +214,15 @@ async function give(parts: BackupParts, backupId: string, { bench, work, cause }
     throw new DriverError({ cause: 'BACKUP_MISSING', message: 'The backup was removed.' });
   const key = Buffer.from(hooks.open(backupId, found.sealed_key), 'base64');
   const instance = await bench.instance();
-  // It may have ended by itself, for lack of a tool: then its own words say more than that nothing can be put into it.
+  // The instance may have exited by itself, because a tool is missing. Its own output is then more useful than an error
+  // of `putInto`.
   if (instance.state === 'EXITED') await bench.end(cause, 'The restore');
   const archive = Readable.from(opened(parts.store.read(backupId), key), { objectMode: false });
   await cluster.putInto(instance.id, { folder: outFolder, archive }, signal);
   await cluster.putInto(instance.id, { folder: outFolder, archive: emptyFile(givenFile) }, signal);
 }
 
-/** A tar with one empty file: a header, and the two blocks of zeros that end it. */
+/** Returns a tar with one empty file: a header, and the two blocks of zeros that end the archive. */
 function emptyFile(name: string): Readable {
   const header = Buffer.alloc(512);
   header.write(name, 0);

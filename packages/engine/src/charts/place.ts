@@ -1,12 +1,15 @@
 import type { ChartPlace } from '@davit/drivers';
 import type { RuntimeRow } from '../store/requests.ts';
 
-/** `helm-z1a2b3c4d`: what Helm calls the release of a service, which has that name for its neighbours as well. */
+/**
+ * Returns the name of a service's Helm release, for example `helm-z1a2b3c4d`. Other services also reach the service by
+ * this name.
+ */
 export function releaseName(serviceId: string): string {
   return `helm-z${serviceId.slice(0, 8).toLowerCase()}`;
 }
 
-/** The release of a service that is deployed. */
+/** Returns the place of the Helm release of a deployed service. */
 export function placeOfRuntime(
   installation: string,
   runtime: Pick<RuntimeRow, 'service_id' | 'organization_id' | 'project_id' | 'environment_id'>,

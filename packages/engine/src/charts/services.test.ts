@@ -2,7 +2,7 @@ import { DriverError } from '@davit/drivers';
 import { expect, test } from 'vitest';
 import { readChartServices } from './services.ts';
 
-/** Of a chart on a cluster whose Services are read in this way. */
+/** Reads the Services of a chart on a cluster that responds with `read`. */
 function services(read: () => Promise<never>) {
   const parts = {
     drivers: { east: { cluster: { charts: { services: read } } } },

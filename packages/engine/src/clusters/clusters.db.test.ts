@@ -44,7 +44,7 @@ function waits(deploymentId: string): Promise<true> {
 
 const on = (site: Site, one: RequestedService): Promise<string> => world.deploy([one], { place: site.place });
 
-/** Down from the first call of this method on. */
+/** Makes all calls of this method fail from now on. */
 function failFrom(site: Site, method: string): void {
   site.onCall = (call) => {
     if (call.method === method) site.isDown = true;
@@ -179,7 +179,7 @@ describe('a cluster that does not answer', () => {
     await on(east, one);
     await world.reaches(one.serviceId, 'DEPLOYED');
     const [serving] = east.fake.instances;
-    // The step that leads requests begins by looking at what runs; it is not interrupted by a cancel.
+    // The step that routes requests begins by reading the running instances. A cancel does not interrupt it.
     east.onCall = async ({ method }) => {
       if (method !== 'observe' || !(await world.database.database.maybe(isLeading, [one.serviceId]))) return;
       east.onCall = null;
@@ -216,7 +216,7 @@ describe('a cluster that does not answer', () => {
     await on(east, one);
     await world.reaches(one.serviceId, 'DEPLOYED');
     east.isDown = true;
-    // A process that dies wakes the keeper.
+    // A process that exits wakes the keeper.
     east.fake.kill(east.fake.instances[0]?.id ?? '', 1);
     await eventually(async () => ((await world.view(one.serviceId)).runningStatus === null ? true : undefined), 'not knowing');
     expect(await world.engine.port.checkCluster(east.id)).toMatchObject({

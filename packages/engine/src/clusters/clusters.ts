@@ -13,11 +13,12 @@ import { Removals } from './removals.ts';
 import type { Workshop } from './pushing-builder.ts';
 
 /*
- * Which clusters this process works with, by the `driver` of what is on them: those that it was made with (this machine's container
- * engine), and those that the records say. The latter come, go and change their credentials while it runs: the database says when;
- * as a notification may be lost with its connection, they are looked at now and then too.
+ * The clusters that this process works with, by `cluster.driver`: the fixed ones that it was created with (this
+ * machine's container engine), and those that have a record. The latter are added, removed and given other credentials
+ * while the process runs. The database sends a notification of each change. As a notification may be lost with its
+ * connection, the records are also read periodically.
  *
- * Each is asked by itself whether it answers, so that one that does not never keeps another one waiting.
+ * Each cluster is polled independently, so that an unreachable cluster never delays another one.
  */
 
 const lookEveryMilliseconds = 30_000;
@@ -28,17 +29,17 @@ const rememberMilliseconds = 10_000;
 
 export interface ClustersInput {
   readonly fixed: Readonly<Record<string, DriverSet>>;
-  /** Left out: there are no others. */
+  /** Omitted: there are no other clusters. */
   readonly make?: ClusterMaker;
   readonly hooks: Pick<EngineHooks, 'clusters' | 'claimCluster' | 'gatewayDomains'> & Workshop['hooks'];
   readonly connectionString: string;
   readonly log: EngineLog;
 }
 
-/** What is done for a cluster while it is there. */
+/** Work to do for a cluster while it exists. */
 export interface ClusterWork {
   start(key: string): Promise<void>;
-  /** It is there again after it was away. */
+  /** Called when the cluster is reachable again. */
   wake(key: string): void;
   stop(key: string): Promise<void>;
 }
@@ -49,7 +50,7 @@ interface Remembered {
 }
 
 export class Clusters {
-  /** Of the clusters that are known now. */
+  /** Drivers of the clusters that are known now. */
   readonly drivers: Record<string, DriverSet>;
   readonly gateways: Record<string, GatewaySync>;
   readonly removals = new Removals();
@@ -58,7 +59,7 @@ export class Clusters {
   readonly #remembered = new Map<string, Remembered>();
   readonly #fixed = new FixedStates();
   readonly #stop = new AbortController();
-  /** By key: what goes on for a cluster, until it is aborted. */
+  /** The polling of each cluster by key, until it is aborted. */
   readonly #asking = new Map<string, { readonly end: AbortController; readonly done: Promise<void> }>();
   #work: ClusterWork | null = null;
   #listener: Listener | undefined;
@@ -72,42 +73,51 @@ export class Clusters {
     this.gateways = Object.fromEntries(Object.entries(input.fixed).map(([key, set]) => [key, this.#gateway(set)]));
   }
 
-  /** Whether there can be clusters beside the fixed ones. */
+  /** Whether there can be clusters other than the fixed ones. */
   get canConnect(): boolean {
     return this.#input.make !== undefined && this.#input.hooks.clusters !== undefined;
   }
 
-  /** For people. */
+  /** Returns the name of a cluster for users. */
   nameOf(key: string): string {
     const connection = this.#connections.get(key);
     return connection === undefined ? 'the cluster of this machine' : `the cluster ${connection.access.name}`;
   }
 
-  /** How long a cluster has not answered, in milliseconds; 0: it does, as far as is known, or is not known. */
+  /**
+   * Returns for how many milliseconds a cluster has been unreachable; 0 if it is reachable as far as is known, or is
+   * unknown.
+   */
   awayFor(key: string): number {
     return this.#connections.get(key)?.awayFor ?? 0;
   }
 
-  /** Learns of a cluster that was made or given credentials a moment ago. */
+  /** Loads a cluster that was created, or given credentials, a moment ago. */
   async know(key: string): Promise<void> {
     if (this.drivers[key] === undefined) await this.#look();
   }
 
-  /** What a cluster answers; remembered for ten seconds, as every record of a service shows what its cluster has. */
+  /**
+   * Returns the state of a cluster, cached for ten seconds because every record of a service shows the features of its
+   * cluster.
+   */
   state(key: string): Promise<ClusterState> {
     const former = this.#remembered.get(key);
     if (former !== undefined && Date.now() < former.until) return former.state;
     return this.check(key);
   }
 
-  /** The same, asked now. */
+  /** Returns the state of a cluster, queried now. */
   check(key: string): Promise<ClusterState> {
     const state = this.#ask(key);
     this.#remembered.set(key, { until: Date.now() + rememberMilliseconds, state });
     return state;
   }
 
-  /** Has a cluster brought to another version, and does not wait for it. CLUSTER_UNREACHABLE; REMOTE_REFUSED: it does not want to. */
+  /**
+   * Starts the upgrade of a cluster to another version, without waiting for its end. Fails with CLUSTER_UNREACHABLE, or
+   * with REMOTE_REFUSED if the cluster refuses.
+   */
   async upgrade(key: string, version: string): Promise<void> {
     const connection = this.#connections.get(key);
     if (connection === undefined) throw new Error(`there is no connection to the cluster ${key}`);
@@ -123,12 +133,15 @@ export class Clusters {
   async #ask(key: string): Promise<ClusterState> {
     const fixed = this.#input.fixed[key];
     if (fixed !== undefined) return this.#fixed.ask(fixed.cluster, key);
-    // Credentials may have been given to another process a moment ago.
+    // Another process may have stored credentials a moment ago.
     await this.#look();
     return (await this.#connections.get(key)?.state(this.#stop.signal)) ?? unknownState;
   }
 
-  /** Works for every cluster that is there, and for each that comes, until it goes. Resolves after the first look. */
+  /**
+   * Starts the work of every known cluster, and of each cluster that is added, until it is removed. Resolves after the
+   * first look.
+   */
   async start(work: ClusterWork): Promise<void> {
     this.#work = work;
     if (!this.canConnect) return;
@@ -183,7 +196,7 @@ export class Clusters {
 
   #add(access: ClusterAccess): void {
     const { make, fixed, hooks } = this.#input;
-    // What an installation has once is of its first cluster.
+    // Drivers that exist once per installation belong to its first cluster.
     const [home] = Object.entries(fixed);
     if (make === undefined || home === undefined) return;
     const [driver, set] = home;
@@ -228,17 +241,17 @@ export class Clusters {
     asking.end.abort();
     await this.#work?.stop(key);
     await asking.done;
-    // It may have been on its way to begin.
+    // The work may have been about to start.
     await this.#work?.stop(key);
   }
 
-  /** So that it is known within moments when a cluster is back, whether somebody works with it or not. */
+  /** Polls a cluster, so that its return is noticed within moments whether somebody uses the cluster or not. */
   async #keepAsking(connection: ClusterConnection, signal: AbortSignal): Promise<void> {
     const { log } = this.#input;
     const { id: cluster } = connection.access;
     let wasAway = false;
     for (let failures = 0; !signal.aborted;) {
-      // Whoever finds it away first wakes this, so that it is asked often from then on.
+      // The first caller that finds the cluster unreachable wakes the polling, which then queries the cluster often.
       const wake = new AbortController();
       connection.onAway = () => wake.abort();
       const failure: unknown = await connection
@@ -256,7 +269,7 @@ export class Clusters {
       }
       wasAway = isAway;
       failures = isAway ? failures + 1 : 0;
-      // What hangs in a connection that is dead must not hang longer than the cluster is away.
+      // Calls that hang in a dead connection must not hang longer than the cluster is unreachable.
       if (failures === deadAfterFailures) connection.close();
       const milliseconds = isAway
         ? backoffMilliseconds(failures, firstAskAgainMilliseconds, askEveryMilliseconds)

@@ -26,21 +26,27 @@ import { createPushingBuilder, type Workshop } from './pushing-builder.ts';
 const askTimeoutMilliseconds = 5_000;
 const identifyTimeoutMilliseconds = 30_000;
 
-/** What is under way when the connection is made anew. */
+/** The current connection. It is replaced when the cluster is connected again. */
 interface Line {
   readonly drivers: ClusterDrivers | DriverError;
   readonly ended: AbortController;
-  /** Resolves when it is known that no other record has the cluster; null: nobody has asked yet, or it could not be found out. */
+  /**
+   * Resolves when it is known that no other record has the cluster; null: the identity was not checked yet, or the
+   * check failed.
+   */
   admission: Promise<void> | null;
 }
 
-/** Has the record of a connection be the one of the cluster with this identity. Null: it is; else which one is, in words. */
+/**
+ * Assigns the cluster with this identity to the connection's record. Returns null on success, or the name of the record
+ * that already has the cluster, in words.
+ */
 export type Claim = (identity: string) => Promise<string | null>;
 
 /**
- * One cluster beside this machine's, as drivers that stay the same while what is behind them is made anew: when its credentials
- * change, and lazily at first. Calls that were under way then end as if the cluster had been away for a moment. Knows from its calls
- * whether the cluster answers.
+ * The connection to one cluster other than this machine's. Its drivers stay the same while the connection behind them
+ * is replaced: when the credentials change, and lazily at first. Calls under way then end as if the cluster had been
+ * unreachable for a moment. The connection learns from its calls whether the cluster is reachable.
  */
 export class ClusterConnection {
   readonly set: DriverSet;
@@ -49,7 +55,7 @@ export class ClusterConnection {
   #access: ClusterAccess;
   #line: Line | null = null;
   #awaySince: number | null = null;
-  /** Called when it is found not to answer. */
+  /** Called when the cluster is found to be unreachable. */
   onAway: () => void = () => undefined;
 
   constructor(access: ClusterAccess, make: ClusterMaker, workshop: Workshop, claim: Claim = () => Promise.resolve(null)) {
@@ -63,18 +69,18 @@ export class ClusterConnection {
     return this.#access;
   }
 
-  /** How long it has not answered, in milliseconds; 0: it does, as far as is known. */
+  /** Milliseconds since the cluster became unreachable; 0: it is reachable, as far as is known. */
   get awayFor(): number {
     return this.#awaySince === null ? 0 : Math.max(1, Date.now() - this.#awaySince);
   }
 
-  /** Works with these credentials from now on. */
+  /** Uses these credentials from now on. */
   renew(access: ClusterAccess): void {
     this.#access = access;
     this.close();
   }
 
-  /** Lets go of what there is; the next call begins anew. */
+  /** Closes the connection. The next call opens a new one. */
   close(): void {
     const line = this.#line;
     this.#line = null;
@@ -82,7 +88,10 @@ export class ClusterConnection {
     if (line !== null && !(line.drivers instanceof DriverError)) line.drivers.close?.();
   }
 
-  /** Asks the cluster what it is, and what Davit may do there. Takes ten seconds at most, and does not fail. */
+  /**
+   * Queries the facts of the cluster, and the permissions that Davit lacks. Takes ten seconds at most, and does not
+   * fail.
+   */
   async state(signal: AbortSignal): Promise<ClusterState> {
     try {
       const { engine, version, cpuMillicores, memoryMiB } = await this.ask(signal, (cluster, within) => cluster.describe(within));
@@ -91,7 +100,7 @@ export class ClusterConnection {
       return { facts: { engine, version, cpuMillicores, memoryMiB }, failure: null, missingPermissions: missing, upgrade };
     } catch (error) {
       const failure = toFailure(error, this.#access.id);
-      // An account that was given no role is no wrong one: what it lacks can be told.
+      // An account without a role is no invalid account: the permissions that it lacks can be listed.
       const missing = isDenied(error) ? await this.#missing(signal).catch(() => []) : [];
       return { facts: null, failure: missing.length > 0 ? null : failure, missingPermissions: missing, upgrade: null };
     }
@@ -111,7 +120,7 @@ export class ClusterConnection {
     }
   }
 
-  /** Asks it something short. A cluster that takes too long for that is one that does not answer. */
+  /** Sends a short query. A cluster that exceeds the timeout counts as unreachable. */
   async ask<Answer>(
     signal: AbortSignal,
     question: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Answer>,
@@ -145,11 +154,14 @@ export class ClusterConnection {
     return new ClusterAway(this.#access, reason, error);
   }
 
-  /** `tells`: that it succeeds says that the cluster answers; not so for what also ends well when a connection breaks, or without asking. */
+  /**
+   * Runs an action on the connection. `provesReachable`: whether success proves that the cluster is reachable. False
+   * for calls that also succeed when the connection drops, or that never contact the cluster.
+   */
   async #use<Result>(
     signal: AbortSignal,
     action: (drivers: ClusterDrivers, signal: AbortSignal) => Promise<Result>,
-    tells = true,
+    provesReachable = true,
   ): Promise<Result> {
     const line = this.#open();
     const { drivers, ended } = line;
@@ -159,7 +171,7 @@ export class ClusterConnection {
       line.admission ??= this.#admit(line, drivers);
       await abortable(line.admission, within);
       const result = await action(drivers, within);
-      if (tells) this.#awaySince = null;
+      if (provesReachable) this.#awaySince = null;
       return result;
     } catch (error) {
       if (ended.signal.aborted && !signal.aborted) throw this.#away('it is being connected anew', error);
@@ -169,8 +181,8 @@ export class ClusterConnection {
   }
 
   /**
-   * Two records of one cluster would each take what the other one has there for left behind, and remove it: only one of them is worked with. Whoever
-   * calls waits for this under its own signal.
+   * Fails if another record already has the cluster. Two records of one cluster would each remove the other's resources
+   * as leftovers, so only one of them is used. Callers wait for the check under their own signals.
    */
   async #admit(line: Line, { cluster }: ClusterDrivers): Promise<void> {
     const signal = AbortSignal.any([line.ended.signal, AbortSignal.timeout(identifyTimeoutMilliseconds)]);
@@ -179,7 +191,7 @@ export class ClusterConnection {
       const holder = identity === null ? null : await this.#claim(identity);
       if (holder !== null) throw taken(this.#access, holder);
     } catch (error) {
-      // The next call asks again.
+      // The next call checks again.
       line.admission = null;
       throw error;
     }
@@ -187,7 +199,7 @@ export class ClusterConnection {
 
   #drivers(workshop: Workshop): DriverSet {
     const presently = (): ClusterDrivers | null => this.#presently();
-    // Without this what a tenant wrote would run on this machine when the credentials of its cluster cannot be used.
+    // Without this check, code of a tenant would run on this machine when the credentials of its cluster are unusable.
     const connected = (): ClusterDrivers => {
       const { drivers } = this.#open();
       if (drivers instanceof DriverError) throw drivers;
@@ -268,9 +280,9 @@ export class ClusterConnection {
     };
   }
 
-  /** Uses a part of what there is presently. One that is not there has gone a moment ago. */
+  /** Uses a part of the current drivers. If the part is missing, it was removed a moment ago. */
   #part<Part>(find: (drivers: ClusterDrivers) => Part | undefined): Use<Part> {
-    return (signal, action, tells) =>
+    return (signal, action, provesReachable) =>
       this.#use(
         signal,
         (drivers, within) => {
@@ -278,7 +290,7 @@ export class ClusterConnection {
           if (part === undefined) throw this.#away('it is being connected anew');
           return action(part, within);
         },
-        tells,
+        provesReachable,
       );
   }
 
@@ -333,5 +345,5 @@ function taken({ name }: ClusterAccess, holder: string): DriverError {
   });
 }
 
-// For calls that take no signal.
+// Signal for calls that take no signal.
 const forever = new AbortController().signal;

@@ -2,9 +2,9 @@ import type { ClusterDriver } from '@davit/drivers';
 import { toFailure } from '../shared/failure.ts';
 import type { ClusterState } from '../port.ts';
 
-/** How long who asks for the state of a cluster waits for it. */
+/** Milliseconds that a caller waits for the state of a cluster. */
 const askMilliseconds = 3_000;
-/** An engine that has answered within this time and takes long now is slow, and not away. */
+/** An engine that responded within this time and takes long now is slow, but not unreachable. */
 const slowMilliseconds = 60_000;
 
 export const unknownState: ClusterState = { facts: null, failure: null, missingPermissions: [], upgrade: null };
@@ -14,7 +14,10 @@ interface Answered {
   readonly at: number;
 }
 
-/** The states of clusters of this machine, with what was last known of those that do not answer now: limits are checked against that. */
+/**
+ * The states of this machine's clusters. For unreachable clusters it keeps the last known facts, because limits are
+ * checked against them.
+ */
 export class FixedStates {
   readonly #answered = new Map<string, Answered>();
   readonly #askMilliseconds: number;

@@ -5,7 +5,7 @@ import { Sites, type Site } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 import type { RequestedService } from '../index.ts';
 
-/* Images that are built inside the cluster that runs them. */
+/* Images are built inside the cluster that runs them. */
 
 const registryId = crypto.randomUUID();
 const digest = `sha256:${'b'.repeat(64)}`;

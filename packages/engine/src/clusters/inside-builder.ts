@@ -5,8 +5,9 @@ import type { ImageRegistry } from '../shared/cluster-drivers.ts';
 import { digestOf, folderThere, nameThere, type RegistryHooks } from './registry-names.ts';
 
 /**
- * Builds inside the cluster, which pushes to its registry by itself. As with the builder that pushes from this machine, images are known
- * by name and digest, and what the registry has already is not built again.
+ * Creates a builder that builds inside the cluster, which pushes to its registry itself. As with the builder that
+ * pushes from this machine, images are identified by name and digest, and an image that the registry already has is not
+ * built again.
  */
 export function createInsideBuilder(hooks: RegistryHooks, registry: ImageRegistry, builder: ClusterBuilder): ImageBuilder {
   return {
@@ -28,7 +29,7 @@ export function createInsideBuilder(hooks: RegistryHooks, registry: ImageRegistr
       const { digest } = await builder.build({ ...request, reference: `${name}:${tag}`, registry: place }, context);
       return { id: `${name}@${digest}`, sizeBytes: 0 };
     },
-    // Registries have rules of their own for what is old, and few let others remove.
+    // Registries have their own rules for old images, and few allow others to remove them.
     removeImages: () => Promise.resolve(),
   };
 }

@@ -5,12 +5,12 @@ import { Sites, type Site } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 import type { EnvironmentPlace, RequestedService } from '../index.ts';
 
-/* An environment is put on another cluster, and deployed. */
+/* An environment is moved to another cluster and deployed. */
 
 let world: World;
 let east: Site;
 let west: Site;
-/** The environment, on its new cluster. */
+/** The environment on its new cluster. */
 let moved: EnvironmentPlace;
 beforeEach(async () => {
   const sites = new Sites();
@@ -48,7 +48,7 @@ async function deployed(one: RequestedService): Promise<void> {
   expect(await ended(await world.deploy([one], { place: east.place }))).toBe('SUCCEEDED');
 }
 
-/** As other actions than a deployment name it. */
+/** Returns the service as actions other than a deployment name it. */
 function asIs({ release: _none, ...rest }: RequestedService): RequestedService {
   return rest;
 }

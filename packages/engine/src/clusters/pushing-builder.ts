@@ -4,9 +4,9 @@ import { credentialsOf } from '../workload/registry-credentials.ts';
 import type { ImageRegistry } from '../shared/cluster-drivers.ts';
 import { digestOf, nameThere, type NamedThere, type RegistryHooks } from './registry-names.ts';
 
-/** Where images are built for clusters that build none, and what the installation has once. */
+/** The engine that builds images for clusters which build none, and the drivers that exist once per installation. */
 export interface Workshop {
-  /** Of the engine that builds. */
+  /** Key of the engine that builds. */
   readonly driver: string;
   readonly set: Pick<DriverSet, 'builder' | 'carrier'>;
   readonly source: SourceDriver;
@@ -14,8 +14,9 @@ export interface Workshop {
 }
 
 /**
- * Builds on the workshop's engine and pushes to a registry: images are known by name and digest there, `…/davit/<service>@sha256:…`.
- * What the registry has already is neither built nor pushed again; what the engine still has is pushed only.
+ * Creates a builder that builds on the workshop's engine and pushes to a registry. Images are identified there by name
+ * and digest, `…/davit/<service>@sha256:…`. An image that the registry already has is neither built nor pushed again.
+ * An image that the engine still has is only pushed.
  */
 export function createPushingBuilder({ set, hooks }: Workshop, registry: ImageRegistry): ImageBuilder {
   const builder = (): ImageBuilder => {
@@ -37,7 +38,7 @@ export function createPushingBuilder({ set, hooks }: Workshop, registry: ImageRe
       const digest = await push(request.image, there, context);
       return { id: `${there.name}@${digest}`, sizeBytes: built.sizeBytes };
     },
-    // Registries have rules of their own for what is old, and few let others remove.
+    // Registries have their own rules for old images, and few allow others to remove them.
     removeImages: () => Promise.resolve(),
   };
 

@@ -5,10 +5,10 @@ import { collectAll } from '../housekeeping/images.ts';
 import { createWorld, eventually, service, settings, type World } from '../testing/world.ts';
 import type { DeploymentRequest, RequestedService } from '../index.ts';
 
-/* Images that are built for clusters which pull by themselves. */
+/* Images are built for clusters that pull by themselves. */
 
 const registryId = crypto.randomUUID();
-/** Of the same registry, with a user that can only read. */
+/** A record of the same registry, with a user that can only read. */
 const pullId = crypto.randomUUID();
 let world: World;
 let site: Site;
@@ -51,7 +51,7 @@ test('it is built on this machine, pushed, and run by its digest with the creden
   const [workload] = running();
   expect(workload?.image).toMatch(kept);
   expect(workload?.registry).toMatchObject({ host: 'registry.example', credentials: { username: 'reader' } });
-  // What a namespace has can be read in it.
+  // The contents of a namespace can be read in it.
   expect(JSON.stringify(workload)).not.toContain('pusher');
 });
 
@@ -59,7 +59,7 @@ test('what the registry has is not built again, what the engine has is pushed on
   const one = service();
   expect(await ends([one])).toBe('SUCCEEDED');
   const [pushed] = world.fake.pushes;
-  // Davit cannot ask this registry: the engine sends what is missing there.
+  // Davit cannot query this registry: the engine pushes what is missing there.
   expect(await ends([one])).toBe('SUCCEEDED');
   expect([world.fake.builds.length, world.fake.pushes.length]).toEqual([1, 2]);
   world.digests.set(pushed?.reference ?? '', `sha256:${'a'.repeat(64)}`);
@@ -105,7 +105,7 @@ test('a release that was deployed elsewhere gets an image of this cluster, also 
   expect(await ends([{ ...one, release: { releaseId } }], here)).toBe('SUCCEEDED');
   const [back] = world.fake.instances;
   expect(world.fake.workloads.get(back?.id ?? '')?.image).toMatch(/^sha256:/);
-  // Once more: what the service left on this machine's engine went with its move.
+  // The image is built once more: what the service left on this machine's engine was removed with its move.
   expect(world.fake.builds).toHaveLength(2);
 });
 

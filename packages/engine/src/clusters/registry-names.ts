@@ -4,22 +4,25 @@ import { isDatabaseAway } from '../shared/retry-policy.ts';
 import type { EngineHooks } from '../port/hooks.ts';
 import type { ImageRegistry } from '../shared/cluster-drivers.ts';
 
-/** What is asked of the container registry that images for a cluster are pushed to. */
+/** The hooks for the container registry to which images for a cluster are pushed. */
 export type RegistryHooks = Pick<EngineHooks, 'imageDigest' | 'imageName' | 'isPlainRegistry' | 'registryCredentials'>;
 
 export interface NamedThere {
-  /** Whole: `registry.example.org:5000/folder/davit/<service>`. */
+  /** Complete name: `registry.example.org:5000/folder/davit/<service>`. */
   readonly name: string;
   readonly tag: string;
 }
 
-/** What the registry calls an image that the engine calls `davit/<service>:<key>`. */
+/** Returns the name in the registry of an image that the engine calls `davit/<service>:<key>`. */
 export async function nameThere(hooks: RegistryHooks, registry: ImageRegistry, image: string): Promise<NamedThere> {
   const [path = '', tag = ''] = image.split(':');
   return { name: `${await folderThere(hooks, registry)}/${path.slice(path.indexOf('/') + 1)}`, tag };
 }
 
-/** Below which the registry has them all: `registry.example.org:5000/folder/davit`. Fails with BUILD_UNAVAILABLE. */
+/**
+ * Returns the folder that contains all images in the registry: `registry.example.org:5000/folder/davit`. Fails with
+ * BUILD_UNAVAILABLE.
+ */
 export async function folderThere(hooks: RegistryHooks, { id, folder }: ImageRegistry): Promise<string> {
   const name = await hooks.imageName?.(id, folder);
   if (name !== undefined) return name;
@@ -30,7 +33,10 @@ export async function folderThere(hooks: RegistryHooks, { id, folder }: ImageReg
   });
 }
 
-/** null also where Davit cannot ask: the engine may reach what it does not, and finds then what is there already. */
+/**
+ * Returns the digest of an image; null also if Davit cannot query the registry. The engine may reach a registry that
+ * Davit cannot, and then finds existing images there itself.
+ */
 export async function digestOf(hooks: RegistryHooks, { id }: ImageRegistry, image: NamedThere): Promise<string | null> {
   try {
     return (await hooks.imageDigest?.(id, image)) ?? null;

@@ -45,7 +45,7 @@ const lines = statement<{ message: string; instance_name: string }>(
 );
 const backdate = statement('testConditionSeen', `UPDATE service_condition SET seen_at = seen_at - interval '1 hour'`);
 const db = (): World['database']['database'] => world.database.database;
-/** A look of the keeper is due each ten seconds, and with each event. */
+/** The keeper looks every ten seconds, and at each event. */
 const wake = (one: RequestedService): void => {
   const found = world.fake.instances.find((instance) => instance.service === one.serviceId);
   world.fake.kill(found?.id ?? '', 0);

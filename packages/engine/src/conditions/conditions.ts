@@ -4,35 +4,43 @@ import type { ConditionKind, ConditionSeverity } from '../port/views.ts';
 import * as store from '../store/conditions.ts';
 
 /*
- * What is observed to be wrong with a service after it is deployed. Whoever observes something raises a condition of its kind; the condition
- * is then on the status of the service, in its log, on the live stream, and makes `running_status` WARNING or ERROR (see the keeper), until
- * it is cleared. A new rollout, a stop and a move to another cluster clear all conditions of a service.
+ * Conditions are faults that are observed in a service after it is deployed. An observer raises a condition of its
+ * kind. Until the condition is cleared, it appears in the status of the service, in its log and on the live stream, and
+ * makes `running_status` WARNING or ERROR (see the keeper). A new rollout, a stop and a move to another cluster clear
+ * all conditions of a service.
  */
 
-/** A fault that was observed in a service that is deployed. */
+/** A fault that was observed in a deployed service. */
 export interface Observed {
   readonly serviceId: string;
-  /** The rollout that it was observed in: if another one runs by now, nothing is written. */
+  /** The rollout in which the fault was observed. If another rollout runs by now, nothing is written. */
   readonly rollout: string;
-  /** A service has one condition of each kind. */
+  /** Kind of the condition. A service has at most one condition of each kind. */
   readonly kind: ConditionKind;
-  /** What `running_status` becomes at least. */
+  /** Minimum severity that `running_status` gets. */
   readonly severity: ConditionSeverity;
   /** Cause, message, hint and evidence, redacted. */
   readonly failure: FailureRecord;
-  /** Name of the instance; null: it concerns all. */
+  /** Name of the affected instance; null: all instances are affected. */
   readonly instance: string | null;
-  /** When it was observed, ISO 8601. */
+  /** Time of the observation, ISO 8601. */
   readonly at: string;
-  /** How often it happened since the last call. 0: a state that goes on, which is said once while code and severity stay the same. */
+  /**
+   * Number of occurrences since the last call. 0: a lasting state, which is logged only once while code and severity
+   * stay the same.
+   */
   readonly occurrences: number;
-  /** The keeper clears the condition when the service is well and it was not observed for so long; null: the caller clears it. */
+  /**
+   * Seconds without an observation after which the keeper clears the condition, if the service is well. null: the
+   * caller clears it.
+   */
   readonly clearAfterSeconds: number | null;
 }
 
 /**
- * Opens the condition, or replaces what it says; a line in the log of the service and an event on the stream say so. Returns since when it is
- * open and how often it was observed; null: nothing was written, as nothing changed or another rollout runs.
+ * Opens or replaces the condition, adds a line to the log of the service, and sends an event on the stream. Returns the
+ * time at which the condition was opened and its number of occurrences. Returns null if nothing was written because
+ * nothing changed or another rollout runs.
  */
 export async function raiseCondition(
   db: Queryable,
@@ -43,12 +51,12 @@ export async function raiseCondition(
   return (await db.maybe(store.raiseCondition, [...values, toLine(observed)])) ?? null;
 }
 
-/** Ends a condition; without one of that kind nothing happens. */
+/** Clears a condition. Does nothing if there is no condition of that kind. */
 export async function clearCondition(db: Queryable, serviceId: string, kind: ConditionKind): Promise<void> {
   await db.run(store.clearCondition, [serviceId, kind, `Davit: ${kind} is over.`]);
 }
 
-/** As the log of the service has it: from Davit, with severity, cause and advice in one line. */
+/** Formats the condition as a log line of the service: from Davit, with severity, cause and advice in one line. */
 function toLine({ severity, failure, instance }: Observed): string {
   const about = instance === null ? '' : ` ${instance}:`;
   return `Davit: ${severity} ${failure.code}:${about} ${failure.message} ${failure.hint}`.trim();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { causeOfEnd, describeEnd, isLoop, quietSeconds, severityOfEnd } from './instance-end.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
-/** Ends of one instance, so many seconds after the start, newest first. */
+/** Returns exits of one instance, at these seconds after the start, newest first. */
 const ends = (...seconds: readonly number[]) =>
   seconds
     .toSorted((a, b) => b - a)

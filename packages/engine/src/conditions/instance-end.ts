@@ -3,9 +3,9 @@ import type { FailureRecord } from '../model.ts';
 import type { ConditionSeverity } from '../port/views.ts';
 import type { EndRow } from '../store/instance-ends.ts';
 
-/* What an end of an instance means, from what is known of it. Pure. */
+/* Interprets the exit of an instance from the facts known about it. Pure. */
 
-/** So many ends of one instance in so many minutes are a crash loop. */
+/** Number of exits of one instance within `loopMinutes` that make a crash loop. */
 const loopEnds = 3;
 export const loopMinutes = 10;
 const longestQuietSeconds = 3_600;
@@ -15,7 +15,7 @@ const killedHint =
 const endedHint =
   'A service must stay in the foreground. The last lines of the process are in the evidence; correct what made it end, then deploy again.';
 
-/** What an end of an instance was for. */
+/** Returns the cause of an instance's exit. */
 export function causeOfEnd({ outOfMemory, words }: InstanceEnd, wasUnlive: boolean): Cause {
   if (outOfMemory) return 'OUT_OF_MEMORY';
   if (wasUnlive) return 'PROBE_FAILED';
@@ -29,13 +29,13 @@ export interface EndInput {
   readonly memoryMiB: number;
   /** Last lines of the process, redacted. */
   readonly lines: readonly string[];
-  /** How long Davit waits before it starts the instance again, in seconds; null: the cluster does. */
+  /** Seconds until Davit restarts the instance; null: the cluster restarts it. */
   readonly pauseSeconds: number | null;
-  /** Ends of the service in the last hour with this one, newest first. */
+  /** Exits of the service during the last hour including this one, newest first. */
   readonly recent: readonly EndRow[];
 }
 
-/** The failure that an end is shown as. */
+/** Returns the failure record that describes an exit. */
 export function describeEnd(input: EndInput): FailureRecord {
   const { end, cause, lines } = input;
   const exit = end.code === null ? {} : { exit: { code: end.code, outOfMemory: end.outOfMemory } };
@@ -62,7 +62,7 @@ function followed({ instance, pauseSeconds, recent }: EndInput): string {
     : next;
 }
 
-/** How often an instance has ended lately. */
+/** Returns how many times an instance has exited recently. */
 function endsOf(instance: string, recent: readonly EndRow[]): number {
   const newest = Date.parse(recent[0]?.ended_at ?? '');
   const since = newest - loopMinutes * 60_000;
@@ -75,14 +75,18 @@ export function isLoop(instance: string, recent: readonly EndRow[]): boolean {
   return endsOf(instance, recent) >= loopEnds;
 }
 
-/** `others`: how many other instances of the service serve. ERROR: the instance ends again and again, and no other one serves. */
+/**
+ * Returns the severity of an exit. `others`: number of other instances of the service that are serving. ERROR: the
+ * instance exits repeatedly, and no other instance is serving.
+ */
 export function severityOfEnd(instance: string, recent: readonly EndRow[], others: number): ConditionSeverity {
   return isLoop(instance, recent) && others === 0 ? 'ERROR' : 'WARNING';
 }
 
 /**
- * How long nothing must end until the service counts as well again: `leastSeconds`, and twice the time between the last two ends of the last
- * hour where that is longer, so that what ends every five minutes is not well in between.
+ * Returns the seconds without an exit after which the service counts as well again. The result is `leastSeconds`, or
+ * twice the time between the last two exits of the last hour if that is longer. A service that exits every five minutes
+ * is therefore not well in between.
  */
 export function quietSeconds(recent: readonly EndRow[], leastSeconds: number): number {
   const [last, former] = recent;

@@ -11,8 +11,9 @@ import { placeOfRuntime } from '../charts/place.ts';
 const helmSeconds = 100;
 
 /**
- * Uninstalls the release that a service has on a cluster which it leaves. By what the cluster has and what is written down of places, so that
- * it is done also when what moved the service was interrupted. Volumes of its StatefulSets go as well. Can be done again.
+ * Uninstalls the Helm release of a service from a cluster that it leaves. Relies on the objects on the cluster and on
+ * the stored places, so that it also works if the move was interrupted. The volumes of its StatefulSets are removed
+ * too. May be repeated.
  */
 export async function leaveRelease(
   tx: Queryable,

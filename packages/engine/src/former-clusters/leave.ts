@@ -6,12 +6,13 @@ import * as store from '../store/places.ts';
 import { ClusterAway } from '../shared/cluster-drivers.ts';
 import { leadNone } from '../routes/front-door.ts';
 
-// Of a service, and of an environment. Drivers give up waiting for an environment clearly before, and tell what holds it up.
+// Timeout of the removal of a service or of an environment. Drivers give up on an environment well before this, and
+// report what blocks its removal.
 const removeWithinMilliseconds = 120_000;
 
 /**
- * Removes what a cluster has of a service that runs elsewhere by now, and of its environment, when nothing else of that is there.
- * Volumes stay. Idempotent, and safe beside others that do the same.
+ * Removes from a former cluster the objects of a service that now runs elsewhere, and those of its environment if
+ * nothing else of the environment is there. Volumes are kept. Idempotent, and safe to run concurrently.
  */
 async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSeconds: number, call: CallContext): Promise<void> {
   const { cluster } = driversOf(parts, place.driver);
@@ -27,7 +28,10 @@ async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSecond
   if (!place.keeps) await removePlace(parts, place, call);
 }
 
-/** Removes everything that a cluster has of a service, volumes included. `isIdle`: unless something has begun to work on it meanwhile. */
+/**
+ * Removes everything that a cluster has of a service, including volumes. With `isIdle`, does nothing if a deployment
+ * has begun to work on the service meanwhile.
+ */
 export async function removePlace(parts: EngineParts, place: store.PlaceRow, call: CallContext, isIdle = false): Promise<void> {
   const { environment_id: environment, driver } = place;
   const remove = (): Promise<void> => parts.database.transaction((tx) => removeIn(tx, { parts, place, call, isIdle }));
@@ -46,7 +50,8 @@ async function removeIn(tx: Queryable, { parts, place, call, isIdle }: Removal):
   const { cluster } = driversOf(parts, driver);
   await tx.many(store.lockPlaces, [environment, driver]);
   if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
-  // With its history, which Helm keeps there, nobody would know any more what of it there is.
+  // The Helm release is uninstalled first. Without its history, which Helm keeps on the cluster, nobody would know
+  // which objects belong to the release.
   await inTime(call, 'the service', async (within) => {
     await leaveRelease(tx, { parts, place }, within);
     await cluster.removeService(environment, service, within);
@@ -56,7 +61,7 @@ async function removeIn(tx: Queryable, { parts, place, call, isIdle }: Removal):
   await tx.run(store.forgetPlace, [service, driver]);
 }
 
-/** A removal that takes too long has failed for now: others wait for it. */
+/** Executes a removal with a timeout, because others wait for it. */
 async function inTime(call: CallContext, what: string, remove: (within: CallContext) => Promise<void>): Promise<void> {
   const limit = AbortSignal.timeout(removeWithinMilliseconds);
   try {
@@ -73,7 +78,10 @@ async function inTime(call: CallContext, what: string, remove: (within: CallCont
   }
 }
 
-/** Leaves all clusters but the one that a service runs on now. One that is away is left by the keeper when it is back. */
+/**
+ * Removes a service from all clusters except the one on which it runs now. An unreachable cluster is left to the
+ * keeper, which removes the service when the cluster is reachable again.
+ */
 export async function leaveOthers(
   parts: EngineParts,
   { serviceId, driver }: { readonly serviceId: string; readonly driver: string },
@@ -93,7 +101,7 @@ export async function leaveOthers(
   }
 }
 
-/** What to know before a service moves to another cluster. */
+/** Returns the notes that users must know before a service moves to another cluster. */
 export function moveNotes(from: string, to: string, hasVolumes: boolean): string[] {
   const notes = [`The service moves from ${from} to ${to}: it starts there first, then what runs on ${from} stops.`];
   if (hasVolumes) {

@@ -2,13 +2,15 @@ import type { CallContext } from '@davit/drivers';
 import type { EngineParts } from '../shared/parts.ts';
 import * as store from '../store/images.ts';
 
-/** What of the engine's parts looks after images. */
+/** The parts of the engine that handling images needs. */
 export type ImageParts = Pick<EngineParts, 'database' | 'drivers' | 'settings' | 'log'>;
 
 /**
- * Removes images of releases of these services that are too old to be kept. At the end of a deployment of them, while no other one
- * can be under way, and by the housekeeper. What does not work now does at the next time: it never fails, unless the call is
- * aborted. `kept`: of how many releases the images stay.
+ * Removes the images of old releases of these services. Called at the end of a deployment of the services, when no
+ * other deployment of them can be running, and by the housekeeper. An image that cannot be removed is removed at the
+ * next call. Fails only if the call is aborted.
+ *
+ * `kept`: number of releases whose images are kept.
  */
 export async function collectImages(
   parts: ImageParts,

@@ -8,14 +8,15 @@ import { trimInstanceEnds } from '../store/instance-ends.ts';
 import { sweepWorkFolder } from './work-folder.ts';
 
 const everyMilliseconds = 10 * 60_000;
-// Those that live are noted every day. A cluster, or Davit itself, may be away for weeks and find its instances still there.
+// Positions of instances that are followed are updated every day. A cluster, or Davit itself, may be down for weeks and
+// then find its instances still there.
 const positionDays = 30;
 const runDays = 2;
 const endDays = 7;
 
 /**
- * Keeps stored logs, the list of runners and the images of engines within their bounds, which of several processes one does at a time; and the
- * disk of this machine, which each does.
+ * Limits the stored logs, the list of runners, the images of engines, and the disk usage of this machine. Of several
+ * processes only one at a time does so, except for the disk, which each process handles itself.
  */
 export class Housekeeper {
   readonly #parts: ImageParts & Pick<EngineParts, 'connectionString'>;
@@ -31,7 +32,7 @@ export class Housekeeper {
 
   start(): void {
     this.#timer = setInterval(() => void this.look(), everyMilliseconds);
-    // Whoever begins here may come after one that was killed.
+    // The previous process may have been killed.
     this.#looking ??= this.#sweep().finally(() => {
       this.#looking = null;
     });
@@ -44,7 +45,10 @@ export class Housekeeper {
     await this.#looking;
   }
 
-  /** Does all of it once, with those who ask meanwhile. Never fails: what did not work is tried again at the next look. */
+  /**
+   * Does all of the work once; concurrent callers share the same look. Never fails: failed work is retried at the next
+   * look.
+   */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -63,7 +67,7 @@ export class Housekeeper {
       if (this.#isStopped) return;
       this.#parts.log.warn({ err: error }, 'old log lines and images could not be removed; the next attempt is in ten minutes');
     } finally {
-      // Not kept: a connection for ten minutes of nothing.
+      // Released, because otherwise a connection would stay idle for ten minutes.
       await this.#leadership.release();
     }
   }
@@ -86,7 +90,7 @@ export class Housekeeper {
     await database.run(forgetRunners);
   }
 
-  /** Of one cluster. What fails there is no matter of the others. */
+  /** Removes the images of one cluster. A failure does not affect the other clusters. */
   async #collect(driver: string, term: AbortSignal): Promise<void> {
     const { drivers, settings, log } = this.#parts;
     const signal = AbortSignal.any([term, AbortSignal.timeout(everyMilliseconds)]);

@@ -2,32 +2,37 @@ import type { StoredImage } from '@davit/drivers';
 import type { ImageUseRow } from '../store/images.ts';
 
 /**
- * Why an image is there. RUNS: what runs, or a deployment under way, needs it. ROLLBACK: a kept release needs it. CACHE: it was built
- * for the newest release of a service that has it from a registry; the next build begins with what it is made of. UNUSED: Davit brought
- * or built it and nothing needs it. FOREIGN: Davit did neither, so that it never goes.
+ * Why an image exists.
+ *
+ * - RUNS: something that runs, or a deployment under way, needs the image.
+ * - ROLLBACK: a kept release needs the image.
+ * - CACHE: the image was built for the newest release of a service, which has it from a registry; the next build reuses
+ *   its layers.
+ * - UNUSED: Davit pulled or built the image, and nothing needs it.
+ * - FOREIGN: Davit neither pulled nor built the image, and never removes it.
  */
 export type ImageUse = 'RUNS' | 'ROLLBACK' | 'CACHE' | 'UNUSED' | 'FOREIGN';
 
 export interface UsedImage {
   readonly image: StoredImage;
   readonly use: ImageUse;
-  /** Whether Davit pulled it, so that it can be had again under its digest. */
+  /** Whether Davit pulled the image, so that it can be pulled again by its digest. */
   readonly isPulled: boolean;
-  /** Names of it that Davit made. */
+  /** Names of the image that Davit created. */
   readonly names: readonly string[];
 }
 
 export interface Ownership {
-  /** Names by which Davit pulled it, by image. */
+  /** Names under which Davit pulled an image, by image id. */
   readonly pulled: ReadonlyMap<string, readonly string[]>;
   readonly uses: readonly ImageUseRow[];
-  /** Services with a deployment that has not ended: what it builds is in no release yet. */
+  /** Services with a deployment that has not ended. The images that it builds belong to no release yet. */
   readonly busy: ReadonlySet<string>;
-  /** Of a service: how many of its newest releases are kept. */
+  /** Number of newest releases of a service that are kept. */
   readonly keptReleases: number;
 }
 
-/** What each image of an engine is there for. Pure. */
+/** Returns why each image of an engine exists. Pure. */
 export function usesOf(images: readonly StoredImage[], ownership: Ownership): UsedImage[] {
   const uses = Map.groupBy(ownership.uses, ({ image_id }) => image_id);
   const cached = new Set(ownership.uses.map(({ image_name }) => image_name));
@@ -41,7 +46,7 @@ export function usesOf(images: readonly StoredImage[], ownership: Ownership): Us
 
 interface Uses {
   readonly uses: readonly ImageUseRow[];
-  /** Names. */
+  /** Names of images that serve as a build cache. */
   readonly cached: ReadonlySet<string | null>;
   readonly ownership: Ownership;
 }

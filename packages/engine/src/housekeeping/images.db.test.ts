@@ -24,7 +24,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** A container of that tag. */
+/** Returns the configuration of a container with this tag. */
 const cache = (tag: string) =>
   config({ ports: [], source: { type: 'IMAGE', image: 'registry.example/cache', tag, registryId: null } });
 
@@ -40,20 +40,20 @@ async function deploy(one: ReturnType<typeof service>, expected = 'DEPLOYED'): P
 }
 
 const tags = (): string[] => [...world.fake.images.keys()].map((name) => name.replace('registry.example/cache:', '')).toSorted();
-/** What the grace of a fresh pull keeps. */
+/** Ages all pulls, so that the grace period of fresh pulls is over. */
 const age = () =>
   world.database.database.run({ name: 'age_pulls', text: `UPDATE pulled_image SET pulled_at = now() - interval '1 day'` });
 
 test('pulled images go when no kept release needs them, and what others brought stays', async () => {
   world.fake.images.set('foreign:1', { id: `sha256:${'f'.repeat(64)}`, sizeBytes: 1 });
-  // Somebody had this one before Davit wanted it.
+  // This image existed before Davit needed it.
   await world.fake.builder.pull({ reference: 'registry.example/cache:2', credentials: null }, call);
   const one = service();
   for (const tag of ['1', '2', '3', '4', '5', '6']) {
     await deploy({ ...one, release: { config: cache(tag), commitId: null } });
   }
   await collectAll(parts, 'fake', call);
-  // Just pulled: a deployment may be about to need them.
+  // The images were just pulled, so a deployment may be about to need them.
   expect(tags()).toEqual(['1', '2', '3', '4', '5', '6', 'foreign:1']);
   await age();
   await collectAll(parts, 'fake', call);
@@ -99,7 +99,7 @@ test('an image that somebody removed from the engine is pulled again by its dige
   const [former] = world.fake.instances;
   await deploy({ ...one, release: { config: { ...cache('1'), arguments: ['x'] }, commitId: null } });
   world.fake.images.clear();
-  // The fake gives an image of a digest another id than that of the tag: only that it is asked for is seen here.
+  // The fake returns different image ids for a digest and for its tag. Only the request for the digest is checked here.
   await world.fake.cluster.retire({ service: one.serviceId }, 1, call);
   await eventually(async () => {
     const pulls = world.fake.calls.filter(({ method, detail }) => method === 'pull' && detail.includes('@sha256:'));
@@ -124,7 +124,7 @@ test('near the limit of the disk pulled images of old releases go first, then bu
   world.fake.space = space(50 * gibibyte);
   await collectAll(parts, 'fake', call);
   expect(names()).toEqual([3, 3]);
-  // Each removal makes half a GiB of room.
+  // Each removal frees half a GiB.
   world.fake.script = {
     after: ({ method }) => {
       if (method === 'release') world.fake.space = space((world.fake.space?.freeBytes ?? 0) + gibibyte / 2);
@@ -153,7 +153,7 @@ test('below the limit nothing is built or pulled, and what runs goes on', async 
     expect(failure).toMatchObject({ code: 'DISK_FULL', message: expect.stringContaining('100 MiB are free at /var/lib/engine') });
   }
   expect(world.fake.instances).toHaveLength(1);
-  // What is there already needs no room.
+  // An image that exists needs no disk space.
   await deploy(one);
 });
 

@@ -4,28 +4,32 @@ import { collectImages, type ImageParts } from './built-images.ts';
 import { usesOf, type UsedImage } from './image-uses.ts';
 
 /*
- * Images are collected by ownership and reference: those that Davit built (they carry its label) or pulled (they are in a table)
- * and that no kept release needs. Near the limit of the disk more goes, what is easiest to have again first:
+ * Removes images that Davit owns and that no kept release needs. Davit owns an image if it built the image, which then
+ * has its label, or pulled the image, which is then listed in a table. When the disk is nearly full, more images are
+ * removed; those that are easiest to get again go first:
  *
- * 1. what nothing needs;
- * 2. pulled images of releases that are kept for rollbacks alone: a rollback pulls the same digest again; and what was built here
- *    for a cluster that has it from a registry, and stays to make the next build short;
- * 3. built images of all but the newest two releases of each service: these cannot be rolled back to any more.
+ * 1. Images that nothing needs.
+ * 2. Pulled images of releases that are only kept for rollbacks: a rollback pulls the same digest again. Also images
+ *    built here for a cluster that has them from a registry; they only speed up the next build.
+ * 3. Built images of all but the newest two releases of each service. A rollback to the older releases is then
+ *    impossible.
  *
- * What runs, what was running last, volumes, and what others brought to the engine never goes.
+ * Images that run or were the last to run, volumes, and images that others brought to the engine are never removed.
  */
 
 const keptUnderPressure = 2;
-// A pull is noted right after it; whoever looks in between must not take the image for one that nobody needs.
+// A pull is recorded right after it. A look in between must not mistake the image for an unused one.
 const graceMilliseconds = 10 * 60_000;
 
 export interface DiskReport {
-  /** null: the disk is not one of this machine. */
+  /** null: the disk is not a disk of this machine. */
   readonly space: DiskSpace | null;
   readonly images: readonly UsedImage[];
 }
 
-/** What there is on the engine's disk; changes nothing. null: the driver keeps no images. */
+/**
+ * Reports the disk space and the images of an engine, without changing anything; null if the driver stores no images.
+ */
 export async function readDisk(parts: ImageParts, driver: string, signal: AbortSignal): Promise<DiskReport | null> {
   const images = parts.drivers[driver]?.imageStore;
   if (images === undefined) return null;
@@ -34,7 +38,7 @@ export async function readDisk(parts: ImageParts, driver: string, signal: AbortS
 
 async function readUses(parts: ImageParts, driver: string, images: ImageStore, signal: AbortSignal): Promise<UsedImage[]> {
   const { database, settings } = parts;
-  // First what is there, then what needs it: what comes in between is not looked at.
+  // First the images are read, then their uses. Images that arrive in between are not considered.
   const stored = await images.list(signal);
   const pulled = await database.many(store.pulledImages, [driver]);
   const uses = await database.many(store.imageUses, [stored.map(({ id }) => id), stored.flatMap(({ names }) => names)]);
@@ -47,14 +51,17 @@ async function readUses(parts: ImageParts, driver: string, images: ImageStore, s
   });
 }
 
-/** Whether the disk has less free than twice the least, and less than the least. */
+/** Returns FULL if less than the minimum is free, NEAR if less than twice the minimum is free. */
 function pressureOf({ freeBytes }: Pick<DiskSpace, 'freeBytes'>, leastFreeMiB: number): 'NONE' | 'NEAR' | 'FULL' {
   const least = leastFreeMiB * 1024 * 1024;
   if (freeBytes < least) return 'FULL';
   return freeBytes < 2 * least ? 'NEAR' : 'NONE';
 }
 
-/** Removes what may go now, more near the limit of the disk. Tells what went. Never fails for what is only in use. */
+/**
+ * Removes the images that may be removed now; more when the disk is nearly full. Returns the removed images. Does not
+ * fail for images that are in use.
+ */
 export async function collectAll(parts: ImageParts, driver: string, call: CallContext): Promise<readonly StoredImage[]> {
   const images = parts.drivers[driver]?.imageStore;
   if (images === undefined) return [];
@@ -100,10 +107,10 @@ async function removeThose(
     const { image, isPulled, names } = used;
     if (young.has(image.id)) continue;
     try {
-      // First the releases: from then on a rollback to one of them pulls.
+      // First the releases lose the image, so that a rollback to one of them pulls it again.
       if (isPulled) await database.run(store.giveUpPulled, [image.id]);
       const outcome = await images.release({ id: image.id, names }, call);
-      // One that others have named meanwhile is theirs from now on.
+      // An image that others have named meanwhile belongs to them from now on.
       if (isPulled && outcome !== 'IN_USE') await database.run(store.forgetPulled, [driver, image.id]);
       if (outcome !== 'GONE') continue;
       gone.push(image);
@@ -117,8 +124,8 @@ async function removeThose(
 }
 
 /**
- * Makes room before something is built or pulled. Fails with DISK_FULL when there is not enough left all the same: a disk that is full
- * to the last byte takes the database and everything that runs with it.
+ * Frees disk space before a build or pull. Fails with DISK_FULL if there is still not enough: a completely full disk
+ * stops the database and everything that runs with it.
  */
 export async function assertSpace(parts: ImageParts, driver: string, call: CallContext): Promise<void> {
   const images = parts.drivers[driver]?.imageStore;
@@ -143,7 +150,7 @@ function mebibytes(bytes: number): number {
   return Math.floor(bytes / 1024 / 1024);
 }
 
-/** What is wrong with the disk, in words; null: nothing. */
+/** Returns the problem with the disk, in words; null if there is none. */
 export function diskWarning(space: DiskSpace, leastFreeMiB: number): string | null {
   const pressure = pressureOf(space, leastFreeMiB);
   if (pressure === 'NONE') return null;

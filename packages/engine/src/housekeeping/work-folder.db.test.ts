@@ -15,7 +15,7 @@ afterEach(() => world.close());
 const sweep = () =>
   sweepWorkFolder({ database: world.database.database, settings: { ...settings, workFolder: world.workFolder } });
 
-/** What a process leaves that is killed: the kubeconfig of a chart's service. */
+/** Creates the leftovers of a killed process: the kubeconfig of a chart's service. */
 async function leave(deployment: string, owner: string): Promise<void> {
   const folder = join(world.workFolder, deployment, owner, 'helm');
   await mkdir(folder, { recursive: true });

@@ -6,21 +6,23 @@ import { workLeft } from '../store/work-folder.ts';
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Removes what deployments left on the disk of this machine when their process was killed and another machine brought them to their end: sources
- * and, of charts, values and access to a cluster. Those under way anywhere keep theirs, as machines may share the folder.
+ * Removes the files that deployments left on the disk of this machine because their process was killed and another
+ * machine finished them: sources and, for charts, values and credentials of a cluster. The files of deployments that
+ * are running anywhere are kept, because machines may share the folder.
  */
 export async function sweepWorkFolder({ database, settings }: Pick<EngineParts, 'database' | 'settings'>): Promise<void> {
   const { workFolder } = settings;
-  // First what is there, then what is under way: a deployment that begins in between has nothing among it.
+  // First the folders are read, then the running deployments: a deployment that begins in between is not among the
+  // folders.
   const found = (await readdir(workFolder).catch(() => [])).filter((name) => uuid.test(name));
   if (found.length === 0) return;
   const known = new Map((await database.many(workLeft, [found])).map(({ id, ended }) => [id, ended]));
   for (const name of found) {
     const folder = join(workFolder, name);
-    // Of a deployment that went with its organization or environment there is nothing that it could be for.
+    // If the deployment was deleted with its organization or environment, nothing needs its files.
     const ended = known.get(name) ?? (await readdir(folder).catch(() => []));
     for (const service of ended) await rm(join(folder, service), { recursive: true, force: true });
-    // One with something in it stays.
+    // A folder that is not empty stays.
     await rmdir(folder).catch(() => undefined);
   }
 }

@@ -9,13 +9,13 @@ import { longestRunSeconds } from './run.ts';
 import { toAttempt } from './attempt.ts';
 
 /*
- * Schedules whose runs a cluster starts by itself (see adr/0026). Whoever changes one suspends it first, writes down what should be, and resumes
- * it: so a run that comes due in between is neither lost nor begun by two.
+ * Schedules whose runs a cluster starts by itself (see adr/0026). A change of a schedule first suspends it, then stores
+ * the desired state, then resumes it. A run that becomes due in between is therefore neither lost nor started twice.
  */
 
 const leastHoldSeconds = 30;
 const mostHoldSeconds = 300;
-/** So long after its time a cluster may still begin a run of a schedule that was suspended. */
+/** Milliseconds after its time in which a cluster may still start a run of a schedule that was suspended. */
 const settleMilliseconds = 5_000;
 const lookAgainMilliseconds = 1_000;
 
@@ -24,12 +24,15 @@ interface Owner {
   readonly service: string;
 }
 
-/** Of a cluster that starts runs by itself. */
+/** Returns the schedules of a cluster that starts runs by itself; otherwise undefined. */
 export function schedulesOf(parts: EngineParts, driver: string): ClusterSchedules | undefined {
   return parts.drivers[driver]?.cluster.schedules;
 }
 
-/** What a cluster is asked for, from the workload of a cron job's release; null: that has no schedule. */
+/**
+ * Returns the schedule to put on a cluster, from the workload of a cron job's release; null if the release has no
+ * schedule.
+ */
 export function toClusterSchedule(workload: Workload, { job }: ReleaseConfig, builtInPrefix: string): ClusterSchedule | null {
   const command = job?.events.CRON;
   if (job === undefined || job.schedule === null || command === undefined) return null;
@@ -43,13 +46,19 @@ export function toClusterSchedule(workload: Workload, { job }: ReleaseConfig, bu
   };
 }
 
-/** Half of what is between two runs: outputs that nobody reads are not to keep the next one waiting. */
+/**
+ * Returns how long the outputs of a run are held: half of the interval between two runs, so that unread outputs do not
+ * delay the next run.
+ */
 function holdSeconds(schedule: CronSchedule): number {
   const half = Math.floor(shortestPauseSeconds(schedule, new Date()) / 2);
   return Math.min(Math.max(half, leastHoldSeconds), mostHoldSeconds);
 }
 
-/** Puts a schedule on a cluster, suspended. False: the cluster does not start its runs, and why is in the log; Davit does then. */
+/**
+ * Puts a schedule on a cluster, suspended. Returns false if the cluster cannot start its runs; the reason is logged,
+ * and Davit starts them.
+ */
 export async function putSuspended(
   parts: EngineParts,
   driver: string,
@@ -67,12 +76,12 @@ export async function putSuspended(
   return true;
 }
 
-/** Takes the schedule of a service away from a cluster that may have one. Its runs go on. */
+/** Removes the schedule of a service from a cluster that may have one. Runs under way continue. */
 export async function disarm(parts: EngineParts, driver: string, owner: Owner, signal: AbortSignal): Promise<void> {
   await schedulesOf(parts, driver)?.remove(owner, signal);
 }
 
-/** The same on all clusters but one, as the service has moved there. */
+/** Removes the schedule of a service from all other clusters, because the service has moved to `driver`. */
 export async function disarmOthers(parts: EngineParts, driver: string, owner: Owner, call: CallContext): Promise<void> {
   for (const place of await parts.database.many(placesOf, [owner.service])) {
     if (place.driver === driver) continue;
@@ -87,8 +96,8 @@ export async function disarmOthers(parts: EngineParts, driver: string, owner: Ow
 }
 
 /**
- * Makes sure that a cluster neither runs the job by its schedule nor begins to: waits for the end of a run under way. Whoever arms the schedule
- * next resumes it; when nobody does, `ClusterRuns` does.
+ * Makes sure that a cluster neither runs the job by its schedule nor is about to: suspends the schedule and waits for
+ * the end of a run under way. The next deployment that arms the schedule resumes it, otherwise `ClusterRuns` does.
  */
 export async function quiet(
   parts: EngineParts,

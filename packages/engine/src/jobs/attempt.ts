@@ -3,7 +3,7 @@ import type { Workload } from '@davit/drivers';
 import type { JobCommand, JobEvent } from '../model.ts';
 import { outputFolder } from './outputs.ts';
 
-/** What a run of an event is, as a workload: the instance whose index is the number of the attempt. */
+/** Returns the workload of one attempt of a job event: the instance whose index is the number of the attempt. */
 export function toAttempt(
   workload: Workload,
   run: {

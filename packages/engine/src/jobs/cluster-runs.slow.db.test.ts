@@ -72,7 +72,7 @@ const logOf = async ({ serviceId }: RequestedService): Promise<string[]> =>
 const nothingLeft = (site: Site) =>
   eventually(async () => (site.fake.instances.length === 0 ? true : undefined), 'nothing left on the cluster');
 
-/** The cluster begins a run of the job. */
+/** Makes the cluster start a run of the job. */
 function due(one: RequestedService, site = east, at = new Date()): Instance {
   const instance = site.fake.schedules.due(one.serviceId, at);
   if (instance === null) throw new Error('the cluster begins no run');
@@ -206,7 +206,7 @@ describe('while Davit is down', () => {
 
   test('a run is known once, wherever Davit was killed', async () => {
     const tick = await armed();
-    // As a process that dies there: its call never ends.
+    // The call never ends, as in a process that dies there.
     for (const method of ['scheduledRuns', 'readFile', 'retire']) {
       let isReached: () => void = () => undefined;
       const reached = new Promise<void>((resolve) => (isReached = resolve));
@@ -422,7 +422,7 @@ describe('a deployment', () => {
     const [run] = await statuses(tick, 'RUNNING');
     expect(run?.by_cluster).toBe(false);
     east.fake.schedules.unable = null;
-    // What Davit began it ends, and the cluster begins nothing meanwhile.
+    // Davit ends the runs that it started, and the cluster starts none meanwhile.
     await deploy(tick);
     expect(east.fake.schedules.armed.get(tick.serviceId)?.isSuspended).toBe(true);
     const instance = await eventually(async () => east.fake.instances[0], 'its instance');

@@ -8,14 +8,15 @@ import { schedulesOf, toClusterSchedule } from './arming.ts';
 import { isEndKnown, type RecordedEnd } from './known-end.ts';
 
 /*
- * Clusters that start runs by themselves: notes the runs that they have begun, also those that have ended long ago, and sees to it that they have
- * the schedules that they should. Only the process that schedules does so.
+ * Handles clusters that start runs by themselves: records the runs that they have started, including those that ended
+ * long ago, and keeps their schedules as they should be. Only the process that schedules does so.
  *
- * A run is noted under an id of the cluster's, which the database takes once. What was noted is removed from the cluster when its end is
- * recorded, and nothing else of that job is noted before: so a run that is there twice is known, however few the database remembers.
+ * A run is recorded under the id that the cluster gave it, which the database accepts once. After the end of a run is
+ * recorded, it is removed from the cluster, and no other run of that job is recorded before. A run that is listed twice
+ * is therefore recognized, however few runs the database remembers.
  */
 
-// Of the times in which the scheduler looks.
+// Numbers of looks of the scheduler.
 const ticksPerLook = 3;
 const ticksPerKeep = 15;
 const lookWithinMilliseconds = 60_000;
@@ -32,17 +33,17 @@ export class ClusterRuns {
   readonly #parts: EngineParts;
   readonly #isUnderWay: (run: string) => boolean;
   readonly #looked = new Map<string, Looked>();
-  /** Between two looks of the scheduler, in milliseconds. */
+  /** Milliseconds between two looks of the scheduler. */
   readonly #tick: number;
 
-  /** `isUnderWay`: whether somebody in this process waits for the end of a run, and removes it then. */
+  /** @param isUnderWay returns whether this process awaits the end of a run, and removes the run then. */
   constructor(parts: EngineParts, isUnderWay: (run: string) => boolean) {
     this.#parts = parts;
     this.#isUnderWay = isUnderWay;
     this.#tick = lookEveryMilliseconds(parts.settings);
   }
 
-  /** Looks at each cluster that it has not looked at for a while; one that does not answer keeps no other waiting. */
+  /** Looks at each cluster whose last look is long enough ago. An unreachable cluster does not delay the others. */
   look(signal: AbortSignal): void {
     for (const driver of this.#looked.keys()) if (this.#parts.drivers[driver] === undefined) this.#looked.delete(driver);
     for (const driver of Object.keys(this.#parts.drivers)) {
@@ -57,13 +58,13 @@ export class ClusterRuns {
     }
   }
 
-  /** Does not wait for the time of the next look. */
+  /** Looks at a cluster at the next tick, without waiting for its interval. */
   lookSoon(driver: string): void {
     const looked = this.#looked.get(driver);
     if (looked !== undefined) looked.at = -Infinity;
   }
 
-  /** After the signals of all looks were aborted. */
+  /** Waits for the looks under way. Their signals must have been aborted before. */
   async stop(): Promise<void> {
     await Promise.all([...this.#looked.values()].flatMap(({ under }) => under ?? []));
   }
@@ -82,7 +83,7 @@ export class ClusterRuns {
   }
 
   async #note(driver: string, runs: readonly ScheduledRun[], signal: AbortSignal): Promise<void> {
-    // What a cluster says is not to be trusted: it may be anybody's.
+    // The data of a cluster is not trusted, because other users may control the cluster.
     const valid = runs.filter(({ id, service, release }) => [id, service, release].every((text) => uuid.test(text)));
     if (valid.length === 0) return;
     const rows = await this.#parts.database.many(store.knownRuns, [valid.map(({ id }) => id)]);
@@ -97,7 +98,7 @@ export class ClusterRuns {
     }
   }
 
-  /** Of the runs of one job. */
+  /** Removes the recorded runs of one job from the cluster, and records the next one. */
   async #noteNext(
     driver: string,
     own: readonly ScheduledRun[],
@@ -108,10 +109,11 @@ export class ClusterRuns {
       const recorded = known.get(run.id);
       if (recorded === undefined || recorded.status === 'RUNNING') continue;
       if (this.#isUnderWay(run.id)) return;
-      // Whoever recorded its end did not come to remove it, or did not know whether it had come.
+      // The process that recorded the end died before it removed the run, or did not know whether the run had ended.
       if (run.isOver || isEndKnown(recorded)) await this.#remove(driver, run, signal);
     }
-    // One whose release is gone (it began while its service was uninstalled) cannot be noted, and keeps no later one from it.
+    // A run whose release no longer exists, because it started while its service was uninstalled, cannot be recorded.
+    // It does not prevent later runs from being recorded.
     for (const run of own) if (!known.has(run.id) && (await this.#noteOne(driver, run))) return;
   }
 
@@ -130,10 +132,14 @@ export class ClusterRuns {
     });
   }
 
-  /** Somebody else may have removed or changed a schedule, and a deployment that ended early may have left one suspended. */
+  /**
+   * Restores schedules that were removed or changed by others, and resumes those that an aborted deployment left
+   * suspended.
+   */
   async #keep(driver: string, schedules: ClusterSchedules, signal: AbortSignal): Promise<void> {
     const { database } = this.#parts;
-    // First what is there, then who works on it, then what should be: as the keeper does, and for its reasons.
+    // The order matters, as in the keeper and for the same reasons: first the schedules on the cluster, then the
+    // environments with running deployments, then the desired schedules.
     const armed = new Map((await schedules.list(signal)).map((one) => [one.service, one]));
     const busy = await this.#busy();
     const wanted = new Map((await database.many(store.clusterSchedules, [driver])).map((row) => [row.service_id, row]));

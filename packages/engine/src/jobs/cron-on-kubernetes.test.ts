@@ -3,7 +3,10 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cronFault, nextRun } from './cron.ts';
 
-/* Held against what Kubernetes does with five fields: its own rules, as github.com/robfig/cron v3 has them, minute by minute. */
+/*
+ * Compares Davit's schedules with those of Kubernetes for five fields, minute by minute. The rules of Kubernetes are
+ * those of github.com/robfig/cron v3.
+ */
 
 const bounds = [
   [0, 59],
@@ -13,7 +16,10 @@ const bounds = [
   [0, 6],
 ] as const;
 
-/** Which values a field means, and whether it is a restriction of the day. Throws for what Kubernetes refuses. */
+/**
+ * Returns the values of a field, and whether the field is a star, which does not restrict the day. Throws for fields
+ * that Kubernetes rejects.
+ */
 function readField(text: string, [least, most]: readonly [number, number]): { values: Set<number>; isStar: boolean } {
   const values = new Set<number>();
   for (const part of text.split(',')) {
@@ -27,7 +33,7 @@ function readField(text: string, [least, most]: readonly [number, number]): { va
   return { values, isStar: text.split(',').some((part) => /^[*?](?:\/1)?$/.test(part)) };
 }
 
-/** The first minute after another one, in UTC, at which Kubernetes runs it. */
+/** Returns the first minute after `after`, in UTC, at which Kubernetes runs the expression. */
 function nextOnKubernetes(expression: string, after: Date): Date | null {
   const fields = expression.split(' ');
   expect(fields).toHaveLength(5);
@@ -98,7 +104,7 @@ test('a schedule is due at the same times for Davit and for Kubernetes', () => {
 test.each(['0 0 L * *', '0 0 LW * *', '0 0 15W * *', '0 0 * * 5#2', '0 0 * * 5L', '0 0 * * friL', '0 0 13 * +5'])(
   '%j is nothing that Kubernetes knows',
   (text) => {
-    // Davit does.
+    // Davit accepts the expression.
     expect(cronFault(text)).toBeNull();
     expect(toKubernetesCron(text)).toEqual({ unknown: expect.any(String) });
   },

@@ -1,14 +1,18 @@
 import { Cron } from 'croner';
 
-/** When a cron job runs: five fields (minute, hour, day of month, month, day of week) read in a time zone. */
+/**
+ * The schedule of a cron job: five fields (minute, hour, day of month, month, day of week) and the time zone in which
+ * they apply.
+ */
 export interface CronSchedule {
   readonly expression: string;
   readonly timezone: string;
 }
 
 /**
- * The first time after `after` at which the schedule is due; null: never again. In the hour that a clock change leaves out it runs
- * right after the change, in the hour that comes twice only once. Throws for what `cronFault` refuses.
+ * Returns the first time after `after` at which the schedule is due; null if there is none. A time in the hour that a
+ * clock change skips is due right after the change. A time in the hour that occurs twice is due once. Throws for
+ * expressions that `cronFault` rejects.
  */
 export function nextRun({ expression, timezone }: CronSchedule, after: Date): Date | null {
   return new Cron(expression, { timezone, mode: '5-part', paused: true }).nextRun(after);
@@ -16,7 +20,7 @@ export function nextRun({ expression, timezone }: CronSchedule, after: Date): Da
 
 const lookedAtRuns = 20;
 
-/** What is between two of the next runs at least, in seconds; Infinity: there are not two. */
+/** Returns the shortest interval between the next runs, in seconds; Infinity if there are fewer than two. */
 export function shortestPauseSeconds(schedule: CronSchedule, after: Date): number {
   let shortest = Infinity;
   let last = nextRun(schedule, after);
@@ -29,7 +33,7 @@ export function shortestPauseSeconds(schedule: CronSchedule, after: Date): numbe
   return shortest;
 }
 
-/** What is wrong with an expression, in words; null: nothing. */
+/** Returns the problem with an expression, in words; null if there is none. */
 export function cronFault(expression: string): string | null {
   const fields = expression.trim().split(/\s+/);
   const form = 'must have five fields: minute, hour, day of month, month, day of week, as in 30 2 * * 1-5';
@@ -44,7 +48,7 @@ export function cronFault(expression: string): string | null {
   }
 }
 
-/** Whether the machine knows a time zone of this name (IANA, as in Europe/Paris). */
+/** Returns whether the machine knows a time zone of this name (IANA, such as Europe/Paris). */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);

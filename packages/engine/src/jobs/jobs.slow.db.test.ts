@@ -38,11 +38,11 @@ function job(overrides: Partial<JobRelease> = {}, more: Partial<ReleaseConfig> =
   });
 }
 
-/** The instance of a job that runs now. */
+/** Returns the running instance of a job. */
 const running = (): Promise<Instance> =>
   eventually(async () => world.fake.instances.find(({ state }) => state === 'RUNNING'), 'a running instance');
 
-/** Waits until somebody who waits for the end of a run has looked so often how far it is. */
+/** Waits until the state of a run was looked at this many times. */
 async function lookedAt({ serviceId }: RequestedService, times: number): Promise<void> {
   const looks = (): number =>
     world.fake.calls.filter(({ method, service: of }) => method === 'observe' && of === serviceId).length;
@@ -298,7 +298,7 @@ describe('the other events of a lifecycle job', () => {
     await world.deploy([{ ...migrate, event: 'STOP' }]);
     expect(await asked(await running())).toBe('DELETE');
     await ends(0);
-    // The second one is not merged into the first, nor lost.
+    // The second run is neither merged into the first nor lost.
     const second = await eventually(async () => {
       const instance = world.fake.instances.find(({ state }) => state === 'RUNNING');
       return instance !== undefined && (await asked(instance)) === 'STOP' ? instance : undefined;
@@ -455,7 +455,7 @@ describe('a cron job', () => {
   });
 
   test('that runs while the database is away again and again is waited for', { timeout: 60_000 }, async () => {
-    // More often than it is tried at once.
+    // Fails more often than it is retried at once.
     let failures = 7;
     await world.restart((asked) => asked === markLaunched && (failures -= 1) >= 0);
     const tick = await armed();

@@ -1,13 +1,13 @@
 import type { Cause } from '@davit/drivers';
 
-/** What is recorded of the end of a run. */
+/** The recorded end of a run. */
 export interface RecordedEnd {
   readonly status: string;
-  /** Of its failure. */
+  /** Code of the failure; null if there is none. */
   readonly code: string | null;
 }
 
-/** Failures that are about the run: it is over, its time is, or it cannot begin. */
+/** Failures that prove the end of a run: it has ended, its time is over, or it cannot start. */
 const ofRun: readonly Cause[] = [
   'JOB_FAILED',
   'JOB_TIMEOUT',
@@ -27,8 +27,9 @@ const ofRun: readonly Cause[] = [
 const known: ReadonlySet<string | null> = new Set(ofRun);
 
 /**
- * Whether what is left of a run that a cluster started may be removed without looking at it. Not where Davit lost sight of it (its cluster did not
- * answer, or Davit itself failed): it goes on, and ends by its own time at the latest. Pure.
+ * Returns whether the objects of a run that a cluster started may be removed without looking at the run. False if Davit
+ * lost track of the run, because its cluster was unreachable or Davit itself failed: the run continues, and ends at its
+ * own time limit at the latest. Pure.
  */
 export function isEndKnown({ status, code }: RecordedEnd): boolean {
   return status === 'SUCCEEDED' || status === 'CANCELED' || known.has(code);

@@ -39,7 +39,7 @@ const failing = (method: string, cause: 'ENGINE_FAILED' | 'ENGINE_UNREACHABLE') 
 });
 const dueNow = statement('test_leftovers_due', `update job_schedule set next_at = clock_timestamp() where service_id = $1`);
 
-/** A job that failed while the cluster removed nothing, and no keeper that would do it later. */
+/** Returns a job that failed while the cluster removed nothing, without a keeper that would clean up later. */
 async function leftOver(): Promise<RequestedService> {
   const migrate = job();
   await world.deploy([migrate]);
@@ -98,7 +98,7 @@ test('a run of a deployment under way stays, also while Davit is away', async ()
   const { id } = await running();
   expect(await clear(migrate)).toEqual([]);
   await world.engine.stop();
-  // Its end is not recorded yet.
+  // The end of the run is not recorded yet.
   world.fake.kill(id, 0);
   expect(await clear(migrate)).toEqual([]);
   await world.restart();

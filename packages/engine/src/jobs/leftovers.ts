@@ -9,8 +9,8 @@ import { isEndKnown } from './known-end.ts';
 const timeoutMilliseconds = 60_000;
 
 /**
- * Removes what runs that have ended left on a cluster, at once: the keeper does the same when it looks. A run that somebody still waits
- * for stays, also between its attempts. CLUSTER_UNREACHABLE.
+ * Removes from a cluster the instances of runs that have ended, at once. The keeper does the same at its next look. A
+ * run that is still awaited is kept, also between its attempts. Fails with CLUSTER_UNREACHABLE.
  */
 export async function clearEndedRuns(
   parts: EngineParts,
@@ -19,13 +19,14 @@ export async function clearEndedRuns(
 ): Promise<ClearedRuns[]> {
   if (serviceIds.length === 0) return [];
   await parts.clusters.know(driver);
-  // Nothing can have run where there is no driver.
+  // Without a driver nothing can have run.
   if (parts.drivers[driver] === undefined) return [];
   const { cluster } = driversOf(parts, driver);
   const signal = AbortSignal.timeout(timeoutMilliseconds);
   const call = { signal, log: (line: string): void => parts.log.info({ driver }, line) };
   try {
-    // First what is there, then who still wants it: a run is noted before its instance is made.
+    // First the instances are read, then the runs that are still awaited: a run is recorded before its instance is
+    // created.
     const found = await Promise.all(serviceIds.map((service) => cluster.observe({ service }, signal)));
     const open = new Set((await database.many(openRollouts, [serviceIds])).map(({ id }) => id));
     const scheduled = found.flat().filter((instance) => instance.scheduled === true);
@@ -34,7 +35,7 @@ export async function clearEndedRuns(
     const isLeft = (instance: Instance): boolean => {
       if (instance.scheduled !== true) return true;
       const recorded = known.get(instance.rollout);
-      // A run that the cluster began is noted a moment later.
+      // A run that the cluster has just started is recorded a moment later.
       return recorded !== undefined && (instance.state === 'EXITED' || isEndKnown(recorded));
     };
     const left = found.flat().filter((instance) => !open.has(instance.rollout) && isLeft(instance));

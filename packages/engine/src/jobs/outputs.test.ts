@@ -34,7 +34,7 @@ test('an output that no process could get is left out and named with its size an
 });
 
 test('the limit is that of one entry of a process, in bytes, under the key that the resources store it with', () => {
-  // The longer one of its two keys: the other is the plain name.
+  // The longer one of the two keys of the output; the other one is the plain name.
   const room = 131_071 - 'DAVIT_OUTPUT_JOB_ZA9F0A2C4_A='.length;
   const kept = (value: string) => storable([output('A', value)], service).outputs.length;
   expect(kept('x'.repeat(room))).toBe(1);

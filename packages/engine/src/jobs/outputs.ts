@@ -2,13 +2,13 @@ import type { Instance } from '@davit/drivers';
 import type { ServiceOutput } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 
-/** Writable by whatever user the job runs as. */
+/** Writable by any user that the job may run as. */
 export const outputFolder = '/davit-output';
 const outputFile = `${outputFolder}/davit-output.json`;
 const largestFileBytes = 1_048_576;
 const mostOutputs = 200;
-// One entry of a process's environment, key and `=` included (MAX_ARG_STRLEN of Linux, without its final NUL). The server holds variables
-// that users set to the same (`checkLength`).
+// Maximum length of one entry in the environment of a process, including key and `=` (MAX_ARG_STRLEN of Linux, without
+// its final NUL). The server limits the variables of users to the same length (`checkLength`).
 const longestEntryBytes = 131_071;
 
 interface EndedRun {
@@ -20,8 +20,9 @@ interface EndedRun {
 }
 
 /**
- * Hands what a run that succeeded wrote to `/davit-output/davit-output.json` to the resources. Answers what there is to say about it,
- * null without such a file. May be done again. A file that is not as it should be is no failure of the job, which did its work.
+ * Publishes the outputs that a successful run wrote to `/davit-output/davit-output.json`. Returns a line for the log;
+ * null if there is no such file. May be repeated. An invalid file does not fail the job, because the job has done its
+ * work.
  */
 export async function publishOutputs({ parts, driver, serviceId, instance, signal }: EndedRun): Promise<string | null> {
   const { cluster } = driversOf(parts, driver);
@@ -36,7 +37,7 @@ export async function publishOutputs({ parts, driver, serviceId, instance, signa
   return [`Outputs: ${outputs.map(({ name }) => name).join(', ') || 'none'}.`, ...notes].join(' ');
 }
 
-/** Whose outputs they are: with the prefix it says what the variable of an output is called. */
+/** The owner of outputs. Together with the prefix it determines the names of their variables. */
 interface OutputOwner {
   readonly builtInPrefix: string;
   readonly type: 'JOB' | 'TERRAFORM';
@@ -44,8 +45,9 @@ interface OutputOwner {
 }
 
 /**
- * The outputs that can be variables, and a sentence for each other one. One of those would fail every later deployment of the
- * environment, as no process can be started with it, or the run that told it, as the database does not take it. Pure.
+ * Returns the outputs that can become variables, and a sentence for each of the others. Such an output would break
+ * something: if it is too long, no process could be started with it, and every later deployment of the environment
+ * would fail; if it has a NUL character, the database would reject it, and the run would fail. Pure.
  */
 export function storable(
   outputs: readonly ServiceOutput[],
@@ -54,7 +56,8 @@ export function storable(
   const kept: ServiceOutput[] = [];
   const notes: string[] = [];
   for (const output of outputs) {
-    // As the server calls it (variable/output.ts). A process gets it under the plain name too, which is shorter.
+    // The name that the server gives to the variable (variable/output.ts). A process also gets it under the plain name,
+    // which is shorter.
     const key = `${builtInPrefix}OUTPUT_${type}_Z${id.slice(0, 8).toUpperCase()}_${output.name}`;
     const fault = faultOf(output, key);
     if (fault === null) kept.push(output);
@@ -75,7 +78,10 @@ function faultOf({ value, description }: ServiceOutput, key: string): string | n
   return null;
 }
 
-/** `{"NAME": {"value": …, "sensitive": false, "description": ""}}`. What is no text is written as JSON. */
+/**
+ * Parses `{"NAME": {"value": …, "sensitive": false, "description": ""}}`. A value that is not a string is converted to
+ * JSON.
+ */
 export function parseOutputs(text: string): { readonly outputs: readonly ServiceOutput[] } | { readonly fault: string } {
   let parsed: unknown;
   try {

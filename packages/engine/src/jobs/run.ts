@@ -8,45 +8,56 @@ import { secondsSince } from '../store/jobs.ts';
 import { lastLogLines } from '../store/logs.ts';
 import type { RunTurns } from './turns.ts';
 
-/** Of jobs that name no limit of their own: nothing may run for ever. */
+/** Time limit of jobs that name none, because nothing may run forever. */
 export const longestRunSeconds = 86_400;
 
 const evidenceLines = 50;
-// The end of the output tells that a process ended; this is for an engine that does not end it. Less often the longer it runs (a twentieth of
-// that), as looks are what many long runs cost; a cluster holds what a run left for half a minute at least.
+// Usually the end of the output shows that a process exited; the looks are for an engine that does not end the output.
+// The longer a run takes, the less often it is looked at (pauses of a twentieth of its duration), because looks are the
+// main cost of many long runs. A cluster keeps the outputs of a run for at least half a minute.
 const lookEveryMilliseconds = 2_000;
 const longestPauseOfLooksMilliseconds = 10_000;
 const pauseOfLooksShare = 0.05;
 const settleMilliseconds = 50;
-// A cluster tells times in whole seconds, and counts from the start of the pod.
+// A cluster reports times in whole seconds, and counts from the start of the pod.
 const lateMarginMilliseconds = 1_000;
 const firstPauseMilliseconds = 500;
 const maximumPauseMilliseconds = 10_000;
 
-/** A run of a job that was started. Each attempt is an instance of the same rollout, its index the number of the attempt. */
+/**
+ * A run of a job that was started. Each attempt is an instance of the same rollout, and its index is the number of the
+ * attempt.
+ */
 export interface StartedRun {
   readonly parts: EngineParts;
   readonly driver: string;
   readonly service: { readonly id: string; readonly name: string };
   readonly rollout: string;
   readonly config: ReleaseConfig;
-  /** From when its limit counts, by the clock of the database, ISO 8601; null: unknown, it counts from now. */
+  /**
+   * Time from which the limit counts, by the clock of the database, ISO 8601; null if unknown, then the limit counts
+   * from now.
+   */
   readonly launchedAt: string | null;
-  /** What an attempt is started with. Left out: the cluster starts them. */
+  /** Returns the workload of an attempt. Omitted if the cluster starts the attempts. */
   workload?(attempt: number): Promise<Workload>;
-  /** When the cluster began it, by its own clock, ISO 8601. Of a run whose attempts the cluster starts. */
+  /**
+   * Time at which the cluster started the run, by the clock of the cluster, ISO 8601. Only set if the cluster starts
+   * the attempts.
+   */
   readonly begunAt?: string | null;
-  /** At its cluster, where many runs are waited for at once. Left out: nothing of it waits for others. */
+  /** The turns of the cluster, which limit the load of many runs. If omitted, nothing waits for other runs. */
   readonly turns?: RunTurns;
   readonly call: CallContext;
 }
 
 /**
- * Waits until a run has succeeded, and stores its output meanwhile; answers the attempt that did. How far it is, the cluster says: ended attempts stay there until
- * the run is cleared, so that whoever goes on after a crash neither repeats nor miscounts one. Fails with JOB_FAILED, JOB_TIMEOUT or
- * OUT_OF_MEMORY with the last lines; what is left of the run is the caller's to remove.
+ * Waits until a run has succeeded, and stores its output meanwhile. Returns the successful attempt. The state of the
+ * run is read from the cluster: exited attempts stay there until the run is cleared, so after a crash no attempt is
+ * repeated or miscounted. Fails with JOB_FAILED, JOB_TIMEOUT or OUT_OF_MEMORY, with the last lines. The caller must
+ * remove the instances of the run.
  *
- * That costs a connection on which the output comes, as each instance of a service does, and a look now and then.
+ * Each run costs one connection for its output, as each instance of a service does, and an occasional look.
  */
 export async function awaitRun(run: StartedRun): Promise<Instance> {
   const collector = new LogCollector(run.parts, run.driver);
@@ -85,15 +96,18 @@ async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<I
 
 interface Output {
   readonly done: Promise<void>;
-  /** Aborted when there is something to look at: the output has ended, or the run is let go of. */
+  /** Aborted when a look is needed: the output has ended, or the call was aborted. */
   readonly over: AbortSignal;
 }
 
-/** One for each reading: to wait for `done` itself with each look would leave something at it that stays until the run ends. */
+/**
+ * Returns one `Output` for each reading. Waiting for `done` itself at each look would attach a handler to it that stays
+ * until the run ends.
+ */
 function followed(done: Promise<void>, former: Output | null, signal: AbortSignal): Output {
   if (former?.done === done) return former;
   const ended = new AbortController();
-  // The output ends a moment before the engine says that the process did.
+  // The output ends a moment before the engine reports that the process has exited.
   void done.then(() => pause(settleMilliseconds, signal)).then(() => ended.abort());
   return { done, over: AbortSignal.any([signal, ended.signal]) };
 }
@@ -102,7 +116,10 @@ function pauseOfLooks(ranMilliseconds: number): number {
   return Math.min(longestPauseOfLooksMilliseconds, Math.max(lookEveryMilliseconds, ranMilliseconds * pauseOfLooksShare));
 }
 
-/** For how long it has run, read once by the clock that its launch was noted by: this machine's may be another. */
+/**
+ * Returns how long the run has taken, measured once by the clock that recorded its launch. The clock of this machine
+ * may differ.
+ */
 async function ranMilliseconds({ parts, launchedAt }: StartedRun): Promise<number> {
   if (launchedAt === null) return 0;
   return (await parts.database.one(secondsSince, [launchedAt])).seconds * 1_000;
@@ -156,11 +173,11 @@ async function failed(run: StartedRun, instance: Instance): Promise<DriverError>
   });
 }
 
-/** JOB_TIMEOUT, unless the run succeeded in the last moment. */
+/** Throws JOB_TIMEOUT, unless the run succeeded at the last moment. */
 async function refuseLate(run: StartedRun, collector: LogCollector, limitSeconds: number): Promise<void> {
   const instance = await latestAttempt(run);
   if (instance.state === 'EXITED' && instance.exit?.code === 0) return;
-  // Its last lines are stored before they are read as evidence.
+  // The last lines are stored before they are read as evidence.
   await collector.stop();
   throw await late(run, instance, limitSeconds);
 }
@@ -173,7 +190,10 @@ async function late(run: StartedRun, instance: Instance, limitSeconds: number): 
   });
 }
 
-/** Whether the cluster has ended a run that took too long, while nobody else looked. Both times are the cluster's. */
+/**
+ * Returns whether the cluster ended the run because of its time limit while no process was watching. Both times are by
+ * the clock of the cluster.
+ */
 function isLate({ begunAt }: StartedRun, { exit }: Instance, limitSeconds: number): boolean {
   if (exit === null || typeof begunAt !== 'string') return false;
   return Date.parse(exit.at) - Date.parse(begunAt) >= limitSeconds * 1_000 - lateMarginMilliseconds;

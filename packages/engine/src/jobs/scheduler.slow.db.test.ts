@@ -7,7 +7,7 @@ import { config } from '../testing/config.ts';
 import { Sites, type Site } from '../testing/sites.ts';
 import { createWorld, service, type World } from '../testing/world.ts';
 
-/* What one cron job must not do to the others. */
+/* Tests that one cron job does not disturb the others. */
 
 let world: World;
 let east: Site;
@@ -68,7 +68,7 @@ const one = async (place?: EnvironmentPlace): Promise<RequestedService> => {
 const readEnd = statement<{ status: string }>('testSchedulerEnd', 'SELECT status FROM deployment WHERE id = $1');
 const ended = async (id: string): Promise<string | undefined> => (await world.database.database.maybe(readEnd, [id]))?.status;
 const idsOf = (jobs: readonly RequestedService[]): string[] => jobs.map(({ serviceId }) => serviceId);
-/** As of so many seconds ago. */
+/** Makes the schedules due since this number of seconds. */
 const due = (jobs: readonly RequestedService[], seconds = 0): Promise<number> =>
   world.database.database.run(setDue, [idsOf(jobs), seconds]);
 const statuses = async (...jobs: readonly RequestedService[]): Promise<string[]> =>
@@ -87,7 +87,7 @@ const started = (job: RequestedService): Promise<Instance> =>
     return instance;
   }, patience);
 
-/** Makes its schedule due; answers when the run that it asks for was started, and ended. */
+/** Makes the schedule of the job due. Resolves when its run was started and has ended. */
 async function runsOnce(job: RequestedService): Promise<void> {
   const before = (await statuses(job)).length;
   await due([job]);
@@ -117,7 +117,7 @@ describe('many runs that are long', { timeout: 120_000 }, () => {
         looked.add(of);
         now += 1;
         most = Math.max(most, now);
-        // So that all that may look at once do.
+        // Waits until all looks that may run at once are running.
         await vi.waitFor(() => expect(now === looksAtOnce || looked.size === many).toBe(true), patience);
       },
       after: ({ method, service: of }) => {
@@ -146,7 +146,7 @@ describe('many runs that are long', { timeout: 120_000 }, () => {
       await vi.waitFor(async () => expect(await statuses(job)).toEqual(['SUCCEEDED']), patience);
       expect(world.outputs.get(job.serviceId)).toMatchObject([{ name: 'HOST', value: 'db' }]);
     }
-    // The last ones are waited for as the first ones are.
+    // The last runs are awaited like the first ones.
     for (const { id } of east.fake.instances) east.fake.kill(id, 0);
     await vi.waitFor(async () => expect(new Set(await statuses(...long))).toEqual(new Set(['SUCCEEDED'])), patience);
     await vi.waitFor(() => expect(east.fake.instances).toEqual([]), patience);
@@ -154,7 +154,7 @@ describe('many runs that are long', { timeout: 120_000 }, () => {
 });
 
 describe('many runs that are to be started at once', { timeout: 120_000 }, () => {
-  /** No start of theirs comes to an end until what this answers is called. */
+  /** Blocks all starts of these jobs. Returns a function that unblocks them. */
   function hold(jobs: readonly RequestedService[]): () => void {
     const held = Promise.withResolvers<void>();
     const isHeld = new Set(idsOf(jobs));
@@ -224,7 +224,7 @@ describe('a schedule that cannot be computed', { timeout: 60_000 }, () => {
     const warn = vi.spyOn(world.input.log, 'warn');
     const [bad, good, under] = await armed(3);
     if (bad === undefined || good === undefined || under === undefined) throw new Error('they were not armed');
-    // One whose run is under way while Davit begins.
+    // A run that is running while Davit starts.
     await due([under]);
     await vi.waitFor(() => expect(instanceOf(under)).toBeDefined(), patience);
     await world.engine.stop();
@@ -233,7 +233,7 @@ describe('a schedule that cannot be computed', { timeout: 60_000 }, () => {
     await world.restart();
     world.fake.kill(instanceOf(under)?.id ?? '', 0);
     await vi.waitFor(async () => expect(await statuses(under)).toEqual(['SUCCEEDED']), patience);
-    // Each at another look.
+    // Each run begins at another look.
     await runsOnce(good);
     await runsOnce(good);
     expect(await told(bad)).toEqual([expect.stringContaining('Mars/Olympus')]);
@@ -283,6 +283,6 @@ test('a schedule that the database does not move on concerns no other one', { ti
   await due([bad], 60);
   await runsOnce(good);
   await vi.waitFor(async () => expect(await logOf(bad)).toHaveLength(1), patience);
-  // What the database said is nobody's business there.
+  // Errors of the database are not shown to users there.
   expect((await logOf(bad)).join()).not.toMatch(/test_refuse|job_run/);
 });

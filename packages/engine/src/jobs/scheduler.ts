@@ -22,19 +22,20 @@ import { StuckSchedules } from './stuck-schedules.ts';
 import { createRunTurns, type RunTurns } from './turns.ts';
 
 /*
- * Runs cron jobs at their times. One process of an installation does it: the one that holds a lock of the database, which
- * PostgreSQL takes away from it when it dies. The next one takes up the runs that are open, by the label of their instances, and
- * waits for them; it starts none of them a second time.
+ * Runs cron jobs at their times. One process of an installation does so: the one that holds a database lock, which
+ * PostgreSQL releases when the process dies. The next process finds the open runs by the label of their instances and
+ * awaits them; it starts none of them a second time.
  *
- * A schedule that came due while nobody was there is run once, however often it was due. One that comes due while its job still
- * runs is left out. Where a cluster starts runs by itself it does so by its own rules; they are noted (`ClusterRuns`) and waited for here.
+ * - A schedule that was due while no process was running is run once, however often it was due.
+ * - A schedule that becomes due while its job still runs is skipped.
+ * - A cluster that starts runs by itself follows its own rules. Its runs are recorded (`ClusterRuns`) and awaited here.
  *
- * Any number of runs is waited for at once, as they may take a day: only what loads their cluster waits for its turn (`turns.ts`). What is wrong with
- * one schedule concerns that one alone.
+ * Any number of runs is awaited at once, because a run may take a day. Only operations that load the cluster wait for
+ * their turn (`turns.ts`). A problem with one schedule does not affect the others.
  */
 
 const rememberedRuns = 20;
-// Beyond the grace of an instance.
+// Seconds beyond the grace period of an instance.
 const retireSeconds = 120;
 
 export class Scheduler {
@@ -42,7 +43,7 @@ export class Scheduler {
   readonly #leadership: Leadership;
   readonly #clusterRuns: ClusterRuns;
   readonly #stuck = new StuckSchedules();
-  /** By cluster. */
+  /** The turns, by cluster. */
   readonly #turns = new Map<string, RunTurns>();
   readonly #running = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -59,7 +60,7 @@ export class Scheduler {
     this.#wake();
   }
 
-  /** Lets go of everything at once: instances run on, and whoever schedules next waits for their end. */
+  /** Stops at once. The instances keep running, and the next process that schedules awaits their end. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#leadership.leave();
@@ -81,7 +82,7 @@ export class Scheduler {
       if (term === null) return;
       this.#clusterRuns.look(term);
       for (const driver of this.#turns.keys()) if (this.#parts.drivers[driver] === undefined) this.#turns.delete(driver);
-      // Before anything that could go wrong with a schedule.
+      // The open runs come first, before any schedule can fail.
       await this.#beginOpen(term);
       if (await this.#claimDue()) await this.#beginOpen(term);
     } catch (error) {
@@ -93,7 +94,7 @@ export class Scheduler {
     for (const run of await this.#parts.database.many(store.openRuns, [[...this.#running.keys()]])) this.#begin(run, term);
   }
 
-  /** Whether there was any that could be moved on. */
+  /** Claims the due schedules. Returns whether any could be advanced. */
   async #claimDue(): Promise<boolean> {
     let isAny = false;
     for (const due of await this.#parts.database.many(store.dueSchedules, [this.#stuck.releases])) {
@@ -109,7 +110,7 @@ export class Scheduler {
     return isAny;
   }
 
-  /** It stays due, and goes on when whatever is wrong has passed. */
+  /** Logs a schedule that could not be advanced. It stays due and is retried until the problem is gone. */
   async #noteStuck(due: store.DueRow, error: unknown): Promise<void> {
     if (!this.#stuck.note(due.release_id)) return;
     const { service_id: service, release_id: release } = due;
@@ -120,13 +121,16 @@ export class Scheduler {
       await this.#tell(due, `The run of ${due.next_at} has not begun: ${reason} ${hint}`);
     } catch (failure) {
       if (!isDatabaseAway(failure)) return;
-      // So that it is told when the database is back.
+      // Forgotten, so that it is logged when the database is reachable again.
       this.#stuck.forget(release);
       throw failure;
     }
   }
 
-  /** Moves a schedule on and notes the run that it asks for, together: neither is lost, and none is noted twice. */
+  /**
+   * Advances a schedule and records the run that is due, in one transaction: no run is lost, and none is recorded
+   * twice.
+   */
   async #claim(due: store.DueRow): Promise<void> {
     const schedule = due.config.job?.schedule ?? null;
     const next = nextOf(due);
@@ -153,7 +157,7 @@ export class Scheduler {
       .finally(() => {
         this.#running.delete(run.id);
         if (!run.by_cluster || signal.aborted) return;
-        // The next one of its job may wait to be noted.
+        // The next run of the job may be waiting to be recorded.
         this.#clusterRuns.lookSoon(run.driver);
         this.#wake();
       });
@@ -177,9 +181,9 @@ export class Scheduler {
       if (failure !== null) await this.#tell(run, `The run of ${run.due_at} failed (${failure.code}): ${failure.message}`);
     }
     const status = ended?.status ?? (failure === null ? 'SUCCEEDED' : 'FAILED');
-    // What its cluster goes on with is removed when that is over.
+    // A run that its cluster continues is removed when it has ended.
     if (run.by_cluster && !isEndKnown({ status, code: failure?.code ?? null })) return;
-    // All that is left of a cluster's own run that has ended is what holds its folders.
+    // If a run that the cluster started has ended, only the container that holds its folders is left.
     const isOver = run.by_cluster && failure?.code !== 'JOB_TIMEOUT';
     await this.#turnsAt(run).changes.use(
       () => this.#retire(run, isOver ? 0 : terminationGrace(run.config, this.#parts.settings), call),
@@ -187,7 +191,7 @@ export class Scheduler {
     );
   }
 
-  /** What is held up longer is left to the keeper. */
+  /** Removes the instances of a run. A removal that takes longer is left to the keeper. */
   async #retire(run: store.RunRow, graceSeconds: number, call: CallContext): Promise<void> {
     const { cluster } = driversOf(this.#parts, run.driver);
     const limit = AbortSignal.timeout((graceSeconds + retireSeconds) * 1_000);
@@ -201,7 +205,10 @@ export class Scheduler {
     return turns;
   }
 
-  /** Null: it succeeded. Throws when it was told to let go, or when its cluster or the database is away: it is taken up again. */
+  /**
+   * Executes a run. Returns null on success, otherwise the failure. Throws if the call was aborted, or if the cluster
+   * or the database is unreachable: the run is then resumed later.
+   */
   async #attempt(run: store.RunRow, call: CallContext): Promise<ReturnType<typeof toFailure> | null> {
     let launchedAt = run.launched_at;
     try {
@@ -228,13 +235,13 @@ export class Scheduler {
     }
   }
 
-  /** At its turn; answers when that was. */
+  /** Starts a run when it is its turn. Returns the time of the start. */
   #launch(run: store.RunRow, call: CallContext): Promise<string | null> {
     const parts = this.#parts;
     const launch = async (): Promise<string | null> => {
-      // Whoever stopped the job while this waited found nothing to end.
+      // If the job was stopped while it waited for its turn, there was nothing to end.
       if ((await parts.database.run(store.setJobStatus, [run.service_id, 'RUNNING'])) === 0) throw stopped(run);
-      // Found again by its label when this is done a second time.
+      // If this is repeated, the instance is found by its label.
       const first = await this.#workload(run, 0);
       const { source, name } = run.config;
       const image = { driver: run.driver, serviceName: name, source, imageName: run.image_name };
@@ -253,7 +260,7 @@ export class Scheduler {
       service: { id, name: config.name },
       rollout: run.id,
       config,
-      // The cluster's own limit counts from the begin by its clock.
+      // The cluster's own limit counts from the start of the run by the clock of the cluster.
       launchedAt: run.by_cluster ? run.created_at : launchedAt,
       ...(run.by_cluster ? { begunAt: run.launched_at } : { workload: (attempt: number) => this.#workload(run, attempt) }),
       turns,
@@ -266,7 +273,10 @@ export class Scheduler {
     if (instance.foldersLost === true) await this.#tell(run, `The run of ${run.due_at}: ${told}`);
   }
 
-  /** An image that is missing is to be told at once, and not when the time of the run is over. */
+  /**
+   * Waits until the cluster has started the run. A missing image is thereby reported at once, and not only at the time
+   * limit of the run.
+   */
   async #awaitStarted(run: store.RunRow, call: CallContext): Promise<void> {
     const { image_id } = run;
     if (image_id === null) throw new Error(`${run.config.name} has no image`);
@@ -282,7 +292,10 @@ export class Scheduler {
     return toAttempt(workload, { event: 'CRON', command, attempt, builtInPrefix: this.#parts.settings.builtInPrefix });
   }
 
-  /** A line among the job's own output: who looks there for what it did must find what it did not do. */
+  /**
+   * Writes a line into the output of the job. Users who look there for the work of a run must also find why a run did
+   * not happen.
+   */
   async #tell(
     { service_id, release_id }: { readonly service_id: string; readonly release_id: string },
     message: string,
@@ -294,7 +307,10 @@ export class Scheduler {
 
 class Uncomputable extends Error {}
 
-/** Whoever armed the schedule could compute it: another process, or this one with other data of time zones. */
+/**
+ * Returns the next time of a schedule. Computing it may fail although it worked when the schedule was created: another
+ * process did that, or this machine has other time zone data now.
+ */
 function nextOf({ config, now }: store.DueRow): Date | null {
   const schedule = config.job?.schedule ?? null;
   if (schedule === null) return null;

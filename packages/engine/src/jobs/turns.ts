@@ -2,19 +2,25 @@ import { pause } from '../shared/pause.ts';
 import { Semaphore } from '../shared/semaphore.ts';
 
 /*
- * What the runs of jobs load a cluster with, and how much of it at a time. Each cluster has turns of its own: one that is slow, away, or full of the
- * runs of one tenant keeps no other one waiting. Nothing here is held while a run runs, however long that is.
+ * Limits the load that the runs of jobs put on a cluster. Each cluster has its own turns, so that a cluster that is
+ * slow, unreachable or full of the runs of one tenant does not delay the others. No turn is held while a run runs,
+ * however long that takes.
  */
 
-// Many at midnight must not choke an engine or API server.
+// Many runs at midnight must not overload an engine or an API server.
 const changesAtOnce = 64;
 const readsAtOnce = 64;
-// Each is a few lists on Kubernetes, which takes 32 requests of Davit at a time for all that it does there (`kubernetes/client/api.ts`).
+// On Kubernetes each look takes a few list requests, and Davit sends at most 32 requests at a time there
+// (`kubernetes/client/api.ts`).
 const looksAtOnce = 8;
-// What takes longer waits for something itself (a node for its image, a scheduler for room, a process for its end), which is no load.
+// An action that takes longer is waiting for something itself (a node for its image, a scheduler for capacity, a
+// process for its exit), which causes no load.
 const longestTurnMilliseconds = 60_000;
 
-/** So many at a time, the others in their order. Who takes long keeps nobody waiting for more than a while. */
+/**
+ * Executes a limited number of actions at a time; others wait in order. An action that takes too long gives its place
+ * to the next one.
+ */
 export class Turns {
   readonly #places: Semaphore;
   readonly #longestMilliseconds: number;
@@ -24,7 +30,10 @@ export class Turns {
     this.#longestMilliseconds = longestMilliseconds;
   }
 
-  /** Answers what the action does. Who is aborted while it waits for its turn leaves, with the reason of the signal. */
+  /**
+   * Returns the result of the action. If the signal is aborted while the action waits for its turn, rejects with the
+   * reason of the signal.
+   */
   async use<T>(action: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { promise: acted, resolve } = Promise.withResolvers<{ readonly result: Promise<T> }>();
     await this.#places.use(async () => {
@@ -37,13 +46,16 @@ export class Turns {
   }
 }
 
-/** At one cluster. */
+/** The turns at one cluster. */
 export interface RunTurns {
-  /** To start instances, and to take them away. */
+  /** For starting and removing instances. */
   readonly changes: Turns;
-  /** To read what a run left: apart from the changes, as a cluster holds that for half a minute only. */
+  /**
+   * For reading the outputs of a run. Separate from changes, because a cluster keeps the outputs for only half a
+   * minute.
+   */
   readonly reads: Turns;
-  /** To see how far a run is. */
+  /** For reading the state of a run. */
   readonly looks: Turns;
 }
 

@@ -6,11 +6,13 @@ const maximumBackoffMilliseconds = 60_000;
 
 interface Trouble {
   readonly failures: number;
-  /** In milliseconds since the process began: clocks of machines are set. */
+  /**
+   * Time of the next attempt in milliseconds since the process began, because the clock of a machine may be changed.
+   */
   readonly nextAt: number;
 }
 
-/** What is done again and again until it works, each with pauses that grow from one second to one minute. */
+/** Repeats failing actions until they succeed, with pauses that grow from one second to one minute. */
 export class Attempts {
   readonly #log: EngineParts['log'];
   readonly #stop: AbortSignal;
@@ -18,7 +20,7 @@ export class Attempts {
   readonly #trouble = new Map<string, Trouble>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  /** `onDue`: called when something may be tried again. Aborting `stop` ends that. */
+  /** @param onDue is called when an action may be retried. Aborting `stop` ends these calls. */
   constructor(log: EngineParts['log'], stop: AbortSignal, onDue: () => void) {
     this.#log = log;
     this.#stop = stop;
@@ -27,8 +29,8 @@ export class Attempts {
   }
 
   /**
-   * Does something unless it is too soon after it was done the last time; a failure is in the log. `always`: also a success delays the
-   * next one. Whether it is done.
+   * Executes an action unless its pause has not elapsed yet. A failure is logged. With `always`, a success is followed
+   * by a pause too. Returns whether the action succeeded.
    */
   async attempt(key: string, action: () => Promise<void>, { always = false } = {}): Promise<boolean> {
     const trouble = this.#trouble.get(key);
@@ -47,13 +49,13 @@ export class Attempts {
     }
   }
 
-  /** How long until it may be done again, in seconds; null: it was never done. */
+  /** Returns the seconds until the action may be executed again; null if no pause is recorded for it. */
   pauseSeconds(key: string): number | null {
     const trouble = this.#trouble.get(key);
     return trouble === undefined ? null : Math.max(0, (trouble.nextAt - performance.now()) / 1_000);
   }
 
-  /** Its next attempt is a first one. */
+  /** Forgets earlier attempts, so that the next one counts as the first. */
   forget(key: string): void {
     this.#trouble.delete(key);
   }

@@ -6,7 +6,10 @@ import { setRunningStatus } from '../store/journal.ts';
 import type { Kept } from './kept.ts';
 import type { LogCollector } from '../output/log-collector.ts';
 
-/** Looks after the charts of one cluster, whose parts the cluster itself keeps running: how they are, and what they print. */
+/**
+ * Looks after the charts of one cluster: reads their state and follows their output. The cluster itself keeps the pods
+ * of charts running.
+ */
 export class ChartKeeper {
   readonly #parts: EngineParts;
   readonly #driver: string;
@@ -18,7 +21,12 @@ export class ChartKeeper {
     this.#logs = logs;
   }
 
-  /** `term`: as long as this process is the one that follows the output on this cluster; null: it is not. */
+  /**
+   * Updates the state of a chart, and follows its output.
+   *
+   * @param term aborted when this process may no longer follow the output on this cluster; null if another process
+   * follows it.
+   */
   async keep(runtime: Kept, term: AbortSignal | null, signal: AbortSignal): Promise<void> {
     const { charts } = driversOf(this.#parts, this.#driver).cluster;
     if (charts === undefined || runtime.desired !== 'RUNNING') return;
@@ -30,7 +38,10 @@ export class ChartKeeper {
     await this.#parts.database.run(setRunningStatus, [runtime.service_id, status, state.ready]);
   }
 
-  /** null: what is wrong with one chart, or with what may be seen of it, says nothing of the others. */
+  /**
+   * Returns the state of a chart; null if it cannot be read. A problem with one chart, or missing permission to read
+   * it, does not affect the others.
+   */
   async #look(charts: ClusterCharts, runtime: Kept, signal: AbortSignal): Promise<ChartState | null> {
     try {
       return await charts.state(placeOfRuntime(this.#parts.settings.installation, runtime), signal);

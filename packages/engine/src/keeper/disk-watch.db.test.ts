@@ -27,14 +27,14 @@ async function deployed(overrides: Parameters<typeof config>[0] = {}): Promise<R
   expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
   return one;
 }
-/** What volumes hold, in bytes: as it was measured last, and as the next measurement will find it. */
+/** Sets the bytes that the volumes hold: the last measured value and the result of the next measurement. */
 const hold = async ({ serviceId }: RequestedService, bytes: number): Promise<void> => {
   world.fake.volumeBytes.set(serviceId, bytes);
   await world.database.database.run(measure, [serviceId, bytes]);
 };
 const instancesOf = (one: RequestedService) => world.fake.instances.filter((instance) => instance.service === one.serviceId);
 const idOf = (one: RequestedService): string => instancesOf(one)[0]?.id ?? '';
-/** As a look of the keeper finds it, which is due each ten seconds and at each start. */
+/** Waits for a status that a look of the keeper sets. A look is due every ten seconds and at each start. */
 const becomes = async (one: RequestedService, isThere: (view: ServiceView) => boolean, words: string): Promise<ServiceView> => {
   await world.restart();
   return eventually(async () => {
@@ -90,7 +90,7 @@ test('a service whose volumes hold far more than their size is stopped until it 
   await becomes(one, () => instancesOf(one).length === 0, 'no instance');
   const stopped = await becomes(one, (now) => now.runningStatus === 'ERROR', 'ERROR');
   expect(diskOf(stopped)?.failure.message).toMatch(/3\.5 GiB of 2\.0 GiB .* 150 % .* stopped/);
-  // It stays so, whoever looks.
+  // Further looks do not change the status.
   await becomes(one, () => true, 'anything');
   expect(instancesOf(one)).toHaveLength(0);
   await hold(one, gibibyte);

@@ -12,21 +12,26 @@ import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
 
 /*
- * Watches what services write to the disk of an engine, which no driver for storage that is common there limits by itself. What an
- * instance writes into its own file system has a limit: above it the instance is stopped, what it wrote is removed, and a new one takes its
- * place. Volumes may exceed their size by a part; above that the service is stopped until somebody deploys or restarts it (see
- * `Kept.is_held`). A pass asks for one instance at a time: the engine counts files, 5 ms for none and 0.2 s for 20,000.
+ * Watches how much services write to the disk of an engine. No storage driver that is common there limits this by
+ * itself.
+ *
+ * - The file system of an instance has a limit. An instance above it is stopped, its files are removed, and a new
+ *   instance replaces it.
+ * - A volume may exceed its size by some percentage. Above that, the service is stopped until it is deployed or
+ *   restarted (see `Kept.is_held`).
+ *
+ * A pass requests one instance at a time, because the engine counts files: 5 ms for none and 0.2 s for 20,000.
  */
 
 const defaultEverySeconds = 60;
-/** A service that was stopped for its volumes has so long after it was started again to make room. */
+/** Seconds after a restart in which a service that was stopped for its volumes may free space. */
 const defaultGraceSeconds = 600;
-/** Shares of the limits above which a service has a warning. */
+/** Shares of the limits above which a service gets a warning. */
 const warnShare = 0.8;
 const volumeWarnShare = 0.9;
-/** A pass may take this part of the time: where there are many files, it comes less often. */
+/** Maximum share of the time that passes may take. With many files, passes are less frequent. */
 const mostBusy = 0.1;
-/** So long what an instance was stopped for stays on the status, unless it happens again. */
+/** Seconds for which the condition of a stopped instance stays open, unless the limit is exceeded again. */
 const clearAfterSeconds = 3600;
 const removeSeconds = 120;
 
@@ -49,14 +54,14 @@ export class DiskWatch {
   #nextAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> = Promise.resolve();
   #isRunning = false;
-  /** Whether the pass under way has raised a condition. */
+  /** Whether the current pass has raised a condition. */
   #hasNoted = false;
-  /** Instances that were removed, by id, while a look that began before may still show them. */
+  /** Ids of removed instances that a look that began earlier may still list. */
   readonly #removed = new Set<string>();
-  /** Services without a condition of this watch; of all others it is not known. */
+  /** Services that are known to have no open condition of this watch. Of other services it is unknown. */
   readonly #clear = new Set<string>();
 
-  /** `onNoted`: called after a pass that found something wrong: its service is to be stopped, or has another status. */
+  /** @param onNoted is called after a pass that raised a condition: a service must be stopped or has a new status. */
   constructor(
     parts: EngineParts,
     driver: string,
@@ -68,7 +73,7 @@ export class DiskWatch {
     this.#onNoted = onNoted;
   }
 
-  /** Begins a pass if one is due. To be called by the one process that follows the output, for as long as `term` lasts. */
+  /** Starts a pass if one is due. Only the process that follows the output may call this; the pass ends with `term`. */
   look(seen: Seen, term: AbortSignal): void {
     const { disk } = driversOf(this.#parts, this.#driver).cluster;
     if (disk === undefined || this.#isRunning || this.#stop.aborted || performance.now() < this.#nextAt) return;
@@ -115,18 +120,21 @@ export class DiskWatch {
     for (const instance of instances) {
       const bytes = await this.#written(disk, instance, signal);
       if (bytes !== null) written.push({ instance, bytes });
-      // A pass over many instances leaves the engine to others in between.
+      // Between two instances, the engine is left to other callers for a moment.
       await pause(10, signal);
     }
     const limit = this.#parts.settings.instanceDiskMiB * mebibyte;
     const over = limit === 0 ? [] : written.filter(({ bytes }) => bytes > limit);
     const found = this.#volumesOf(watched) ?? this.#layersOf(written, over);
-    // That nothing is wrong is known only of what was counted.
+    // The absence of problems is only known if every instance was counted.
     if (found !== null || written.length === instances.length) await this.#note(runtime, found);
     for (const one of over) await this.#replace(disk, runtime, one);
   }
 
-  /** One that cannot be counted keeps no other one from being watched. */
+  /**
+   * Returns the bytes that an instance has written; null if they cannot be counted. The other instances are watched all
+   * the same.
+   */
   async #written(disk: ClusterDisk, instance: Instance, signal: AbortSignal): Promise<number | null> {
     try {
       return await disk.written(instance.id, signal);
@@ -137,7 +145,7 @@ export class DiskWatch {
     }
   }
 
-  /** What is wrong with the volumes; null: nothing. */
+  /** Returns the problem with the volumes; null if there is none. */
   #volumesOf({ runtime, instances, volumeBytes }: Watched): Found | null {
     const { volumeLimitPercent, diskGraceSeconds = defaultGraceSeconds } = this.#parts.settings;
     const promised = (runtime.config?.volumes ?? []).reduce((sum, { sizeGiB }) => sum + sizeGiB, 0) * gibibyte;
@@ -159,7 +167,7 @@ export class DiskWatch {
     return { ...found('ERROR', 'VOLUME_EXCEEDED', message), occurrences: isHeld ? 0 : 1 };
   }
 
-  /** What is wrong with what instances wrote into their own file systems; null: nothing. */
+  /** Returns the problem with the files that instances wrote into their own file systems; null if there is none. */
   #layersOf(written: readonly Written[], over: readonly Written[]): Found | null {
     const limit = this.#parts.settings.instanceDiskMiB * mebibyte;
     const [most] = written.toSorted((a, b) => b.bytes - a.bytes);
@@ -188,7 +196,7 @@ export class DiskWatch {
   async #replace(disk: ClusterDisk, { service_id: service, config }: Kept, { instance, bytes }: Written): Promise<void> {
     const { database, log, settings } = this.#parts;
     const words = `${instance.name} has written ${inGiB(bytes)} into its own file system (DAVIT_INSTANCE_DISK_MIB): it is stopped, and what it wrote removed.`;
-    // A run of a job has no condition, as it is not what is deployed.
+    // A run of a job gets no condition, because it is not the deployed release.
     if (config !== null && !kindOf(config).hasLastingInstances) {
       const line = {
         stream: 'stderr',

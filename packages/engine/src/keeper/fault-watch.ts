@@ -8,20 +8,20 @@ import { noteUnlive, noteUnready, type ProbeFailure } from './probe-conditions.t
 import { PressureWatch } from './pressure-watch.ts';
 import { servingInstances } from './running-status.ts';
 
-// A fault is to be known within five seconds, and a kill for memory takes two passes.
+// A fault must be reported within five seconds, and a kill for memory needs two passes.
 const passEveryMilliseconds = 2_000;
 
 export interface FaultWatchInput extends EndWatchers {
   readonly parts: EngineParts;
   readonly driver: string;
   readonly stop: AbortSignal;
-  /** What the probes of instances that are not ready saw. */
+  /** Returns the failed attempts of the probes of instances that are not ready. */
   unready(runtime: Kept): readonly ProbeFailure[];
 }
 
 /**
- * Watches what runs for faults, and raises their conditions: ends of instances, probes that fail, limits that are reached. Of all processes that
- * keep a cluster the one that follows the output of instances does so.
+ * Watches running services for faults and raises conditions: exits of instances, failing probes, reached limits. Only
+ * the process that follows the output of the instances on a cluster does so.
  */
 export class FaultWatch {
   readonly #input: FaultWatchInput;
@@ -41,7 +41,10 @@ export class FaultWatch {
     this.#passing = this.#pass();
   }
 
-  /** What was seen in a look. `term`: as long as this process is the one that watches; null: another one does. */
+  /**
+   * Takes the result of a look. `term` is aborted when this process may no longer watch; null if another process
+   * watches.
+   */
   async look(seen: Seen, term: AbortSignal | null): Promise<void> {
     this.#term = term;
     this.#seen = seen;
@@ -50,7 +53,7 @@ export class FaultWatch {
     await noteUnready(this.#input.parts, seen, (runtime) => this.#input.unready(runtime));
   }
 
-  /** The liveness probe of an instance has failed, which is restarted after this. Each process finds that out for itself. */
+  /** Reports a failed liveness probe, before the instance is restarted. Each process detects the failure by itself. */
   async unlive(
     failure: ProbeFailure,
     { isFirst, pauseSeconds }: { readonly isFirst: boolean; readonly pauseSeconds: number },
@@ -63,7 +66,7 @@ export class FaultWatch {
     });
   }
 
-  /** Resolves when nothing is being noted any more, once `stop` is aborted. */
+  /** Resolves when nothing is being recorded, once `stop` is aborted. */
   async settled(): Promise<void> {
     await this.#passing;
     await this.#ends.settled();

@@ -5,7 +5,10 @@ import type { RequestedService, ServiceView } from '../index.ts';
 import { config } from '../testing/config.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
-/* What happens to instances after their deployment is a fact on the service, in its log, on the stream and in metrics. */
+/*
+ * Tests that faults of instances after their deployment are reported on the service, in its log, on the stream and in
+ * the metrics.
+ */
 
 let world: World;
 beforeEach(async () => {
@@ -105,7 +108,7 @@ describe('an instance that ends', () => {
         failure: { message: expect.stringMatching(/It ended 3 times within 10 minutes\. It is started again after \d s\./) },
       },
     ]);
-    // It runs, and may end again at any time.
+    // The instance runs, and may exit again at any time.
     await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
     expect((await world.view(one.serviceId)).runningStatus).toBe('ERROR');
   });
@@ -252,7 +255,8 @@ describe('an instance that reaches a limit', () => {
     await eventually(async () => (passes() > before + 1 ? true : undefined), 'two passes');
     const disk = { path: '/data', bytes: 1e9, freeBytes: 0, files: 0, freeFiles: 0 };
     press(one, { processes: { current: 4096, limit: 4096, refused: 12 }, memoryKills: 2, disks: [disk] });
-    // While no more are refused it is told how many there are.
+    // When no further processes are refused, the message only reports the number of processes. The first message is
+    // therefore awaited here.
     const refusing = await reaches(one, ({ conditions }) => conditions.some(({ kind }) => kind === 'PROCESSES'));
     expect(refusing.conditions.find(({ kind }) => kind === 'PROCESSES')?.failure.message).toContain('new ones are refused');
     const view = await reaches(one, ({ conditions }) => conditions.length === 3);

@@ -12,30 +12,34 @@ import type { Seen } from './observer.ts';
 import { servingInstances } from './running-status.ts';
 
 const shownLines = 50;
-/** The last lines of a process are stored within moments of its end; what is not by then is left out of the evidence. */
+/**
+ * Milliseconds to wait for the last lines of a process. They are stored within moments of its exit; later lines are
+ * missing from the evidence.
+ */
 const linesMilliseconds = 1_500;
-/** Between a liveness probe that fails and the end of the instance, beside its grace. */
+/** Maximum seconds between a failed liveness probe and the exit of the instance, in addition to the grace period. */
 const restartSeconds = 30;
 
 export interface EndWatchers {
   isReady(instance: Instance): boolean;
-  /** How long Davit waits before it starts an instance again, in seconds; null: the cluster does it by itself. */
+  /** Returns the seconds until Davit restarts an instance; null if the cluster restarts it by itself. */
   pauseSeconds(instance: Instance): number | null;
-  /** Resolves when the output of an instance that has ended is stored. */
+  /** Resolves when the output of an instance that has exited is stored. */
   stored(instance: Instance): Promise<void>;
-  /** Called after an end was noted: the status of the service is another one. */
+  /** Called after an exit was recorded, because the status of the service has changed. */
   onNoted(): void;
 }
 
 /**
- * Notes every end of an instance of what is deployed that nobody asked for: as a condition of its service, and in metrics. An end is known by
- * its time, which clusters keep while the instance runs again: so it is noted once, by whichever process, and also after Davit was down.
+ * Records every unintended exit of an instance of a deployed release: as a condition of its service, and in the
+ * metrics. An exit is identified by its time, which clusters still report after the instance was restarted. Each exit
+ * is therefore recorded once, by whichever process, even if Davit was down meanwhile.
  */
 export class InstanceEnds {
   readonly #parts: EngineParts;
   readonly #watchers: EndWatchers;
   readonly #stop: AbortSignal;
-  /** The end that was noted last, by instance. */
+  /** Time of the last recorded exit, by instance. */
   readonly #known = new Map<string, string>();
   readonly #underWay = new Map<string, Promise<void>>();
 
@@ -45,14 +49,14 @@ export class InstanceEnds {
     this.#stop = stop;
   }
 
-  /** Notes what has ended since the last look; does not wait for it. */
+  /** Records the exits since the last look, without waiting for the writes. */
   note(seen: Seen): void {
     const present = new Set([...seen.byService.values()].flat().map(({ id }) => id));
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
     for (const runtime of seen.runtimes) for (const instance of watched(runtime, seen)) this.#noteOne(runtime, instance, seen);
   }
 
-  /** Resolves when nothing is being noted any more. */
+  /** Resolves when no exit is being recorded. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay.values());
   }
@@ -60,12 +64,12 @@ export class InstanceEnds {
   #noteOne(runtime: Kept, instance: Instance, seen: Seen): void {
     const { lastEnd: end } = instance;
     if (end === undefined || this.#known.get(instance.id) === end.at || this.#underWay.has(instance.id)) return;
-    // Asked now: it is started again meanwhile.
+    // The pause is read now, because the instance may be restarted meanwhile.
     const pauseSeconds = this.#watchers.pauseSeconds(instance);
     const done = this.#store(runtime, { instance, end, pauseSeconds }, seen)
       .then(() => void this.#known.set(instance.id, end.at))
       .catch((error: unknown) => {
-        // The database is away: the next look notes it.
+        // The database is unreachable. The next look records the exit.
         if (!this.#stop.aborted)
           this.#parts.log.warn({ err: error, instance: instance.name }, 'the end of an instance could not be noted');
       })
@@ -88,11 +92,11 @@ export class InstanceEnds {
     const row = [instance.id, end.at, service, rollout, cause, end.code, instance.restarts ?? null];
     const isNew = await database.transaction(async (tx) => {
       const noted = await tx.maybe(store.noteInstanceEnd, row);
-      // Of a failing probe the condition is there already.
+      // The condition of a failing probe is already open.
       if (noted === undefined || cause === 'PROBE_FAILED') return noted !== undefined;
       const recent = await tx.many(store.recentEnds, [service]);
       const clearAfterSeconds = quietSeconds(recent, steadySeconds(settings));
-      // Davit was away, and all has been well since.
+      // Davit was down, and the service has been healthy since.
       if (Date.now() - Date.parse(end.at) > 1_000 * clearAfterSeconds && instance.state === 'RUNNING') return true;
       await raiseCondition(tx, {
         serviceId: service,
@@ -112,7 +116,8 @@ export class InstanceEnds {
 
   async #lines(instance: Instance, { at }: InstanceEnd): Promise<readonly string[]> {
     const whole = new AbortController();
-    // While it runs again its output goes on: what it had printed by its end is stored as soon as that of others.
+    // If the instance runs again, its output does not end. The lines up to the exit are stored as fast as those of
+    // others.
     const stored = instance.state === 'RUNNING' ? pause(linesMilliseconds / 3, whole.signal) : this.#watchers.stored(instance);
     await Promise.race([stored, pause(linesMilliseconds, AbortSignal.any([whole.signal, this.#stop]))]);
     whole.abort();
@@ -126,7 +131,10 @@ interface Ended {
   readonly pauseSeconds: number | null;
 }
 
-/** Instances whose end nobody asked for: not those of a service that is being deployed, of former rollouts, or that scaling takes away. */
+/**
+ * Returns the instances whose exit would be unintended. Excluded are services that are being deployed, former rollouts,
+ * and instances that scaling removes.
+ */
 function watched(runtime: Kept, seen: Seen): readonly Instance[] {
   const { config, desired, rollout, service_id: service } = runtime;
   if (desired !== 'RUNNING' || config === null || seen.deploying.has(service) || !kindOf(config).hasLastingInstances) return [];

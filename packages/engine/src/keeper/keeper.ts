@@ -26,22 +26,27 @@ import { Tending } from './tending.ts';
 import { TerraformKeeper } from './terraform-keeper.ts';
 
 /*
- * Keeps what should run running, on one kind of cluster. It takes no input: it reads what should be and what is, and acts on
- * the difference; events of the engine merely wake it. So one path serves an instance that died, an engine that was restarted,
- * a machine that was rebooted and instances that a crash left over.
+ * Keeps the desired instances running on one kind of cluster. The keeper takes no input: it compares the desired state
+ * with the observed state and acts on the difference. Events of the engine only trigger a look. One code path therefore
+ * serves an instance that exited, an engine that was restarted, a machine that was rebooted and instances that a crash
+ * left.
  *
- * Each process of an installation keeps; the output of instances is followed by the one that holds a lock of the database.
+ * Every process of an installation has a keeper. Only the process that holds a database lock follows the output of
+ * instances.
  */
 
 const lookEveryMilliseconds = 10_000;
-// An engine sends several events for one change, and many at once when it starts: one look serves them all.
+// An engine sends several events for one change, and many at once when it starts. One look serves them all.
 const eventPauseMilliseconds = 100;
 const steadyAfterMilliseconds = 60_000;
-/** So long a process that cannot see a cluster keeps others, which may see it, from following the output there. */
+/**
+ * Milliseconds after which a process that cannot reach a cluster releases the lock for following the output there,
+ * because another process may reach the cluster.
+ */
 const unseenMilliseconds = 20_000;
-// Beyond the grace of an instance: what takes longer is held up, and is tried again.
+// Seconds beyond the grace period of an instance. A removal that takes longer is stuck and is retried.
 const retireSeconds = 120;
-// With time for a pull, as when it is deployed.
+// Includes time for a pull, as in a deployment.
 const startSeconds = 1_800;
 
 export class Keeper {
@@ -61,7 +66,9 @@ export class Keeper {
   readonly #disk: DiskWatch;
   readonly #follows: Leadership;
   #timer: NodeJS.Timeout | undefined;
-  /** Since when every look has failed, in milliseconds since the process began; null: the last one did not. */
+  /**
+   * Time since which every look has failed, in milliseconds since the process began; null if the last look succeeded.
+   */
   #unseenSince: number | null = null;
   #isSeen: boolean | null = null;
   #seenAt = performance.now();
@@ -106,17 +113,20 @@ export class Keeper {
     });
   }
 
-  /** Whether the newest look at the cluster succeeded; null: there was none yet. A database that is away says nothing of the cluster. */
+  /**
+   * Whether the newest look at the cluster succeeded; null before the first look. A failure of the database does not
+   * count, because it proves nothing about the cluster.
+   */
   get isSeen(): boolean | null {
     return this.#isSeen;
   }
 
-  /** Seconds since it last knew what runs; counts from its start until it knows. */
+  /** Seconds since the last successful look. Before the first success, counts from the start of the keeper. */
   get lagSeconds(): number {
     return (performance.now() - this.#seenAt) / 1_000;
   }
 
-  /** Resolves after the first look, or at once when the cluster cannot be reached; it goes on trying. */
+  /** Resolves after the first look, also if the cluster is unreachable. The keeper then keeps trying. */
   async start(): Promise<void> {
     this.#timer = setInterval(() => void this.look(), lookEveryMilliseconds);
     this.#watching = this.#watch();
@@ -135,12 +145,12 @@ export class Keeper {
     await this.#disk.settled();
     await this.#probers.stop();
     await this.#logs.stop();
-    // Whoever follows next begins after the last line, which is stored by now.
+    // All lines are stored now. The next process to follow resumes after the last line.
     this.#follows.leave();
     await this.#follows.release();
   }
 
-  /** Looks now; calls during a look lead to one more after it. */
+  /** Looks now. Calls during a look cause one more look after it. */
   look(): Promise<void> {
     if (this.#stop.signal.aborted) return Promise.resolve();
     if (this.#looking !== null) {
@@ -177,7 +187,7 @@ export class Keeper {
       try {
         await cluster.watch(() => this.#lookSoon(), this.#stop.signal);
       } catch {
-        // The engine is away: looking reports it, coming back is all there is to do here.
+        // The engine is unreachable. The looks report that; here the watch is only retried.
       }
       if (this.#stop.signal.aborted) return;
       if (performance.now() - began > steadyAfterMilliseconds) attempt = 1;
@@ -220,7 +230,10 @@ export class Keeper {
     }
   }
 
-  /** See `Leadership.take`. That there is no connection for it keeps nothing else from being done. */
+  /**
+   * Tries to become the process that follows the output; see `Leadership.take`. A failed connection returns null and
+   * does not stop the rest of the look.
+   */
   async #termOfFollowing(): Promise<AbortSignal | null> {
     try {
       return await this.#follows.take();
@@ -230,11 +243,16 @@ export class Keeper {
     }
   }
 
-  /** `term`: as long as this process is the one that follows the output on this cluster. */
+  /**
+   * Follows the output of all lasting instances.
+   *
+   * @param term aborted when this process may no longer follow the output on this cluster.
+   */
   #followLogs(seen: Seen, term: AbortSignal): void {
     for (const instance of [...seen.byService.values()].flat()) {
       const config = seen.configs.get(instance.release);
-      // The output of others is stored by what waits for their end, as the container goes right after that.
+      // The output of other instances is stored by the code that awaits their exit, because the container is removed
+      // right after it.
       if (config === undefined || !kindOf(config).hasLastingInstances) continue;
       this.#logs.follow(instance, config, term);
     }
@@ -254,34 +272,41 @@ export class Keeper {
     const others = instances.filter((instance) => !mine.includes(instance));
     const areGone = await this.#retire(runtime.service_id, others, terminationGrace(runtime.config, this.#parts.settings));
     if (runtime.desired !== 'RUNNING' || runtime.config === null || runtime.is_held) return;
-    // Beside one that does not go, as its node or engine does not answer, a volume would have two writers.
+    // A second instance beside one that cannot be removed, because its node or engine is unreachable, would be a second
+    // writer of the volume.
     if (!areGone && needsHalt(runtime.config)) return;
     const { existing, serving, lasting } = instanceCounts(runtime, runtime.config);
     if (mine.some(({ index }) => index >= existing)) await this.#retireFrom(runtime, existing);
-    // One that is being taken away ends because it is to.
+    // Instances above `lasting` are being removed, so their exit is intended.
     const ended = mine.filter(({ index, state }) => index < lasting && state !== 'RUNNING');
-    // Whoever adds instances starts those above, and knows how long to wait for them.
+    // The scaler starts the instances above `serving`, and awaits them.
     const isMissing = mine.filter(({ index }) => index < serving).length < serving;
     if (ended.length === 0 && !isMissing) return;
-    // What was taken away may have taken long.
+    // The removals above may have taken long.
     if (!(await isAsSeen(this.#parts, runtime))) return;
     for (const instance of ended) await this.#revival.ofEnded(instance);
     if (isMissing) await this.#startMissing(runtime);
   }
 
-  /** Nothing of a job is kept running: what is there without a run or a deployment was left over by a crash. */
+  /**
+   * Removes the instances of a job that belong to neither a run nor a deployment: a crash left them. Nothing restarts
+   * the instances of a job.
+   */
   async #keepJob(runtime: Kept, instances: readonly Instance[], runs: ReadonlySet<string>): Promise<void> {
-    // Runs that the cluster began by itself are noted, and removed, by the scheduler.
+    // Runs that the cluster started are recorded and removed by the scheduler.
     const isWanted = ({ rollout, scheduled }: Instance): boolean =>
       runs.has(rollout) || (scheduled === true && runtime.desired === 'RUNNING');
     const left = instances.filter((instance) => !isWanted(instance));
     await this.#retire(runtime.service_id, left, this.#parts.settings.terminationGraceSeconds);
-    // Forgotten while the cluster could not be reached.
+    // The status was cleared while the cluster was unreachable.
     if (runtime.running_status === null && runtime.desired !== 'NONE')
       await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED', null]);
   }
 
-  /** By rollout: what a deployment has started since it was looked is not among them. Whether they are gone. */
+  /**
+   * Removes instances by rollout, so that instances that a deployment has started since the look are not affected.
+   * Returns whether the instances are gone.
+   */
   async #retire(service: string, instances: readonly Instance[], graceSeconds: number): Promise<boolean> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     let areGone = true;
@@ -294,7 +319,7 @@ export class Keeper {
     return areGone;
   }
 
-  /** Instances that a change of their number left over. */
+  /** Removes the instances that exceed a reduced number of instances. */
   async #retireFrom({ service_id: service, rollout, config }: Kept, fromIndex: number): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     if (rollout === null) return;
@@ -313,13 +338,15 @@ export class Keeper {
       const image = { driver: this.#driver, serviceName: config.name, source: config.source, imageName };
       const call = this.#call(startSeconds);
       await startWithImage(this.#parts, image, call, async () => {
-        // Beside what a deployment starts that has begun since, a volume would have two writers.
+        // A deployment may have begun. A second instance beside its own would be a second writer of the volume.
         if (await isAsSeen(this.#parts, runtime)) await cluster.start(workload, call);
       });
     });
   }
 
-  /** Instances of services that have nothing to run: a crash left them, or a clean-up that did not work at once. */
+  /**
+   * Removes the instances of services that should run nothing. They were left by a crash or by an incomplete removal.
+   */
   #orphans(seen: Seen): Promise<void>[] {
     const known = new Set(seen.runtimes.map((runtime) => runtime.service_id));
     const { terminationGraceSeconds } = this.#parts.settings;
@@ -332,7 +359,7 @@ export class Keeper {
       );
   }
 
-  /** What is left of services that were moved to another cluster. */
+  /** Removes what is left of services that were moved to another cluster. */
   async #leave(): Promise<void> {
     const { database } = this.#parts;
     for (const place of await database.many(placesToLeave, [this.#driver])) {
@@ -361,8 +388,8 @@ export class Keeper {
   }
 
   /**
-   * The cluster does not say what runs there. Perhaps it does to another process: who follows the output speaks for all, and leaves that to others
-   * when it has seen nothing for a while.
+   * Handles a failed look. Another process may still reach the cluster. The process that follows the output sets the
+   * status for all processes. If it cannot reach the cluster for a while, it releases the lock to another process.
    */
   async #onUnseen(): Promise<void> {
     const now = performance.now();
@@ -372,11 +399,11 @@ export class Keeper {
       if (leaves) await this.#follows.release();
       else if ((await this.#follows.take()) !== null) await this.#parts.database.run(clearRunningStatus, [this.#driver]);
     } catch {
-      // The database is what cannot be reached; whoever asks for the status is told so.
+      // The database is unreachable. Readers of the status get that error themselves.
     }
   }
 
-  /** `seconds`: how long it may take; left out: whatever is called sees to that. */
+  /** @param seconds timeout of the call; if omitted, the called function has its own timeout. */
   #call(seconds?: number): CallContext {
     const limit = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1_000)];
     const signal = AbortSignal.any([this.#stop.signal, ...limit]);

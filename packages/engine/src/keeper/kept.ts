@@ -6,14 +6,14 @@ import { instanceCounts } from '../scaling/instances.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { readRuntimes, type KeptRow } from '../store/requests.ts';
 
-/** A service with what its release runs; without, it is not to be kept running. */
+/** A service with the configuration of its release. `config` is null if the service should not be kept running. */
 export interface Kept extends KeptRow {
   readonly config: ReleaseConfig | null;
 }
 
 /**
- * What should run of a service, as for the driver; null: nothing. Only what is started needs secrets. Instances that are being added are
- * not among it: whoever adds them starts them.
+ * Returns the workload that a driver should run for a service; null if nothing should run. Secrets are only needed to
+ * start it. Instances that are being added are not included, because the scaler starts them.
  */
 export async function workloadOf(parts: EngineParts, runtime: Kept, withSecrets: boolean): Promise<Workload | null> {
   const { config, release_id, rollout, image_id } = runtime;
@@ -22,7 +22,9 @@ export async function workloadOf(parts: EngineParts, runtime: Kept, withSecrets:
   return { ...workload, instances: instanceCounts(runtime, config).serving };
 }
 
-/** Whether a service still is what was seen, and nothing is being deployed in its environment. */
+/**
+ * Returns whether the row of a service is unchanged since it was read and its environment has no running deployment.
+ */
 export async function isAsSeen({ database }: Pick<EngineParts, 'database'>, seen: Kept): Promise<boolean> {
   const { service_id: service, environment_id: environment } = seen;
   const [now] = await database.many(readRuntimes, [[service]]);

@@ -30,7 +30,7 @@ const mebibyte = 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void; // oxlint-disable-line typescript/no-unsafe-type-assertion -- what the flag adds
 
-/** What this process holds when everything that can go has gone. */
+/** Returns the memory that this process holds after a garbage collection. */
 function heldMiB(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
@@ -108,7 +108,7 @@ describe.each(testEngineKinds())('a flood in a log on %s', (kind) => {
         },
         { timeout: 60_000, interval: 500 },
       );
-      // Of what has been printed by now, which is in the hundreds of megabytes.
+      // The instance has printed hundreds of megabytes by now.
       const seconds = (Date.now() - began) / 1000;
       expect((await db.database.one(count, [flood.service])).lines).toBeLessThan((10 + seconds) * 1000 + 100);
       const [newest] = await db.database.many(stored, [calm.service]);

@@ -7,25 +7,26 @@ import { busyEnvironments, releaseConfigs, servicesBeingDeployed } from '../stor
 import { keptRuntimes } from '../store/requests.ts';
 import type { Kept } from './kept.ts';
 
-/** What is on a cluster, and what should be. */
+/** The observed and the desired state of a cluster. */
 export interface Seen {
   readonly gatewayVersion: number;
   readonly byService: ReadonlyMap<string, readonly Instance[]>;
   readonly busy: ReadonlySet<string>;
-  /** Services of deployments under way. */
+  /** Services whose deployment is running. */
   readonly deploying: ReadonlySet<string>;
   readonly runtimes: readonly Kept[];
-  /** Of the releases that run or should. */
+  /** Configurations of the releases that run or should run. */
   readonly configs: ReadonlyMap<string, ReleaseConfig>;
-  /** Rollouts of jobs that a schedule has begun and that have not ended. */
+  /** Rollouts of job runs that a schedule started and that have not ended. */
   readonly jobRuns: ReadonlySet<string>;
-  /** Backups and restores under way, whose instances are their own. */
+  /** Ids of running backups and restores, which have instances of their own. */
   readonly backupWork: ReadonlySet<string>;
 }
 
 /**
- * Reads what is and what should be. The order matters. First what is, then which environments a deployment works on, then what should
- * be: a deployment that ends or begins in between can then only make the keeper do nothing, or what the deployment has done already.
+ * Reads the observed and the desired state. The order matters: first the instances, then the environments with running
+ * deployments, then the desired state. If a deployment begins or ends in between, the keeper can only do nothing, or
+ * repeat what the deployment has done.
  */
 export class Observer {
   readonly #parts: EngineParts;
@@ -53,7 +54,7 @@ export class Observer {
     const configs = this.#configs;
     const runtimes = rows.map((row) => ({
       ...row,
-      // What of a service is left on the cluster that it was moved away from goes.
+      // Whatever a service left on its former cluster must be removed.
       desired: row.driver === this.#driver ? row.desired : ('NONE' as const),
       config: configs.get(row.release_id ?? '') ?? null,
     }));

@@ -7,7 +7,7 @@ import { insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { notifyClusters, Sites, type Site } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
-/* Who follows what instances print, and for how long. */
+/* Tests which process follows the output of instances, and for how long. */
 
 const positions = statement<{ service_id: string }>(
   'testOutputPositions',
@@ -22,7 +22,7 @@ async function lines({ serviceId }: RequestedService): Promise<string[]> {
   return found.map(({ message }) => message);
 }
 
-/** Deploys it there; its instance, whose id this is, has printed a line that is stored. */
+/** Deploys the service there. Returns the id of its instance, which has printed a line that is stored. */
 async function printsBefore(shop: RequestedService, { fake, place }: Site): Promise<string> {
   await world.deploy([shop], { place });
   await world.reaches(shop.serviceId, 'DEPLOYED');
@@ -67,7 +67,7 @@ test('the output of a cluster is followed again after it was connected anew', as
   await vi.waitFor(async () => expect(await lines(shop)).toEqual(['before', 'after']), 20_000);
 });
 
-// It takes three looks of ten seconds.
+// Takes three looks of ten seconds.
 test('a process that has lost its way to a cluster leaves its output to one that has not', async () => {
   const sites = new Sites();
   const east = sites.add('east');

@@ -2,9 +2,9 @@ import { causes, type DiskPressure, type InstancePressure } from '@davit/drivers
 import { raiseCondition, type Observed } from '../conditions/conditions.ts';
 import { driversOf, steadySeconds, type EngineParts } from '../shared/parts.ts';
 
-/** A file system with less free space than this is full, or less than a fiftieth of it where that is not even so much. */
+/** A file system with less free space counts as full. For small file systems the limit is a fiftieth of their size. */
 const leastFreeBytes = 64 * 1024 * 1024;
-/** A table of processes that is filled as far as this is about to be full. */
+/** Share of the process limit above which an instance is close to that limit. */
 const nearlyFull = 0.9;
 const passTimeoutMilliseconds = 10_000;
 
@@ -13,18 +13,24 @@ type Finding = Pick<Observed, 'kind' | 'failure' | 'occurrences'>;
 interface Counters {
   readonly refused: number;
   readonly memoryKills: number;
-  /** Kills that this pass saw first. The next pass decides whether the instance survived them, as it may be about to end. */
+  /**
+   * Kills that were first seen in this pass. The next pass decides whether the instance survived them, because it may
+   * be about to exit.
+   */
   readonly pendingKills: number;
 }
 
 /**
- * Looks at how near instances are to their limits, and raises conditions: a table of processes that is full, a process that was killed for
- * memory while the instance goes on, a file system that is full.
+ * Reads how close instances are to their limits, and raises conditions if
+ *
+ * - the process limit is reached or nearly reached,
+ * - a process was killed for memory while the instance continues,
+ * - a file system is full.
  */
 export class PressureWatch {
   readonly #parts: EngineParts;
   readonly #driver: string;
-  /** By instance and life. */
+  /** The counters of the previous pass, by instance and start time. */
   #counters = new Map<string, Counters>();
 
   constructor(parts: EngineParts, driver: string) {
@@ -32,7 +38,7 @@ export class PressureWatch {
     this.#driver = driver;
   }
 
-  /** One pass. Failures are logged, and the next pass looks again. Whether something changed. */
+  /** Makes one pass and returns whether a condition changed. Failures are logged, and the next pass tries again. */
   async look(stop: AbortSignal): Promise<boolean> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     if (cluster.metrics === undefined) return false;
@@ -75,14 +81,18 @@ export class PressureWatch {
   }
 }
 
-/** What one pass says of an instance, given the counters of the pass before; undefined: its life was not seen before. Pure. */
+/**
+ * Judges one instance by the counters of this pass and of the previous one; `before` is undefined if this start of the
+ * instance was not seen before. Pure.
+ */
 export function judge(
   one: InstancePressure,
   before: Counters | undefined,
 ): { readonly counters: Counters; readonly findings: readonly Finding[] } {
   const refused = one.processes?.refused ?? 0;
   const memoryKills = one.memoryKills ?? 0;
-  // Of a life that was seen to begin the counters began at 0; of one that was there before, nobody knows since when.
+  // Counters start at 0 together with the instance. If the instance already ran before it was first seen, it is unknown
+  // when its refusals and kills happened, so none of them counts as new.
   const newRefused = before === undefined ? 0 : Math.max(0, refused - before.refused);
   const newKills = before === undefined ? 0 : Math.max(0, memoryKills - before.memoryKills);
   const survived = before?.pendingKills ?? 0;

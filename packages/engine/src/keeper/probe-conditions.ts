@@ -11,7 +11,7 @@ const livenessHint =
 const readinessHint =
   'The instance gets no requests until the probe succeeds. The evidence has its last attempts: correct what the process waits for, or the readiness probe of the service.';
 
-/** What the probes of an instance have seen lately, newest last. */
+/** The last attempts of the probe of an instance, newest last. */
 export interface ProbeFailure {
   readonly instance: Instance;
   readonly attempts: readonly string[];
@@ -24,8 +24,11 @@ interface Unlive {
 }
 
 /**
- * Raises the condition of a liveness probe that fails, before the instance is restarted for it. `others`: how many other instances of the
- * service serve. `occurrences`: 0 where another process counts the failure, or it is counted. `pauseSeconds`: until the restart.
+ * Raises the condition of a failing liveness probe, before the instance is restarted.
+ *
+ * - `others`: number of other serving instances of the service.
+ * - `occurrences`: 0 if another process counts the failure, or if it is already counted.
+ * - `pauseSeconds`: seconds until the restart.
  */
 export async function noteUnlive(
   { database, settings, log }: EngineParts,
@@ -36,7 +39,7 @@ export async function noteUnlive(
   const when = pauseSeconds > 0 ? ` after ${Math.ceil(pauseSeconds)} s, as it was started a moment ago` : '';
   try {
     const former = await database.many(recentEnds, [instance.service]);
-    // The end that follows is not noted yet.
+    // The exit that the restart causes is not recorded yet.
     const recent = [{ instance_id: instance.id, ended_at: now, ends: 1 }, ...former];
     await raiseCondition(database, {
       serviceId: instance.service,
@@ -60,7 +63,10 @@ export async function noteUnlive(
   }
 }
 
-/** Raises the condition of readiness probes that fail, for each service that has such instances; the keeper clears it when all are ready. */
+/**
+ * Raises the condition of failing readiness probes for each service with such instances. The keeper clears the
+ * condition when all instances are ready.
+ */
 export async function noteUnready(
   { database }: Pick<EngineParts, 'database'>,
   seen: Seen,

@@ -17,7 +17,7 @@ const workload = { readiness: probe, liveness: probe } as unknown as Workload; /
 let prober: Prober | undefined;
 afterEach(() => prober?.stop());
 
-/** What the prober says of an instance whose probes are answered so, by their number. */
+/** Records the verdicts of the prober for an instance whose probes return these answers, by their number. */
 function probed(answer: (count: number, signal: AbortSignal) => Promise<string | null>) {
   let count = 0;
   const verdicts: string[] = [];

@@ -5,11 +5,11 @@ import { pause } from '../shared/pause.ts';
 
 export interface ProbeVerdicts {
   /**
-   * Liveness failed as often as it may: the instance is to be restarted. Called again with each failure that follows. `attempts`: what the last
-   * ones saw, newest last.
+   * Called when liveness has failed as often as the probe allows, and again with each further failure. The instance
+   * must be restarted. `attempts` has the results of the last attempts, newest last.
    */
   onDead(instance: Instance, attempts: readonly string[]): void;
-  /** Readiness changed: the gateway is to send requests, or no more. */
+  /** Called when readiness changes. The gateway must start or stop sending requests to the instance. */
   onReadiness(instance: Instance, isReady: boolean, attempts: readonly string[]): void;
 }
 
@@ -17,12 +17,12 @@ type Kind = 'readiness' | 'liveness';
 
 const keptAttempts = 10;
 
-// Beside what a probe may see: its cluster does not answer, or does not let us ask.
+// Result of a probe that could not be executed: the cluster is unreachable or forbids the request.
 const unknown = Symbol('unknown');
 
 /**
- * Probes one instance for as long as it runs. Readiness starts as true: instances come here after their rollout was ready. A probe that
- * cannot be asked for counts as none: that a cluster is away says nothing of what runs there.
+ * Probes one instance for as long as it runs. Readiness starts as true, because probing begins after the rollout was
+ * ready. A probe that cannot be executed is ignored, because an unreachable cluster proves nothing about the instance.
  */
 export class Prober {
   readonly #stop = new AbortController();
@@ -43,7 +43,7 @@ export class Prober {
     );
   }
 
-  /** Ends a probe under way too. Never rejects. */
+  /** Stops probing and aborts a probe under way. Never rejects. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#done;
@@ -86,7 +86,10 @@ export class Prober {
     }
   }
 
-  /** `isTold`: that it is unknown was told before. Of clusters that are away their keeper tells. */
+  /**
+   * Executes the probe once. `isTold`: an unknown result was logged before and is not logged again. Unreachable
+   * clusters are logged by their keeper.
+   */
   async #ask(check: () => Promise<string | null>, isTold: boolean): Promise<string | null | typeof unknown> {
     try {
       return await check();

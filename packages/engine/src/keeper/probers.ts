@@ -5,14 +5,14 @@ import type { Seen } from './observer.ts';
 import type { ProbeFailure } from './probe-conditions.ts';
 import { Prober, type ProbeVerdicts } from './prober.ts';
 
-/** Probes all instances on a cluster that serve and have probes. */
+/** Probes all serving instances on a cluster that have probes. */
 export class Probers {
   readonly #parts: EngineParts;
   readonly #driver: string;
   readonly #verdicts: ProbeVerdicts;
-  /** By instance and start: one that was started again is probed anew. */
+  /** The probers, by instance and start time. A restarted instance gets a new prober. */
   readonly #probers = new Map<string, Prober>();
-  /** What the probes of those that are not ready saw when they failed, by instance. */
+  /** The failed attempts of the readiness probes of instances that are not ready, by instance. */
   readonly #unready = new Map<string, ProbeFailure>();
 
   constructor(parts: EngineParts, driver: string, verdicts: ProbeVerdicts) {
@@ -21,17 +21,17 @@ export class Probers {
     this.#verdicts = verdicts;
   }
 
-  /** Whether its readiness probe says so; without one it is. */
+  /** Returns whether an instance is ready by its readiness probe; true if it has none. */
   isReady(instance: Instance): boolean {
     return !this.#unready.has(instance.id);
   }
 
-  /** The instances of a service that are not ready, and what their probes saw. */
+  /** Returns the instances of a service that are not ready, with the failed attempts of their probes. */
   unready({ service_id: service, rollout }: Pick<Kept, 'service_id' | 'rollout'>): readonly ProbeFailure[] {
     return [...this.#unready.values()].filter(({ instance }) => instance.service === service && instance.rollout === rollout);
   }
 
-  /** Probes what should be probed by now, and nothing else. */
+  /** Starts the missing probers and stops those that are no longer needed. */
   async follow(seen: Seen): Promise<void> {
     const wanted = new Map<string, { instance: Instance; runtime: Kept }>();
     for (const runtime of seen.runtimes) {

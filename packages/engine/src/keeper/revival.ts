@@ -3,42 +3,48 @@ import { driversOf, type EngineParts } from '../shared/parts.ts';
 import type { Attempts } from './attempts.ts';
 import type { ProbeFailure } from './probe-conditions.ts';
 
-/** An instance that ran so long before it ended is started again without a pause. */
+/** An instance that ran longer than this before it exited is restarted without a pause. */
 const steadyMilliseconds = 60_000;
-// What takes longer is held up, and is tried again.
+// Timeout of a restart. A restart that takes longer is stuck and is retried.
 const reviveSeconds = 120;
 
 export interface RevivalInput {
   readonly parts: EngineParts;
   readonly driver: string;
   readonly attempts: Attempts;
-  /** Ends calls after so many seconds, and when the keeper stops. */
+  /** Returns a context whose calls are aborted after this number of seconds, and when the keeper stops. */
   call(seconds: number): CallContext;
-  /** Raises the condition of a liveness probe. `isFirst`: of this life of the instance; `pauseSeconds`: until it is restarted. */
+  /**
+   * Raises the condition of a liveness probe. `isFirst`: this is the first failure since the instance was last started.
+   * `pauseSeconds`: seconds until the restart.
+   */
   onUnlive(failure: ProbeFailure, told: { readonly isFirst: boolean; readonly pauseSeconds: number }): Promise<void>;
-  /** Looks at the cluster; resolves after a look that began after this call. */
+  /** Looks at the cluster, and resolves after a look that began after this call. */
   lookAnew(): Promise<void>;
 }
 
 /**
- * Starts instances again: those that have ended, and those whose liveness probe fails. Pauses between two starts of an instance grow to a minute, as
- * a process that always fails must not keep the machine busy.
+ * Restarts instances that have exited or whose liveness probe fails. The pauses between restarts of an instance grow to
+ * a minute, so that a process that always fails does not keep the machine busy.
  */
 export class Revival {
   readonly #input: RevivalInput;
-  /** Instances whose liveness probe fails, by id: which life of theirs it was told of, and whether a restart is under way. */
+  /**
+   * Instances whose liveness probe fails, by id, with the start time for which the failure was reported and whether a
+   * restart is under way.
+   */
   readonly #unlive = new Map<string, { readonly startedAt: string | null; isUnderWay: boolean }>();
 
   constructor(input: RevivalInput) {
     this.#input = input;
   }
 
-  /** How long until an instance may be started again, in seconds; null: it was never started again. */
+  /** Returns the seconds until an instance may be restarted again; null if it was never restarted. */
   pauseSeconds({ id }: Pick<Instance, 'id'>): number | null {
     return this.#input.attempts.pauseSeconds(keyOf(id));
   }
 
-  /** Starts an instance that has ended, unless the cluster or another process of Davit has done so meanwhile. */
+  /** Restarts an instance that has exited, unless the cluster or another process of Davit has already done so. */
   async ofEnded(instance: Instance): Promise<void> {
     const ranLong =
       instance.startedAt !== null &&
@@ -49,8 +55,9 @@ export class Revival {
   }
 
   /**
-   * Restarts an instance whose liveness probe fails, and resolves when that is seen, failed, or has to wait. Probes call it with each failure
-   * until the instance has another life: so a restart that failed or came too early is done later.
+   * Restarts an instance whose liveness probe fails. Resolves when the restart was observed, failed or must wait.
+   * Probes call this with each failure until the instance has a new start time, so a restart that failed or came too
+   * early is done later.
    */
   async ofUnlive(failure: ProbeFailure): Promise<void> {
     const { instance, attempts } = failure;
@@ -66,7 +73,7 @@ export class Revival {
       );
     try {
       await this.#input.onUnlive(failure, { isFirst, pauseSeconds: this.pauseSeconds(instance) ?? 0 });
-      // What ended meanwhile is started by whoever looks after ended instances.
+      // If the instance has exited meanwhile, `ofEnded` restarts it.
       await this.#revive(instance, ({ state: now, startedAt }) => now === 'RUNNING' && startedAt === instance.startedAt);
       await this.#input.lookAnew();
     } finally {
@@ -74,12 +81,15 @@ export class Revival {
     }
   }
 
-  /** Forgets instances that are gone. */
+  /** Forgets instances that no longer exist. */
   forgetOthers(present: ReadonlySet<string>): void {
     for (const id of this.#unlive.keys()) if (!present.has(id)) this.#unlive.delete(id);
   }
 
-  /** `isStill`: whether it is to be done, judged by the instance as it is now: what was done for others since it was seen may have taken minutes. */
+  /**
+   * @param isStill decides by the current state of the instance whether the restart is still needed: work for other
+   * instances may have taken minutes since the look.
+   */
   async #revive({ id, service, rollout }: Instance, isStill: (now: Instance) => boolean): Promise<void> {
     const { parts, driver, attempts } = this.#input;
     const { cluster } = driversOf(parts, driver);

@@ -8,7 +8,7 @@ import { setRunningStatus } from '../store/journal.ts';
 import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
 
-/** The instances of what runs of a service that requests are sent to; whether they are ready is not looked at. */
+/** Returns the instances of the current rollout that receive requests. Their readiness is not checked. */
 export function servingInstances(runtime: Kept, seen: Pick<Seen, 'byService'>): readonly Instance[] {
   const { config, rollout, service_id: service } = runtime;
   if (config === null) return [];
@@ -17,8 +17,8 @@ export function servingInstances(runtime: Kept, seen: Pick<Seen, 'byService'>): 
 }
 
 /**
- * Stores how a service runs, from the instances that were seen and the conditions that are open, and clears the conditions that have
- * lapsed: those last observed longer ago than they say, once all instances are up.
+ * Stores the running status of a service, derived from the observed instances and the open conditions. If all instances
+ * are up, also clears lapsed conditions: those last observed longer ago than their `clear_after_seconds`.
  */
 export async function noteRunningStatus(
   { database }: Pick<EngineParts, 'database'>,
@@ -36,15 +36,18 @@ export async function noteRunningStatus(
   await database.run(setRunningStatus, [service, status, up]);
 }
 
-/** WARNING: some instances are up, or a condition is open. ERROR: none is up, or a condition says so. Pure. */
+/**
+ * Returns the running status. WARNING: some instances are up, or a condition of that severity is open. ERROR: no
+ * instance is up, or a condition of that severity is open. Pure.
+ */
 export function runningStatus({
   serving,
   up,
   worst,
 }: {
-  /** How many instances should serve. */
+  /** Number of instances that should serve. */
   readonly serving: number;
-  /** How many do. */
+  /** Number of instances that are running and ready. */
   readonly up: number;
   readonly worst: ConditionSeverity | null;
 }): NonNullable<ServiceView['runningStatus']> {

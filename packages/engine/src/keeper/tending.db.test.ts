@@ -5,7 +5,7 @@ import type { RequestedService } from '../index.ts';
 import { config } from '../testing/config.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
-/* One service that cannot be tended to keeps no other waiting. */
+/* Tests that a service that cannot be tended does not delay the others. */
 
 let world: World;
 beforeEach(async () => {
@@ -19,7 +19,7 @@ afterEach(async () => {
 const call = { signal: new AbortController().signal, log: (): void => undefined };
 
 async function deployed(one = service()): Promise<RequestedService> {
-  // While a deployment goes on the keeper does nothing in its environment.
+  // During a deployment the keeper does nothing in its environment.
   expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
   return one;
 }
@@ -43,13 +43,13 @@ test.each(['of a service', 'of no service that is known'])('an instance %s that 
   const { owner, ...left } = workloadOf(stuck);
   const one = of === 'of a service' ? stuck : { ...stuck, serviceId: randomUUID() };
   let hangs = true;
-  // Its deployment retires too.
+  // The deployment retires instances too.
   const before = calls('retire', one);
   world.fake.script = {
     before: ({ method, service: id }) =>
       hangs && method === 'retire' && id === one.serviceId ? new Promise(() => undefined) : undefined,
   };
-  // Every time that this may take is over when the test says so.
+  // The test decides when each timeout elapses.
   let over = new AbortController();
   const timeout = AbortSignal.timeout.bind(AbortSignal);
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => AbortSignal.any([timeout(milliseconds), over.signal]));
@@ -58,7 +58,7 @@ test.each(['of a service', 'of no service that is known'])('an instance %s that 
   await revives(other);
   await revives(other);
   expect(calls('retire', one)).toBe(before + 1);
-  // It is tried again after its time.
+  // The action is retried after its timeout.
   hangs = false;
   const former = over;
   over = new AbortController();
@@ -104,7 +104,7 @@ test('what was seen is not started again when a deployment has replaced it meanw
     before: ({ method, service: id }) =>
       method === 'retire' && id === shop.serviceId && (holds += 1) === 1 ? held.promise : undefined,
   };
-  // The one that should be there has died, and there is one too many.
+  // The desired instance has exited, and there is a superfluous one.
   const id = of(shop)[0]?.id ?? '';
   world.fake.kill(id, 1);
   await world.fake.cluster.start({ ...former, rollout: randomUUID() }, call);

@@ -1,12 +1,13 @@
 import type { EngineParts } from '../shared/parts.ts';
 import { pause } from '../shared/pause.ts';
 
-// Most of what is done is done by then, and what is told to the gateway in the same look has it.
+// Milliseconds to wait for an action. Most actions finish within this time, so that the gateway update in the same look
+// includes them.
 const patienceMilliseconds = 2_000;
 
 /**
- * What is done for services, one thing at a time for each. What takes long goes on beside the looks: an instance that does not end, or
- * is not started, keeps no other service waiting.
+ * Executes actions for services, one at a time for each service. A slow action continues beside the looks, so that an
+ * instance that does not exit or does not start delays no other service.
  */
 export class Tending {
   readonly #log: EngineParts['log'];
@@ -14,7 +15,7 @@ export class Tending {
   readonly #onLate: () => void;
   readonly #underWay = new Map<string, Promise<unknown>>();
 
-  /** `onLate`: called when something has ended that nobody waited for any more. */
+  /** @param onLate is called when an action finishes after `tend` has stopped waiting for it. */
   constructor(log: EngineParts['log'], stop: AbortSignal, onLate: () => void) {
     this.#log = log;
     this.#stop = stop;
@@ -22,8 +23,8 @@ export class Tending {
   }
 
   /**
-   * Does this, unless something is under way for the service. Resolves when it is done or takes long; rejects with what it fails with
-   * until then. What fails later is in the log.
+   * Executes an action, unless one is under way for the service. Resolves when the action has finished or takes long.
+   * Rejects if the action fails before that; later failures are logged.
    */
   async tend(service: string, action: () => Promise<unknown>): Promise<void> {
     if (this.#underWay.has(service)) return;
@@ -45,7 +46,7 @@ export class Tending {
     isLate = this.#underWay.get(service) === afterwards;
   }
 
-  /** Resolves when nothing is under way any more. What goes on ends by itself when it is told to stop. */
+  /** Resolves when no action is under way. Actions end by themselves once `stop` is aborted. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay.values());
   }

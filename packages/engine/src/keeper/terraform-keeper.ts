@@ -7,12 +7,12 @@ import type { Attempts } from './attempts.ts';
 import type { Seen } from './observer.ts';
 import type { Tending } from './tending.ts';
 
-// Beyond the grace of its program: its state is read, then its pods go.
+// Seconds beyond the grace period of Terraform: the state must be read and the pods removed.
 const endSeconds = 600;
 
 /**
- * Ends runs of Terraform that are left after their deployment, as their cluster was away when it ended: in order, with their states, then
- * their pods, and last of all what lets them reach their states.
+ * Ends runs of Terraform that outlived their deployment because their cluster was unreachable. Stores their states
+ * first, then removes their pods, and last removes their access to their states.
  */
 export class TerraformKeeper {
   readonly #parts: EngineParts;
@@ -23,7 +23,7 @@ export class TerraformKeeper {
     this.#driver = driver;
   }
 
-  /** What else there is to look after: instances of such runs are none for others to retire. */
+  /** Returns `seen` without the instances of such runs, so that nothing else retires them. */
   async keep(seen: Seen, attempts: Attempts, tending: Tending, signal: AbortSignal): Promise<Seen> {
     const rows = await this.#parts.database.many(store.leftRuns, [this.#driver]);
     if (rows.length === 0) return seen;
@@ -33,7 +33,8 @@ export class TerraformKeeper {
       const ids = runs.map(({ id }) => id);
       const isThere = byService.get(service)?.some(({ rollout }) => ids.includes(rollout)) === true;
       byService.delete(service);
-      // What was seen is older than the rows: a pod may have been made in between by a deployment that has just ended.
+      // The instances in `seen` are older than the rows. A deployment that has just ended may have created a pod in
+      // between.
       const isGone = !isThere && runs.every((run) => run.long_over) && !seen.busy.has(environment);
       if (isGone) await this.#parts.database.run(store.removeRuns, [ids]);
       else if (isThere) {
@@ -58,11 +59,11 @@ export class TerraformKeeper {
         log.warn({ service: owner.service, run: left.runId, isStored }, 'a run of Terraform had a state that was not stored');
       }
     } catch (error) {
-      // Where there is no way to its files it must not stay for ever.
+      // If its files can never be read, the run must not stay forever.
       if (!(error instanceof DriverError) || error.retryable) throw error;
       log.error({ err: error, service: owner.service }, 'what a run of Terraform left could not be read');
     }
-    // Not all of the service: a deployment may have begun since.
+    // Only these rollouts are retired, because a new deployment of the service may have begun.
     for (const rollout of runs) await set.cluster.retire({ service: owner.service, rollout }, defaultGraceSeconds, call);
     await database.run(store.removeRuns, [runs]);
   }

@@ -1,12 +1,12 @@
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
 import type { Kind } from './kind.ts';
 
-/** What Helm installs; null: the release is no chart. */
+/** Returns the source of a chart; null if the release is no chart. */
 export function chartSourceOf({ source }: Pick<ReleaseConfig, 'source'>): HelmReleaseSource | null {
   return source.type === 'HELM' ? source : null;
 }
 
-/** A Helm chart. Nothing is built, and what runs is the cluster's to start again. */
+/** A Helm chart. Nothing is built, and the cluster restarts what runs. */
 export const chartKind: Kind = {
   name: 'CHART',
   steps(action, { config }) {

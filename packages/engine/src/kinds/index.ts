@@ -7,17 +7,16 @@ import { terraformKind, terraformSourceOf } from './terraform.ts';
 
 export type { Kind, Refusal, Steps, StepsInput } from './kind.ts';
 
-/** Kinds that the type of a service alone decides, also of one that was never deployed. */
+/** Kinds that follow from the type of a service alone, also for a service that was never deployed. */
 const byServiceType: Readonly<Record<string, Kind>> = { HELM: chartKind, TERRAFORM: terraformKind };
 
-/** The kind of a release. */
 export function kindOf(config: Pick<ReleaseConfig, 'source' | 'job'>): Kind {
   if (config.job !== undefined) return jobKind;
   if (chartSourceOf(config) !== null) return chartKind;
   return terraformSourceOf(config) === null ? processKind : terraformKind;
 }
 
-/** The kind of a service, by what is known of it: its type, as the API has it, and what is to run. */
+/** Returns the kind of a service from its type, as the API has it, and the configuration to run. */
 export function kindOfService(serviceType: string | null | undefined, config: ReleaseConfig | null = null): Kind {
   const byType = byServiceType[serviceType ?? ''];
   if (byType !== undefined) return byType;

@@ -12,13 +12,15 @@ const eventOfAction: Readonly<Record<Action, JobEvent | null>> = {
   UNINSTALL: 'DELETE',
 };
 
-/** The event of a job that an action runs, or that was asked for by itself; null: the job has none such. */
+/**
+ * Returns the event of a job that an action runs, or that was requested explicitly; null if the job has no such event.
+ */
 export function eventOf(action: Action, job: JobRelease | undefined, forced: JobEvent | null): JobEvent | null {
   const event = forced ?? eventOfAction[action];
   return event !== null && job?.events[event] !== undefined ? event : null;
 }
 
-/** Runs to its end at its events. */
+/** A job: it runs to its end at its events. */
 export const jobKind: Kind = {
   name: 'JOB',
   steps(action, { config, hasImage, event }) {

@@ -3,67 +3,68 @@ import type { StepName } from '../plan/plan.ts';
 
 /** The steps of a service in a deployment, in the order in which they run. */
 export interface Steps {
-  /** Done for all services of a stage before any of them is deployed. */
+  /** Steps that are done for all services of a stage before any of them is deployed. */
   readonly build: readonly StepName[];
   readonly deploy: readonly StepName[];
 }
 
-/** What a kind's steps depend on. */
+/** The input that a kind's steps depend on. */
 export interface StepsInput {
-  /** What is to run; null where the action needs none. */
+  /** The configuration to run; null if the action needs none. */
   readonly config: ReleaseConfig | null;
-  /** The release has its image already: a rollback or a restart. */
+  /** Whether the release already has its image: a rollback or a restart. */
   readonly hasImage: boolean;
-  /** The event of a job that was asked for by itself. */
+  /** The event of a job that was requested explicitly. */
   readonly event?: JobEvent | null;
 }
 
 /** Ids of credentials. */
 export interface Credentials {
-  /** null: the registry wants none, or nothing is pulled. */
+  /** null: the registry needs no credentials, or nothing is pulled. */
   readonly registry: string | null;
   readonly gitTokens: readonly string[];
 }
 
-/** Why an action cannot be done to a service. */
+/** The reason why an action cannot be done to a service. */
 export interface Refusal {
-  /** What follows the name of the service: `is a Helm chart, …`. */
+  /** Text that follows the name of the service: `is a Helm chart, …`. */
   readonly reason: string;
-  /** Where the action is asked for a whole environment, the service is left out and nothing is refused. */
+  /** If the action is requested for a whole environment, the service is left out and the request is not refused. */
   readonly isLeftOut: boolean;
 }
 
 /**
- * What the engine does differently for one kind of service. It asks the kind, and does not look at types of services and sources by itself: a new
- * kind is a file of this folder, and the compiler names the tables that lack it.
+ * The behaviour of the engine that differs between kinds of services. The engine uses the kind, and does not inspect
+ * types of services and sources itself. A new kind is a file in this folder, and the compiler names the tables that
+ * lack it.
  */
 export interface Kind {
   readonly name: 'PROCESS' | 'JOB' | 'CHART' | 'TERRAFORM';
-  /** The steps of an action. Pure. */
+  /** Returns the steps of an action. Pure. */
   steps(action: Action, input: StepsInput): Steps;
-  /** Actions that cannot be done. */
+  /** Actions that are refused. */
   readonly refusals: Readonly<Partial<Record<Action, Refusal>>>;
   /**
-   * Instances stay until they are stopped. Then the keeper restarts them, follows their output, and makes conditions and `running_status` of what
-   * happens to them.
+   * Whether instances keep running until they are stopped. The keeper then restarts them, follows their output, and
+   * derives conditions and `running_status` from what happens to them.
    */
   readonly hasLastingInstances: boolean;
-  /** Davit makes its containers, so that it watches what they write to the disk. */
+  /** Whether Davit creates the containers. Davit then watches what the containers write to the disk. */
   readonly hasOwnContainers: boolean;
-  /** Requests can be sent to it while it is deployed. */
+  /** Whether requests can be sent to the service while it is deployed. */
   readonly isServing: boolean;
-  /** What it is made of is an image, which a deployment builds or pulls. */
+  /** Whether the service runs from an image, which a deployment builds or pulls. */
   readonly hasImage: boolean;
-  /** A former release can be deployed again without an image. */
+  /** Whether a former release can be deployed again without an image. */
   readonly isRedeployedWithoutImage: boolean;
-  /** A deployment runs a command of the user's, and its state is EXECUTING meanwhile. */
+  /** Whether a deployment runs a command of the user. Its state is EXECUTING meanwhile. */
   readonly isExecuted: boolean;
-  /** Also when it is stopped or deleted something of the deployed release runs, which can fail and be taken back. */
+  /** Whether stopping and deleting also run something of the deployed release, which can fail and be undone. */
   readonly runsWhenTakenDown: boolean;
-  /** The part of the names of built-in variables that says what the service is. */
+  /** The part of the names of built-in variables that names the type of the service. */
   readonly variableWord: 'APPLICATION' | 'JOB';
-  /** Which credentials fetch what a release is made of. Pure. */
+  /** Returns the ids of the credentials needed to fetch a release. Pure. */
   credentials(config: ReleaseConfig): Credentials;
-  /** Values of a release besides variables and files of the service, which may use secrets. Pure. */
+  /** Returns the values of a release, other than the variables and files of the service, that may use secrets. Pure. */
   values(config: ReleaseConfig): readonly ReleaseValue[];
 }

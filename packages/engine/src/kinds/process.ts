@@ -4,8 +4,11 @@ import { imageCredentials, imageSteps, noImageSteps } from './image.ts';
 import type { Kind } from './kind.ts';
 
 /**
- * Old and new instances cannot run side by side where a volume has one writer, or where the engine itself holds a port of the
- * host, or where somebody wants it so. Such a service is stopped before its new release starts.
+ * Returns whether the service must stop before its new release starts. This is so where old and new instances cannot
+ * run side by side:
+ * - a volume has one writer;
+ * - the engine itself holds a port of the host;
+ * - the release asks for it.
  */
 export function needsHalt(config: ReleaseConfig): boolean {
   if (config.options?.recreate === true) return true;
@@ -14,7 +17,7 @@ export function needsHalt(config: ReleaseConfig): boolean {
   );
 }
 
-/** Applications, containers and databases: instances of an image. */
+/** Applications, containers and databases: services whose instances run an image. */
 export const processKind: Kind = {
   name: 'PROCESS',
   steps(action, { config, hasImage }) {

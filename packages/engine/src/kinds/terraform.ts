@@ -2,12 +2,12 @@ import type { Action, ReleaseConfig, TerraformAction, TerraformReleaseSource } f
 import type { StepName } from '../plan/plan.ts';
 import type { Kind, Refusal } from './kind.ts';
 
-/** What Terraform applies; null: the release is no Terraform configuration. */
+/** Returns the Terraform source of a release; null if the release is no Terraform configuration. */
 export function terraformSourceOf({ source }: Pick<ReleaseConfig, 'source'>): TerraformReleaseSource | null {
   return source.type === 'TERRAFORM' ? source : null;
 }
 
-/** What a Terraform configuration is run for in a deployment of that action. A removal without more destroys. */
+/** Returns the Terraform action of a deployment with this action. A removal without further options destroys. */
 export function terraformAction(action: Action, config: ReleaseConfig | null): TerraformAction {
   const asked = (config === null ? null : terraformSourceOf(config))?.action ?? 'APPLY';
   if (action === 'DEPLOY') return asked;
@@ -28,7 +28,7 @@ const nothingRuns: Refusal = {
   isLeftOut: true,
 };
 
-/** Nothing is built, and nothing runs that could be stopped or restarted. */
+/** A Terraform configuration. Nothing is built, and nothing runs that could be stopped or restarted. */
 export const terraformKind: Kind = {
   name: 'TERRAFORM',
   steps(action, { config }) {

@@ -6,7 +6,10 @@ export interface Latency {
   readonly p99: number;
 }
 
-/** Percentiles in milliseconds, as good as buckets tell: evenly spread within one, the last taken at its lower end. null: no counts. */
+/**
+ * Returns percentiles in milliseconds, estimated from buckets: values are taken as evenly distributed within a bucket,
+ * and the last bucket counts at its lower bound. null if there are no counts.
+ */
 export function latencyOf(counts: readonly number[] | null): Latency | null {
   const total = (counts ?? []).reduce((sum, count) => sum + count, 0);
   if (counts === null || total === 0) return null;

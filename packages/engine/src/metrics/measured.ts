@@ -1,16 +1,16 @@
 import type { InstanceUsage, RouteTraffic, VolumeUsage } from '@davit/drivers';
 import type { MeasuredRow } from '../store/metrics.ts';
 
-/** What one instance used between two passes. */
+/** The usage of one instance between two passes. */
 export interface InstanceSample {
   readonly id: string;
   readonly service: string;
   readonly environment: string;
   readonly rollout: string;
   readonly index: number;
-  /** How long it has been watched without a restart. */
+  /** Seconds for which the instance has been observed without a restart. */
   readonly ageSeconds: number;
-  /** Since the former pass; null: this is the first of it. */
+  /** Average since the previous pass; null in the first pass that sees the instance. */
   readonly cpuMillicores: number | null;
   readonly memoryBytes: number;
 }
@@ -37,22 +37,22 @@ interface Growing {
 export interface Reading {
   readonly usage: readonly InstanceUsage[];
   readonly traffic: readonly RouteTraffic[];
-  /** Service of each route. */
+  /** Service id by route id. */
   readonly serviceOf: ReadonlyMap<string, string>;
-  /** null: not looked at in this pass. */
+  /** null if the volumes were not counted in this pass. */
   readonly volumes: readonly VolumeUsage[] | null;
 }
 
 /**
- * Turns counters into what was used from one pass to the next. A counter that has fallen began anew, and all that it shows is new.
- * Knows no clock: instances are timed by what the cluster says.
+ * Turns counters into the usage between two passes. A counter that has decreased was reset, and its whole value is new.
+ * Uses no clock: the times of instances come from the cluster.
  */
 export class Measurements {
   #instances = new Map<string, Known>();
   readonly #routes = new Map<string, RouteTraffic>();
   #isFirst = true;
 
-  /** Rows of services of which something was seen, and each instance by itself. */
+  /** Returns a row for each service with measurements, and a sample for each instance. */
   take(reading: Reading): { readonly rows: readonly MeasuredRow[]; readonly samples: readonly InstanceSample[] } {
     const services = new Map<string, Growing>();
     const of = (service: string): Growing => {
@@ -107,7 +107,7 @@ export class Measurements {
       this.#routes.set(route.id, route);
       const service = serviceOf.get(route.id);
       const requests = rise(former?.requests ?? 0, route.requests);
-      // A route that goes while its last requests end: whose they were is no longer known.
+      // The route may be removed while its last requests end. Their service is then unknown.
       if (this.#isFirst || service === undefined || requests === 0) continue;
       const growing = of(service);
       growing.requests += requests;

@@ -112,7 +112,8 @@ test('minutes become five minutes after two hours, with equal sums, and are gone
   world = await createWorld();
   const { database } = world.database;
   const id = randomUUID();
-  // 100 to 104 minutes ago are kept as they are, 200 to 204 become one row, and one is too old.
+  // The rows from 100 to 104 minutes ago stay as they are, those from 196 to 200 become one row, and one row is too
+  // old.
   for (const minutes of [100, 101, 102, 103, 104, 196, 197, 198, 199, 200, 1500]) await database.run(addMinute, [id, minutes]);
   await database.run(condenseMetrics);
   await database.run(condenseMetrics);

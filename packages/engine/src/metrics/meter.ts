@@ -7,26 +7,27 @@ import { trimScalings } from '../store/scaling.ts';
 import { Measurements, type InstanceSample } from './measured.ts';
 
 /*
- * Measures what services of one kind of cluster use. One process of an installation does it: the one that holds a lock of the
- * database, which PostgreSQL takes away from it when it dies. What a pass found is stored at once, so a process that dies loses
- * what happened since its last pass and no more. The next one begins with counters that it has not seen: its first pass counts nothing.
+ * Measures the usage of services on one kind of cluster. One process of an installation does so: the one that holds a
+ * database lock, which PostgreSQL releases when the process dies. The results of a pass are stored at once, so a
+ * process that dies only loses what happened since its last pass. The next process has no earlier counters, so its
+ * first pass counts nothing.
  */
 
 const tryLockEveryMilliseconds = 5_000;
 const volumesEveryMilliseconds = 60_000;
-/** Counting may take this part of the time: where there are many files, it comes less often. */
+/** Maximum share of the time that counting volumes may take. With many files, they are counted less often. */
 const mostCounting = 0.1;
 const condenseEveryMilliseconds = 300_000;
 const passTimeoutMilliseconds = 120_000;
-/** After so many passes that failed a process leaves measuring to others. */
+/** Number of failed passes after which a process leaves measuring to others. */
 const mostFailures = 3;
-/** Passes may take this part of the time at most: on a slow engine there are fewer. */
+/** Maximum share of the time that passes may take. On a slow engine there are fewer passes. */
 const mostBusy = 0.25;
 
-/** What comes of a pass: each instance, and until when this process may act on it. */
+/** The result of a pass, with a signal that limits how long this process may act on it. */
 export interface Pass {
   readonly samples: readonly InstanceSample[];
-  /** Aborted when another process may measure from now on. */
+  /** Aborted when another process may begin to measure. */
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +39,7 @@ export class Meter {
   readonly #onPass: (pass: Pass) => void;
   readonly #stop = new AbortController();
   readonly #leadership: Leadership;
-  /** The one in which the measurements were made. */
+  /** The term of leadership to which `#measurements` belongs. */
   #term: AbortSignal | null = null;
   #measurements = new Measurements();
   #volumesAt = -Infinity;
@@ -60,7 +61,7 @@ export class Meter {
     });
   }
 
-  /** Begins to measure, unless the cluster cannot tell anything. */
+  /** Starts measuring, unless the cluster provides no metrics. */
   start(): void {
     const { cluster } = driversOf(this.#parts, this.#driver);
     if (cluster.metrics !== undefined) this.#running = this.#run();
@@ -95,14 +96,17 @@ export class Meter {
     }
   }
 
-  /** Another process may reach what this one does not. For how long that one is let try. */
+  /**
+   * Releases the leadership, because another process may reach what this one cannot. Returns the milliseconds for which
+   * this process lets others try.
+   */
   async #leave(): Promise<number> {
     await this.#leadership.release();
     return 2 * this.#tryEveryMilliseconds + this.#everyMilliseconds;
   }
 
   async #pass(term: AbortSignal): Promise<void> {
-    // What was seen while it led before is too long ago to be the beginning of anything.
+    // Counters from an earlier term are too old to be compared with.
     if (term !== this.#term) this.#measurements = new Measurements();
     this.#term = term;
     const { database, gateways } = this.#parts;
@@ -110,7 +114,7 @@ export class Meter {
     const signal = AbortSignal.any([term, AbortSignal.timeout(passTimeoutMilliseconds)]);
     const [usage, traffic] = await Promise.all([
       cluster.metrics?.usage(signal) ?? [],
-      // A gateway that does not answer is its own supervisor's business.
+      // An unreachable gateway is handled by its own supervisor.
       gateway.traffic().catch(() => []),
     ]);
     const serviceOf = gateways[this.#driver]?.serviceByRoute() ?? new Map<string, string>();
@@ -126,7 +130,10 @@ export class Meter {
     this.#onPass({ samples, signal: term });
   }
 
-  /** What was counted since the former pass. Counting many files takes longer than a pass, and goes on beside them. */
+  /**
+   * Returns the volumes counted since the previous pass; null if none were. Counting many files takes longer than a
+   * pass and continues beside the passes.
+   */
   #volumes(term: AbortSignal): readonly VolumeUsage[] | null {
     const counted = this.#counted;
     this.#counted = null;

@@ -7,26 +7,29 @@ import type { LogRate } from './log-rate.ts';
 
 const flushAfterMilliseconds = 150;
 const flushAtLines = 500;
-/** Lines that wait for the database before the reading of their instance waits. */
+/** Number of lines waiting for the database above which the reading of their instance pauses. */
 const mostWaiting = 2_000;
-/** Reading what is left out costs time of the process that serves everybody: of each instance it reads so much in a turn. */
+/**
+ * Bytes of left-out lines that are read from an instance in each turn. Reading them costs time of the process that
+ * serves everybody.
+ */
 const leftOutBytesInTurn = 512 * 1024;
 const turnMilliseconds = 250;
-/** Between two lines that say how many were left out. */
+/** Milliseconds between two lines that report how many lines were left out. */
 const defaultTellMilliseconds = 10_000;
 
 export interface LogBatchInput {
   readonly instance: Instance;
   readonly redact: Redactor;
-  /** Of the service, shared by its instances. */
+  /** Rate of the service, shared by its instances. */
   readonly rate: LogRate;
-  /** Ends the reading, and the pauses in it. */
+  /** Ends the reading and its pauses. */
   readonly signal: AbortSignal;
-  /** No line is stored after its end. */
+  /** No line is stored after this signal is aborted. */
   readonly term: AbortSignal | undefined;
-  /** Called when lines could not be stored: no later ones will be. */
+  /** Called when lines could not be stored. No later lines will be stored. */
   readonly onFailure: () => void;
-  /** Default: 10 s. */
+  /** Milliseconds. Default: 10 s. */
   readonly tellMilliseconds?: number | undefined;
 }
 
@@ -38,14 +41,14 @@ interface StoredLine {
 }
 
 /**
- * Stores the lines of one reading in their order, without a gap but for what the database refuses and what exceeds the service's rate.
- * A line of its own says how many were left out.
+ * Stores the lines of one reading in order and without gaps, except for lines that the database rejects or that exceed
+ * the rate of the service. An extra line reports how many lines were left out.
  */
 export class LogBatch {
   readonly #parts: EngineParts;
   readonly #input: LogBatchInput;
   #lines: StoredLine[] = [];
-  /** Of lines that are not stored yet. */
+  /** Number of lines that are not stored yet. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -61,7 +64,9 @@ export class LogBatch {
     this.#input = input;
   }
 
-  /** Takes a line. Where it returns a promise the caller reads no further until that resolves; it never rejects. */
+  /**
+   * Adds a line. If this returns a promise, the caller must not read on until it resolves. The promise never rejects.
+   */
   add(line: LogLine): Promise<void> | undefined {
     if (this.#failure !== null) return undefined;
     this.#latest = line;
@@ -70,7 +75,7 @@ export class LogBatch {
     return this.#waiting > mostWaiting ? this.#writing : undefined;
   }
 
-  /** Stores what is left. Throws what the lines that were not stored failed with. */
+  /** Stores the remaining lines. Throws the error with which earlier lines failed. */
   async close(): Promise<void> {
     this.#tell();
     this.#flush();
@@ -95,7 +100,10 @@ export class LogBatch {
     return pause(turnMilliseconds, this.#input.signal);
   }
 
-  /** With the time of the latest line, so that a reading that begins anew does not count the same lines again. */
+  /**
+   * Reports the left-out lines, with the time of the latest line, so that the next reading does not count the same
+   * lines again.
+   */
   #tell(): void {
     clearTimeout(this.#tellTimer);
     this.#tellTimer = undefined;
@@ -137,7 +145,10 @@ export class LogBatch {
   }
 }
 
-/** Whether the database did not take something for what it is, so that it never would. Classes of SQLSTATE; PostgreSQL 18, appendix A. */
+/**
+ * Returns whether the database rejected the data itself, so that a retry would fail too. Classes of SQLSTATE;
+ * PostgreSQL 18, appendix A.
+ */
 function isRefused(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(?:22|23|54)...$/.test(error.code);
 }

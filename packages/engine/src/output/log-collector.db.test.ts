@@ -31,7 +31,7 @@ const origins = statement<{ instance_id: string; origin: string; is_recent: bool
   'testLogOrigins',
   `SELECT instance_id, origin, followed_at > clock_timestamp() - interval '1 hour' AS is_recent FROM log_origin ORDER BY instance_id, origin`,
 );
-/** As a program of the version before does. */
+/** Inserts a line as a program of the previous version does. */
 const insertOldLine = statement(
   'testInsertOldLine',
   `INSERT INTO service_log (service_id, instance_id, instance_name, stream, message, source_at, at)
@@ -43,16 +43,16 @@ interface Reading {
   readonly position: LogPosition | null;
   readonly since: string | null;
   readonly signal: AbortSignal;
-  /** Whether no more is to be read before the promise resolves. */
+  /** Returns a promise if the caller must not read on until it resolves. */
   print(text: string, origin?: string): Promise<void> | undefined | void;
-  /** The connection ends. */
+  /** Ends the connection. */
   cut(error?: Error): void;
 }
 
 let db: TestDatabase;
 let collector: LogCollector;
 let readings: Reading[];
-/** Called before each write; what it throws is the answer of the database. */
+/** Called before each write. If it throws, the write fails with that error. */
 let onWrite: () => void;
 let instance: Instance;
 let minute: number;
@@ -119,7 +119,7 @@ const linesOf = async (service: string): Promise<string[]> =>
 const lines = (): Promise<string[]> => linesOf(instance.service);
 const has = (...wanted: string[]): Promise<void> => vi.waitFor(async () => expect(await lines()).toEqual(wanted), 10_000);
 
-/** Looks until there is a reading of this number. */
+/** Waits until the reading with this number exists. */
 function reading(number: number, one: Instance = instance): Promise<Reading> {
   return vi.waitFor(() => {
     follow(one);
@@ -177,7 +177,7 @@ test('where there are several that print as one instance, each is read on after 
   first.cut();
   const second = await reading(2);
   expect(second.position).toEqual({ at: null, origins: { a: timeOf(4), b: timeOf(3) } });
-  // The clock of its node is behind.
+  // The clock of this node is behind.
   minute = 0;
   void second.print('start C', 'c');
   await has('start A', 'stopping A', 'start B', 'stop A', 'start C');
@@ -242,7 +242,7 @@ test('what is known of origins outlives the lines, and is forgotten when nobody 
   for (const id of all) await db.database.run(ageOrigins, [3, id]);
   expect(await left()).toEqual([instance.id, 'gone'].toSorted());
   for (const id of all) await db.database.run(ageOrigins, [28, id]);
-  // It is followed.
+  // The instance is being followed.
   await vi.waitFor(
     async () =>
       expect(await db.database.many(origins)).toContainEqual({ instance_id: instance.id, origin: 'x', is_recent: true }),
@@ -254,7 +254,7 @@ test('what is known of origins outlives the lines, and is forgotten when nobody 
 const trim = (most: number, days = 14): Promise<number> => db.database.run(trimServiceLogs, [most, days]);
 const known = async (): Promise<string[]> => (await db.database.many(positions)).map(({ instance_id }) => instance_id);
 
-/** Another instance of the service prints so many lines now. */
+/** Stores this many lines of another instance of the service. */
 async function chat(count: number, { id, release } = { id: 'chatty', release: instance.release }): Promise<void> {
   const rows = Array.from({ length: count }, () => ({ stream: 'stdout', message: 'chat', source_at: new Date().toISOString() }));
   await db.database.run(insertServiceLog, [instance.service, release, id, id, JSON.stringify(rows)]);
@@ -361,7 +361,7 @@ test('a service that prints too fast loses lines, which are counted, and others 
   follow(other);
   await vi.waitFor(() => expect(readings).toHaveLength(2));
   const [flood, calm] = readings;
-  // Ten seconds' worth are kept whatever the speed.
+  // Ten seconds' worth of lines are kept at any speed.
   for (let number = 0; number < 5000; number += 1) void flood?.print(`line ${number}`);
   void calm?.print('calm');
   await vi.waitFor(async () => expect(await linesOf(other.service)).toEqual(['calm']), 10_000);
@@ -374,7 +374,7 @@ test('a service that prints too fast loses lines, which are counted, and others 
   expect(found.length).toBeLessThan(1200);
   const [, leftOut] = /^Davit left out (\d+) lines \(\d+ KiB\).*DAVIT_LOG_LINES_PER_SECOND/.exec(found.at(-1) ?? '') ?? [];
   expect(Number(leftOut) + found.length - 1).toBe(5000);
-  // Whoever reads next does not count them again.
+  // The next reading does not count these lines again.
   flood?.cut();
   await vi.waitFor(() => expect(collector.isReading(instance.id)).toBe(false));
   follow();
@@ -399,7 +399,7 @@ test('no more is read while the database is slow, or what is left out is more th
     if (wait) waits.push(wait);
   };
   for (let number = 0; number < 20_000; number += 1) print('x'.repeat(100));
-  // Of two megabytes half a megabyte is read in each turn.
+  // Each turn reads half a megabyte of the two megabytes.
   expect(waits.length).toBeGreaterThanOrEqual(3);
   await Promise.all(waits);
 });

@@ -10,39 +10,48 @@ import { LogBatch } from './log-batch.ts';
 import { LogRate } from './log-rate.ts';
 
 const defaultRetryMilliseconds = 1_000;
-// The output of a process ends within moments of the process, unless its node is lost. Where others print as the same instance still (see
-// `LogLine.origin`), the next reading goes on with them.
+// The output of a process ends within moments of its exit, unless its node is lost. If other pods still print for the
+// same instance (see `LogLine.origin`), the next reading resumes their output.
 const defaultHangMilliseconds = 5_000;
 const defaultNoteMilliseconds = 24 * 3_600_000;
-// Far more than a cluster has at a time. What is forgotten is only asked for once more.
+// Far more instances than a cluster has at a time. The output of a forgotten instance is only requested once more.
 const mostRemembered = 20_000;
 
 export interface LogCollectorTimes {
-  /** Between a failure and the next reading of that instance. Default: 1 s. */
+  /** Milliseconds between a failure and the next reading of the instance. Default: 1 s. */
   readonly retryMilliseconds?: number;
-  /** How long the output of a life may go on after the instance was seen to live anew. Default: 5 s. */
+  /**
+   * Milliseconds for which the reading of a former start may continue after the instance was seen with a new start
+   * time. Default: 5 s.
+   */
   readonly hangMilliseconds?: number;
-  /** Between notes that an instance is followed still, so that nobody forgets where. Default: 1 day. */
+  /**
+   * Milliseconds between updates that mark an instance as followed, so that its position is not deleted. Default: 1
+   * day.
+   */
   readonly noteMilliseconds?: number;
-  /** Between two lines that say how many were left out of the output of an instance. Default: 10 s. */
+  /** Milliseconds between two lines that report how many lines of an instance were left out. Default: 10 s. */
   readonly tellMilliseconds?: number | undefined;
 }
 
 /** A reading of the output of an instance that is under way. */
 interface Reading {
   readonly service: string;
-  /** When the process was started whose output is read; null: it had not been. */
+  /** Start time of the process whose output is read; null if the process had not started. */
   readonly life: string | null;
   readonly end: AbortController;
   readonly done: Promise<void>;
-  /** Ends it, as the instance lives anew. */
+  /** Timer that ends the reading because the instance was started again. */
   hang?: NodeJS.Timeout;
 }
 
 /**
- * Follows the output of every instance and stores it, redacted, so that it is there after the instance is gone. Where it was
- * when Davit stopped is in the database: following goes on after the last line stored, also when that was removed since. So does whoever
- * follows the same instance next; of several at the same time each would store every line.
+ * Follows the output of every instance and stores it, redacted, so that it is still available when the instance is
+ * gone.
+ *
+ * The database keeps the position of each instance. After a restart of Davit, or in another process, following resumes
+ * after the last stored line, even if that line was deleted since. Only one process may follow an instance at a time,
+ * because each would store every line.
  */
 export class LogCollector {
   readonly #parts: EngineParts;
@@ -53,9 +62,9 @@ export class LogCollector {
   readonly #tellMilliseconds: number | undefined;
   readonly #stop = new AbortController();
   readonly #following = new Map<string, Reading>();
-  /** Lives that have ended and whose output is stored, by instance. */
+  /** Start time of the last run whose output is completely stored, by instance. */
   readonly #whole = new Map<string, string>();
-  /** Of services whose output is being read. */
+  /** The rates of services whose output is being read. */
   readonly #rates = new Map<string, LogRate>();
   readonly #redactors = new Map<string, Promise<Redactor>>();
 
@@ -69,9 +78,12 @@ export class LogCollector {
   }
 
   /**
-   * Follows an instance that was started, unless it is followed or has ended and is stored. To be called whenever it is seen: a
-   * connection may have broken meanwhile, or the instance may have been started again. `config`: the release it runs, for what is to
-   * be redacted. `term`: as long as this process is the one that may; what was read and not stored when it ends is left to the next.
+   * Follows an instance that was started, unless it is already followed, or has exited and its output is stored. Call
+   * this whenever the instance is observed: the connection may have dropped, or the instance may have been restarted.
+   *
+   * @param config configuration of the instance's release, which determines what is redacted.
+   * @param term aborted when this process may no longer follow. Lines that are not stored by then are left to the next
+   * process.
    */
   follow(instance: Instance, config: ReleaseConfig, term?: AbortSignal): void {
     const life = instance.startedAt;
@@ -79,29 +91,35 @@ export class LogCollector {
     void this.#reading(instance, config, term).done;
   }
 
-  /** Follows it; resolves when the instance has ended and its lines are stored, or when this is stopped or was cut off. Never rejects. */
+  /**
+   * Follows an instance to its end. Resolves when it has exited and its lines are stored, when the collector is
+   * stopped, or when the reading is interrupted. Never rejects.
+   */
   followToEnd(instance: Instance, config: ReleaseConfig): Promise<void> {
     if (this.#stop.signal.aborted) return this.#following.get(instance.id)?.done ?? Promise.resolve();
     return this.#reading(instance, config).done;
   }
 
-  /** Resolves when the output of an instance, as far as it is being read, is stored to its end. Never rejects. */
+  /** Resolves when the current reading of an instance has ended and its lines are stored. Never rejects. */
   async stored(instanceId: string): Promise<void> {
     await this.#following.get(instanceId)?.done;
   }
 
-  /** Whether the output of an instance is being read now. */
+  /** Returns whether the output of an instance is being read. */
   isReading(instanceId: string): boolean {
     return this.#following.has(instanceId);
   }
 
-  /** Ends all of it. What was read is stored. */
+  /** Ends all readings. Lines that were read are stored. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all([...this.#following.values()].map(({ done }) => done));
   }
 
-  /** The one under way, or a new one. One that goes on, while the instance lives anew, soon gives way to another one. */
+  /**
+   * Returns the current reading of an instance, or begins one. If the current one belongs to a former start of the
+   * instance, it is soon replaced.
+   */
   #reading(instance: Instance, config: ReleaseConfig, term?: AbortSignal): Reading {
     const under = this.#following.get(instance.id);
     if (under === undefined) return this.#begin(instance, config, term);
@@ -110,7 +128,10 @@ export class LogCollector {
     return under;
   }
 
-  /** At once: what has printed as this instance until now may be gone when somebody looks again. */
+  /**
+   * Ends a reading and immediately begins the next one. Pods that printed for this instance may be gone by the next
+   * look.
+   */
   async #beginAnew(under: Reading, instance: Instance, config: ReleaseConfig, term?: AbortSignal): Promise<void> {
     under.end.abort();
     await under.done;
@@ -132,7 +153,7 @@ export class LogCollector {
 
   async #followToEnd({ instance, config, term, end }: Followed): Promise<void> {
     const { database, log } = this.#parts;
-    // Of those that cannot be stored the first ends the reading: the next one begins after the last that could.
+    // The first line that cannot be stored ends the reading. The next reading begins after the last stored line.
     const broken = new AbortController();
     const signal = AbortSignal.any([this.#stop.signal, broken.signal, end, ...(term === undefined ? [] : [term])]);
     try {
@@ -148,7 +169,7 @@ export class LogCollector {
         tellMilliseconds: this.#tellMilliseconds,
       });
       const { cluster } = driversOf(this.#parts, this.#driver);
-      // One that fails is made up for by those of the days after it.
+      // A failed update does no harm, because the updates of the following days replace it.
       const note = (): void => void database.one(store.logPosition, [instance.id]).catch(() => undefined);
       const noting = setInterval(note, this.#noteMilliseconds);
       try {
@@ -160,7 +181,8 @@ export class LogCollector {
       if (!signal.aborted && instance.state !== 'RUNNING') this.#remember(instance);
     } catch (error) {
       if (this.#stop.signal.aborted || term?.aborted === true) return;
-      // Engine or database are away; the keeper's next look begins again. Not at once, so that it cannot spin.
+      // The engine or the database is unreachable. The next look of the keeper begins again. The pause prevents a busy
+      // loop.
       log.warn({ err: error, instance: instance.name }, 'could not follow the output of an instance');
       await pause(this.#retryMilliseconds, this.#stop.signal);
     }
@@ -191,7 +213,7 @@ export class LogCollector {
     const made = this.#parts.hooks.secrets(secretIds(config)).then((values) => redactorOrBlind(values.values()));
     made.catch(() => this.#redactors.delete(release));
     this.#redactors.set(release, made);
-    // Releases come and go; the ones in use are few.
+    // Releases change over time; only a few are in use at once.
     const oldest = this.#redactors.keys().next().value;
     if (this.#redactors.size > 500 && oldest !== undefined) this.#redactors.delete(oldest);
     return made;

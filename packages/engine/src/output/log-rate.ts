@@ -1,24 +1,25 @@
-/** How long a service may print at any speed before its rate counts. */
+/** Seconds for which a service may print at any speed before its rate applies. */
 const burstSeconds = 10;
 const bytesPerLine = 1024;
 
 /**
- * How much of what a service prints is kept: so many lines a second, longer ones by their KiB, with a burst of ten seconds' worth.
- * One for all instances of a service, so that no service takes the room of another one. Knows no clock: `now` is in milliseconds.
+ * Limits how much output of a service is kept: a number of lines per second, where long lines count by their KiB, with
+ * a burst of ten seconds' worth. All instances of a service share one rate, so that no service uses the capacity of
+ * another one. The caller passes the time: `now` is in milliseconds.
  */
 export class LogRate {
   readonly #linesPerSecond: number;
   #left: number;
   #at: number;
 
-  /** `linesPerSecond`: 0 is without limit. */
+  /** @param linesPerSecond 0 means no limit. */
   constructor(linesPerSecond: number, now: number) {
     this.#linesPerSecond = linesPerSecond;
     this.#left = linesPerSecond * burstSeconds;
     this.#at = now;
   }
 
-  /** Whether a line of so many bytes is kept; if it is, it counts. */
+  /** Returns whether a line of this size is kept. A kept line is counted. */
   takes(bytes: number, now: number): boolean {
     if (this.#linesPerSecond === 0) return true;
     const most = this.#linesPerSecond * burstSeconds;

@@ -18,7 +18,10 @@ const fields = [
   'job',
 ] as const;
 
-/** What differs between two configurations, by name. Values stay out of it: they may be secret. */
+/**
+ * Returns the names of the settings that differ between two configurations. Values are left out because they may be
+ * secret.
+ */
 export function changesBetween(former: ReleaseConfig | null, next: ReleaseConfig): string[] {
   if (former === null) return [];
   const differing = fields.filter((field) => canonicalJson(former[field]) !== canonicalJson(next[field]));

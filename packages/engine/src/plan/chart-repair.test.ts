@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isInstalled, repairOf, type Revision } from './chart-repair.ts';
 
-/** `deployed a`, oldest first. */
+/** Builds revisions from words like `deployed a`, oldest first. */
 const history = (...words: string[]): Revision[] =>
   words.map((word, index) => {
     const [status = '', rollout = null] = word.split(' ');

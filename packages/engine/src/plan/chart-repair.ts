@@ -1,4 +1,4 @@
-/** A revision that the cluster has of a release; `rollout`: of Davit's deployment that made it. */
+/** A revision of a release on the cluster. `rollout`: rollout of the Davit deployment that made the revision. */
 export interface Revision {
   readonly revision: number;
   readonly status: string;
@@ -13,8 +13,9 @@ export type Repair =
 const worked = ['deployed', 'superseded'];
 
 /**
- * What makes a release be what it was before a deployment, wherever that, or another one before it, was interrupted or failed. `former`: the
- * rollout that was deployed then; null: nothing was. `revisions` oldest first.
+ * Returns the repair that restores a release to its state before a deployment, at whatever point this deployment, or an
+ * earlier one, was interrupted or failed. `former`: the rollout that was deployed then; null: none was. `revisions`:
+ * oldest first.
  */
 export function repairOf(revisions: readonly Revision[], former: string | null): Repair {
   const last = revisions.at(-1);
@@ -22,15 +23,17 @@ export function repairOf(revisions: readonly Revision[], former: string | null):
   if (former === null) return { type: 'UNINSTALL' };
   if (last.status === 'deployed' && last.rollout === former) return { type: 'NOTHING' };
   const good = revisions.filter(({ status }) => worked.includes(status));
-  // By hand somebody may have brought back another one; what Helm calls deployed is then the best there is.
+  // Somebody may have restored another revision by hand. The revision that Helm calls deployed is then the best
+  // available.
   const byHand = last.status === 'deployed' ? undefined : good.findLast(({ status }) => status === 'deployed');
   const target = good.findLast(({ rollout }) => rollout === former) ?? byHand;
   if (target !== undefined) return { type: 'ROLLBACK', revision: target.revision };
-  // Helm takes no upgrade of what is half removed or in the middle of something, and there is nothing that it could go back to.
+  // Helm refuses to upgrade a release that is half removed or has a pending operation, and there is no revision to roll
+  // back to.
   return last.status === 'uninstalling' || last.status.startsWith('pending-') ? { type: 'UNINSTALL' } : { type: 'NOTHING' };
 }
 
-/** Whether a deployment had installed its release before it was interrupted. */
+/** Returns whether a deployment had installed its release before it was interrupted. */
 export function isInstalled(revisions: readonly Revision[], rollout: string): boolean {
   const last = revisions.at(-1);
   return last?.status === 'deployed' && last.rollout === rollout;

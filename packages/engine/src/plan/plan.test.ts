@@ -96,8 +96,8 @@ describe('what changes', () => {
   });
 });
 
-// A runner of the version before this one does not know a new step, and must not take up a deployment that has it: with another list comes
-// another version.
+// A runner of the previous version does not know a new step, and must not resume a deployment that has it. A change of
+// the list therefore requires a new version.
 test('the steps are those of this version of the journal', () => {
   const known: Readonly<Record<number, string>> = {
     1: 'resolve checkout build pull halt start ready route retire unroute stop remove launch complete clear arm obtain terraform-plan terraform-apply settle destroy forget unlock migrate obtain-chart install settle-chart diff halt-chart uninstall',

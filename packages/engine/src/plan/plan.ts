@@ -2,8 +2,8 @@ import { kindOfService, type Steps, type StepsInput } from '../kinds/index.ts';
 import type { Action, BuildCommit } from '../model.ts';
 
 /**
- * Steps by name. Each is a file of `steps/`; all can be repeated. `metric` is the contract's word under which the status
- * record counts its time.
+ * Metrics of the steps, by name of the step. Each step is a file of `steps/` and can be repeated. `metric` is the
+ * contract's word under which the status record counts the step's time.
  */
 export const stepMetrics = {
   resolve: 'GIT_CLONE',
@@ -39,18 +39,21 @@ export const stepMetrics = {
 } as const;
 export type StepName = keyof typeof stepMetrics;
 
-/** What a step leaves in the journal for the steps after it, and for the runner that goes on after a crash. Never a secret. */
+/**
+ * The output of a step, stored in the journal for later steps and for the runner that resumes after a crash. It never
+ * contains a secret.
+ */
 export interface StepOutput {
   readonly commit?: BuildCommit;
-  /** Of the repository of a chart's values. */
+  /** Commit of the repository of a chart's values. */
   readonly valuesCommit?: string;
   readonly imageId?: string;
-  /** The former instances are as wanted and stay. */
+  /** The former instances already match the release and stay. */
   readonly kept?: boolean;
   readonly rollout?: string;
-  /** How many instances the rollout has. */
+  /** Number of instances of the rollout. */
   readonly instances?: number;
-  /** When the run of a job was started, ISO 8601. */
+  /** Time at which the run of a job was started, ISO 8601. */
   readonly launchedAt?: string;
   /** Steps of the task that have nothing left to do. */
   readonly skip?: readonly StepName[];
@@ -60,7 +63,7 @@ export interface PlanInput extends StepsInput {
   readonly serviceId: string;
   readonly stageName: string;
   readonly stagePosition: number;
-  /** As the API has it. */
+  /** Type of the service, as the API has it. */
   readonly serviceType?: string;
 }
 
@@ -73,7 +76,7 @@ export interface PlannedStage {
   readonly tasks: readonly PlannedTask[];
 }
 
-/** Stages in the order in which they run: by position, in reverse where things are taken down. */
+/** Returns the stages in the order in which they run: by position, in reverse when services are taken down. */
 export function planStages(action: Action, inputs: readonly PlanInput[]): PlannedStage[] {
   const stages = [...Map.groupBy(inputs, (input) => input.stagePosition)].sort(([a], [b]) => a - b);
   if (action !== 'DEPLOY' && action !== 'RESTART') stages.reverse();

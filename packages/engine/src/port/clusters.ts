@@ -2,13 +2,13 @@ import type { Sensitive } from '@davit/base';
 import type { UpgradeState } from '@davit/drivers';
 import type { FailureRecord } from '../model.ts';
 
-/** A cluster beside this machine's own, with what it is reached with. */
+/** A cluster other than this machine's own, with its credentials. */
 export interface ClusterAccess {
-  /** Of its record; it is the `driver` of everything that is on it. */
+  /** Id of the cluster's record. Everything on the cluster has it as its `driver`. */
   readonly id: string;
-  /** For messages. */
+  /** Name of the cluster, for messages. */
   readonly name: string;
-  /** Another one: it is to be connected anew. */
+  /** Version of the credentials. When it changes, the cluster is connected again. */
   readonly version: string;
   readonly kubeconfig: Sensitive;
 }
@@ -20,14 +20,17 @@ export interface ClusterFacts {
   readonly memoryMiB: number;
 }
 
-/** What a cluster answers. */
+/** The result of querying a cluster. */
 export interface ClusterState {
-  /** null: it does not answer, or not to Davit. */
+  /** null: the cluster is unreachable, or refuses Davit. */
   readonly facts: ClusterFacts | null;
-  /** Why there are no facts, where it is not for permissions that are missing. `CLUSTER_ACCESS_DENIED` and `CLUSTER_ACCESS_INVALID`: somebody has to give other credentials; others may pass. */
+  /**
+   * The reason why there are no facts, unless it is missing permissions. `CLUSTER_ACCESS_DENIED` and
+   * `CLUSTER_ACCESS_INVALID` require other credentials; other failures may be transient.
+   */
   readonly failure: FailureRecord | null;
-  /** What Davit may not do there, in words; empty: it may do all that it needs to. */
+  /** Permissions that Davit lacks on the cluster, in words. Empty: Davit has all that it needs. */
   readonly missingPermissions: readonly string[];
-  /** null: it is upgraded by whoever installed it. */
+  /** null: Davit does not upgrade the cluster; its operator does. */
   readonly upgrade: UpgradeState | null;
 }

@@ -3,83 +3,107 @@ import type { HostCertificate, HttpChallenge } from '@davit/drivers';
 import type { Action, ServiceOutput } from '../model.ts';
 import type { ClusterAccess } from './clusters.ts';
 
-/** Of the host names that services answer under. */
+/** Certificates and challenges of the host names of services. */
 export interface GatewayDomains {
-  /** Served where a service answers under the host. `redirect`: unless the service wants HTTP too. */
+  /**
+   * Certificates to serve where a service is reachable under the host. `redirect`: HTTP is redirected, unless the
+   * service wants HTTP too.
+   */
   readonly certificates: readonly HostCertificate[];
   readonly challenges: readonly HttpChallenge[];
 }
 
-/** For hosts of these names, and for no other. */
+/** Credentials for hosts with these names, and for no other. */
 export interface HostCredentials {
   readonly username: string;
   readonly password: string;
   readonly hosts: readonly string[];
 }
 
-/** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */
+/**
+ * Functions of the resources that the engine calls. They are passed in where the program is composed, so that the
+ * engine knows no table of the resources.
+ */
 export interface EngineHooks {
-  /** Values of secret versions by id. One that is gone is missing in the map. */
+  /** Returns the values of secret versions by id. Deleted versions are missing in the map. */
   secrets(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
-   * What a git host wants for a git token; null: the token was deleted. `url`: of the repository that it is used for, which decides on the
-   * host of a token that was never used before; null: it is only to be hidden.
+   * Returns the credentials that a git host wants for a git token; null if the token was deleted. `url` is the URL of
+   * the repository to be read; it determines the host of a token that was never used before. `url` is null if the token
+   * is only to be redacted.
    */
   gitCredentials(gitTokenId: string, url: string | null): Promise<HostCredentials | null>;
-  /** Of a container registry; null: it needs none; undefined: there is no such registry. */
+  /** Returns the credentials of a container registry; null if it needs none; undefined if there is no such registry. */
   registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
   /**
-   * The digest of the image that a tag means now, asked of the registry by Davit itself; null: there is none such. `name` is whole:
-   * registry and path. Fails with AppErrors where the registry cannot be asked. Left out: it cannot.
+   * Returns the digest of the image that a tag refers to now, which Davit itself queries from the registry; null if
+   * there is no such image. `name` is complete: registry and path. Fails with AppErrors if the registry cannot be
+   * queried. Omitted: digests cannot be queried.
    */
   imageDigest?(registryId: string | null, image: { readonly name: string; readonly tag: string }): Promise<string | null>;
   /**
-   * The archive of a chart of a Helm repository. Fails with AppErrors: REMOTE_UNREACHABLE may pass, others say what is to be corrected. Left
-   * out: there are no such repositories.
+   * Returns the archive of a chart of a Helm repository. Fails with AppErrors: REMOTE_UNREACHABLE may be transient,
+   * others name what the user must correct. Omitted: there are no Helm repositories.
    */
   helmChart?(repositoryId: string, chart: { readonly name: string; readonly version: string }): Promise<Uint8Array>;
-  /** What an image of a container registry is called as a whole, as in `registry.example.org/team/web`; undefined: there is no such registry. */
+  /**
+   * Returns the full name of an image of a container registry, as in `registry.example.org/team/web`; undefined if
+   * there is no such registry.
+   */
   imageName?(registryId: string, name: string): Promise<string | undefined>;
-  /** Whether a container registry is spoken to over http; false also where there is none. Left out: none is. */
+  /**
+   * Returns whether a container registry is reached over http; also false if there is no such registry. Omitted: no
+   * registry is.
+   */
   isPlainRegistry?(registryId: string): Promise<boolean>;
   /**
-   * What DNS says against the custom domains of a service, a line each; for the log of its deployment. Answers within seconds and
-   * never fails.
+   * Returns the objections of DNS to the custom domains of a service, one per line, for the log of its deployment.
+   * Returns within seconds and never fails.
    */
   domainRemarks?(serviceId: string): Promise<readonly string[]>;
-  /** Remarks on deploying this release, for the log: sentences. Default: none. */
+  /** Returns remarks on the deployment of this release, as sentences for the log. Default: none. */
   releaseRemarks?(serviceId: string, releaseId: string): Promise<readonly string[]>;
   /**
-   * What gateways must know of domains beside what runs; left out: nothing. Asked for at the start, at each notification on
-   * `domainsChannel`, and now and then.
+   * Returns what gateways must know of domains besides the running services. Called at the start, at each notification
+   * on `domainsChannel`, and periodically. Omitted: nothing.
    */
   gatewayDomains?(): Promise<GatewayDomains>;
-  /** A deployment leaves the queue. In the transaction that starts it: once for each deployment. */
+  /** Called when a deployment leaves the queue, in the transaction that starts it: once for each deployment. */
   deploymentStarted(tx: Queryable, deploymentId: string, action: Action): Promise<void>;
-  /** A deployment that was started ends. In the transaction that ends it, before anything else is removed: once. */
+  /**
+   * Called when a started deployment ends, in the transaction that ends it, before anything else is removed: once for
+   * each deployment.
+   */
   deploymentEnded(
     tx: Queryable,
     deploymentId: string,
     action: Action,
     status: 'SUCCEEDED' | 'FAILED' | 'CANCELED',
   ): Promise<void>;
-  /** A service is off its cluster: remove its record. In the transaction that ends its deployment. Idempotent. */
+  /**
+   * Removes the record of a service that is no longer on its cluster, in the transaction that ends its deployment.
+   * Idempotent.
+   */
   serviceDeleted(tx: Queryable, serviceId: string): Promise<void>;
-  /** An environment is off its cluster: remove its record and what is below. Idempotent. */
+  /** Removes the record of an environment that is no longer on its cluster, and all records below it. Idempotent. */
   environmentDeleted(tx: Queryable, environmentId: string): Promise<void>;
-  /** Encrypts what the engine keeps, and decrypts it; the id of its record belongs to it. */
+  /** Encrypt and decrypt data that the engine stores. The ciphertext is bound to the id of its record. */
   seal(recordId: string, text: string): Uint8Array;
   open(recordId: string, sealed: Uint8Array): string;
   /**
-   * The clusters beside this machine's that Davit was given credentials of; left out: there are none. Asked for at the start, at each
-   * notification on `clustersChannel`, and now and then.
+   * Returns the clusters other than this machine's that Davit has credentials of. Called at the start, at each
+   * notification on `clustersChannel`, and periodically. Omitted: there are none.
    */
   clusters?(): Promise<readonly ClusterAccess[]>;
   /**
-   * Notes that the record of a cluster is the one of the cluster with this identity, and of no other one any more. Null: it is; else, where another
-   * record is, which one, in words (`the cluster rack`); nothing is changed then. Idempotent. Left out: there cannot be two.
+   * Records that a cluster's record stands for the cluster with this identity, and for no other from now on. Returns
+   * null on success. If another record already stands for that cluster, returns its name in words (`the cluster rack`)
+   * and changes nothing. Idempotent. Omitted: two records of one cluster cannot exist.
    */
   claimCluster?(clusterId: string, identity: string): Promise<string | null>;
-  /** What a run of a service that succeeded told, in place of what the run before it did; empty: nothing any more. Idempotent. */
+  /**
+   * Stores the outputs reported by a successful run of a service; they replace those of the previous run. Empty:
+   * removes all. Idempotent.
+   */
   serviceOutputs(serviceId: string, outputs: readonly ServiceOutput[]): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { FailureRecord } from '../model.ts';
 
 export interface DeploymentLogLine {
-  /** Rises within the installation. */
+  /** Increasing number, unique within the installation. */
   readonly number: number;
   readonly at: string;
   readonly level: 'INFO' | 'WARNING' | 'ERROR';
@@ -15,7 +15,7 @@ export interface DeploymentLogLine {
 export type LogLines = { readonly numbers: readonly number[] } | { readonly after: number; readonly limit: number };
 
 export interface ServiceLogLine {
-  /** Rises within the installation. */
+  /** Increasing number, unique within the installation. */
   readonly number: number;
   readonly id: string;
   readonly at: string;

@@ -1,29 +1,29 @@
-/** What a service used in a step of time. */
+/** The resource use of a service during one time step. */
 export interface MetricsStep {
-  /** Its beginning, ISO 8601. */
+  /** Start of the step, ISO 8601. */
   readonly at: string;
-  /** On average of the passes, and the most. */
+  /** Number of instances, averaged over the measurements, and the maximum. */
   readonly instances: number;
   readonly mostInstances: number;
-  /** Of all instances together, on average; null: not measured. */
+  /** CPU use of all instances together, on average, in millicores; null: not measured. */
   readonly cpuMillicores: number | null;
   readonly memoryBytes: number;
   readonly mostMemoryBytes: number;
   readonly receivedBytes: number;
   readonly sentBytes: number;
-  /** What its volumes held at the end; null: it has none, or they cannot be looked into. */
+  /** Bytes in the volumes at the end of the step; null: there are no volumes, or they cannot be read. */
   readonly volumeBytes: number | null;
-  /** Of HTTP and gRPC through the gateway, and connections of TCP. */
+  /** Number of HTTP and gRPC requests through the gateway, plus TCP connections. */
   readonly requests: number;
-  /** By class, `1xx` first. */
+  /** Number of responses by status class, `1xx` first. */
   readonly responses: readonly number[];
-  /** By `latencyBuckets`. */
+  /** Number of responses for each of the `latencyBuckets`. */
   readonly latencyCounts: readonly number[];
-  /** Percentiles in milliseconds; null: no answer came from an instance. */
+  /** Percentiles in milliseconds; null: no response came from an instance. */
   readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number } | null;
 }
 
-/** A change of the number of instances that Davit made by itself. */
+/** An automatic change of the number of instances. */
 export interface ScalingView {
   readonly at: string;
   readonly from: number;
@@ -31,13 +31,13 @@ export interface ScalingView {
   readonly reason: string;
 }
 
-/** Counters of a service since it was first measured. */
+/** Counters of a service since its first measurement. */
 export interface MetricsTotal {
   readonly organizationId: string;
   readonly projectId: string;
   readonly environmentId: string;
   readonly serviceId: string;
-  /** null: it was not measured lately. */
+  /** null: not measured recently. */
   readonly now: { readonly instances: number; readonly memoryBytes: number; readonly volumeBytes: number | null } | null;
   readonly cpuMilliseconds: number;
   readonly receivedBytes: number;
@@ -45,6 +45,6 @@ export interface MetricsTotal {
   readonly requests: number;
   readonly responses: readonly number[];
   readonly latencyCounts: readonly number[];
-  /** Ends of instances that nobody asked for, by the code of their cause. */
+  /** Number of unrequested exits of instances, by the code of the cause. */
   readonly ends: Readonly<Record<string, number>>;
 }

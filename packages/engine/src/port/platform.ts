@@ -1,27 +1,35 @@
 import type { Action } from '../model.ts';
 
 /**
- * Counts what the engine does in this process, at the moment it happens. Each call is cheap and never fails; what an
- * engine of another process does is counted there. Words are from closed lists: no id and no text of a user is among them.
+ * Counts the events of the engine in this process when they happen. Each call is cheap and never fails. Events of an
+ * engine in another process are counted in that process. Words come from closed lists and never contain an id or a text
+ * of a user.
  */
 export interface EngineCounts {
-  /** A deployment has ended and that is recorded. `cause`: code of the failure that came first; null: it did not fail. */
+  /** Counts a deployment whose end is recorded. `cause`: code of the first failure; null: it did not fail. */
   deploymentEnded(ended: { readonly action: Action; readonly outcome: DeploymentOutcome; readonly cause: string | null }): void;
-  /** One attempt of a step has ended. `seconds`: from its begin in this process, retries included. */
+  /** Counts a finished attempt of a step. `seconds`: since the attempt began in this process, including retries. */
   stepEnded(ended: { readonly step: string; readonly outcome: StepOutcome; readonly seconds: number }): void;
-  /** A step is done again. RETRY: it failed in a way that may pass. RESUME: an earlier run of the deployment had begun it. */
+  /**
+   * Counts a repetition of a step. RETRY: the step failed with a transient error. RESUME: an earlier run of the
+   * deployment had begun it.
+   */
   stepRepeated(step: string, reason: 'RETRY' | 'RESUME'): void;
   /**
-   * A deployment that had begun is taken up. RUNNER_DIED and LEASE_EXPIRED: another process had it. INTERRUPTED: this process
-   * had let it go, as the database or its cluster was unreachable.
+   * Counts a begun deployment that is resumed.
+   * - RUNNER_DIED, LEASE_EXPIRED: another process had owned it.
+   * - INTERRUPTED: this process had released it because the database or its cluster was unreachable.
    */
   deploymentTakenOver(reason: 'RUNNER_DIED' | 'LEASE_EXPIRED' | 'INTERRUPTED'): void;
-  /** A backup of a database, with its proof, or a restore has ended. `cause`: code of the failure; null: it is good. */
+  /**
+   * Counts a finished database backup, with its proof, or a finished restore. `cause`: code of the failure; null:
+   * success.
+   */
   backupEnded(ended: { readonly work: 'BACKUP' | 'RESTORE'; readonly cause: string | null }): void;
 }
 
 export type DeploymentOutcome = 'SUCCEEDED' | 'FAILED' | 'CANCELED';
-/** INTERRUPTED: the process or its lease ended, or the cluster is unreachable; the step is done again later. */
+/** INTERRUPTED: the process or its lease ended, or the cluster is unreachable. The step is repeated later. */
 export type StepOutcome = 'DONE' | 'FAILED' | 'CANCELED' | 'INTERRUPTED';
 
 /** Counts nothing. */
@@ -33,15 +41,21 @@ export const noCounts: EngineCounts = {
   backupEnded: () => undefined,
 };
 
-/** How one cluster looks to the keeper of this process. */
+/** The state of one cluster, as the keeper of this process sees it. */
 export interface ClusterHealth {
   /** `local`: the container engine of this machine; otherwise the id of the cluster. */
   readonly cluster: string;
-  /** Whether the newest look at it succeeded; null: there was none yet. */
+  /** Whether the keeper's latest look at the cluster succeeded; null: there was no look yet. */
   readonly isReachable: boolean | null;
-  /** Seconds since the keeper last knew what runs there; counts from its start until it knows. */
+  /**
+   * Seconds since the keeper last knew what runs on the cluster. Until it first knows, seconds since the keeper's
+   * start.
+   */
   readonly keeperLagSeconds: number;
-  /** Whether the process of the gateway runs; null: this cluster has no gateway of Davit, or nobody has looked yet. */
+  /**
+   * Whether the gateway process is running; null: the cluster has no gateway of Davit, or the process was not checked
+   * yet.
+   */
   readonly isGatewayUp: boolean | null;
 }
 

@@ -2,14 +2,17 @@ import type { Action, JobEvent, ReleaseConfig } from '../model.ts';
 
 export type Origin = 'API' | 'CLI' | 'CONSOLE' | 'GIT' | 'SERVICE_INTERNAL' | 'TERRAFORM_PROVIDER';
 
-/** Who asks. Requests of the same actor and action that wait are merged; the services of each keep their own result. */
+/**
+ * The actor of a request. Waiting requests with the same actor and action are merged; the services of each keep their
+ * own result.
+ */
 export interface Trigger {
   readonly actor: string;
   readonly triggeredBy: string;
   readonly origin: Origin;
 }
 
-/** Where the services are; copied into the deployment, as the engine reads no resource tables. */
+/** The location of the services. It is copied into the deployment, because the engine reads no resource tables. */
 export interface EnvironmentPlace {
   readonly organizationId: string;
   readonly projectId: string;
@@ -18,7 +21,10 @@ export interface EnvironmentPlace {
   readonly driver: string;
 }
 
-/** A configuration, at a commit of its repository and at one of that of a chart's values; null or left out: the branch's newest. */
+/**
+ * A configuration, with the commit of its repository and the commit of the repository of a chart's values. null or
+ * omitted: the newest commit of the branch.
+ */
 export interface RequestedRelease {
   readonly config: ReleaseConfig;
   readonly commitId: string | null;
@@ -31,16 +37,21 @@ export interface RequestedService {
   readonly name: string;
   readonly iconUri: string;
   readonly stage: { readonly id: string; readonly name: string; readonly position: number };
-  /** DEPLOY: the configuration to run, or an earlier release to run again. Other actions: none. */
+  /** DEPLOY: the configuration to run, or an earlier release to run again. Omitted for other actions. */
   readonly release?: RequestedRelease | { readonly releaseId: string };
-  /** DEPLOY of a job: runs this event once, and neither starts nor ends anything else. Such a request is not merged. */
+  /**
+   * DEPLOY of a job: runs this event once, and neither starts nor stops anything else. Such a request is not merged.
+   */
   readonly event?: JobEvent;
 }
 
 export interface DeploymentRequest {
   readonly place: EnvironmentPlace;
   readonly action: Action;
-  /** Asked for the environment as a whole: deleting one then also removes what the environment itself has. */
+  /**
+   * Whether the request is for the environment as a whole. Its deletion then also removes the resources of the
+   * environment itself.
+   */
   readonly wholeEnvironment: boolean;
   readonly trigger: Trigger;
   readonly services: readonly RequestedService[];
@@ -51,11 +62,11 @@ export interface PlannedService {
   readonly name: string;
   readonly steps: readonly string[];
   readonly instances: { readonly from: number; readonly to: number };
-  /** True where old and new cannot run side by side: the service does not answer while it is replaced. */
+  /** True if old and new instances cannot run side by side: the service is unreachable while it is replaced. */
   readonly expectedDowntime: boolean;
-  /** What a reader should know before: why a build is needed or not, why there is downtime. */
+  /** Remarks for the reader: why a build is needed or not, why there is downtime. */
   readonly notes: readonly string[];
-  /** What differs from what runs now, by field or variable name; never values. */
+  /** Names of the fields and variables that differ from what runs now; never their values. */
   readonly changes: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import type { FailureRecord } from '../model.ts';
 
 export type { Changes, Heads, HistoryCommit };
 
-/** A git repository, reached as a deployment would. */
+/** A git repository, accessed as a deployment would access it. */
 export interface RepositoryQuestion {
   readonly driver: string;
   readonly url: string;
@@ -14,24 +14,26 @@ export interface RepositoryQuestion {
 
 /** Files of a git repository at the newest commit of a branch. */
 export interface SourceQuestion extends RepositoryQuestion {
-  /** Folder that the paths start from. */
+  /** Folder that the paths are relative to. */
   readonly rootPath: string;
   readonly paths: readonly string[];
 }
 
 type OrFailure<Answer> = Promise<Answer | { readonly failure: FailureRecord }>;
 
-/** Looks at branches and commits of git repositories. Changes nothing; gives an answer, or why there is none, within a minute. */
+/**
+ * Reads branches and commits of git repositories. Changes nothing. Returns a result, or the failure, within a minute.
+ */
 export interface SourceReader {
-  /** Branches with their newest commits. */
+  /** Returns the branches with their newest commits. */
   heads(question: RepositoryQuestion): OrFailure<Heads>;
-  /** How two commits differ; see the driver. */
+  /** Returns the differences between two commits; see the driver. */
   changes(question: RepositoryQuestion & WantedChanges): OrFailure<Changes>;
-  /** The newest commits of the branch, newest first. */
+  /** Returns the newest commits of the branch, newest first. */
   history(question: RepositoryQuestion & { readonly limit: number }): OrFailure<{ readonly commits: readonly HistoryCommit[] }>;
 }
 
-/** Their texts in order, null for what is not there; or why the repository could not be read. */
+/** The texts of the files in order, null for a missing file; or the failure to read the repository. */
 export type SourceAnswer =
   | { readonly commitId: string; readonly files: readonly (string | null)[] }
   | { readonly failure: FailureRecord };

@@ -8,24 +8,27 @@ export interface StepView {
   readonly durationMilliseconds: number;
 }
 
-/** What observes a condition: the end of an instance, a kill for memory that it survived, its probes, its number of processes, its disks. */
+/**
+ * The source of a condition: the exit of an instance, an out-of-memory kill that the instance survived, its probes, its
+ * number of processes, its disks.
+ */
 export type ConditionKind = 'INSTANCE_END' | 'MEMORY' | 'LIVENESS' | 'READINESS' | 'PROCESSES' | 'DISK';
 export type ConditionSeverity = 'WARNING' | 'ERROR';
 
-/** What is observed to be wrong with a service that is deployed. */
+/** A fault observed in a deployed service. */
 export interface ConditionView {
   readonly kind: ConditionKind;
   readonly severity: ConditionSeverity;
   readonly failure: FailureRecord;
-  /** Name of the instance; null: it concerns all. */
+  /** Name of the affected instance; null: all instances are affected. */
   readonly instance: string | null;
-  /** How often it was observed since `since`. */
+  /** Number of observations since `since`. */
   readonly occurrences: number;
   readonly since: string;
   readonly seenAt: string;
 }
 
-/** What the engine knows of a service. */
+/** The engine's view of a service. */
 export interface ServiceView {
   readonly serviceId: string;
   readonly state: StateWord;
@@ -39,24 +42,30 @@ export interface ServiceView {
   readonly waitingRequestId: string | null;
   readonly waitingRequests: number;
   readonly failure: FailureRecord | null;
-  /** Configuration of the release that runs (or would, if it were not stopped); null: never deployed. */
+  /**
+   * Hash of the configuration of the release that runs (or would run, if the service were not stopped); null: never
+   * deployed.
+   */
   readonly deployedConfigHash: string | null;
   readonly deployedReleaseId: string | null;
   readonly deployedCommit: ReleaseCommit | null;
-  /** The latest deployment attempt failed or was canceled before it changed what runs. */
+  /** Whether the latest deployment attempt failed or was canceled before it changed what runs. */
   readonly lastAttemptFailed: boolean;
-  /** Of a Terraform configuration: what its latest deployment was for; null: no such service. */
+  /** The action of the latest deployment of a Terraform configuration; null: the service is none. */
   readonly terraformAction: TerraformAction | null;
-  /** How many instances should run and how many are ready; null: it has none that stay, or nobody knows. */
+  /**
+   * Number of wanted instances, and number of ready ones; null: the service has no lasting instances, or the number is
+   * unknown.
+   */
   readonly wantedInstances: number | null;
   readonly runningInstances: number | null;
   readonly runningStatus: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
-  /** Worst and oldest first; empty: nothing is observed to be wrong. */
+  /** Conditions, worst first, then oldest first. Empty: no fault is observed. */
   readonly conditions: readonly ConditionView[];
 }
 
 export interface EnvironmentView {
-  /** Of the latest deployment that left the queue, finished or not; null: none yet. */
+  /** The latest deployment that left the queue, finished or not; null: none yet. */
   readonly last: {
     readonly deploymentId: string;
     readonly executionId: string;
@@ -87,7 +96,10 @@ export interface HistoryServiceView {
   readonly triggeredBy: string;
   readonly origin: Origin;
   readonly commit: ReleaseCommit | null;
-  /** Of the release, or, where the action needed none, of the one that it found deployed; null: there was none. */
+  /**
+   * Commit of the release, or, if the action needed no release, of the release that was deployed at that time; null:
+   * there was none.
+   */
   readonly ran: ReleaseCommand | null;
   readonly totalMilliseconds: number;
   readonly releaseId: string | null;
@@ -113,24 +125,27 @@ export interface DeploymentView {
 }
 
 export interface Page {
-  /** From 1. */
+  /** Number of the page, from 1. */
   readonly page: number;
   readonly pageSize: number;
-  /** Only what came before this deployment of the same environment or service; of another one: nothing. */
+  /**
+   * Restricts the page to entries before this deployment of the same environment or service. A deployment of another
+   * one yields nothing.
+   */
   readonly before?: string | undefined;
 }
 
-/** A way from the gateway to a service. */
+/** A route from the gateway to a service. */
 export interface ServedRoute {
-  /** Of the port. */
+  /** Id of the port. */
   readonly id: string;
-  /** Instances that it leads to. */
+  /** Number of instances behind the route. */
   readonly backends: number;
 }
 
-/** What was removed of a job's ended runs. */
+/** The removed leftovers of a job's ended runs. */
 export interface ClearedRuns {
   readonly serviceId: string;
-  /** Names that the cluster had for them. */
+  /** Names of the instances on the cluster. */
   readonly instances: readonly string[];
 }

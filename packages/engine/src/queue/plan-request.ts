@@ -11,7 +11,7 @@ import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instance
 import * as requests from '../store/requests.ts';
 import { assertReleasesUsable, whatCanBeDone } from './refusals.ts';
 
-/** Names of clusters, by the `driver` of what is on them. */
+/** Looks up names of clusters, keyed by `cluster.driver`. */
 interface ClusterNames {
   nameOf(driver: string): string;
 }
@@ -79,7 +79,7 @@ export async function planRequest(
   return { action: request.action, stages };
 }
 
-/** The releases that services are rolled back to, by their ids. */
+/** Returns the releases that services are rolled back to, by id. */
 async function earlierReleases(
   database: Database,
   services: readonly RequestedService[],
@@ -99,8 +99,9 @@ interface Compared {
 }
 
 /**
- * Whether the running instances stay, as far as that is known before a deployment has looked at repositories and registries. A branch may have
- * a new commit, so that what is built counts as changed unless the commit is given; a tag is taken to name the same image still.
+ * Returns whether the running instances stay, as far as this is known before a deployment has read repositories and
+ * registries. A branch may have a new commit: a built release counts as changed unless the commit is given. A tag is
+ * assumed to refer to the same image as before.
  */
 function isKept({ place }: DeploymentRequest, { former, config, earlier, release }: Compared): boolean {
   if (former === null || config === null || former.desired !== 'RUNNING' || former.driver !== place.driver) return false;

@@ -5,7 +5,10 @@ import type { DeploymentRequest, RequestedService } from '../port.ts';
 import { pinnedName } from '../workload/registry-image.ts';
 import * as requests from '../store/requests.ts';
 
-/** Restart and stop need something that ran: for one service that is an error, for an environment the others are done. */
+/**
+ * Returns the services that the action can be done to. RESTART and STOP require a service that ran before. A request
+ * for single services fails otherwise; a request for an environment skips the others.
+ */
 export async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): Promise<readonly RequestedService[]> {
   if (request.action !== 'RESTART' && request.action !== 'STOP') return request.services;
   const refusalOf = ({ serviceType }: RequestedService): Refusal | undefined =>
@@ -27,7 +30,7 @@ export async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): 
   return request.services.filter((service) => deployed.has(service.serviceId) && refusalOf(service) === undefined);
 }
 
-/** NOT_FOUND, or RELEASE_NOT_USABLE: an earlier release that is asked for cannot be deployed any more. */
+/** Fails with NOT_FOUND, or with RELEASE_NOT_USABLE if a requested earlier release can no longer be deployed. */
 export async function assertReleasesUsable(tx: Queryable, services: readonly RequestedService[]): Promise<void> {
   const wanted = services.flatMap((service) =>
     service.release !== undefined && 'releaseId' in service.release ? [{ service, releaseId: service.release.releaseId }] : [],

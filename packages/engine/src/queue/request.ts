@@ -13,7 +13,7 @@ export async function queueRequest(tx: Queryable, request: DeploymentRequest): R
   const services = await whatCanBeDone(tx, request);
   await assertReleasesUsable(tx, services);
   const ids = services.map((service) => service.serviceId);
-  // A run that was asked for by itself happens once for each time that it was asked for.
+  // An explicitly requested run happens once for each request.
   const isForced = services.some((service) => service.event !== undefined);
   const waiting = isForced
     ? undefined
@@ -98,7 +98,7 @@ function releaseIdOf(service: RequestedService): string | null {
 export async function withdraw(database: Database, deploymentId: string): Promise<void> {
   await database.transaction(async (tx) => {
     if ((await tx.maybe(requests.withdrawRequest, [deploymentId])) !== undefined) {
-      // The next one in line may be able to start now.
+      // The next request in the queue may be able to start now.
       await tx.many(requests.notifyRunners, ['withdrawn']);
       return;
     }

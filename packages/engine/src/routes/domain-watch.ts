@@ -4,8 +4,9 @@ import type { GatewayDomains } from '../port.ts';
 import type { GatewaySync } from './gateway-sync.ts';
 
 /*
- * Tells the gateways what changes about domains: certificates, challenges, hosts that nobody may have. The database says when; as a
- * notification may be lost with its connection, it is looked at now and then too.
+ * Sends changes of domains to the gateways: certificates, challenges, and host names that no service may use. The
+ * database notifies of changes. Because a notification may be lost with its connection, the domains are also read
+ * periodically.
  */
 
 const lookEveryMilliseconds = 30_000;
@@ -32,7 +33,7 @@ export class DomainWatch {
     await this.#look();
   }
 
-  /** Looks again soon, as there is a gateway that knows nothing yet. */
+  /** Reads the domains again soon, because a new gateway has none yet. */
   wake(): void {
     if (this.#timer !== undefined) void this.#look();
   }
@@ -68,7 +69,7 @@ export class DomainWatch {
     }
   }
 
-  /** One that does not answer is no matter of the others. */
+  /** Sends the domains to one gateway. An unreachable gateway does not affect the others. */
   async #tell([driver, gateway]: readonly [string, GatewaySync], domains: GatewayDomains): Promise<void> {
     try {
       await gateway.setDomains(domains);

@@ -6,7 +6,7 @@ import { config } from '../testing/config.ts';
 import { Sites, type Site } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
-/* Clusters that bring images and lead requests by themselves, as Kubernetes does. */
+/* Tests clusters that pull images and route requests by themselves, as Kubernetes does. */
 
 let world: World;
 afterEach(() => world.close());
@@ -51,7 +51,7 @@ test('the cluster leads requests to the rollout that serves, from the deployment
   expect(messages).toContain('The cluster leads requests for shop.localhost to the new instances.');
   expect(messages).toContain('Nobody is let in.');
   expect(messages.join()).not.toContain('gateway');
-  // A restart is another rollout.
+  // A restart creates a new rollout.
   expect(await ended(await world.deploy([asIs(one)], { place: site.place, action: 'RESTART' }))).toBe('SUCCEEDED');
   expect(site.led.get(one.serviceId)?.rollout).not.toBe(led?.rollout);
   expect(await ended(await world.deploy([asIs(one)], { place: site.place, action: 'STOP' }))).toBe('SUCCEEDED');
@@ -77,7 +77,7 @@ test('a release that restricts who is served fails before anything is touched, a
   expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
   const before = site.fake.instances;
   const gateway = { http: { allowedSources: ['10.0.0.0/8'] } };
-  // As it comes here with a rollback or a move; a deployment with them is refused when it is asked for.
+  // Such a release comes from a rollback or a move. A normal deployment with it is refused when it is requested.
   for (const changes of [{}, { volumes: [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }] }]) {
     const next = { ...shop({ options: { gateway }, ...changes }), serviceId: one.serviceId };
     const seen = site.fake.calls.length;
@@ -107,7 +107,7 @@ test('a deployment takes the names of a service that is called as its release is
   expect(taken()).toEqual([undefined]);
   expect(await ended(await world.deploy([asIs(one)], { place: site.place, action: 'RESTART' }))).toBe('SUCCEEDED');
   expect(taken()).toEqual([true]);
-  // What the keeper starts is no deployment.
+  // An instance that the keeper starts is not part of a deployment.
   await site.fake.cluster.retire({}, 0, { signal: new AbortController().signal, log: () => undefined });
   await world.restart();
   const again = await eventually(async () => [...site.fake.workloads.values()][0], 'the instance that was gone');

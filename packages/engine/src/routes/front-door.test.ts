@@ -64,7 +64,7 @@ test('the log names what is set for routes and does nothing, as only the gateway
   };
   expect(remark(grpc)).toContain(': network.ingress.grpc_read_timeout_seconds.');
   expect(remark({ ports: [{ ...port, pathPrefix: '/api', pathRewrite: '/api' }] })).toBeUndefined();
-  // What nobody leads in has no route that anything could be set of.
+  // A port that is not routed in has no route to which a setting could apply.
   expect(remark({ ports: [{ ...port, hosts: [] }], options: { gateway: { http } } })).toBeUndefined();
 });
 
@@ -83,7 +83,7 @@ test.each([
 ])('%j of a public port restricts who is served by %j', (http, names) => {
   const options = { gateway: { http } };
   expect(sourceSettings(config({ options }))).toEqual(names);
-  // Not public, and without an address that anybody could ask.
+  // The ports are not public, or have no address.
   for (const change of [{ public: false }, { hosts: [] }]) {
     const ports = config().ports.map((one) => ({ ...one, ...change }));
     expect(sourceSettings(config({ options, ports }))).toEqual([]);

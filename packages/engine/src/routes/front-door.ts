@@ -6,10 +6,11 @@ import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { otherSettings, sourceSettings } from './route-settings.ts';
 
 /*
- * Clusters that lead requests from outside to services by themselves ("routes" of their drivers). All others have a gateway of Davit's.
+ * Clusters that route requests from outside to services by themselves ("routes" of their drivers). All other clusters
+ * have a gateway of Davit.
  */
 
-/** What of a release is reached from outside, for a cluster. Pure. */
+/** Returns the routes of a release from outside, for a cluster. Pure. */
 export function routesOf(serviceId: string, config: Pick<ReleaseConfig, 'ports' | 'source'>): readonly ClusterRoute[] {
   const { ports } = config;
   const chart = chartSourceOf(config);
@@ -32,7 +33,10 @@ function serviceOf(
   return { selectors: Object.fromEntries((port?.service_selectors ?? []).map(({ key, value }) => [key, value])) };
 }
 
-/** Makes a cluster lead requests to a rollout, unless a gateway does. Answers lines for the deployment log; null: it is the gateway's to do. */
+/**
+ * Makes a cluster route requests to a rollout. Returns lines for the deployment log; null if the gateway of Davit
+ * routes the requests.
+ */
 export async function leadRequests(
   parts: Pick<EngineParts, 'drivers'>,
   driver: string,
@@ -46,7 +50,7 @@ export async function leadRequests(
   return [...routeRemarks(to.config, routes), ...told];
 }
 
-/** Makes a cluster lead no requests from outside to a service any more. */
+/** Removes all routes from outside to a service from a cluster. */
 export async function leadNone(
   parts: Pick<EngineParts, 'drivers'>,
   driver: string,
@@ -57,8 +61,8 @@ export async function leadNone(
 }
 
 /**
- * SOURCES_UNRESTRICTED where a release restricts who is served and its cluster leads requests in by itself, which would serve everybody. Asked
- * before anything is touched.
+ * Fails with SOURCES_UNRESTRICTED if a release restricts who may use it and its cluster routes requests in by itself,
+ * which would serve everybody. Called before anything is changed.
  */
 export function assertRestricts(parts: Pick<EngineParts, 'drivers'>, driver: string, config: ReleaseConfig): void {
   const settings = sourceSettings(config);
@@ -69,7 +73,10 @@ export function assertRestricts(parts: Pick<EngineParts, 'drivers'>, driver: str
   });
 }
 
-/** For the deployment log: where requests come in, which ports nobody outside reaches, and what of the settings nobody does. */
+/**
+ * Returns lines for the deployment log: where requests come in, which public ports are unreachable from outside, and
+ * which settings have no effect.
+ */
 export function routeRemarks(
   { ports, options }: Pick<ReleaseConfig, 'ports' | 'options'>,
   routes: readonly ClusterRoute[],

@@ -115,7 +115,7 @@ test('a change that did not reach the gateway reaches it at the next look', asyn
   expect(fake.routes.http).toEqual([]);
 });
 
-/** A gateway that refuses routes of some ids when it applies a table, and serves all others. */
+/** Returns a gateway that refuses the routes with these ids when it applies a table, and serves all others. */
 function choosy(refused: ReadonlySet<string>) {
   const served: { table: RouteTable } = { table: { http: [], tcp: [] } };
   const gateway: Gateway = {
@@ -201,7 +201,7 @@ test('a look of the keeper between the first routes of a service and their recor
     await sync.replaceAll([], version);
   });
   expect(hosts(fake)).toEqual(['shop.localhost']);
-  // What it read before the record does not count afterwards either.
+  // The state that the keeper read before the service was stored is dropped afterwards too.
   expect(await sync.replaceAll([], version)).toBe(false);
   expect(hosts(fake)).toEqual(['shop.localhost']);
 });

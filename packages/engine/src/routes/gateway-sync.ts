@@ -18,9 +18,9 @@ interface ServiceRoutes {
   readonly tcp: readonly TcpRoute[];
 }
 
-// The first look at a cluster takes a moment; on a machine that starts everything at once, many.
+// The first look at a cluster takes a moment; on a machine that starts everything at once, many moments.
 const knownWithinMilliseconds = 60_000;
-// The program that holds a port may have ended meanwhile, or another HAProxy been installed.
+// The program that holds a port may have exited meanwhile, or another HAProxy may have been installed.
 const askAgainMilliseconds = 30_000;
 
 const noDomains: GatewayDomains = { certificates: [], challenges: [] };
@@ -35,11 +35,11 @@ export interface ServedService {
   readonly id: string;
   readonly config: ReleaseConfig;
   readonly instances: readonly Instance[];
-  /** False while a deployment works on the service: what its steps have set stands. */
+  /** False while a deployment works on the service. The routes that its steps have set are then kept. */
   readonly settled: boolean;
 }
 
-/** Routes of one service: each public port that the gateway carries, with the instances that serve it. */
+/** Returns the routes of one service: each public port that the gateway serves, with its instances. */
 function routesOf(config: ReleaseConfig, instances: readonly Instance[]): ServiceRoutes {
   const open = config.ports.filter((port) => port.public);
   return {
@@ -96,7 +96,7 @@ function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDomains):
   };
 }
 
-/** Those of hosts under which somebody answers. */
+/** Returns the certificates of hosts that have a route. */
 function certificatesOf(
   { certificates }: GatewayDomains,
   http: readonly HttpRoute[],
@@ -109,7 +109,10 @@ function certificatesOf(
   );
 }
 
-/** Hosts that must answer over HTTP: of services that want it, and of gRPC, whose clients follow no redirect. */
+/**
+ * Returns the hosts that must respond over HTTP: those of services that ask for it, and those of gRPC, whose clients
+ * follow no redirect.
+ */
 function plainHosts(services: ReadonlyMap<string, Entry>): ReadonlySet<string> {
   return new Set(
     [...services.values()].flatMap(({ routes, plainHttp }) =>
@@ -118,7 +121,10 @@ function plainHosts(services: ReadonlyMap<string, Entry>): ReadonlySet<string> {
   );
 }
 
-/** Without certificates that the gateway would refuse: one of them must not keep everything else from being served. */
+/**
+ * Returns the domains without certificates that the gateway would refuse, so that one of them does not prevent
+ * everything else from being served.
+ */
 function usable(gateway: Gateway, domains: GatewayDomains): GatewayDomains {
   const certificates = domains.certificates.filter((one) => isGood(gateway, { http: [], tcp: [], certificates: [one] }));
   return { ...domains, certificates };
@@ -137,10 +143,13 @@ function isGood(gateway: Gateway, table: RouteTable): boolean {
   }
 }
 
-/** Without services that the gateway would refuse, so that one of them does not keep the others from being served. */
+/**
+ * Returns the services without those that the gateway would refuse, so that one of them does not prevent the others
+ * from being served.
+ */
 function servable(gateway: Gateway, services: Map<string, Entry>, domains: GatewayDomains): Map<string, Entry> {
   if (isServable(gateway, services, domains)) return services;
-  // Most are refused for what they are themselves, which is found without comparing all with all.
+  // Most services are refused because of their own routes, which is found without comparing all routes with each other.
   const alone = new Map([...services].filter(([, { routes }]) => isGood(gateway, routes)));
   if (isServable(gateway, alone, domains)) return alone;
   const good = new Map<string, Entry>();
@@ -151,30 +160,31 @@ function servable(gateway: Gateway, services: Map<string, Entry>, domains: Gatew
 }
 
 /**
- * What the gateway serves: one entry a service, and the whole table handed over at each change. Steps of deployments and the
- * keeper both change it. The keeper's view is older than a step's, as it looks first and acts later: a change by a step makes
- * its `version` rise, and a replacement that was worked out for an earlier version is dropped.
+ * The routes that the gateway serves: one entry for each service. Each change hands the whole table to the gateway.
+ * Both the steps of deployments and the keeper change it. The view of the keeper may be older than that of a step,
+ * because the keeper looks first and acts later: each change by a step increases `version`, and a replacement that was
+ * computed for an earlier version is dropped.
  */
 export class GatewaySync {
   readonly #gateway: Gateway;
   #services = new Map<string, Entry>();
   #loaded = false;
   readonly #whenLoaded = Promise.withResolvers<void>();
-  /** Services that are served and not yet written down as such. */
+  /** Services that are served but not yet stored as such. */
   readonly #beingWritten = new Set<string>();
   #version = 0;
-  /** The gateway may serve something else than this says: the last change did not reach it. */
+  /** Whether the last change failed to reach the gateway, which may then serve a different table. */
   #isBehind = false;
   #domains: GatewayDomains | null;
   #domainsText = '';
   readonly #warn: (line: string) => void;
-  /** Routes that the gateway could not serve when it applied the table last, by id. */
+  /** Routes that the gateway could not serve when it last applied the table, by id. */
   #leftOut: ReadonlyMap<string, DriverError> = new Map();
   #appliedAt = 0;
 
   /**
    * @param waitsForDomains no route is served before the first `setDomains`.
-   * @param warn receives a line when routes are left out that no step waits for.
+   * @param warn receives a line if routes are left out that no step waits for.
    */
   constructor(gateway: Gateway, waitsForDomains = false, warn: (line: string) => void = () => undefined) {
     this.#gateway = gateway;
@@ -186,7 +196,7 @@ export class GatewaySync {
     return this.#version;
   }
 
-  /** Whether requests go to one of these instances. */
+  /** Returns whether requests are sent to one of these instances. */
   serves(instanceIds: readonly string[]): boolean {
     const ids = new Set(instanceIds);
     return [...this.#services.values()].some(({ routes }) =>
@@ -194,7 +204,7 @@ export class GatewaySync {
     );
   }
 
-  /** Whose the routes are that are served. */
+  /** Returns the service of each served route. */
   serviceByRoute(): Map<string, string> {
     const found = new Map<string, string>();
     for (const [service, { routes }] of this.#services) {
@@ -203,7 +213,7 @@ export class GatewaySync {
     return found;
   }
 
-  /** The routes of a service that are served; null: they are not known yet. */
+  /** Returns the routes of a service that are served; null if they are not known yet. */
   routesOf(serviceId: string): ServedRoute[] | null {
     if (!this.#loaded) return null;
     const routes = this.#services.get(serviceId)?.routes;
@@ -213,16 +223,18 @@ export class GatewaySync {
   }
 
   /**
-   * Puts a service's routes in place and resolves once they are served; repeating it changes nothing. Waits until everything that should
-   * be served is known, as it is soon after a start: a change before that would remove all other routes.
+   * Sets the routes of a service, and resolves once they are served. A repetition changes nothing. Waits until all
+   * routes that should be served are known, which is soon after a start: an earlier change would remove all other
+   * routes.
    *
-   * Fails with GATEWAY_FAILED or PORT_TAKEN when the gateway does not serve one of these routes. Then the former routes of the service
-   * are served as before, and those of all other services are not affected.
+   * Fails with GATEWAY_FAILED or PORT_TAKEN if the gateway does not serve one of these routes. The former routes of the
+   * service are then served as before, and other services are not affected.
    */
   async set(serviceId: string, config: ReleaseConfig, instances: readonly Instance[], signal: AbortSignal): Promise<void> {
     await this.#known(signal);
     const entry = entryOf(config, instances);
-    // A route that the gateway would refuse is refused here, before it is among all the others: the table is one.
+    // A route that the gateway would refuse is refused here, before it is part of the table, because there is only one
+    // table for all services.
     this.#gateway.check(tableOf(new Map([...this.#services, [serviceId, entry]]), this.#domains ?? noDomains));
     const former = this.#services.get(serviceId);
     this.#version += 1;
@@ -238,8 +250,9 @@ export class GatewaySync {
   }
 
   /**
-   * As `set`, then writes down that the service is served. The keeper leaves its routes alone meanwhile: whatever it read before the end of
-   * `write` does not know the service as it is served now, and a new service not at all.
+   * Sets the routes of a service like `set`, then stores by `write` that the service is served. The keeper does not
+   * change the routes of the service meanwhile: whatever it read before `write` ended has an old state of the service,
+   * or none if the service is new.
    */
   async setAndWrite(
     serviceId: string,
@@ -263,12 +276,13 @@ export class GatewaySync {
   }
 
   async #putBack(serviceId: string, failed: Entry, former: Entry | undefined): Promise<void> {
-    // Somebody has replaced the entry meanwhile.
+    // Another call has replaced the entry meanwhile.
     if (this.#services.get(serviceId) !== failed) return;
     this.#version += 1;
     if (former === undefined) this.#services.delete(serviceId);
     else this.#services.set(serviceId, former);
-    // The caller throws the first failure. After another one the gateway counts as behind, and the keeper's next look applies the table.
+    // The caller throws the first failure. If this call fails too, the gateway counts as behind, and the next look of
+    // the keeper applies the table.
     await this.#apply().catch(() => undefined);
   }
 
@@ -288,7 +302,10 @@ export class GatewaySync {
     if ((this.#services.delete(serviceId) || this.#isBehind) && this.#loaded) await this.#apply();
   }
 
-  /** Makes these the only services. False: a step changed something since `version`, nothing was done; look again. */
+  /**
+   * Replaces all services. Returns false and does nothing if a step has changed something since `version`; the caller
+   * must look again.
+   */
   async replaceAll(services: readonly ServedService[], version: number): Promise<boolean> {
     if (version !== this.#version) return false;
     if (this.#domains === null) return true;
@@ -316,7 +333,7 @@ export class GatewaySync {
     return true;
   }
 
-  /** Takes over what is known of domains now. Resolves once it is served; does nothing when it is served already. */
+  /** Sets certificates and challenges. Resolves once they are served; does nothing if they are already served. */
   async setDomains(domains: GatewayDomains): Promise<void> {
     const text = JSON.stringify(domains);
     if (text === this.#domainsText) return;
@@ -329,7 +346,7 @@ export class GatewaySync {
     return this.#gateway.awaitDrained(instanceIds, timeoutMilliseconds);
   }
 
-  /** Resolves when the gateway serves the table, or all of it but the routes that `#leftOut` then names. */
+  /** Resolves when the gateway serves the table. Routes that it could not serve are then in `#leftOut`. */
   async #apply(): Promise<void> {
     const table = tableOf(this.#services, this.#domains ?? noDomains);
     this.#appliedAt = performance.now();

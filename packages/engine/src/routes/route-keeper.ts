@@ -6,17 +6,17 @@ import { readRuntimes } from '../store/requests.ts';
 import type { Attempts } from '../keeper/attempts.ts';
 import type { Kept } from '../keeper/kept.ts';
 
-// Somebody else may have changed what is there; looking costs a request for each service.
+// Somebody else may have changed the routes on the cluster. Checking costs one request for each service.
 const againAfterMilliseconds = 300_000;
 
 /**
- * Keeps a cluster that leads requests by itself leading them to what should run. It does what deployments have done already, so it
- * does so once after a start, and from time to time.
+ * Keeps the routes of a cluster that routes requests by itself. Deployments have already set these routes, so the
+ * keeper sets them once after a start, and then periodically.
  */
 export class RouteKeeper {
   readonly #parts: EngineParts;
   readonly #driver: string;
-  /** By service: what it was made to lead to, and when. */
+  /** The routes that were last set for each service, and when. */
   readonly #led = new Map<string, { readonly text: string; readonly at: number }>();
 
   constructor(parts: EngineParts, driver: string) {
@@ -24,7 +24,7 @@ export class RouteKeeper {
     this.#driver = driver;
   }
 
-  /** `settled`: those that no deployment works on, and whose configuration is known. */
+  /** @param settled services without a running deployment whose configuration is known. */
   async keep(settled: readonly Kept[], attempts: Attempts, signal: AbortSignal): Promise<void> {
     if (driversOf(this.#parts, this.#driver).cluster.routes === undefined) return;
     const ids = new Set(settled.map((runtime) => runtime.service_id));
@@ -53,7 +53,9 @@ export class RouteKeeper {
     });
   }
 
-  /** Since then a deployment may have led requests to another rollout. */
+  /**
+   * Returns whether the row of a service is unchanged. A deployment may have set the routes to another rollout since.
+   */
   async #isAsSeen({ service_id: service, environment_id: environment, rollout, desired }: Kept): Promise<boolean> {
     const { database } = this.#parts;
     const [now] = await database.many(readRuntimes, [[service]]);

@@ -1,14 +1,17 @@
 import type { ReleaseConfig, ReleaseOptions, ReleasePort } from '../model.ts';
 
 /*
- * What users set of routes and only Davit's own gateway does, by the names under which they set it. Where a cluster leads requests in by
- * itself, nobody does it.
+ * Settings of routes that only Davit's own gateway applies, by the names under which users set them. Where a cluster
+ * routes requests in by itself, nothing applies them.
  */
 
 type Routed = Pick<ReleaseConfig, 'ports' | 'options'>;
 type RouteOptions = NonNullable<NonNullable<ReleaseOptions['gateway']>['http']>;
 
-/** Settings by which a release restricts who is served at its public HTTP and gRPC ports; empty: everybody is. Pure. */
+/**
+ * Returns the settings by which a release restricts who may use its public HTTP and gRPC ports; empty if everybody may.
+ * Pure.
+ */
 export function sourceSettings({ ports, options }: Routed): string[] {
   const all = ports.filter(isRouted).map((port) => optionsOf(port, options));
   const isAllowing = all.some(({ allowedSources }) => allowedSources !== undefined && !isEverybody(allowedSources));
@@ -19,7 +22,7 @@ export function sourceSettings({ ports, options }: Routed): string[] {
   ];
 }
 
-/** The other settings that a release has of its public HTTP and gRPC ports. Pure. */
+/** Returns the other settings of a release for its public HTTP and gRPC ports. Pure. */
 export function otherSettings({ ports, options }: Routed): string[] {
   const routed = ports.filter(isRouted);
   const rewritten = routed.filter(({ pathPrefix, pathRewrite }) => pathRewrite !== null && pathRewrite !== pathPrefix);
@@ -31,7 +34,7 @@ export function otherSettings({ ports, options }: Routed): string[] {
   ];
 }
 
-/** Whether requests are led to it from outside: not where its cluster has no address for it. */
+/** Returns whether requests from outside are routed to a port. False if the cluster has no address for it. */
 function isRouted({ public: isPublic, protocol, hosts, customHosts = [] }: ReleasePort): boolean {
   return isPublic && (protocol === 'HTTP' || protocol === 'GRPC') && hosts.length + customHosts.length > 0;
 }
@@ -52,7 +55,10 @@ function namesOf({ protocol }: ReleasePort, options: RouteOptions): string[] {
   return names.flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
-/** All of IPv4, and of IPv6 all or nothing: whoever names only 0.0.0.0/0 means everybody. */
+/**
+ * Returns whether the sources include everybody: all of IPv4, and either all of IPv6 or no IPv6 source. A user who only
+ * names 0.0.0.0/0 means everybody.
+ */
 function isEverybody(sources: readonly string[]): boolean {
   const isAll = (source: string): boolean => source.endsWith('/0');
   const four = sources.filter((source) => !source.includes(':'));

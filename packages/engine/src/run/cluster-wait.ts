@@ -4,12 +4,15 @@ import * as store from '../store/journal.ts';
 import type { DeploymentLog } from './deployment-log.ts';
 import { LeaseLost, type Journal } from './journal.ts';
 
-/** For which cluster a deployment waits, and until when. */
+/** The cluster that a deployment waits for, and the time limit. */
 export interface Waiting {
   readonly key: string;
-  /** Milliseconds since 1970. */
+  /** End of the wait, in milliseconds since 1970. */
   readonly until: number;
-  /** For what has to be taken back there, so that a cancel does not end it; one with force does. */
+  /**
+   * Whether the deployment waits in order to undo steps on the cluster. A cancel does not end such a wait; a forced
+   * cancel does.
+   */
   readonly takesBack: boolean;
 }
 
@@ -23,13 +26,14 @@ export interface ClusterWaitInput {
 }
 
 /**
- * What a deployment does whose cluster is away: it lets go of everything, so that it takes nothing from others, and is taken up again
- * when the cluster is back. Since when it waits is in its row, so a restart of Davit gives it no more time.
+ * Handles the wait of a deployment for its unreachable cluster. The deployment releases all its resources, so that
+ * others can use them, and is resumed when the cluster is reachable again. The start of the wait is stored in the
+ * deployment's row, so a restart of Davit does not extend the wait.
  */
 export class ClusterWait {
   readonly #input: ClusterWaitInput;
   #waiting: Waiting | null = null;
-  /** It waited for its cluster, and nothing has succeeded since. */
+  /** The deployment waited for its cluster, and no step has succeeded since. */
   #waited: boolean;
 
   constructor(input: ClusterWaitInput) {
@@ -37,14 +41,15 @@ export class ClusterWait {
     this.#waited = input.deployment.waiting_since !== null;
   }
 
-  /** null: it does not wait. */
+  /** null: the deployment is not waiting. */
   get waiting(): Waiting | null {
     return this.#waiting;
   }
 
   /**
-   * Whether it is to let go of everything until its cluster is back. Not after it has waited for long enough, nor against the user: who cancels
-   * waits on for what is taken back by that (`takesBack`), unless it is with force.
+   * Returns true if the deployment must release its resources until the cluster is reachable again. Returns false once
+   * the wait has timed out, or if the user has canceled. If steps are being undone (`takesBack`), only a forced cancel
+   * ends the wait.
    */
   async begin(away: ClusterAway, serviceId?: string, takesBack = false): Promise<boolean> {
     const { deployment, parts, cancel, force, log } = this.#input;
@@ -66,7 +71,7 @@ export class ClusterWait {
     return true;
   }
 
-  /** Something has succeeded again. */
+  /** Ends the wait after a step has succeeded again. */
   async end(): Promise<void> {
     if (!this.#waited) return;
     this.#waited = false;

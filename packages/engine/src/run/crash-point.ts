@@ -2,21 +2,28 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /*
- * For the tests of crashes. With `DAVIT_TEST_ORDERS=<file>` the process looks at that file at each of its points, and does what it
- * says there once: `<point> kill` makes it kill itself with SIGKILL, as if the machine had lost power; `<point> hold` makes it wait,
- * while `<file>.held` is there, for what is done to the world meanwhile.
+ * Crash points for tests. With `DAVIT_TEST_ORDERS=<file>` the process reads that file at each of its points and
+ * executes the order in it once:
+ * - `<point> kill`: the process kills itself with SIGKILL, as if the machine had lost power;
+ * - `<point> hold`: the process waits while `<file>.held` exists, so that the test can change the world meanwhile.
  *
- * Points are `<step>:before`, `<step>:after` (done, not yet recorded), `<step>:recorded`, `undo-<step>:before`,
- * `undo-<step>:after`, and those of what is no step.
+ * The points are `<step>:before`, `<step>:after` (done, not yet recorded), `<step>:recorded`, `undo-<step>:before`,
+ * `undo-<step>:after`, and those outside of steps.
  */
 const file = process.env['DAVIT_TEST_ORDERS'];
 
-/** Called at each point with its name; the point is passed when it resolves, and fails with what it throws. */
+/**
+ * Called at each point with the name of the point. The point is passed when the promise resolves, and fails when it
+ * rejects.
+ */
 export type Interruption = (point: string) => Promise<void>;
 
 let interruption: Interruption | null = null;
 
-/** The same for tests whose engine runs in their own process: they cannot kill it, but they can stop it at its points. */
+/**
+ * Sets the interruption for tests whose engine runs in the test's process. They cannot kill the engine, but they can
+ * stop it at its points.
+ */
 export function interruptAtPoints(action: Interruption | null): void {
   interruption = action;
 }

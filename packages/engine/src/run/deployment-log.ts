@@ -22,11 +22,12 @@ const flushAfterMilliseconds = 100;
 const flushAtLines = 200;
 const longestLine = 16_384;
 /*
- * Of one step of one service, as much as BuildKit keeps of a build step. A command that prints without end (`yes` prints gigabytes in a
- * minute) would otherwise fill the memory of the worker, that of the next one, and the database: what is behind it is not even held.
+ * Maximum log size of one step of one service, the limit of BuildKit for a build step. Without it, a command that
+ * prints without end (`yes` prints gigabytes in a minute) would fill the memory of the worker, then that of the next
+ * worker, and the database. Output beyond the limit is not even held in memory.
  */
 const mostStepBytes = 2 * 1024 * 1024;
-// A row takes some 200 bytes however short its line is.
+// A row takes about 200 bytes, however short its line is.
 const mostStepLines = 20_000;
 
 interface StepSize {
@@ -36,8 +37,8 @@ interface StepSize {
 }
 
 /**
- * Collects lines of one deployment and writes them in batches, redacted. A crash loses at most the last tenth of a second of a
- * build's output; what a step says at its end is flushed before the step is recorded.
+ * Collects lines of one deployment and writes them in batches, redacted. A crash loses at most the last tenth of a
+ * second of a build's output. The last lines of a step are flushed before the step is recorded.
  */
 export class DeploymentLog {
   readonly #database: Database;
@@ -46,7 +47,7 @@ export class DeploymentLog {
   #lines: Line[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
-  /** By service and step. */
+  /** Size of the log by service and step. */
   readonly #sizes = new Map<string, StepSize>();
 
   constructor(database: Database, deploymentId: string, redact: Redactor) {
@@ -59,7 +60,7 @@ export class DeploymentLog {
     this.#redact = redact;
   }
 
-  /** Lines of a step that has printed too much are left out, but for warnings and errors, which are Davit's own. */
+  /** Adds a line. Once a step has exceeded its limit, only its warnings and errors are kept, which are Davit's own. */
   add(step: string, message: string, options: LineOptions = {}): void {
     if ((options.level ?? 'INFO') !== 'INFO') return this.#push(step, message, options);
     const key = `${options.serviceId ?? ''} ${step}`;
@@ -75,7 +76,7 @@ export class DeploymentLog {
   }
 
   #push(step: string, message: string, options: LineOptions): void {
-    // PostgreSQL cannot hold NUL; terminals' control sequences stay, as clients show colours.
+    // PostgreSQL cannot store NUL. Control sequences of terminals are kept because clients show colours.
     const text = this.#redact(message).replaceAll('\0', '').slice(0, longestLine);
     this.#lines.push({
       service_id: options.serviceId ?? null,
@@ -89,7 +90,10 @@ export class DeploymentLog {
     else this.#timer ??= setTimeout(() => void this.flush(), flushAfterMilliseconds);
   }
 
-  /** Resolves once everything added so far is stored. A database that is away costs lines, not the deployment. */
+  /**
+   * Resolves once everything added so far is stored. If the database is unreachable, lines are lost but the deployment
+   * continues.
+   */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -100,17 +104,17 @@ export class DeploymentLog {
     return this.#writing;
   }
 
-  // In the order of the calls: each waits for the one before.
+  // Batches are stored in the order of the calls: each waits for the one before.
   async #store(lines: readonly Line[], former: Promise<void>): Promise<void> {
     await former;
     try {
       await this.#database.run(insertDeploymentLog, [this.#deploymentId, JSON.stringify(lines)]);
     } catch {
-      // The journal's own writes report the outage and decide what becomes of the deployment.
+      // The journal's own writes report the outage and decide how the deployment continues.
     }
   }
 
-  /** The failure with every text in it redacted. */
+  /** Returns the failure with all of its texts redacted. */
   redacted(failure: FailureRecord): FailureRecord {
     const clean = (text: string): string => this.#redact(text).replaceAll('\0', '');
     const { lines, exit, probe, listening, original } = failure.evidence;

@@ -27,37 +27,39 @@ import { positionOf, prepareTasks, retires, valuesToHide, type TaskState } from 
 export interface DeploymentRunInput {
   readonly parts: EngineParts;
   readonly deployment: store.ClaimedDeployment;
-  /** Whether another runner, or this one before a restart, had begun it. */
+  /** Whether another runner, or this one before a restart, had begun the deployment. */
   readonly resumed: boolean;
   readonly builds: Semaphore;
   readonly abandon: AbortSignal;
   readonly cancel: AbortSignal;
-  /** The same with force: also what is waited for otherwise is interrupted. */
+  /** Aborts if the user cancels with force: steps that an ordinary cancel waits for are interrupted too. */
   readonly force: AbortSignal;
-  /** It was taken up in vain again and again: what interrupts it now, and does not pass, fails it. */
+  /** The deployment was resumed repeatedly without success. A further interruption by a lasting error fails it. */
   readonly isLastTry: boolean;
 }
 
-// Of one stage at a time, as the public documentation of this API has it.
+// Maximum number of concurrent tasks of one stage, as documented publicly for this API.
 const parallelTasks = 7;
 
-/** One deployment from claim to end. What it knows of earlier attempts is in the journal. */
+/** One deployment from claim to end. The journal holds what earlier attempts have done. */
 export class DeploymentRun {
   readonly #input: DeploymentRunInput;
   readonly #journal: Journal;
   readonly #log: DeploymentLog;
   #tasks: readonly TaskState[] = [];
   #isPrepared = false;
-  /** Names of the services that failed first, by call: the reason why others of the call are canceled. */
+  /** Names of the services that failed first, by call. They are the reason why others of the call are canceled. */
   readonly #firstFailed = new Map<string | null, string>();
-  /** Code of the first failure, or of what kept the environment from being removed. */
+  /** Code of the first failure, or of the failure to remove the environment. */
   #firstCause: string | null = null;
-  /** Former instances that drain and stop while the next stage goes on. */
+  /** Clean-ups during which former instances drain and stop while the next stage continues. */
   readonly #tails: Promise<void>[] = [];
   readonly #wait: ClusterWait;
-  /** Aborts with the run that has to be given up in the middle, so that nothing of it goes on beside the run that takes it up. */
+  /**
+   * Aborts when the run is abandoned, so that none of its work continues beside the run that resumes the deployment.
+   */
   readonly #abandon = new AbortController();
-  /** From outside: the lease is lost, or the process stops. */
+  /** Aborts when the lease is lost or the process stops. */
   readonly #abandonedFromOutside: AbortSignal;
 
   constructor(input: DeploymentRunInput) {
@@ -70,15 +72,18 @@ export class DeploymentRun {
   }
 
   /**
-   * Resolves when the deployment has ended and that is recorded; rejects with LeaseLost, when it was abandoned, and when it cannot
-   * be recorded because the database is away. Then nothing of it is under way any more.
+   * Resolves when the end of the deployment is recorded. Rejects:
+   * - with LeaseLost;
+   * - when the run was abandoned;
+   * - when the end cannot be recorded because the database is unreachable.
+   * None of the run's work is under way after that.
    */
   async execute(): Promise<void> {
     try {
       await this.#work();
     } catch (error) {
       const isOver = error instanceof LeaseLost || this.#abandonedFromOutside.aborted || this.waiting !== null;
-      // What cannot even be prepared is no better later, and there is nothing of this try to take back.
+      // A preparation that fails in this way would fail again, and this attempt has nothing to undo.
       const isHopeless = !this.#isPrepared && (isTooLarge(error) || this.#input.cancel.aborted);
       if (isOver || isDatabaseAway(error) || !(this.#input.isLastTry || isHopeless)) throw error;
       await this.#giveUp(error);
@@ -101,12 +106,15 @@ export class DeploymentRun {
     }
   }
 
-  /** Why it was given up in the middle, where that was because its cluster is away: it is to be taken up when that is back. */
+  /**
+   * The cluster that the deployment waits for, if the run was abandoned because the cluster is unreachable. The
+   * deployment is resumed when the cluster is reachable again.
+   */
   get waiting(): Waiting | null {
     return this.#wait.waiting;
   }
 
-  /** Does this for several services at once. When one has to give up, all do. */
+  /** Runs the action for several services at once. If one of them has to abandon the run, all do. */
   #forEach(members: readonly TaskState[], action: (member: TaskState) => Promise<void>): Promise<void> {
     return parallel(parallelTasks, members, async (member) => {
       try {
@@ -118,7 +126,7 @@ export class DeploymentRun {
     });
   }
 
-  /** The services by stage, with what is done of them; and what must not be told in the log. */
+  /** Loads the services by stage with their recorded progress, and the values that must be redacted in the log. */
   async #prepare(): Promise<readonly (readonly TaskState[])[]> {
     const { deployment, parts, resumed } = this.#input;
     await parts.clusters.know(deployment.driver);
@@ -130,7 +138,10 @@ export class DeploymentRun {
     return stages;
   }
 
-  /** Of this deployment's secrets. DriverError SECRETS_TOO_LARGE, unless the services only stop or go. */
+  /**
+   * Returns a redactor for this deployment's secrets. Fails with the DriverError SECRETS_TOO_LARGE, unless the services
+   * are only stopped or removed.
+   */
   async #redactor(): Promise<Redactor> {
     const { deployment, parts } = this.#input;
     const values = await valuesToHide(parts.hooks, this.#tasks);
@@ -148,7 +159,8 @@ export class DeploymentRun {
       (member) => !isFinished(member.phase) && member.plan.build.some((name) => !member.done.has(name)),
     );
     if (building.length === 0) return;
-    // A failed build ends the others of its call in the stage: nothing of them will be deployed.
+    // A failed build cancels the other builds of its call in the stage, because none of their services will be
+    // deployed.
     const failures = new Map(building.map(({ callId }) => [callId, new AbortController()]));
     await this.#forEach(building, async (member) => {
       const callFailed = failures.get(member.callId) ?? new AbortController();
@@ -166,7 +178,9 @@ export class DeploymentRun {
     await this.#cancelRest(members);
   }
 
-  /** When one of the builds at a time may begin. Who is canceled until then need not wait for those of others. */
+  /**
+   * Runs the build when a build slot is free. A build that is canceled before does not wait for the builds of others.
+   */
   async #inTurn(cancel: AbortSignal, build: () => Promise<void>): Promise<void> {
     let begun = false;
     const begin = (): Promise<void> => {
@@ -182,7 +196,7 @@ export class DeploymentRun {
 
   async #deployStage(members: readonly TaskState[]): Promise<void> {
     for (const member of members) {
-      // Left by a process that ended between the success and the clean-up behind it.
+      // The clean-up is left over from a process that ended between the success and the clean-up.
       if (member.phase === 'SUCCEEDED' && retires(member) && !member.done.has('retire')) this.#follow(this.#retire(member));
     }
     const open = members.filter((member) => !isFinished(member.phase));
@@ -201,7 +215,7 @@ export class DeploymentRun {
 
   #follow(tail: Promise<void>): void {
     this.#tails.push(tail);
-    // Waited for at the end only: until then nobody would have heard of its failure.
+    // The tail is awaited only at the end. Until then its failure would go unnoticed.
     tail.catch(() => this.#abandon.abort());
   }
 
@@ -213,7 +227,10 @@ export class DeploymentRun {
     if (!this.#firstFailed.has(callId)) this.#firstFailed.set(callId, task.name);
   }
 
-  /** A former instance that does not go is the keeper's to remove; the new release serves already. */
+  /**
+   * Removes the former instances. If an instance cannot be removed, the keeper removes it later; the new release is
+   * already serving.
+   */
   async #retire(member: TaskState): Promise<void> {
     const failure = await this.#guard(member, () => this.#runSteps(member, ['retire'], this.#input.cancel));
     if (failure !== null) {
@@ -258,8 +275,9 @@ export class DeploymentRun {
   }
 
   /**
-   * The failure of an action, null when it succeeded or was canceled (then the task is canceled). Fencing errors pass through, and
-   * so does a database that is away: that is nothing that the user did, and the deployment goes on when it is back.
+   * Returns the failure of an action; null if it succeeded or was canceled (then the task is canceled). Rethrows
+   * fencing errors, and errors due to an unreachable database: the user did not cause them, and the deployment resumes
+   * when the database is reachable again.
    */
   async #guard(member: TaskState, action: () => Promise<void>): Promise<FailureRecord | null> {
     try {
@@ -277,7 +295,7 @@ export class DeploymentRun {
           const message = 'Taking it down has begun, which is not canceled: what is left of it stops when the cluster is back.';
           this.#log.add('cancel', message, { serviceId: member.task.serviceId, level: 'WARNING' });
         }
-        // Nothing of it serves yet, so that nobody has to wait for the cluster to know that it ends.
+        // The service is not serving yet, so its end can be recorded without the cluster.
         if (this.#input.cancel.aborted && !(await this.#isRouted(member))) {
           await this.#cancelTask(member);
           return null;
@@ -329,7 +347,7 @@ export class DeploymentRun {
 
   #cause({ callId }: TaskState): string {
     if (this.#input.cancel.aborted) return '';
-    // What failed before this process took the deployment up is known by its phase.
+    // Failures from before this process resumed the deployment are known from the phases.
     const failed = this.#firstFailed.get(callId) ?? this.#tasks.find((one) => one.callId === callId && isFailed(one))?.task.name;
     return failed === undefined ? '' : `, as ${failed} failed`;
   }
@@ -347,7 +365,7 @@ export class DeploymentRun {
     await this.#enter(member, 'CANCELED');
   }
 
-  /** Takes back what had been started, unless the routes have changed already. See `takeBack`. */
+  /** Undoes what was started, unless the routes have already changed. See `takeBack`. */
   async #undo(member: TaskState): Promise<string | null> {
     const { deployment } = this.#input;
     const { config, serviceType } = member.task;
@@ -357,7 +375,7 @@ export class DeploymentRun {
     return takeBack(member, { ...this.#input, journal: this.#journal, log: this.#log, wait: this.#wait });
   }
 
-  /** Whether what the deployment is for is what should run by now, or should not any more: from there on only forward. */
+  /** Returns whether the deployment has already changed what should run. From there on it only goes forward. */
   async #isRouted(member: TaskState): Promise<boolean> {
     if (member.done.has('route') || member.begun.has('unroute')) return true;
     const [runtime] = await this.#input.parts.database.many(readRuntimes, [[member.task.serviceId]]);
@@ -366,18 +384,18 @@ export class DeploymentRun {
 
   async #cancelWaiting(member: TaskState, signal: AbortSignal): Promise<boolean> {
     if (!signal.aborted) return false;
-    // CANCELING: the cancel came before a restart of Davit; what had begun then is taken back, unless it cannot be.
-    // A run of a job is waited for all the same.
+    // CANCELING: the cancel preceded a restart of Davit. Steps begun before are undone where possible. The run of a job
+    // is awaited nevertheless, unless the cancel is forced.
     const isAwaited = member.done.has('launch') && !this.#input.force.aborted;
     const interrupted = member.phase === 'CANCELING' && !isAwaited && !(await this.#isRouted(member));
-    // BUILDING: its image is made, or was being made; nothing of it is on the cluster.
+    // BUILDING: the image is built, or was being built. Nothing of the service is on the cluster.
     if (member.phase !== 'WAITING' && member.phase !== 'BUILDING' && !interrupted) return false;
     if (interrupted) await this.#undo(member);
     await this.#endCanceled(member);
     return true;
   }
 
-  /** After a failure nothing of the same call that has not begun will begin. `stage`: the services among which the failure is. */
+  /** Cancels the unfinished services of a call that has a failure. `stage`: the services among which the failure is. */
   async #cancelRest(stage: readonly TaskState[]): Promise<void> {
     for (const member of this.#tasks) {
       if (!isFinished(member.phase) && this.#hasFailed(member.callId, stage)) await this.#endCanceled(member);
@@ -420,12 +438,12 @@ export class DeploymentRun {
 
   #count(outcome: 'SUCCEEDED' | 'FAILED' | 'CANCELED'): void {
     const { deployment, parts } = this.#input;
-    // What failed before this process took the deployment up is in its rows.
+    // Failures from before this process resumed the deployment are stored in its rows.
     const cause = this.#firstCause ?? this.#tasks.find(({ failureCode }) => failureCode !== null)?.failureCode ?? null;
     parts.counts.deploymentEnded({ action: deployment.action, outcome, cause: outcome === 'FAILED' ? cause : null });
   }
 
-  /** Whether it is gone. */
+  /** Removes the environment. Returns whether it is removed. */
   async #removeEnvironment(): Promise<boolean> {
     const { deployment, parts, abandon } = this.#input;
     const refusal = await removeEnvironment({ parts, deployment, abandon, log: this.#log, wait: this.#wait });
@@ -436,14 +454,17 @@ export class DeploymentRun {
     return false;
   }
 
-  /** As users may see it. */
+  /** Returns the failure in the form that users may see. */
   #failureOf(error: unknown, reference: string): FailureRecord {
     const failure = toFailure(error, reference);
     if (failure.code === 'INTERNAL') this.#input.parts.log.error({ err: error, reference }, 'a step failed in an unexpected way');
     return this.#log.redacted(failure);
   }
 
-  /** Fails all that has not ended, so that the environment is not held up for ever. What is left of instances the keeper removes. */
+  /**
+   * Fails all unfinished services, so that the environment is not blocked forever. The keeper removes the remaining
+   * instances.
+   */
   async #giveUp(error: unknown): Promise<void> {
     const { deployment, parts } = this.#input;
     const failure = this.#failureOf(error, deployment.id);

@@ -4,7 +4,7 @@ import type { StepName } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 import * as store from '../store/journal.ts';
 
-/** Another runner took the deployment over: this one must stop at once and write nothing more. */
+/** Another runner took over the deployment. This runner must stop at once and write nothing more. */
 export class LeaseLost extends Error {
   constructor() {
     super('the deployment was taken over by another runner');
@@ -19,7 +19,7 @@ export interface StepEnd {
   readonly output?: object;
 }
 
-/** Writes of one deployment, each of which holds only while its fence does. */
+/** Writes the journal of one deployment. Each write fails if the fence no longer holds. */
 export class Journal {
   readonly #database: Database;
   readonly #deploymentId: string;
@@ -31,20 +31,21 @@ export class Journal {
     this.#fence = fence;
   }
 
-  /** Runs a fenced statement whose first two values are deployment and fence. */
+  /** Runs a fenced statement. Its first two values are deployment and fence. */
   async write(statement: Statement, values: readonly unknown[], db: Queryable = this.#database): Promise<void> {
     const changed = await db.run(statement, [this.#deploymentId, this.#fence, ...values]);
     if (changed === 0) throw new LeaseLost();
   }
 
-  /** Like `write`, where changing nothing is fine: it had been written before a crash. */
+  /** Runs a fenced statement that may change nothing, because it may have been executed before a crash. */
   async writeAny(statement: Statement, values: readonly unknown[], db: Queryable = this.#database): Promise<void> {
     await db.run(statement, [this.#deploymentId, this.#fence, ...values]);
   }
 
   /**
-   * Fails with LeaseLost unless the fence holds at this moment. For what a step does to a cluster after it looked around for a while and cannot be
-   * done beside another owner: no fence stands before a cluster, and a process that was frozen goes on where it was.
+   * Fails with LeaseLost unless the fence holds now. Steps call this before they change a cluster after a longer
+   * inspection, if the change must not happen beside another owner. No fence protects a cluster, and a process that was
+   * frozen continues where it was.
    */
   async hold(): Promise<void> {
     if ((await this.#database.maybe(store.holds, [this.#deploymentId, this.#fence])) === undefined) throw new LeaseLost();

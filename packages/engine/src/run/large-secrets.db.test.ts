@@ -8,14 +8,14 @@ import { config } from '../testing/config.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
 /*
- * Secrets as large as the contract takes them, and larger together than any log can be kept clean of: a deployment ends, and the server's log
- * has no form of them.
+ * The secrets are as large as the contract allows, and together too large for any redactor. The deployment must end,
+ * and the server's log must contain no form of the secrets.
  */
 
 let world: World;
 afterEach(() => world.close());
 
-// The longest value of a variable in the contract.
+// Length of the longest variable value in the contract.
 const longestValue = 524_288;
 const logOf = statement<{ message: string }>(
   'testMessagesOfDeployment',
@@ -25,7 +25,7 @@ const logOf = statement<{ message: string }>(
 const printable = (length: number): string => randomBytes(length).toString('base64').slice(0, length);
 const lines = (count: number): string => Array.from({ length: count }, () => printable(48)).join('\n');
 
-/** A service with these secrets in its environment. */
+/** Returns a service with these secrets in its environment. */
 function withSecrets(values: readonly string[]): RequestedService {
   const ids = values.map((value) => {
     const id = randomUUID();
@@ -35,7 +35,7 @@ function withSecrets(values: readonly string[]): RequestedService {
   return service({ config: config({ environment: ids.map((secret, index) => ({ name: `V${index}`, parts: [{ secret }] })) }) });
 }
 
-/** A world with the lines of the server's log, errors included. */
+/** Creates a world that captures the lines of the server's log, including errors. */
 async function withLog(): Promise<{ readonly logged: string[]; readonly stop: () => Promise<void> }> {
   world = await createWorld();
   await world.engine.stop();
@@ -50,7 +50,7 @@ async function withLog(): Promise<{ readonly logged: string[]; readonly stop: ()
   return { logged, stop: () => engine.stop() };
 }
 
-/** The secret in clear, in base64 and in hexadecimal digits, each long enough to be recognized. */
+/** Returns the secret in clear, in base64 and in hexadecimal digits, each long enough to be recognized. */
 function formsOf(value: string): { readonly text: string; readonly start: string }[] {
   const bytes = Buffer.from(value);
   return [value, bytes.toString('base64'), bytes.toString('hex')].map((text) => ({ text, start: text.slice(0, 40) }));
@@ -122,7 +122,7 @@ test('one that cannot be prepared for a fault of Davit ends as soon as it is can
   await eventually(() => Promise.resolve(tries > 0 || undefined), 'the first try');
   await engine.port.cancel(world.environmentId, false);
   expect(await world.ends(deploymentId)).toBe('FAILED');
-  // It is given up after eight tries by itself.
+  // Without a cancel the deployment gives up after eight tries.
   expect(tries).toBeLessThan(5);
   await engine.stop();
 });

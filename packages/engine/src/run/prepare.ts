@@ -12,17 +12,17 @@ import { secretIds } from '../workload/workload.ts';
 import type { Journal } from './journal.ts';
 import { readableSecrets, unlessRefused } from '../shared/readable.ts';
 
-/** One service in a deployment: what it is, which steps it has, and how far it has come. */
+/** One service in a deployment: its task, its steps, and its progress. */
 export interface TaskState {
   readonly task: Task;
   readonly plan: PlannedTask;
-  /** Services of one call share their fate; those of calls that were merged into one deployment do not. */
+  /** Services of one call share their fate. Services of different calls that were merged into one deployment do not. */
   readonly callId: string | null;
   phase: Phase;
   readonly done: Set<StepName>;
   /** Code of the failure that an earlier attempt recorded; null: none. */
   readonly failureCode: string | null;
-  /** Steps that were begun, by this attempt or one before. */
+  /** Steps that this attempt, or an earlier one, has begun. */
   readonly begun: Set<StepName>;
 }
 
@@ -33,8 +33,8 @@ interface PrepareInput {
 }
 
 /**
- * Plans a deployment that was claimed, and puts back what an earlier attempt has recorded of it. The services by stage, first stage
- * first; their steps are in the journal then.
+ * Plans a claimed deployment, and restores what earlier attempts have recorded. Returns the services by stage, first
+ * stage first. Their steps are in the journal afterwards.
  */
 export async function prepareTasks(input: PrepareInput): Promise<readonly (readonly TaskState[])[]> {
   const { deployment, parts, journal } = input;
@@ -53,7 +53,7 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
       config: task.config,
       serviceType: task.serviceType,
       event: task.forcedEvent,
-      // From the journal where there is one: a build or pull that is done must stay in the plan that is resumed.
+      // The recorded plan takes precedence: a build or pull that is done must stay in the resumed plan.
       hasImage: recorded.has(task.serviceId)
         ? !(recorded.get(task.serviceId) ?? []).some((step) => step.name === 'build' || step.name === 'pull')
         : hasImage(input.parts, task.driver, rows[index]?.image_id ?? null),
@@ -75,7 +75,10 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
   return stages;
 }
 
-/** Whether a cluster can run an image that a release had its process found out: an engine its own, others what a registry has. */
+/**
+ * Returns whether a cluster can run the image that is recorded for a release. An engine can run its own images, other
+ * clusters those of a registry.
+ */
 function hasImage({ drivers }: EngineParts, driver: string, imageId: string | null): boolean {
   if (imageId === null) return false;
   const pullsItself = drivers[driver]?.carrier === null;
@@ -83,30 +86,31 @@ function hasImage({ drivers }: EngineParts, driver: string, imageId: string | nu
 }
 
 /**
- * Secrets and credentials that services are run or fetched with: nothing that a log may show. What cannot be had cannot be shown; the step that needs
- * it fails, and says why.
+ * Returns the secrets and credentials with which services are run or fetched, which no log may contain. A value that
+ * cannot be read cannot be leaked; the step that needs it fails and reports the reason.
  */
 export async function valuesToHide(hooks: EngineHooks, members: readonly TaskState[]): Promise<readonly string[]> {
-  // A configuration that is destroyed runs as it was deployed.
+  // A configuration is destroyed as it was deployed.
   const configs = members.flatMap(({ task }) => [task.config, task.former?.config ?? null]);
   const ids = [...new Set(configs.flatMap((config) => (config === null ? [] : secretIds(config))))];
   const credentials = await Promise.all(configs.map((config) => credentialsOf(hooks, config)));
   return [...(await readableSecrets(hooks, ids)), ...credentials.flat().map((one) => one.password)];
 }
 
-/** Whether former instances are stopped behind the service's success. */
+/** Returns whether former instances are stopped after the service has succeeded. */
 export function retires({ plan }: TaskState): boolean {
   return plan.deploy.at(-1) === 'retire';
 }
 
-/** Of a step in the journal. */
+/** Returns the position of a step in the journal. */
 export function positionOf(plan: PlannedTask, name: StepName): number {
   return [...plan.build, ...plan.deploy].indexOf(name);
 }
 
 async function toTask({ deployment, journal }: PrepareInput, row: store.TaskRow, former: RuntimeRow | null): Promise<Task> {
   const { action } = deployment;
-  // What a job runs when it is taken down is what was deployed, also for a runner that comes when that is forgotten already.
+  // A job that is taken down runs what was deployed. Its release is stored with the deployment, for a runner that
+  // resumes after the runtime record is removed.
   const runs = former !== null && former.config !== null && kindOf(former.config).runsWhenTakenDown;
   const restart = action === 'RESTART' || (action !== 'DEPLOY' && runs);
   const config = row.config ?? (restart ? (former?.config ?? null) : null);
@@ -138,7 +142,7 @@ async function toTask({ deployment, journal }: PrepareInput, row: store.TaskRow,
   };
 }
 
-/** Puts back what recorded steps had found out. */
+/** Restores the results of recorded steps. */
 function resume(task: Task, rows: readonly store.StepRow[]): Set<StepName> {
   const done = new Set<StepName>();
   for (const row of rows) {
@@ -153,7 +157,7 @@ function resume(task: Task, rows: readonly store.StepRow[]): Set<StepName> {
   return done;
 }
 
-/** What fetching the source or the image needs. */
+/** Returns the credentials for fetching the source or the image. */
 async function credentialsOf(
   hooks: EngineHooks,
   config: ReleaseConfig | null,

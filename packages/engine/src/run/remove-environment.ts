@@ -16,9 +16,12 @@ interface RemoveInput {
 }
 
 /**
- * Removes what the cluster of a deletion has of the environment beside its services. One that stays away keeps it, and the log says so. Answers why
- * the cluster refuses, null where it does not: then the environment stays, and who asks for its deletion again tries again. Throws what ends the
- * run for now.
+ * Removes what the cluster has of the environment besides its services.
+ * - If the cluster is still unreachable after the wait, the remains stay there, and the log says so.
+ * - If the cluster refuses, returns the refusal. The environment then stays, and another request for its deletion tries
+ *   again.
+ * - Otherwise returns null.
+ * Throws errors that end the run for now.
  */
 export async function removeEnvironment({ parts, deployment, log, wait, abandon }: RemoveInput): Promise<unknown> {
   const tell = (message: string): void => log.add('remove', message);

@@ -29,7 +29,9 @@ const leaseOf = statement<{ until: string }>(
 const newest = (world: World, serviceId: string) => world.database.database.one(newestOfService, [serviceId]);
 const ownerOf = async (world: World, serviceId: string): Promise<string> => (await newest(world, serviceId)).runner_id;
 
-/** Another runner takes over what this one has, as if this one had been frozen for longer than its lease. */
+/**
+ * Makes another runner take over this one's deployment, as if this runner had been frozen for longer than its lease.
+ */
 async function usurp(world: World, serviceId: string): Promise<{ readonly id: string; end(): Promise<void> }> {
   const { database, connectionString } = world.database;
   const other = randomUUID();
@@ -48,7 +50,7 @@ test('a runner that loses its session goes on with its deployments, also when th
   try {
     await engine.start();
     const owners = new Set<string>();
-    // Twice: without a session of its own again it would go on with nothing the second time.
+    // Runs twice: a runner without a new session of its own would resume nothing the second time.
     for (const name of ['first', 'second']) {
       let begun = 0;
       world.fake.script = {
@@ -67,7 +69,8 @@ test('a runner that loses its session goes on with its deployments, also when th
       expect(begun).toBe(2);
       owners.add(await ownerOf(world, shop.serviceId));
     }
-    // Its former session may stand on at the server, which knows nothing of a network that is gone; so it is another runner each time.
+    // The server may keep the former session, because it does not notice a lost network. The owner is therefore another
+    // runner each time.
     expect(owners.size).toBe(3);
   } finally {
     await engine.stop();
@@ -109,7 +112,7 @@ test('a runner whose deployment another one took over lets go of it in the middl
     await eventually(() => Promise.resolve(building), 'the build');
     const usurper = await usurp(world, shop.serviceId);
     await expect.poll(() => building?.aborted).toBe(true);
-    // Gone as a process that ended: the deployment comes back.
+    // The usurper ends like a process that exits, and the deployment returns to this runner.
     await usurper.end();
     await world.reaches(shop.serviceId, 'DEPLOYED');
   } finally {
@@ -136,7 +139,8 @@ test('a runner that was taken over while it looked at the former instances stops
     const own = await ownerOf(world, shop.serviceId);
     await world.deploy([{ ...shop, release: { config: { ...config(), cpuMillicores: 250 }, commitId: null } }]);
     const other = await eventually(() => Promise.resolve(usurper), 'the look at the former instances');
-    // It says that it lives every three seconds: after the second time it has done whatever it was about to do.
+    // The runner renews its leases every three seconds. After the second renewal it has done whatever it was about to
+    // do.
     for (let seen = 0; seen < 2; seen += 1) {
       const { at } = await world.database.database.one(seenAt, [own]);
       const isSeen = async () => (await world.database.database.one(seenAt, [own])).at !== at || undefined;
@@ -219,10 +223,10 @@ test('what a later version recorded waits for a runner of that version, and hold
       expect(told).toEqual([{ deployments: [expect.any(String), expect.any(String)] }]);
       await recorded(begun, journalVersion);
       await world.reaches(begun.serviceId, 'DEPLOYED');
-      // Its environment is free now, and it is the next one.
+      // The environment of `begun` is free now, and `queued` is its next request.
       expect(await world.ends(await world.deploy([service()], elsewhere))).toBe('SUCCEEDED');
       expect(await newest(world, queued.serviceId)).toMatchObject({ status: 'QUEUED' });
-      // A request that joins it changes nothing in what it needs.
+      // A request that is merged into it does not change what it needs.
       await world.deploy([{ ...queued, release: { config: { ...config(), cpuMillicores: 250 }, commitId: null } }]);
       expect(await newest(world, queued.serviceId)).toMatchObject({ status: 'QUEUED' });
       await recorded(queued, journalVersion);

@@ -10,18 +10,19 @@ import { pause } from '../shared/pause.ts';
 import { Semaphore } from '../shared/semaphore.ts';
 
 /*
- * Runs deployments. One of these works in each process that has the worker role.
+ * Runs deployments. Each process that has the worker role has one runner.
  *
- * Who owns a deployment: the row names the runner and a fence, a number that rises with each change of owner. A runner is alive
- * while its session holds an advisory lock; PostgreSQL lets go of it the moment the process dies, so that another runner, or
- * this one after a restart, can take over at once and not after a time-out. Against a process that hangs with its connection
- * open there is a lease as well. Every write of a run names its fence and fails when that is no longer the row's.
+ * The row of a deployment names its owner: the runner and a fence, a number that increases with each change of owner.
+ * A runner is alive while its session holds an advisory lock. PostgreSQL releases the lock the moment the process dies,
+ * so that another runner, or this one after a restart, can take over at once instead of after a timeout. A lease
+ * protects against a process that hangs with its connection open. Every write of a run names its fence, and fails when
+ * the fence is no longer the row's.
  */
 
 const renewEveryMilliseconds = 3_000;
-// Notifications wake a runner; this is for the ones that a lost connection swallowed, and for runners that died.
+// Notifications wake a runner. The periodic look covers notifications lost with a connection, and runners that died.
 
-// What interrupts a deployment so often, one after the other, will not pass by itself.
+// Number of consecutive interruptions after which the cause is considered permanent.
 const mostInterruptions = 8;
 
 const lockName = (runnerId: string): string => `runner ${runnerId}`;
@@ -39,9 +40,12 @@ export class Runner {
   #id = randomUUID();
   readonly #builds: Semaphore;
   readonly #running = new Map<string, Running>();
-  /** Deployments of this runner whose cluster is away. They take no place, so that those of other clusters go on. */
+  /**
+   * Deployments of this runner whose cluster is unreachable. They occupy no slot, so that deployments to other clusters
+   * proceed.
+   */
   readonly #waiting = new Map<string, Waiting>();
-  /** How often deployments of this runner were interrupted by what nobody expects. */
+  /** Number of unexpected interruptions of this runner's deployments. */
   readonly #interruptions = new Map<string, number>();
   #lock: SessionLock | null = null;
   #listener: Listener | undefined;
@@ -50,7 +54,7 @@ export class Runner {
   #renewing: Promise<void> = Promise.resolve();
   #relockTimer: NodeJS.Timeout | undefined;
   #isRelocking = false;
-  /** Since then the leases hold, by this machine's clock that only goes forward. */
+  /** Time of the last renewal of the leases, on this machine's monotonic clock. */
   #renewedAt = performance.now();
   #stopping = false;
   readonly #lookEveryMilliseconds: number;
@@ -63,7 +67,10 @@ export class Runner {
     this.#lookEveryMilliseconds = lookEveryMilliseconds(parts.settings);
   }
 
-  /** Resolves once it is ready to take work; what a dead runner left is taken over right away. Where it fails it may be called again. */
+  /**
+   * Resolves once the runner is ready to take work. Deployments of dead runners are taken over right away. May be
+   * called again after a failure.
+   */
   async start(): Promise<void> {
     const { connectionString, database } = this.#parts;
     await database.run(store.registerRunner, [this.#id]);
@@ -85,7 +92,10 @@ export class Runner {
     await this.#tellOfLaterVersions();
   }
 
-  /** In a rolling upgrade another runner takes them; after a return to a former version nobody does, and somebody should know. */
+  /**
+   * Logs deployments that a later version has recorded. In a rolling upgrade another runner executes them. After a
+   * downgrade no runner does, and the operator should know.
+   */
   async #tellOfLaterVersions(): Promise<void> {
     const left = await this.#parts.database.many(store.ofLaterVersions);
     if (left.length === 0) return;
@@ -96,8 +106,9 @@ export class Runner {
   }
 
   /**
-   * Lets go of everything at once: deployments stay as they are and go on with the next runner. What takes its time to end in order (Terraform)
-   * is this one's until then, so that nobody does the same beside it.
+   * Abandons all runs at once: the deployments stay as they are, and the next runner resumes them. This runner keeps
+   * the lease of work that takes time to end cleanly (Terraform) until its end, so that no other runner does the same
+   * work meanwhile.
    */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -112,7 +123,7 @@ export class Runner {
     await this.#lock?.release();
   }
 
-  /** Looks for work soon. Calls during a look lead to one more. */
+  /** Looks for work soon. Calls during a look cause one more look. */
   wake(): void {
     if (this.#stopping) return;
     if (this.#looking !== null) {
@@ -129,7 +140,7 @@ export class Runner {
   }
 
   async #look(): Promise<void> {
-    // Without its lock it counts as dead, and whatever it began would be taken from it.
+    // Without its lock this runner counts as dead, and whatever it begins would be taken over.
     if (this.#isRelocking) return;
     try {
       await this.#takeUpOwn();
@@ -140,7 +151,7 @@ export class Runner {
         this.#begin(claimed, false);
       }
     } catch (error) {
-      // The database is away or restarts; the next look is in a second.
+      // The database is unreachable or restarting. The next look is in a second.
       this.#parts.log.warn({ err: error }, 'the runner could not look for deployments');
     }
   }
@@ -153,13 +164,16 @@ export class Runner {
         return claimed;
       });
     } catch (error) {
-      // Another runner took a request of the same environment in the same moment.
+      // Another runner claimed a request of the same environment at the same moment.
       if (isUniqueViolation(error, 'deployment_running')) return undefined;
       throw error;
     }
   }
 
-  /** Nothing that is this runner's may stand still, for whatever reason it is not under way, but while its cluster is away. */
+  /**
+   * Resumes every deployment of this runner that is not under way, for whatever reason, unless its cluster is
+   * unreachable.
+   */
   async #takeUpOwn(): Promise<void> {
     for (const [id, { key, until }] of this.#waiting)
       if (this.#parts.clusters.awayFor(key) === 0 || Date.now() >= until) this.#waiting.delete(id);
@@ -217,7 +231,10 @@ export class Runner {
     this.#running.set(deployment.id, { fence: deployment.fence, cancel, force, abandon, ended });
   }
 
-  /** A run that ends without recording its end is not lost: the row still names this runner, and a later look takes it up again. */
+  /**
+   * Handles a run that ends without recording its end. The row still names this runner, and a later look resumes the
+   * deployment.
+   */
   async #onAbandoned(
     deployment: store.ClaimedDeployment,
     error: unknown,
@@ -232,7 +249,7 @@ export class Runner {
     this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be taken up again');
     if (!isDatabaseAway(error) && !abandon.aborted)
       this.#interruptions.set(deployment.id, 1 + (this.#interruptions.get(deployment.id) ?? 0));
-    // Whatever interrupted it is probably not over yet.
+    // The cause of the interruption probably still exists.
     await pause(this.#lookEveryMilliseconds, abandon);
   }
 
@@ -241,22 +258,22 @@ export class Runner {
     const isCancel = word === 'cancel' || word === 'force';
     if (isCancel) this.#endWaiting(id, word === 'force');
     const run = isCancel ? this.#running.get(id) : undefined;
-    // In this order: what hears of the cancel sees whether it is one with force.
+    // The order matters: listeners of `cancel` check whether the cancel is forced.
     if (word === 'force') run?.force.abort();
     run?.cancel.abort();
     this.wake();
   }
 
-  /** The user does not want it to wait any more. */
+  /** Ends the wait of a deployment that the user has canceled. */
   #endWaiting(id: string, forced: boolean): void {
     if (forced || this.#waiting.get(id)?.takesBack === false) this.#waiting.delete(id);
   }
 
   async #renew(): Promise<void> {
-    // Without its lock it counts as dead, and says nothing else.
+    // Without its lock this runner counts as dead, and does not renew its leases.
     if (this.#isRelocking) return;
     const asked = performance.now();
-    // What begins while the database answers is not among the rows.
+    // Runs that begin during the query are not among its rows.
     const running = [...this.#running];
     try {
       await this.#parts.database.run(store.registerRunner, [this.#id]);
@@ -265,7 +282,8 @@ export class Runner {
       for (const { id, canceling, forced } of rows.values()) if (canceling) this.#endWaiting(id, forced);
       for (const [id, run] of running) {
         const row = rows.get(id);
-        // Ended, or taken over: what it writes fails at its fence, and what it does to a cluster would be done beside its new owner.
+        // The deployment has ended or was taken over. Its writes fail at the fence, and its changes to a cluster would
+        // collide with the new owner's.
         if (row?.fence !== run.fence) run.abandon.abort();
         if (row?.forced === true) run.force.abort();
         if (row?.canceling === true) run.cancel.abort();
@@ -273,12 +291,15 @@ export class Runner {
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the runner could not renew its leases');
       if (performance.now() - this.#renewedAt < store.leaseSeconds * 1_000) return;
-      // Others may have them by now. The next look takes up again what is still this one's.
+      // Other runners may own the deployments by now. The next look resumes those that this runner still owns.
       for (const [, run] of running) run.abandon.abort();
     }
   }
 
-  /** Without its lock this runner counts as dead: others may take its work, so it lets go and comes back as a new one. */
+  /**
+   * Abandons all runs. Without its lock this runner counts as dead and others may take its work, so it continues as a
+   * new runner.
+   */
   #onLockLost(): void {
     if (this.#stopping) return;
     this.#parts.log.warn({}, 'the runner lost its session with the database');
@@ -288,13 +309,13 @@ export class Runner {
   }
 
   /**
-   * Until it has a lock again, under another name: the former session may stand on at the server for as long as that does not notice that nobody
-   * is there any more. What the former one had is then taken over by a look, as from any runner that died.
+   * Acquires a lock under a new id, and retries until it succeeds. The server may keep the former session until it
+   * notices the lost connection. Deployments of the former id are then taken over by a look, as from any dead runner.
    */
   async #relock(): Promise<void> {
     if (this.#stopping) return;
     try {
-      // A look that was under way may have begun more.
+      // A look under way may have begun more runs.
       await this.#looking;
       for (const run of this.#running.values()) run.abandon.abort();
       await Promise.all([...this.#running.values()].map((run) => run.ended));

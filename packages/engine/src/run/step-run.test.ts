@@ -16,12 +16,12 @@ interface Run {
   isOver(): boolean;
 }
 
-/** A step, of two minutes unless said otherwise, whose work does this. */
+/** Begins a step with this work and a deadline of two minutes by default. */
 function begin(work: (signal: AbortSignal) => Promise<void>, deadlineSeconds = 120): Run {
   const recorded: string[] = [];
   const abandon = new AbortController();
   const cancel = new AbortController();
-  // Of a deployment no more than what a step that does nothing asks for.
+  // The deployment has only the fields that an empty step uses.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const input = {
     parts: { settings: {}, counts: noCounts },
@@ -98,7 +98,7 @@ test('one that does not hear it is given up ten minutes later, whatever ended it
   expect(await canceled.end).toBeInstanceOf(Canceled);
   expect(canceled.recorded).toEqual(['CANCELED']);
   await abandoned.end;
-  // Another runner's by now.
+  // Another runner owns the deployment by now.
   expect(abandoned.recorded).toEqual([]);
   expect(vi.getTimerCount()).toBe(0);
 });

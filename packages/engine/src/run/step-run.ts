@@ -11,7 +11,7 @@ import { crashPoint } from './crash-point.ts';
 import type { DeploymentLog } from './deployment-log.ts';
 import type { Journal } from './journal.ts';
 
-/** The user asked to stop; not a failure. */
+/** The user asked to stop. This is not a failure. */
 export class Canceled extends Error {
   constructor() {
     super('the deployment was canceled');
@@ -27,22 +27,25 @@ export interface StepRunInput {
   readonly task: Task;
   readonly step: Step;
   readonly position: number;
-  /** An earlier run of the deployment had begun it. */
+  /** Whether an earlier run of the deployment had begun the step. */
   readonly isRepeated: boolean;
-  /** Ends everything: the lease is lost or the process stops. */
+  /** Aborts everything: the lease is lost or the process stops. */
   readonly abandon: AbortSignal;
-  /** The user canceled, or another build of the stage failed. */
+  /** Aborts when the user cancels or another build of the stage fails. */
   readonly cancel: AbortSignal;
-  /** The user canceled, and with force. */
+  /** Aborts when the user cancels with force. */
   readonly force: AbortSignal;
 }
 
-// Node.js takes a longer time for one millisecond. A probe or a job may be given months.
+// Node.js turns longer delays into one millisecond. A probe or a job may be given months.
 const longestTimerMilliseconds = 2 ** 31 - 1;
-// Terraform may need minutes to end in order; nothing else takes more than seconds.
+// Terraform may need minutes to end cleanly. Nothing else takes more than seconds.
 const heardWithinMilliseconds = 600_000;
 
-/** Runs one step under its deadline, again where a failure may pass, and records it. Answers the steps that are left out. */
+/**
+ * Runs one step within its deadline, retries transient failures, and records the result. Returns the steps that are
+ * skipped.
+ */
 export async function runStep(input: StepRunInput): Promise<readonly StepName[]> {
   const { step, task, journal, log } = input;
   const { counts } = input.parts;
@@ -74,7 +77,7 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
   return output.skip ?? [];
 }
 
-/** What interrupts the step besides its deadline; null: nothing that the user does. */
+/** Returns the signal that interrupts the step besides its deadline; null if the user cannot interrupt the step. */
 function interruptOf({ step, cancel, force }: StepRunInput): AbortSignal | null {
   if (step.cancelable === 'FORCED') return force;
   return step.cancelable ? cancel : null;
@@ -124,8 +127,8 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
 }
 
 /**
- * Aborts long after the signal did: for a call that does not hear it. Every driver should; one that does not must not hold up a
- * deployment, and with it its environment, for ever.
+ * Returns a signal that aborts a long time after `signal` did, for calls that ignore `signal`. Every driver should obey
+ * its signal. A driver that does not must not block a deployment, and with it the environment, forever.
  */
 function unheard(signal: AbortSignal): { readonly signal: AbortSignal; forget(): void } {
   const late = new AbortController();

@@ -10,9 +10,9 @@ import type { DeploymentLog } from './deployment-log.ts';
 import { LeaseLost, type Journal } from './journal.ts';
 import type { TaskState } from './prepare.ts';
 
-// It may wait for pods. What does not come to an end must not hold up the environment for ever.
+// Undoing may wait for pods. An endless wait must not block the environment forever.
 const mostMilliseconds = 1_800_000;
-/** Of a step that nobody else takes back. */
+/** Attempts to undo a step whose remains nobody else removes. */
 const attemptsOfOwed = 4;
 
 interface TakeBackInput {
@@ -26,8 +26,9 @@ interface TakeBackInput {
 }
 
 /**
- * Takes back what a deployment had started of a service: it undoes the steps that were begun, the last one first. Answers what the user has to know
- * where that could not be done; null: it was, or the keeper does it. After a kill in the middle the next runner comes here again.
+ * Undoes a deployment's steps for a service: those that were begun, the last one first. Returns what the user has to
+ * know if that failed; null if it succeeded, or if the keeper cleans up. After a kill in the middle the next runner
+ * calls this again.
  */
 export async function takeBack(
   { task, plan, begun }: TaskState,
@@ -57,7 +58,7 @@ export async function takeBack(
   } catch (error) {
     if (error instanceof LeaseLost || abandon.aborted || (isOwed && mustPass(error))) throw error;
     if (isOwed && error instanceof ClusterAway && (await wait.begin(error, serviceId, true))) throw error;
-    // The failure that led here is what the user must see; what is left over of instances is removed by the keeper.
+    // The user must see the original failure. The keeper removes remaining instances.
     const message = isOwed
       ? `What was deployed before could not be brought back: ${textOf(error)}. The next deployment does that first`
       : `Cleaning up did not work at once: ${textOf(error)}`;
@@ -67,7 +68,10 @@ export async function takeBack(
   return null;
 }
 
-/** A step that cannot be undone ends it: what came before it may have the place only when the later one is gone. */
+/**
+ * A step whose undo fails ends the sequence: the results of earlier steps may be restored only when those of the later
+ * step are gone.
+ */
 async function undo(undone: readonly Step[], context: StepContext): Promise<void> {
   for (const step of undone) {
     if (step.undo === undefined) continue;
@@ -81,7 +85,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Nothing that the user did: whoever takes the deployment up goes on from here. */
+/** Returns whether the user did not cause the error. The runner that resumes the deployment continues from here. */
 function mustPass(error: unknown): boolean {
   return error instanceof LeaseLost || isDatabaseAway(error);
 }

@@ -8,9 +8,7 @@ import { config } from '../testing/config.ts';
 import { Sites } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
-/*
- * Deployments end, whatever happens to them: with a cause that their user sees, and soon after somebody cancels them.
- */
+/* Every deployment ends, whatever happens to it: with a cause that the user sees, and soon after a cancel. */
 
 let world: World;
 afterEach(() => world.close());
@@ -43,7 +41,7 @@ async function log(deploymentId: string): Promise<string> {
     .join('\n');
 }
 
-/** A world whose resources answer differently. */
+/** Creates a world whose resources return other results. */
 async function withHooks(hooks: Partial<EngineHooks>): Promise<() => Promise<void>> {
   world = await createWorld();
   await world.engine.stop();
@@ -52,7 +50,7 @@ async function withHooks(hooks: Partial<EngineHooks>): Promise<() => Promise<voi
   return () => engine.stop();
 }
 
-/** Whatever is called so never comes back but by its signal; with the calls that did. */
+/** Makes calls of this method hang until their signal aborts. Returns the services of these calls. */
 function hold(method: string): { readonly held: string[] } {
   const held: string[] = [];
   world.fake.script = {

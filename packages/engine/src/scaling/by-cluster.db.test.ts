@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ReleaseConfig, RequestedService } from '../port.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
-/* On a cluster in memory that decides by itself; tests write its numbers, as autoscalers do. */
+/* Tests scaling on a cluster in memory that decides by itself. The tests set its numbers, as autoscalers do. */
 
 let world: World;
 beforeEach(async () => {
@@ -29,7 +29,7 @@ const scaled = (
   return { ...shop, release: { config: { ...plain, ...(scaling && { scaling }), ...overrides }, commitId: null } };
 };
 const of = (shop: RequestedService): Instance[] => world.fake.instances.filter(({ service: id }) => id === shop.serviceId);
-/** Ids of the instances that requests are sent to. */
+/** Returns the ids of the instances that receive requests. */
 const backends = (shop: RequestedService): string[] =>
   world.fake.routes.http.find(({ id }) => id === `port-${shop.serviceId}`)?.backends.map(({ id }) => id) ?? [];
 const served = (shop: RequestedService): number => backends(shop).length;
@@ -90,7 +90,7 @@ test('a change is acted on when it happens, not with the next measurement', asyn
   world = await createWorld({ decides: true, metricsSeconds: 3 });
   const shop = scaled(byUse);
   await deployed(shop);
-  // Watching has begun: it does with the first measurement that finds the service.
+  // The watch has begun: it starts with the first measurement that finds the service.
   await eventually(async () => (world.fake.calls.some(({ method }) => method === 'wanted') ? true : undefined), 'a look');
   const began = performance.now();
   want(shop, 2);
@@ -116,9 +116,9 @@ test('a deployment goes first: it takes the number as it is, and changes limits 
   expect(whileStarting).toBe(3);
   expect(told(shop)?.scaled).toMatchObject({ most: 5, rollout: of(shop).at(-1)?.rollout });
   expect(told(shop)?.scaled.rollout).not.toBe(former);
-  // What was written meanwhile is neither lost nor overwritten.
+  // Changes made meanwhile are neither lost nor overwritten.
   await reaches(shop, 4);
-  // A stopped service is nobody's to decide on.
+  // Nobody decides on a stopped service.
   await world.deploy([shop], { action: 'STOP' });
   await world.reaches(shop.serviceId, 'STOPPED');
   expect(told(shop)).toBeUndefined();
@@ -184,7 +184,7 @@ test('without what it needs, autoscaling fails before anything is touched, and u
   for (const { id } of of(shop)) world.fake.use(id, { cpuMillicores: 500, memoryMiB: 16 });
   await eventually(async () => (of(shop).length > 1 ? true : undefined), 'a second instance by Davit’s own decision');
   expect(told(shop)).toBeUndefined();
-  // From the moment on when the cluster can, it decides.
+  // The cluster decides as soon as it can.
   world.fake.scaling.lacks = [];
   await eventually(async () => (told(shop) === undefined ? undefined : true), 'the cluster to decide');
 });
@@ -222,7 +222,7 @@ test('the keeper brings nothing back that is being taken away', async () => {
     before: async ({ method }) => {
       if (method !== 'retire' || begun > 0) return;
       begun = world.fake.calls.length;
-      // As on a cluster on which it takes its time: the process has ended, and what it was in is still there.
+      // The process has exited, and its container still exists, as on a slow cluster.
       world.fake.kill(last, 0);
       const seen = looks();
       await eventually(async () => (looks() > seen ? true : undefined), 'a look of the keeper');

@@ -6,29 +6,30 @@ import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { scalingObstacle } from './instances.ts';
 
 /*
- * Clusters that decide by themselves how many instances a service has ("scaling" of their drivers). They are told by which limits and
- * why, and say the number; what makes it so is the same as where Davit decides.
+ * Clusters that decide by themselves how many instances a service has ("scaling" of their drivers). Davit sends them
+ * the limits and the metrics to scale by, and they return the number. Davit then changes the number of instances in the
+ * same way as when it decides itself.
  */
 
-/** What of a service a cluster may decide on. */
+/** The data of a service from which a cluster decides. */
 export interface Scaled {
   readonly owner: Ownership;
   readonly rollout: string;
   readonly config: ReleaseConfig;
-  /** As many as there are. */
+  /** The current number of instances. */
   readonly instances: number;
 }
 
 type Parts = Pick<EngineParts, 'drivers' | 'settings'>;
 
-/** Whether something is to decide how many instances there are. */
+/** Returns whether the number of instances of a release is scaled automatically. */
 export function isScaled(config: ReleaseConfig): config is ReleaseConfig & Required<Pick<ReleaseConfig, 'scaling'>> {
   return config.scaling !== undefined && scalingObstacle(config) === null;
 }
 
 /**
- * Makes a cluster decide on a service, or decide on it no more where that does not scale. Whether it does from now on; where it cannot,
- * Davit decides itself.
+ * Makes a cluster decide the number of instances of a service, or stops it from deciding if the service does not scale.
+ * Returns whether the cluster decides from now on. If it cannot, Davit decides.
  */
 export async function letDecide(parts: Parts, driver: string, scaled: Scaled, signal: AbortSignal): Promise<boolean> {
   const { cluster } = driversOf(parts, driver);
@@ -45,7 +46,10 @@ export async function letDecide(parts: Parts, driver: string, scaled: Scaled, si
   return true;
 }
 
-/** AUTOSCALING_UNAVAILABLE where a release scales by events and its cluster cannot. Asked before anything is touched. */
+/**
+ * Fails with AUTOSCALING_UNAVAILABLE if a release scales by events and its cluster cannot do so. Called before anything
+ * is changed.
+ */
 export async function assertDecides(parts: Parts, driver: string, config: ReleaseConfig, signal: AbortSignal): Promise<void> {
   if (config.scaling?.events === undefined) return;
   const { scaling } = driversOf(parts, driver).cluster;
@@ -69,7 +73,7 @@ interface Around {
   readonly scaleDownSeconds: number;
 }
 
-/** What a cluster is told of a service. Equal input has an equal mark. Pure. */
+/** Returns the settings that the cluster receives for a service. Equal input has an equal mark. Pure. */
 export function toScaledService(
   { owner, rollout, config, instances }: Scaled,
   { room, scaleDownSeconds }: Around,
@@ -90,18 +94,24 @@ export function toScaledService(
   return { ...told, instances, mark: markOf({ rollout, config }, scaleDownSeconds) };
 }
 
-/** By what of a release a cluster decides. Not by the room that it has now, which changes as nodes come and go. */
+/**
+ * Returns a hash of the settings by which a cluster decides on a release. The capacity of the cluster is not part of
+ * it, because it changes as nodes come and go.
+ */
 export function markOf({ rollout, config }: Pick<Scaled, 'rollout' | 'config'>, scaleDownSeconds: number): string {
   const text = canonicalJson({ rollout, scaleDownSeconds, least: config.instances, scaling: config.scaling ?? null });
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** As many as a cluster can hold of a service, by its size. */
+/** Returns how many instances of a service fit on a cluster, by the size of the cluster. */
 export function roomFor({ cpuMillicores, memoryMiB }: ReleaseConfig, cluster: ClusterDescription): number {
   return Math.floor(Math.min(cluster.cpuMillicores / Math.max(cpuMillicores, 1), cluster.memoryMiB / Math.max(memoryMiB, 1)));
 }
 
-/** What of the number that a cluster says is wanted: within the limits of the release that runs, or what there is room for. */
+/**
+ * Returns the number that a cluster wants, limited to the bounds of the running release, or to the capacity of the
+ * cluster if the release has no maximum.
+ */
 export function withinLimits(wanted: number, config: ReleaseConfig, room: number): number {
   return Math.max(config.instances, Math.min(wanted, config.scaling?.most ?? Math.max(room, 1)));
 }

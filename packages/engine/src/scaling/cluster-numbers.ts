@@ -4,18 +4,20 @@ import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { scaledServices, type ScaledRow } from '../store/scaling.ts';
 import { isScaled, letDecide, markOf, roomFor, withinLimits } from './by-cluster.ts';
 
-// Somebody else may have changed what decides; looking costs some requests for each service. What a cluster lacks may come at any time.
+// Somebody else may have changed the scaling objects, and checking costs some requests for each service. A missing
+// component of the cluster may be installed at any time.
 const tellAgainMilliseconds = 300_000;
 
 /**
- * The numbers of a cluster that decides by itself, for the one process that makes them so. Also tells the cluster what a deployment would
- * have told it: of services that ran before it could decide, and after a crash.
+ * Reads the numbers of instances from a cluster that decides them, for the one process that scales. Also sends the
+ * settings to the cluster that a deployment normally sends: for services that ran before the cluster could decide, and
+ * after a crash.
  */
 export class ClusterNumbers {
   readonly #parts: EngineParts;
   readonly #driver: string;
   readonly #onChange: () => void;
-  /** When a service was told of last, and whether the cluster decides on it since. */
+  /** When the settings of a service were last sent, and whether the cluster has decided on the service since. */
   readonly #told = new Map<string, { readonly at: number; readonly decides: boolean }>();
   #watching: Promise<void> | null = null;
 
@@ -25,14 +27,14 @@ export class ClusterNumbers {
     this.#onChange = onChange;
   }
 
-  /** Ends with the signals of what it was asked. */
+  /** Waits for the end of the watch, which ends with the signal of the `read` that started it. */
   async stop(): Promise<void> {
     await this.#watching;
   }
 
   /**
-   * By service: how many instances the cluster wants, null where it should decide and does not yet. Services that are not among them are
-   * Davit's to decide on.
+   * Returns the number of instances that the cluster wants, by service; null if the cluster should decide but has not
+   * yet. Davit decides on services that are missing in the result.
    */
   async read(rows: readonly ScaledRow[], signal: AbortSignal): Promise<ReadonlyMap<string, number | null>> {
     const { scaling } = driversOf(this.#parts, this.#driver).cluster;
@@ -42,7 +44,7 @@ export class ClusterNumbers {
       return await this.#readAll(scaling, scaled, signal);
     } catch (error) {
       if (!signal.aborted) this.#parts.log.warn({ err: error, driver: this.#driver }, 'numbers of instances could not be read');
-      // Who decides is not known: nobody, until it is.
+      // It is unknown who decides, so nobody does until it is known.
       return new Map(scaled.map((row) => [row.service_id, null]));
     }
   }
@@ -69,7 +71,10 @@ export class ClusterNumbers {
     return numbers;
   }
 
-  /** How many of a service the cluster has room for; asked once, and only where nothing else bounds the number. */
+  /**
+   * Returns a function that limits a number to the capacity of the cluster. The capacity is requested once, and only if
+   * nothing else limits the number.
+   */
   #room(signal: AbortSignal): (found: WantedInstances, config: ReleaseConfig) => Promise<number> {
     let asked: Promise<ClusterDescription> | undefined;
     return async ({ instances }, config) => {
@@ -79,7 +84,9 @@ export class ClusterNumbers {
     };
   }
 
-  /** Whether the cluster decides. */
+  /**
+   * Sends the settings of a service to the cluster if necessary. Returns whether the cluster decides on the service.
+   */
   async #tell(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
     const { service_id: service, rollout, config, instances } = row;
     const { installation, metricsSeconds, scaleDownSeconds } = this.#parts.settings;
@@ -95,7 +102,8 @@ export class ClusterNumbers {
       service,
     };
     try {
-      // Telling many takes its time: one that was stopped or deployed since is told no more, or it would keep what decides for ever.
+      // Sending the settings of many services takes time. A service that was stopped or deployed meanwhile is skipped;
+      // otherwise its scaling object would stay forever.
       const [now] = await this.#parts.database.many(scaledServices, [this.#driver, service]);
       if (now?.rollout !== rollout) return found !== undefined;
       const decides = await letDecide(this.#parts, this.#driver, { owner, rollout, config, instances }, signal);
@@ -107,7 +115,7 @@ export class ClusterNumbers {
     }
   }
 
-  /** What ends it (the cluster is away) ends it until the next look. */
+  /** Watches the numbers. An error (the cluster is unreachable) ends the watch until the next look. */
   #watch(scaling: ClusterScaling, signal: AbortSignal): void {
     this.#watching ??= scaling
       .watch(this.#onChange, signal)

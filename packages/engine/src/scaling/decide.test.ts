@@ -15,7 +15,10 @@ const grown = (cpuMillicores: number, memoryMiB = 100): InstanceLoad => ({ ageSe
 const ask = (more: Partial<DecisionInput>): Decision =>
   decide({ now: 0, current: 1, loads: [grown(300)], limits, room: 100, pace, memory: undefined, ...more });
 
-/** A service under load, looked at every 15 seconds: what it needs in millicores by the second, and how many instances it had. */
+/**
+ * Simulates a service under load that is looked at every 15 seconds. `demand` returns the needed millicores at a
+ * second. Returns the numbers of instances.
+ */
 function simulate(seconds: number, demand: (second: number) => number, more: Partial<DecisionInput> = {}): number[] {
   const cap = more.limits?.cpuMillicores ?? limits.cpuMillicores;
   let memory: ScalingMemory | undefined;
@@ -26,7 +29,7 @@ function simulate(seconds: number, demand: (second: number) => number, more: Par
     const loads = born.map((at) => ({ ageSeconds: second - at, cpuMillicores: each, memoryMiB: 100 }));
     const decision = ask({ ...more, now: second * 1000, current: born.length, loads, memory });
     ({ memory } = decision);
-    // New ones need some seconds until they run.
+    // New instances need some seconds until they run.
     born = Array.from({ length: decision.count }, (_, index) => born[index] ?? second + 5);
     counts.push(decision.count);
   }
@@ -67,7 +70,7 @@ describe('a decision', () => {
   test('does not take a starting instance’s use for load', () => {
     expect(ask({ loads: [{ ageSeconds: 5, cpuMillicores: 500, memoryMiB: 1 }] }).count).toBe(1);
     expect(ask({ loads: [{ ageSeconds: 0, cpuMillicores: null, memoryMiB: 1 }] }).count).toBe(1);
-    // Two that started lately are taken to relieve the one that is measured.
+    // Two instances that started recently count as relief for the measured one.
     expect(ask({ current: 3, loads: [grown(500), { ageSeconds: 5, cpuMillicores: 500, memoryMiB: 1 }] }).count).toBe(3);
   });
 
@@ -82,7 +85,8 @@ describe('over time', () => {
     const counts = simulate(1_200, (second) => (second >= 60 && second < 180 ? 2_000 : 100));
     expect(counts[60 / 15 - 1]).toBe(1);
     expect(counts.slice(0, 10).at(-1)).toBeGreaterThanOrEqual(4);
-    // Nothing goes before the burst has been over for five minutes, and all is gone at the end.
+    // No instance is removed before the burst has been over for five minutes. In the end all additional instances are
+    // removed.
     expect(Math.min(...counts.slice(12, 12 + 300 / 15))).toBeGreaterThanOrEqual(4);
     expect(counts.at(-1)).toBe(1);
   });
@@ -140,7 +144,7 @@ describe('whatever comes', () => {
         (loads, { least, more, room, memoryPercent, current }) => {
           const most = more === null ? null : least + more;
           const input = { current, loads, room, limits: { ...limits, least, most, memoryPercent } };
-          // Five minutes in which one was enough went by.
+          // For five minutes one instance was enough.
           const memory = { since: -400_000, wanted: [{ at: -1, count: 1 }], wentDownAt: null };
           const { count, reason } = ask({ ...input, memory });
           const again = ask({ ...input, memory });

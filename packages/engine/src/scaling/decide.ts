@@ -1,30 +1,31 @@
 /*
- * How many instances a service should have. Pure: what is measured goes in, a number and its reason come out.
+ * Decides how many instances a service should have. Pure: takes measurements, returns a number and its reason.
  *
- * Up at once, to as many as would bring the use down to its target; down only to the most that was wanted at any time of the last
- * minutes, and in small steps. So a burst is answered within seconds, and load that comes and goes does not make instances do so.
+ * The number rises at once, to as many instances as would bring the usage down to its target. It falls only to the
+ * highest number that was wanted within the last minutes, and in small steps. Bursts are therefore answered within
+ * seconds, and fluctuating load does not make the number fluctuate.
  */
 
-/** What a release says of its scaling. Utilization is of what one instance may use. */
+/** The scaling settings of a release. Percentages refer to the limits of one instance. */
 export interface ScalingLimits {
   readonly least: number;
-  /** null: as many as the cluster has room for. */
+  /** null: as many as fit on the cluster. */
   readonly most: number | null;
-  /** null: does not matter. */
+  /** null: cpu is not considered. */
   readonly cpuPercent: number | null;
   readonly memoryPercent: number | null;
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
 }
 
-/** One instance as it was measured last. */
+/** The last measurement of one instance. */
 export interface InstanceLoad {
   readonly ageSeconds: number;
   readonly cpuMillicores: number | null;
   readonly memoryMiB: number;
 }
 
-/** What was wanted before, by when. Belongs to the decider; begins empty. */
+/** The numbers wanted before, with their times in milliseconds. Owned by `decide`; undefined at first. */
 export interface ScalingMemory {
   readonly since: number;
   readonly wanted: readonly { readonly at: number; readonly count: number }[];
@@ -32,19 +33,19 @@ export interface ScalingMemory {
 }
 
 export interface ScalingPace {
-  /** Younger instances are starting: what they use says nothing yet. */
+  /** Instances younger than this are starting; their usage is ignored. */
   readonly warmUpSeconds: number;
-  /** For so long fewer instances must have been enough before there are fewer. */
+  /** Seconds for which fewer instances must have been enough before the number falls. */
   readonly scaleDownSeconds: number;
 }
 
 export interface DecisionInput {
-  /** In milliseconds. */
+  /** Milliseconds. */
   readonly now: number;
   readonly current: number;
   readonly loads: readonly InstanceLoad[];
   readonly limits: ScalingLimits;
-  /** As many as the cluster can hold. */
+  /** Number of instances that fit on the cluster. */
   readonly room: number;
   readonly pace: ScalingPace;
   readonly memory: ScalingMemory | undefined;
@@ -52,18 +53,21 @@ export interface DecisionInput {
 
 export interface Decision {
   readonly count: number;
-  /** Why it is another number than now; '' while it is the same. */
+  /** Reason for the change; '' if the number stays the same. */
   readonly reason: string;
   readonly memory: ScalingMemory;
 }
 
-/** Use that differs from its target by less is as good as on it. */
+/** Usage that differs from its target by less than this share counts as on target. */
 const tolerance = 0.1;
 
-/** Above a high target there is not much that an instance can use: half of the way there is far already. */
+/**
+ * Returns the tolerance above the target. An instance can exceed a target close to 100 % only by little, so at most
+ * half of that margin is tolerated.
+ */
 const toleranceAbove = (percent: number): number => Math.min(tolerance, (100 / percent - 1) / 2);
 
-/** The most by which one decision raises the number: doubled, or by so many. */
+/** The most instances that one decision adds, unless doubling the number adds more. */
 const mostAdded = 4;
 
 export function decide(input: DecisionInput): Decision {
@@ -76,7 +80,7 @@ export function decide(input: DecisionInput): Decision {
   const wished = Math.max(ideal.count, least);
   const count = Math.min(wished, most);
   const windowStart = now - pace.scaleDownSeconds * 1000;
-  // What was wanted before this began to look, or while it could not (a long deployment), is not known.
+  // The numbers wanted before the first decision, or during a gap such as a long deployment, are unknown.
   const since = now - (former.wanted.at(-1)?.at ?? former.since) > pace.scaleDownSeconds * 1000 ? now : former.since;
   const wanted = [...former.wanted.filter(({ at }) => at > windowStart), { at: now, count }];
   const memory: ScalingMemory = { since, wanted, wentDownAt: former.wentDownAt };
@@ -107,7 +111,7 @@ interface Wish {
   readonly reason: string;
 }
 
-/** What the use of now asks for; null: nothing is known yet. */
+/** Returns the number of instances that the current usage requires; null if nothing is known yet. */
 function idealCount({ current, loads, limits, pace }: DecisionInput): Wish | null {
   const grown = loads.filter(({ ageSeconds, cpuMillicores }) => cpuMillicores !== null && ageSeconds >= pace.warmUpSeconds);
   if (grown.length === 0 || current === 0) return null;
@@ -129,7 +133,10 @@ interface Target {
   readonly unit: string;
 }
 
-/** Instances that are not measured yet are taken to use nothing when more are asked for, and their target when fewer are. */
+/**
+ * Returns the number that one resource requires. Unmeasured instances count as idle if more instances are needed, and
+ * as on target if fewer are.
+ */
 function wishOf(what: string, used: readonly number[], { limit, percent, unit }: Target, current: number): Wish {
   const target = (limit * percent) / 100;
   const sum = used.reduce((all, one) => all + one, 0);
@@ -139,7 +146,7 @@ function wishOf(what: string, used: readonly number[], { limit, percent, unit }:
   const isFar = isAbove ? ratio > 1 + toleranceAbove(percent) : ratio < 1 - tolerance;
   const shown = Math.round((sum / used.length / limit) * 100);
   return {
-    // The thousandth: a product of fractions must not make an instance of its own.
+    // The thousandth keeps rounding errors from adding an instance.
     count: isFar ? Math.max(1, Math.ceil(ratio * current - 0.001)) : current,
     reason: `${what} is at ${shown} % of ${limit} ${unit} on average, the target is ${percent} %`,
   };

@@ -1,14 +1,19 @@
 import type { ReleaseConfig } from '../model.ts';
 
-/** The numbers of a service's row, see the migration `metrics`. */
+/** The wanted and the settled number of instances in the row of a service; see the migration `metrics`. */
 export interface InstanceNumbers {
   readonly instances: number | null;
   readonly settled_instances: number | null;
 }
 
 /**
- * How many instances of what runs there may be now, how many of them serve, and how many are to last: those above are being taken away.
- * Those have the lowest indices.
+ * Returns the numbers of instances of the current rollout:
+ *
+ * - `existing`: how many may exist now.
+ * - `serving`: how many receive requests.
+ * - `lasting`: how many remain; the instances above are being removed.
+ *
+ * Each number means the instances with the lowest indices.
  */
 export function instanceCounts(
   { instances, settled_instances: settled }: InstanceNumbers,
@@ -19,7 +24,7 @@ export function instanceCounts(
   return { existing: Math.max(wanted, had), serving: Math.min(wanted, had), lasting: wanted };
 }
 
-/** Why instances cannot be added while others run; null: they can, or there is nothing to scale. */
+/** Returns why instances cannot be added while others run; null if they can, or if the service does not scale. */
 export function scalingObstacle({
   scaling,
   volumes,
@@ -33,8 +38,9 @@ export function scalingObstacle({
 }
 
 /**
- * How many instances a new rollout begins with: as many as served before, within its limits. Not back to the least under load. With one
- * where events may bring them to none: it is to be seen that the release gets ready.
+ * Returns the number of instances with which a new rollout begins: as many as served before, within the limits of the
+ * release, so that a deployment under load does not fall back to the minimum. If events may scale the service to zero,
+ * the rollout begins with at least one instance, to prove that the release becomes ready.
  */
 export function firstCount(
   config: Pick<ReleaseConfig, 'instances' | 'scaling' | 'volumes' | 'ports'>,

@@ -15,26 +15,33 @@ import { scalingObstacle } from './instances.ts';
 import { decide, type InstanceLoad, type ScalingMemory } from './decide.ts';
 
 /*
- * Adds and takes away instances of services as they need them. It looks after each pass of the meter, so the one process that
- * measures is the one that decides, and each change is written by comparing with what it was: a process that does not know yet that
- * it no longer decides changes nothing.
+ * Adds and removes instances of services as needed. The scaler looks after each pass of the meter, so the one process
+ * that measures also decides. Each change compares the row with its former content: a process that no longer decides
+ * but does not know it yet changes nothing.
  *
- * The row of a service has two numbers, what is wanted and what was reached last. More: the new instances are started and get ready
- * first, then both numbers are equal and the keeper sends requests there. Fewer: the keeper takes the last ones out of the gateway
- * as soon as the number is written, their requests end, they stop, then both are equal. Whoever finds the numbers different goes
- * on, so a process may die anywhere in between.
+ * The row of a service has two numbers: the wanted number and the settled number, which was reached last.
  *
- * Where the cluster decides (`cluster-numbers.ts`) its number is taken in place of a decision, and looked at when it changes; all else
- * is the same.
+ * - More instances: the new instances are started and become ready. Then both numbers are set equal, and the keeper
+ *   sends requests to the new instances.
+ * - Fewer instances: as soon as the wanted number is written, the keeper removes the last instances from the gateway.
+ *   Their requests end, they stop, then both numbers are set equal.
  *
- * A deployment goes first: nothing begins while one runs in the environment, what is under way lets go, and the deployment decides
- * with how many instances it begins.
+ * A process that finds different numbers resumes the change, so a process may die at any point.
+ *
+ * If the cluster decides (`cluster-numbers.ts`), its number replaces Davit's decision, and the scaler also looks when
+ * that number changes. Everything else is the same.
+ *
+ * Deployments take precedence. Nothing begins while a deployment runs in the environment, a change under way is
+ * aborted, and the deployment decides with how many instances it begins.
  */
 
 const atOnce = 4;
 const describeEveryMilliseconds = 300_000;
 const watchEveryMilliseconds = 1_000;
-/** Instances that did not get ready would not do so a moment later. */
+/**
+ * Milliseconds without a further attempt after instances did not become ready, because they would not a moment later
+ * either.
+ */
 const pauseAfterFailureMilliseconds = 300_000;
 const looksForGateway = 3;
 
@@ -60,7 +67,7 @@ export class Scaler {
     this.#numbers = new ClusterNumbers(parts, driver, () => this.#lookAgain());
   }
 
-  /** Lets go of everything at once; whoever decides next goes on. */
+  /** Aborts all changes at once. The next process that decides resumes them. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#looking;
@@ -68,7 +75,7 @@ export class Scaler {
     await Promise.all(this.#underWay.values());
   }
 
-  /** Decides on what a pass has found. Never rejects, and does not wait for what it begins. */
+  /** Decides on the results of a pass. Never rejects, and does not wait for the changes that it starts. */
   look(pass: Pass): void {
     if (this.#stop.signal.aborted) return;
     this.#looking ??= this.#look(pass)
@@ -81,7 +88,7 @@ export class Scaler {
       });
   }
 
-  /** Looks as soon as possible, with what was measured last, while this process decides. */
+  /** Looks again as soon as possible with the last measurements, as long as this process decides. */
   #lookAgain(): void {
     this.#again = this.#looking !== null;
     if (this.#again || this.#last === null || this.#last.signal.aborted) return;
@@ -89,7 +96,7 @@ export class Scaler {
   }
 
   async #look(pass: Pass): Promise<void> {
-    // What was measured decides once: what came of it is not in it.
+    // Each pass is used for one decision only, because it does not include the effect of that decision.
     const isNew = pass !== this.#last;
     this.#last = pass;
     const rows = await this.#parts.database.many(store.scaledServices, [this.#driver, null]);
@@ -103,13 +110,16 @@ export class Scaler {
       if (instances !== settled || (await (wanted === undefined ? decides() : this.#follows(row, wanted))))
         this.#begin(id, pass.signal);
     }
-    // A service that is being deployed is missing here: what is known of it must be there again afterwards.
+    // A service that is being deployed is missing in `rows`. Its memory must still exist after the deployment.
     if (this.#memory.size > 2 * services.size + 100) {
       for (const id of this.#memory.keys()) if (!services.has(id)) this.#memory.delete(id);
     }
   }
 
-  /** The same where the cluster decides; null: it does not say yet. */
+  /**
+   * Takes the number that the cluster wants; null if the cluster has not decided yet. Returns whether the wanted number
+   * was changed.
+   */
   async #follows(row: store.ScaledRow, wanted: number | null): Promise<boolean> {
     if (wanted === null || wanted === row.instances) return false;
     if (wanted > row.instances && (this.#pausedUntil.get(row.service_id) ?? 0) > performance.now()) return false;
@@ -117,7 +127,7 @@ export class Scaler {
     return this.#write(row, { count: wanted, reason: `the cluster wants ${wanted} (its ${by} says why)` });
   }
 
-  /** Whether there is something to do now. */
+  /** Decides on a service. Returns whether the wanted number was changed. */
   async #decides(row: store.ScaledRow, pass: Pass): Promise<boolean> {
     const { scaling, instances: least, cpuMillicores, memoryMiB } = row.config;
     if (
@@ -148,7 +158,7 @@ export class Scaler {
     return this.#write(row, decision);
   }
 
-  /** What the cluster can hold of this service, by its size and by the memory that is used on it now. */
+  /** Returns how many instances of the service the cluster can hold, by its size and by its current memory usage. */
   async #room({ instances, config }: store.ScaledRow, { samples }: Pass): Promise<number> {
     const cluster = await this.#describe();
     const usedMiB = samples.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0) / 1024 / 1024;
@@ -164,7 +174,7 @@ export class Scaler {
     return this.#described.cluster;
   }
 
-  /** Writes the decision down, and tells it where the service's output is. */
+  /** Stores the decision, and writes it into the log of the service. */
   async #write(row: store.ScaledRow, { count, reason }: { readonly count: number; readonly reason: string }): Promise<boolean> {
     const { service_id: id, instances: from, rollout, config } = row;
     const done = await this.#parts.database.transaction(async (tx) => {
@@ -195,7 +205,7 @@ export class Scaler {
     this.#underWay.set(serviceId, done);
   }
 
-  /** Whether the number is reached. */
+  /** Executes the change of a service. Returns whether the number was reached. */
   async #scale(serviceId: string, leads: AbortSignal): Promise<boolean> {
     const row = await this.#read(serviceId);
     if (row === undefined || row.instances === row.settled_instances) return false;
@@ -217,14 +227,14 @@ export class Scaler {
     return this.#parts.database.maybe(store.scaledServices, [this.#driver, serviceId]);
   }
 
-  /** The row as it is now, if nothing but this has happened to the service. */
+  /** Returns whether the row of the service is unchanged. */
   async #isStill({ service_id, rollout, instances, settled_instances }: store.ScaledRow): Promise<boolean> {
     const now = await this.#read(service_id);
     return now?.rollout === rollout && now.instances === instances && now.settled_instances === settled_instances;
   }
 
   async #letGoWhenDeployed(row: store.ScaledRow, letGo: AbortController): Promise<void> {
-    // A database that is away ends the work by itself, at its next statement.
+    // An unreachable database ends the work at its next statement.
     if (!(await this.#isStill(row).catch(() => true))) letGo.abort(new Error('a deployment goes first'));
   }
 
@@ -245,13 +255,16 @@ export class Scaler {
     return true;
   }
 
-  /** The instances that serve go on; what was added goes, before the number is put back, so that the keeper does not keep it. */
+  /**
+   * Gives up adding instances. The serving instances continue. The new instances are removed before the number is
+   * reset, so that the keeper does not keep them.
+   */
   async #giveUp(row: store.ScaledRow, error: unknown, call: CallContext): Promise<void> {
     const { service_id: id, rollout, instances, settled_instances: settled } = row;
     const failure = toFailure(error, id);
     if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, service: id }, 'a service could not be scaled');
     this.#pausedUntil.set(id, performance.now() + pauseAfterFailureMilliseconds);
-    // Instances that serve by now, as another process has ended what this one began, must not go.
+    // Another process may have finished adding these instances. Then they serve and must not be removed.
     if (!(await this.#isStill(row))) return;
     const { cluster } = driversOf(this.#parts, this.#driver);
     await cluster.retire({ service: id, rollout, fromIndex: settled }, terminationGrace(row.config, this.#parts.settings), call);
@@ -271,7 +284,7 @@ export class Scaler {
     const leaving = { service, rollout, fromIndex: instances };
     const ids = (await cluster.observe(leaving, call.signal)).map(({ id }) => id);
     const gateway = gateways[this.#driver];
-    // The keeper leaves routes alone while something is deployed, and begins anew when a deployment has changed them.
+    // The keeper does not change routes while a deployment runs, and looks again after a deployment has changed them.
     for (let look = 0; gateway?.serves(ids) !== false; look += 1) {
       if (look === looksForGateway) return false;
       await this.#keeper.lookAnew();

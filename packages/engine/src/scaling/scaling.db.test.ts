@@ -4,7 +4,10 @@ import { createEngine } from '../index.ts';
 import type { ReleaseConfig, RequestedService, ScalingView } from '../port.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
-/* On a cluster in memory whose instances use what the test says; a pass takes a fiftieth of a second, down takes one. */
+/*
+ * Tests scaling on a cluster in memory whose instances have the usage that the test sets. A pass takes a fiftieth of a
+ * second, and scaling down takes one second.
+ */
 
 let world: World;
 beforeEach(async () => {
@@ -19,18 +22,18 @@ const scaled = (most: number | null, overrides: Partial<ReleaseConfig> = {}): Re
   return { ...plain, release: { config, commitId: null } };
 };
 const of = (shop: RequestedService): Instance[] => world.fake.instances.filter(({ service: id }) => id === shop.serviceId);
-/** Ids of the instances that requests are sent to. */
+/** Returns the ids of the instances that receive requests. */
 const backends = (shop: RequestedService): string[] =>
   world.fake.routes.http.find(({ id }) => id === `port-${shop.serviceId}`)?.backends.map(({ id }) => id) ?? [];
 const served = (shop: RequestedService): number => backends(shop).length;
-/** Every instance that there is uses so much from now on. */
+/** Sets the usage of every existing instance. */
 const use = (shop: RequestedService, cpuMillicores: number): void => {
   for (const { id } of of(shop)) world.fake.use(id, { cpuMillicores, memoryMiB: 16 });
 };
 const scalings = async (shop: RequestedService): Promise<readonly ScalingView[]> =>
   (await world.engine.port.metrics(world.database.database, shop.serviceId, 60)).scalings;
 
-/** Keeps the instances under this load until the service has so many that serve. */
+/** Keeps the instances under this load until the service has this number of serving instances. */
 async function reaches(shop: RequestedService, count: number, cpuMillicores: number): Promise<void> {
   await eventually(
     async () => {
@@ -51,7 +54,7 @@ test('instances come under load, stay while it lasts, go after it, and it is tol
   const shop = scaled(4);
   await deployed(shop);
   await reaches(shop, 4, 500);
-  // At its limit of four, and not one more.
+  // The number reaches its limit of four, and never exceeds it.
   expect((await scalings(shop)).every(({ to }) => to <= 4)).toBe(true);
   const drained: string[] = [];
   const routedWhenStopped: string[] = [];
@@ -78,7 +81,8 @@ test('-1 is as many as the cluster has room for', async () => {
   world.fake.capacity = { cpuMillicores: 1_600, memoryMiB: 100_000 };
   const shop = scaled(null);
   await deployed(shop);
-  // So much that the first decision already would need more, though it was used for a part of the measured time only.
+  // The usage is so high that the first decision already needs more instances, although only a part of the measured
+  // time had this usage.
   await reaches(shop, 3, 50_000);
   expect((await scalings(shop))[0]?.reason).toContain('the cluster has room for 3');
 });
@@ -125,7 +129,7 @@ test('a redeployment under load begins with as many instances as there were, an 
   await eventually(async () => (of(shop).every(({ id }) => !before.includes(id)) ? true : undefined), 'new instances');
   expect(of(shop)).toHaveLength(3);
   expect(served(shop)).toBe(3);
-  // A lower maximum holds from its deployment on.
+  // A lower maximum applies from its deployment on.
   const less = {
     ...shop,
     release: { config: { ...configOf(shop), scaling: { most: 2, cpuPercent: 60, memoryPercent: null } }, commitId: null },
@@ -137,7 +141,7 @@ test('a redeployment under load begins with as many instances as there were, an 
 test('what a process began to add or take away, the next one ends', async () => {
   const shop = scaled(2);
   await deployed(shop);
-  // Adding hangs until the process ends.
+  // Adding instances hangs until the process ends.
   world.fake.script = { before: ({ method }) => (method === 'awaitReady' ? new Promise(() => undefined) : undefined) };
   await eventually(async () => {
     use(shop, 500);
@@ -148,7 +152,7 @@ test('what a process began to add or take away, the next one ends', async () => 
   world.fake.script = {};
   await world.restart();
   await reaches(shop, 2, 500);
-  // The same of taking away.
+  // Removing instances hangs likewise.
   world.fake.script = {
     before: ({ method }) => (method === 'awaitDrained' ? new Promise(() => undefined) : undefined),
   };

@@ -9,43 +9,48 @@ import {
 } from '@davit/drivers';
 import type { ClusterAccess } from '../port/clusters.ts';
 
-/** What one cluster is worked with, apart from what an installation has once (git). */
+/** The drivers of one cluster, without those that exist once per installation (git). */
 export interface ClusterDrivers {
   readonly cluster: ClusterDriver;
-  /** Left out: it brings images from their registries by itself. */
+  /** Omitted: the cluster pulls images from their registries itself. */
   readonly builder?: EngineImages;
-  /** Where that is so: what is built for it is pushed there. Left out: nothing is built for it. */
+  /** Registry to which images built for such a cluster are pushed. Omitted: nothing is built for the cluster. */
   readonly imageRegistry?: ImageRegistry;
-  /** Builds what is built for it inside of it, and pushes it to its registry. Left out: the engine of this machine builds. */
+  /**
+   * Builds images inside the cluster, and pushes them to its registry. Omitted: the engine of this machine builds them.
+   */
   readonly clusterBuilder?: ClusterBuilder;
-  /** Left out: requests are led to its instances by the cluster itself, or not at all. */
+  /** Omitted: the cluster itself routes requests to its instances, or nothing does. */
   readonly gateway?: Gateway;
-  /** Left out: what it keeps of images is not looked after. */
+  /** Omitted: images stored on the cluster are not cleaned up. */
   readonly imageStore?: ImageStore;
-  /** What runs Terraform configurations there, by way of what the cluster is worked with; left out: this machine does. */
+  /**
+   * Makes the driver that runs Terraform configurations on the cluster, through the cluster's driver. Omitted: they run
+   * on this machine.
+   */
   readonly terraform?: (cluster: ClusterDriver) => TerraformDriver;
-  /** Lets go of connections. Calls that are under way may fail. */
+  /** Closes all connections. Calls under way may fail. */
   close?(): void;
 }
 
-/** A container registry of the records. */
+/** A container registry that has a record. */
 export interface ImageRegistry {
   readonly id: string;
-  /** The record of it that nodes pull with: what they get can be read where tenants are. */
+  /** Id of the registry record that nodes pull with. Its credentials can be read in the namespaces of tenants. */
   readonly pullId: string;
-  /** Before the names of images, below the path of the registry: `davit`. */
+  /** Prefix of image names, below the path of the registry: `davit`. */
   readonly folder: string;
 }
 
 /**
- * Makes the drivers of a cluster, without asking it anything yet. May throw a DriverError: CLUSTER_ACCESS_INVALID where the kubeconfig
- * cannot be used.
+ * Makes the drivers of a cluster, without contacting the cluster. May throw a DriverError: CLUSTER_ACCESS_INVALID if
+ * the kubeconfig is unusable.
  */
 export type ClusterMaker = (cluster: ClusterAccess) => ClusterDrivers;
 
-/** A call to a cluster that does not answer. What it was for can wait for the cluster. */
+/** A call failed because the cluster is unreachable. The caller's work can wait for the cluster. */
 export class ClusterAway extends DriverError {
-  /** The `driver` of what is on it. */
+  /** Key of the cluster, the `driver` of everything on it. */
   readonly key: string;
 
   constructor(cluster: { readonly id: string; readonly name: string }, reason: string, error?: unknown) {
@@ -60,7 +65,10 @@ export class ClusterAway extends DriverError {
   }
 }
 
-/** Where Davit leads no requests: for clusters that do so by themselves, or where nothing runs. */
+/**
+ * The gateway of clusters to which Davit routes no requests: those that route requests themselves, and those on which
+ * nothing runs.
+ */
 export const noGateway: Gateway = {
   check: () => undefined,
   start: () => Promise.resolve(),

@@ -2,7 +2,7 @@ import { isAppError } from '@davit/base';
 import { causes, DriverError } from '@davit/drivers';
 import type { FailureRecord } from '../model.ts';
 
-/** What becomes of an error: the record that users see. Unknown errors are ours and say so, without internals. */
+/** Converts an error to the record that users see. Unknown errors are reported as internal, without details. */
 export function toFailure(error: unknown, reference: string): FailureRecord {
   if (error instanceof DriverError) {
     return { code: error.code, message: error.message, hint: error.hint, evidence: error.evidence };

@@ -1,6 +1,6 @@
 /**
- * Calls `action` for each item, so many at a time. Waits for all that have begun, also when one rejects, so that nothing goes on
- * behind the caller's back; then rejects with the first reason. After a rejection no further item begins.
+ * Calls `action` for each item, with at most `limit` calls at a time. After a rejection no further item is begun. Waits
+ * for all calls under way, so that nothing continues unnoticed by the caller; then rejects with the first reason.
  */
 export async function parallel<T>(limit: number, items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
   const waiting = [...items];

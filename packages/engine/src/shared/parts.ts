@@ -15,87 +15,95 @@ import type { EngineCounts, EngineHooks } from '../port.ts';
 import type { Clusters } from '../clusters/clusters.ts';
 import type { GatewaySync } from '../routes/gateway-sync.ts';
 
-/** What one cluster is worked with. */
+/** The drivers of one cluster. */
 export interface DriverSet {
   readonly cluster: ClusterDriver;
-  /** null: nothing is built for it. */
+  /** null: nothing is built for the cluster. */
   readonly builder: ImageBuilder | null;
-  /** null: it brings images from their registries by itself, by their names. */
+  /** null: the cluster itself pulls images from their registries, by name. */
   readonly carrier: ImageCarrier | null;
-  /** The container registry that it pulls what is built for it from; left out: that stays on its engine. */
+  /**
+   * Id of the container registry that the cluster pulls built images from. Omitted: built images stay on its engine.
+   */
   readonly pullRegistryId?: string | undefined;
-  /** The `driver` on whose engine its images are built; left out: its own. */
+  /** The `driver` whose engine builds the cluster's images. Omitted: the cluster's own engine. */
   readonly buildsOn?: string | undefined;
-  /** What a build may use at most; left out: what the settings say of this machine. */
+  /** Maximum resources of a build. Omitted: the limits in the settings of this machine. */
   readonly buildLimits?: BuildLimits | undefined;
   readonly source: SourceDriver;
   readonly gateway: Gateway;
-  /** Left out: what the engine keeps is not looked after. */
+  /** Omitted: images stored by the engine are not cleaned up. */
   readonly imageStore?: ImageStore | undefined;
-  /** Runs Terraform configurations there; left out: this machine does. */
+  /** Runs Terraform configurations on the cluster. Omitted: they run on this machine. */
   readonly terraform?: TerraformDriver | undefined;
 }
 
 export interface EngineSettings {
   /**
-   * How often runner, scheduler and backups look for work without being notified, and how long a runner waits after an
-   * interruption. Default: 1,000. Clusters that start runs by themselves are asked every three such times.
+   * Interval in milliseconds at which runner, scheduler and backups look for work without a notification, and pause of
+   * a runner after an interruption. Default: 1,000. Clusters that start runs themselves are queried every third time.
    */
   readonly lookEveryMilliseconds?: number;
-  /** Before the first retry of a transient failure; further pauses double, up to eight times of it. Default: 500. */
+  /**
+   * Milliseconds before the first retry of a transient failure. Later pauses double, up to eight times this value.
+   * Default: 500.
+   */
   readonly firstRetryMilliseconds?: number;
-  /** Checked-out sources live in `<workFolder>/<deployment>/<service>` while they are built. */
+  /** Folder for checked-out sources: `<workFolder>/<deployment>/<service>` while they are built. */
   readonly workFolder: string;
-  /** Labels of everything that is made. */
+  /** Label value of everything that Davit creates. */
   readonly installation: string;
-  /** `DAVIT_`: how built-in variables begin. */
+  /** Prefix of built-in variables: `DAVIT_`. */
   readonly builtInPrefix: string;
-  /** Caps of one build. */
+  /** Resource limits of one build. */
   readonly buildCpuMillicores: number;
   readonly buildMemoryMiB: number;
-  /** Builds at the same time on this machine, over all deployments. */
+  /** Maximum number of concurrent builds on this machine, over all deployments. */
   readonly maximumBuilds: number;
-  /** Deployments at the same time, each of another environment. */
+  /** Maximum number of concurrent deployments, each of another environment. */
   readonly maximumDeployments: number;
-  /** How long instances without a readiness probe may take until their ports accept connections. */
+  /** Seconds within which the ports of instances without a readiness probe must accept connections. */
   readonly readyTimeoutSeconds: number;
-  /** Between SIGTERM and SIGKILL. */
+  /** Seconds between SIGTERM and SIGKILL. */
   readonly terminationGraceSeconds: number;
-  /** How long what is meant for a cluster waits for it when it does not answer. Not of this machine's own, which is expected to. */
+  /**
+   * Seconds that work for an unreachable cluster waits for the cluster. Does not apply to this machine's own cluster,
+   * which is expected to be reachable.
+   */
   readonly clusterWaitSeconds: number;
-  /** How long requests under way at replaced instances may take before these are stopped all the same. */
+  /** Seconds that requests under way at replaced instances may take. After that the instances are stopped anyway. */
   readonly drainSeconds: number;
-  /** Of a service: how many of its newest releases keep their built image, so that they can be run again. */
+  /** Number of a service's newest releases that keep their built image, so that they can be run again. */
   readonly keptReleases: number;
-  /** Free space of the engine's disk below which nothing is built or pulled; 0: no limit. */
+  /** Free MiB of the engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly leastFreeMiB?: number;
   /**
-   * So long a service must run without a fault before a condition that was observed is cleared, in seconds. Default: 60. Instances that end
-   * again and again must run twice as long as the time between two ends.
+   * Seconds that a service must run without a fault before a condition is cleared. Default: 60. Instances that exit
+   * repeatedly must run for twice the time between two exits.
    */
   readonly steadySeconds?: number;
-  /** What an instance may write into its own file system on an engine of this machine; 0: no limit. */
+  /** MiB that an instance may write into its own file system on an engine of this machine; 0: no limit. */
   readonly instanceDiskMiB: number;
-  /** Of the size of its volumes: what they may hold before the service is stopped, in percent; 0: no limit. */
+  /** Percentage of their size that a service's volumes may hold before the service is stopped; 0: no limit. */
   readonly volumeLimitPercent: number;
-  /** Between two looks at what instances have written. Default: 60. */
+  /** Seconds between two measurements of what instances have written. Default: 60. */
   readonly diskWatchSeconds?: number;
-  /** How long after a start a service is not stopped for its volumes. Default: 600. */
+  /** Seconds after a start during which a service is not stopped because of its volumes. Default: 600. */
   readonly diskGraceSeconds?: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
-  /** Of a service: lines (longer ones by their KiB) a second that are kept of what it prints; 0: no limit. */
+  /** Log lines (longer lines count by their KiB) per second that are kept of a service's output; 0: no limit. */
   readonly logLinesPerSecond: number;
-  /** Between two measurements of what services use. */
+  /** Seconds between two measurements of the resource use of services. */
   readonly metricsSeconds: number;
-  /** For so long fewer instances must have been enough before a service that scales gets fewer. */
+  /** Seconds during which fewer instances must have sufficed before a scaling service is scaled down. */
   readonly scaleDownSeconds: number;
   readonly backupFolder: string;
-  /** Backups and restores of databases at the same time, each of another database. */
+  /** Maximum number of concurrent backups and restores, each of another database. */
   readonly backupsAtOnce: number;
-  /** Of one dump with its proof, or one restore. */
+  /** Seconds that one dump with its proof, or one restore, may take. */
   readonly backupTimeoutSeconds: number;
-  /** Of a database: how many good scheduled backups stay. */
+  /** Number of successful scheduled backups that are kept of a database. */
   readonly keptBackups: number;
 }
 
@@ -109,20 +117,20 @@ export interface EngineParts {
   readonly database: Database;
   readonly connectionString: string;
   readonly hooks: EngineHooks;
-  /** By the `driver` of what is on a cluster. They change while the process runs, as clusters come and go. */
+  /** Drivers by `cluster.driver`. They change while the process runs, as clusters are added and removed. */
   readonly drivers: Readonly<Record<string, DriverSet>>;
   readonly gateways: Readonly<Record<string, GatewaySync>>;
   readonly clusters: Clusters;
-  /** Runs Terraform configurations on this machine, for clusters that do not themselves. */
+  /** Runs Terraform configurations on this machine, for clusters that cannot run them. */
   readonly terraform: TerraformDriver;
-  /** Deploys charts, from this machine onto whatever cluster. */
+  /** Deploys charts from this machine to any cluster. */
   readonly helm: HelmDriver;
   readonly settings: EngineSettings;
   readonly counts: EngineCounts;
   readonly log: EngineLog;
 }
 
-/** The drivers of a cluster. CLUSTER_NOT_CONNECTED: this process has none for it. */
+/** Returns the drivers of a cluster. Fails with CLUSTER_NOT_CONNECTED if this process has none for it. */
 export function driversOf(parts: Pick<EngineParts, 'drivers'>, driver: string): DriverSet {
   const set = parts.drivers[driver];
   if (set !== undefined) return set;
@@ -132,7 +140,7 @@ export function driversOf(parts: Pick<EngineParts, 'drivers'>, driver: string): 
   });
 }
 
-/** What builds for a cluster. BUILD_UNAVAILABLE: nothing does. */
+/** Returns the builder of a cluster. Fails with BUILD_UNAVAILABLE if there is none. */
 export function builderOf(parts: Pick<EngineParts, 'drivers'>, driver: string): ImageBuilder {
   const { builder } = driversOf(parts, driver);
   if (builder !== null) return builder;
@@ -142,12 +150,18 @@ export function builderOf(parts: Pick<EngineParts, 'drivers'>, driver: string): 
   });
 }
 
-/** Whether a cluster does not answer and is waited for: what is for it must not take the places of others meanwhile. */
+/**
+ * Returns whether a cluster is unreachable and is waited for. Work for such a cluster must not occupy the slots of
+ * other work meanwhile.
+ */
 export function isAwaited(parts: Pick<EngineParts, 'clusters' | 'settings'>, driver: string): boolean {
   return parts.clusters.awayFor(driver) > 0 && !isWaitedOut(parts, driver);
 }
 
-/** Whether a cluster has not answered for as long as it is waited for. One that was away for a moment may answer others by now. */
+/**
+ * Returns whether a cluster has been unreachable for the whole waiting time. A cluster that was unreachable for a
+ * moment may be reachable for other calls by now.
+ */
 export function isWaitedOut({ clusters, settings }: Pick<EngineParts, 'clusters' | 'settings'>, driver: string): boolean {
   return clusters.awayFor(driver) >= settings.clusterWaitSeconds * 1_000;
 }

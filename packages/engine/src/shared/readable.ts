@@ -2,17 +2,19 @@ import { isAppError, redactor, type Redactor } from '@davit/base';
 import { isDatabaseAway } from './retry-policy.ts';
 import type { EngineHooks } from '../port.ts';
 
-/** The values of the secrets that can be read: nothing that a log may show. One that cannot be had cannot be shown. */
+/**
+ * Returns the values of the readable secrets, which no log may contain. A secret that cannot be read cannot be leaked.
+ */
 export async function readableSecrets(hooks: Pick<EngineHooks, 'secrets'>, ids: readonly string[]): Promise<readonly string[]> {
   if (ids.length === 0) return [];
   const all = await unlessRefused(hooks.secrets(ids));
   if (all !== null) return [...all.values()];
-  // One of them cannot be read.
+  // At least one of the secrets cannot be read.
   const each = await Promise.all(ids.map((id) => unlessRefused(hooks.secrets([id]))));
   return each.flatMap((found) => (found === null ? [] : [...found.values()]));
 }
 
-/** null: what is asked for is refused, and will be again. */
+/** Resolves to null if the request is refused and a repetition would be refused too. */
 export function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
   return asked.catch((error: unknown) => {
     if (!isAppError(error) || isDatabaseAway(error)) throw error;
@@ -21,8 +23,8 @@ export function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
 }
 
 /**
- * A redactor that is always there: where the values are too large for one, it hides all of the text. For what was deployed before its
- * secrets became too large; the next deployment says so.
+ * Returns a redactor in every case: if the values are too large for a redactor, the returned one hides the whole text.
+ * It is for services that were deployed before their secrets became too large; the next deployment reports that.
  */
 export async function redactorOrBlind(values: Iterable<string>): Promise<Redactor> {
   try {

@@ -3,12 +3,18 @@ import { DriverError } from '@davit/drivers';
 import { ClusterAway } from './cluster-drivers.ts';
 import type { EngineSettings } from './parts.ts';
 
-/** Whether something failed as the database is away: nothing that the user did, and done again when it is back. */
+/**
+ * Returns whether an error is due to an unreachable database. The user did not cause it, and the work is repeated when
+ * the database is reachable again.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
 }
 
-/** Whether to try again at once may help. Not for a cluster that is away: whoever needs that waits for it, and keeps nothing meanwhile. */
+/**
+ * Returns whether an immediate retry may help. False for an unreachable cluster: callers wait for the cluster, and hold
+ * no resources meanwhile.
+ */
 export function isPassing(error: unknown): boolean {
   if (error instanceof ClusterAway) return false;
   if (error instanceof DriverError) return error.retryable;
@@ -17,7 +23,10 @@ export function isPassing(error: unknown): boolean {
 
 const defaultFirstRetryMilliseconds = 500;
 
-/** How a step retries a transient failure: six attempts within some twelve seconds, unless the settings are quicker. See `retry`. */
+/**
+ * Returns the policy for retrying a step after a transient failure: six attempts within about twelve seconds, unless
+ * the settings are quicker. See `retry`.
+ */
 export function retryPolicy({ firstRetryMilliseconds = defaultFirstRetryMilliseconds }: EngineSettings) {
   return {
     attempts: 6,

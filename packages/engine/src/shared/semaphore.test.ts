@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Semaphore } from './semaphore.ts';
 
-/** Works until it is told to end. */
+/** Returns an action that runs until `end` is called. */
 function work(): { readonly begun: () => boolean; readonly action: () => Promise<void>; end(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   let begun = false;

@@ -1,4 +1,4 @@
-/** At most so many at a time; the others wait in order. */
+/** Limits the number of concurrent actions. Further callers wait in order. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = places;
   }
 
-  /** Who is aborted while it waits leaves the queue, with the reason of the signal. */
+  /** A waiting caller whose signal aborts leaves the queue. The call then rejects with the reason of the signal. */
   async use<T>(action: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;

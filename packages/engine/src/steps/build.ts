@@ -7,7 +7,7 @@ import { builderOf, driversOf } from '../shared/parts.ts';
 import { secretNames } from '../workload/workload.ts';
 import { configOf, gitSourceOf, ownerOf, type Step, type StepContext } from './step.ts';
 
-/** Builds the image, unless one of the same name is there by now. */
+/** Builds the image, unless an image of the same name exists by now. */
 export const build: Step = {
   name: 'build',
   deadlineSeconds: ({ task }) => configOf(task).options?.build?.timeoutSeconds ?? 3_600,

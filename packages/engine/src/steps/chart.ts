@@ -12,8 +12,8 @@ import { configOf, driverSet, ownerOf, type StepContext } from './step.ts';
 import { joined, secretIds } from '../workload/workload.ts';
 
 /*
- * A chart and its values, on this machine. Both are fixed when they are fetched first, by commit and version: a runner that goes on after a
- * crash, and a rollback, take the same.
+ * Fetches a chart and its values to this machine. Both are pinned, by commit and version, when they are first fetched:
+ * a runner that resumes after a crash, and a rollback, use the same ones.
  */
 
 const largestValuesLength = 1024 * 1024;
@@ -25,7 +25,7 @@ export function helmOf(config: ReleaseConfig): HelmReleaseSource {
   return source;
 }
 
-/** Fetches the chart, and finds out which commit its values are of. HELM_CHART_UNAVAILABLE, GIT_…. */
+/** Fetches the chart, and resolves the commit of its values. Fails with HELM_CHART_UNAVAILABLE, GIT_…. */
 export async function fetchChart(context: StepContext): Promise<void> {
   const { task, call, journal } = context;
   const source = helmOf(configOf(task));
@@ -71,7 +71,10 @@ async function download(context: StepContext, chart: NonNullable<HelmReleaseSour
   call.log(`Fetched ${name} ${version}.`);
 }
 
-/** Helm follows links, and a chart's templates may show the files of the chart: none of this machine's must be among them. */
+/**
+ * Fails if a link leads outside of the chart. Helm follows links, and a chart's templates may print files of the chart,
+ * so no file of this machine must be among them.
+ */
 async function refuseLinksOutside(root: string): Promise<void> {
   const real = await realpath(root);
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
@@ -87,7 +90,7 @@ async function refuseLinksOutside(root: string): Promise<void> {
   }
 }
 
-/** Whether the chart that the task needs is on this machine. */
+/** Returns whether the chart that the task needs is on this machine. */
 export async function isFetched(context: StepContext): Promise<boolean> {
   const folder = checkoutFolder(context);
   const path = helmOf(configOf(context.task)).git === null ? join(folder, packaged) : join(folder, 'source');
@@ -97,7 +100,7 @@ export async function isFetched(context: StepContext): Promise<boolean> {
   );
 }
 
-/** What Helm is to install: the chart that was fetched, with its values. */
+/** Returns the input for Helm: the fetched chart with its values. */
 export async function installOf(context: StepContext): Promise<HelmInstall> {
   const { task, parts } = context;
   const config = configOf(task);
@@ -124,7 +127,7 @@ const pairOf = ([name = '', value = '']: readonly string[]): readonly [string, s
 
 async function variablesOf(config: ReleaseConfig, hooks: StepContext['parts']['hooks']): Promise<ReadonlyMap<string, string>> {
   const secrets = await hooks.secrets(secretIds(config));
-  // Nothing is mounted into a chart: a variable of the type FILE stands for what is in the file.
+  // Nothing is mounted into a chart. A variable of the type FILE is therefore replaced by the content of its file.
   const files = new Map(config.files.map(({ path, parts }) => [path, joined(parts, secrets, path)]));
   return new Map(
     config.environment.map(({ name, parts }) => {
@@ -160,7 +163,7 @@ function valuesSource(context: StepContext, repository: ValuesRepository): Retur
   return sourceAt(context, { url, branch, gitTokenId });
 }
 
-/** As on everything that Davit makes; the objects themselves are the chart's. */
+/** Returns the labels that are on everything that Davit creates. The objects themselves belong to the chart. */
 function labelsOf(context: StepContext): Record<string, string> {
   const { installation, organization, project, environment, service } = ownerOf(context);
   const { rollout, releaseId } = context.task;

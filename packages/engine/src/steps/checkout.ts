@@ -21,7 +21,10 @@ export const checkout: Step = {
   },
 };
 
-/** Also called by the build, when the folder is gone because the process that had fetched it died with its machine. */
+/**
+ * Fetches the source. The build also calls this if the folder is missing because the process that had fetched it died
+ * with its machine.
+ */
 export async function fetchSource(context: StepContext): Promise<BuildCommit> {
   const { task, call } = context;
   if (task.commit === null) throw new Error(`${task.name} has no commit to fetch`);
@@ -44,13 +47,16 @@ interface PlacedDockerfile {
   readonly dockerfile: string;
 }
 
-/** Puts a Dockerfile that the repository does not have where the build looks for it. Never outside of the checked-out folder. */
+/**
+ * Writes a Dockerfile that the repository does not have to the path where the build looks for it. Never writes outside
+ * of the checked-out folder.
+ */
 async function placeDockerfile(folder: string, { rootPath, dockerfilePath, dockerfile }: PlacedDockerfile): Promise<void> {
   const [checkedOut, root] = await Promise.all([realpath(folder), realpath(join(folder, rootPath)).catch(() => null)]);
-  // A root that is not there, or a link that leads away: the build refuses it in its own words.
+  // The root is missing, or a link leads outside of the folder. The build refuses it with its own message.
   if (root === null || !(root === checkedOut || root.startsWith(`${checkedOut}${sep}`))) return;
   const path = join(root, dockerfilePath);
-  // A link of that name in the repository must not be written through.
+  // The file must not be written through a link of that name in the repository.
   await rm(path, { recursive: true, force: true });
   await writeFile(path, dockerfile, { flag: 'wx' });
 }

@@ -20,17 +20,18 @@ import { checkoutFolder } from './image.ts';
 import { configOf, driverSet, noteDeployed, noteHere, ownerOf, type Step, type StepContext } from './step.ts';
 
 /*
- * A chart is installed by Helm, a program of this machine. What the cluster keeps of each revision says which deployment made it: so whoever goes
- * on after a crash, a failure or a cancel knows what there is, and brings back what was deployed before.
+ * A chart is installed by Helm, a program on this machine. The cluster stores for each revision which deployment made
+ * it. A runner that continues after a crash, a failure or a cancel can therefore find out what is installed, and
+ * restore what was deployed before.
  */
 
 const fetchSeconds = 1_800;
 const daySeconds = 86_400;
 const readyAgainMilliseconds = 900_000;
-/** Beside what Helm itself waits for. */
+/** Seconds added to Helm's own timeout. */
 const marginSeconds = 300;
 
-/** Fetches the chart and finds out the commits that are meant. */
+/** Fetches the chart and resolves the commits. */
 export const obtainChart: Step = {
   name: 'obtain-chart',
   deadlineSeconds: fetchSeconds,
@@ -59,7 +60,7 @@ export const install: Step = {
     const place = placeOf(context);
     if (!(await isFetched(context))) await fetchChart(context);
     await noteHere(context);
-    // From here on there may be something on the cluster, which a deletion has to look at.
+    // From here on the cluster may have objects of the chart, which a deletion has to check.
     const { organization_id: organization, project_id: project, environment_id: environment } = deployment;
     await context.journal.writeAny(beginRuntime, [
       task.serviceId,
@@ -71,7 +72,7 @@ export const install: Step = {
     ]);
     const isThere = isInstalled(await ownRevisions(context), task.rollout);
     if (isThere) call.log('It was installed before Davit stopped.');
-    // What was stopped is woken by whoever goes on: nobody knows whether that had been done.
+    // Every attempt wakes a stopped release, because it is unknown whether an earlier attempt did.
     const wakes = task.former?.desired === 'STOPPED';
     if (isThere && !wakes) return {};
     if (!isThere) await repair(context, { waits: false });
@@ -80,7 +81,7 @@ export const install: Step = {
       await refuseOutside(context, objects);
       const upgrade = async (signal: AbortSignal): Promise<void> => {
         if (!isThere) await session.upgrade({ ...call, signal });
-        // Behind it, so that nothing of the version that was stopped begins again.
+        // The wake follows the upgrade, so that nothing of the stopped version starts again.
         if (wakes) await charts.wake(place, objects, helmSeconds(context), signal);
       };
       await charts.whileWatched(place, objects, upgrade, call);
@@ -97,7 +98,7 @@ export const install: Step = {
   },
 };
 
-/** Writes down what is deployed. */
+/** Records the deployed release. */
 export const settleChart: Step = {
   name: 'settle-chart',
   deadlineSeconds: 300,
@@ -111,14 +112,14 @@ export const settleChart: Step = {
       for (const remark of led ?? []) call.log(remark);
       await leaveElsewhere(context);
     } finally {
-      // Nothing of what comes behind the installation needs the chart, nor the secrets of its values.
+      // No later step needs the chart, nor the secrets of its values.
       await removeRun(context);
     }
     return {};
   },
 };
 
-/** What a deployment would change. */
+/** Logs what a deployment would change. */
 export const diff: Step = {
   name: 'diff',
   deadlineSeconds: (context) => helmSeconds(context) + marginSeconds,
@@ -135,7 +136,7 @@ export const diff: Step = {
   },
 };
 
-/** Ends what runs of the release; Helm goes on knowing it. */
+/** Stops the workloads of the release. Helm keeps the release. */
 export const haltChart: Step = {
   name: 'halt-chart',
   deadlineSeconds: 900,
@@ -147,10 +148,10 @@ export const haltChart: Step = {
   },
 };
 
-/** Removes the release with all that it made. */
+/** Removes the release with everything that it created. */
 export const uninstall: Step = {
   name: 'uninstall',
-  // Once more, where a hook of the chart took all of it.
+  // Doubled, because a hook of the chart may use up the whole timeout.
   deadlineSeconds: (context) => 2 * helmSeconds(context) + marginSeconds,
   cancelable: false,
   async run(context) {
@@ -167,7 +168,7 @@ export const uninstall: Step = {
   },
 };
 
-/** Brings back what was deployed before, where something else is by now. */
+/** Restores what was deployed before, if something else is installed by now. */
 async function bringBack(context: StepContext): Promise<void> {
   const { task, call } = context;
   const { charts } = driverSet(context).cluster;
@@ -180,7 +181,10 @@ async function bringBack(context: StepContext): Promise<void> {
   if (type === 'ROLLBACK' && task.former?.desired === 'STOPPED') await charts.stop(placeOf(context), call);
 }
 
-/** Waits until what was deployed before is ready, unless that takes too long or the user does not want it: then it is only put back. */
+/**
+ * Restores what was deployed before and waits until it is ready. If that takes too long or the user forces the cancel,
+ * restores it without waiting.
+ */
 async function repairReady(context: StepContext): Promise<void> {
   const { call } = context;
   const patience = [AbortSignal.timeout(readyAgainMilliseconds), ...(call.force === undefined ? [] : [call.force])];
@@ -195,8 +199,9 @@ async function repairReady(context: StepContext): Promise<void> {
 }
 
 /**
- * A release that is left behind by something that was interrupted takes no upgrade. With rights of its own: what was made with more than a new
- * deployment has is brought back with them.
+ * Repairs a release that an interrupted operation left behind, which Helm would refuse to upgrade. The repair has
+ * access of its own: resources that were created with wider permissions than a new deployment has are restored with
+ * those permissions.
  */
 async function repair(context: StepContext, options: { readonly waits: boolean }): Promise<void> {
   const { call } = context;
@@ -213,7 +218,10 @@ async function repair(context: StepContext, options: { readonly waits: boolean }
   });
 }
 
-/** Claims go last: until then pods, and hooks of the deletion, have them. Marked before, so that they are found after a crash in between. */
+/**
+ * Uninstalls the release and then removes its claims. Pods, and hooks of the deletion, use the claims until then. The
+ * claims are marked before, so that they are found after a crash in between.
+ */
 async function uninstallHere(context: StepContext, charts: ClusterCharts): Promise<void> {
   const { signal } = context.call;
   await charts.markClaims(placeOf(context), signal);
@@ -221,7 +229,10 @@ async function uninstallHere(context: StepContext, charts: ClusterCharts): Promi
   await charts.removeClaims(placeOf(context), signal);
 }
 
-/** Nothing of what is deployed depends on it: what does not work now is done by the keeper of that cluster, by what is written down of places. */
+/**
+ * Uninstalls the release from other clusters. The deployed release does not depend on this: if it fails now, the keeper
+ * of the other cluster does it, from the recorded places.
+ */
 async function leaveElsewhere({ task, parts, call }: StepContext): Promise<void> {
   try {
     await leaveOthers(parts, task, parts.settings.terminationGraceSeconds, call);
@@ -231,7 +242,10 @@ async function leaveElsewhere({ task, parts, call }: StepContext): Promise<void>
   }
 }
 
-/** The account that may do nothing outside of the namespace may not even ask for what is there: Helm then fails with what it was refused. */
+/**
+ * Renders the chart. An account without permissions outside of the namespace cannot even read objects there, and Helm
+ * then fails with the refused request. In that case the objects of the chart's templates are checked instead.
+ */
 async function render(context: StepContext, session: HelmSession): Promise<readonly ChartObject[]> {
   const { call } = context;
   try {
@@ -253,7 +267,10 @@ async function refuseOutside(context: StepContext, objects: readonly ChartObject
   });
 }
 
-/** HELM_RELEASE_TAKEN where somebody else installed a release of that name. */
+/**
+ * Returns the revisions of the release. Fails with HELM_RELEASE_TAKEN if somebody else installed a release of that
+ * name.
+ */
 async function ownRevisions(context: StepContext): Promise<Awaited<ReturnType<ClusterCharts['revisions']>>> {
   const place = placeOf(context);
   const revisions = await chartsOf(context).revisions(place, context.call.signal);
@@ -264,7 +281,7 @@ async function ownRevisions(context: StepContext): Promise<Awaited<ReturnType<Cl
   });
 }
 
-/** The rollout that was deployed before on this cluster; null: none was. */
+/** Returns the rollout that was deployed before on this cluster; null if none was. */
 function formerRollout({ task: { former, driver } }: StepContext): string | null {
   return former === null || former.desired === 'NONE' || former.driver !== driver ? null : former.rollout;
 }
@@ -289,8 +306,10 @@ function helmSeconds({ task }: StepContext): number {
 }
 
 /**
- * What was made with more rights is not taken away with fewer, and the operator does not forbid that. A deployment is judged by what it is
- * itself; where the former one had more rights it has them as well, if it may, so that what it leaves out goes.
+ * Returns the access for a Helm run. Resources that were created with wider permissions cannot be removed with narrower
+ * ones, and the operator's ban on cluster-wide charts does not apply to their removal. A deployment is judged by its
+ * own configuration. If the former one had wider permissions, the deployment also gets them where allowed, so that
+ * resources that it omits are removed.
  */
 async function accessTo(context: StepContext, installs: boolean): Promise<ChartAccess> {
   const { task, call } = context;
@@ -326,7 +345,7 @@ async function using<Result>(
   try {
     return await work(session);
   } catch (error) {
-    // Neither Helm nor what is seen of the pods tells apart that the cluster is away, for which a deployment waits.
+    // Neither Helm nor the state of the pods distinguishes an unreachable cluster, which a deployment waits for.
     if (!(error instanceof DriverError) || error instanceof ClusterAway || call.signal.aborted) throw error;
     const away = await cluster.describe(call.signal).then(
       () => null,

@@ -8,7 +8,10 @@ import * as store from '../store/journal.ts';
 import { plainValues } from '../workload/workload.ts';
 import { configOf, gitSourceOf, type StepContext } from './step.ts';
 
-/** `davit/<service>:<key>`: the same commit, settings and build arguments have the same name and are built once. */
+/**
+ * Returns the name `davit/<service>:<key>`. The same commit, settings and build arguments yield the same name and are
+ * built once.
+ */
 export function imageName(context: StepContext, commit: BuildCommit): string {
   const source = gitSourceOf(context.task);
   const key = imageKey({
@@ -35,7 +38,7 @@ export async function recordImage(context: StepContext, commit: BuildCommit, nam
   await journal.writeAny(store.completeRelease, [task.releaseId, JSON.stringify(commit), name, image.id]);
 }
 
-/** The image of that commit if the engine has it already. */
+/** Returns the image of that commit if the engine already has it. */
 export function findImage(context: StepContext, name: string): Promise<BuiltImage | null> {
   return builderOf(context.parts, context.task.driver).find(name, context.call.signal);
 }

@@ -26,19 +26,19 @@ import {
 } from './step.ts';
 
 /*
- * A job runs to its end. `launch` starts its run, `complete` waits for the end, `clear` takes away what is left of it. That they are
- * three keeps a run from happening twice: once a run is recorded as launched it is only ever looked at, and its container stays
- * until its end is recorded.
+ * A job runs to its end. `launch` starts its run, `complete` waits for the end, `clear` removes its remains. These are
+ * three steps so that a run does not happen twice: once a run is recorded as launched it is only observed, and its
+ * container stays until its end is recorded.
  */
 
-// As much as `start` has for instances that stay: on Kubernetes it is here that nodes pull, and that a cluster which grows by itself is
-// waited for, which alone may take ten minutes.
+// Same deadline in seconds as `start` has for lasting instances. On Kubernetes, nodes pull during this step, and a
+// cluster with autoscaled nodes is waited for, which alone may take ten minutes.
 const launchSeconds = 1_800;
 
 /** Starts the first attempt of the run. */
 export const launch: Step = {
   name: 'launch',
-  // A run that the cluster has begun by the schedule is waited for.
+  // A run that the cluster has started by its schedule is waited for.
   deadlineSeconds: ({ task }) => {
     const { event, job } = running(task);
     return launchSeconds + (event === 'CRON' ? (job.maximumSeconds ?? longestRunSeconds) : 0);
@@ -70,10 +70,10 @@ const eventWords: Readonly<Record<JobEvent, string>> = {
   CRON: 'the scheduled command',
 };
 
-/** Waits for the end of the run, with its restarts. */
+/** Waits for the end of the run, including its restarts. */
 export const complete: Step = {
   name: 'complete',
-  // The run has a limit of its own, which says more than this one.
+  // The run has its own limit, which reports more than this deadline.
   deadlineSeconds: ({ task }) => (running(task).job.maximumSeconds ?? longestRunSeconds) + 600,
   cancelable: 'FORCED',
   async run(context) {
@@ -86,7 +86,7 @@ export const complete: Step = {
       config: configOf(task),
       launchedAt: task.launchedAt,
       workload: async (attempt) => {
-        // It is started next: another owner may have ended this run meanwhile.
+        // The attempt is started next, but another owner may have ended this run meanwhile.
         await context.journal.hold();
         return attemptWorkload(context, attempt);
       },
@@ -105,7 +105,7 @@ export const complete: Step = {
   },
 };
 
-/** Removes the containers of a run that has ended. Their output is stored. */
+/** Removes the containers of a finished run. Their output is stored. */
 export const clear: Step = {
   name: 'clear',
   deadlineSeconds: 120,
@@ -117,14 +117,14 @@ export const clear: Step = {
   },
 };
 
-/** Writes down what is deployed. From here on later events, and the schedule, run this release. */
+/** Records the deployed release. From here on later events and the schedule run this release. */
 export const arm: Step = {
   name: 'arm',
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
     const { task, deployment, journal, call, parts } = context;
-    // A run that was asked for by itself leaves the rest as it is: what was stopped stays so.
+    // An explicitly requested run does not change the rest: a stopped job stays stopped.
     const isArmed = task.forcedEvent === null || task.former?.desired === 'RUNNING';
     const schedule = configOf(task).job?.schedule ?? null;
     const timed = isArmed ? schedule : null;
@@ -139,14 +139,15 @@ export const arm: Step = {
     let next = null as Date | null;
     await journal.transaction(async (tx) => {
       await noteDeployed(context, deployed, tx);
-      // Read after the lock: what came due before is the scheduler's, and is not to be due again.
+      // The time is read after the lock is acquired. Earlier times belong to the scheduler, and must not become due
+      // again.
       await tx.maybe(lockSchedule, [task.serviceId]);
       next = timed === null ? null : await nextDue(tx, timed);
       const due = byCluster ? [task.serviceId, 'infinity', task.driver] : [task.serviceId, next, null];
       if (next === null) await journal.writeAny(removeSchedule, [task.serviceId], tx);
       else await journal.write(setSchedule, due, tx);
     });
-    // Whoever keeps schedules resumes it after the end of a run that Davit has begun.
+    // If a run that Davit started is under way, the keeper of schedules resumes the schedule after its end.
     const isFree = byCluster && !(await parts.database.one(hasOwnRun, [task.serviceId])).has;
     if (isFree) await schedulesOf(parts, task.driver)?.resume({ ...owner, rollout: task.rollout }, call.signal);
     await leaveOthers(parts, task, terminationGrace(task.former?.config ?? null, parts.settings), call);
@@ -156,12 +157,15 @@ export const arm: Step = {
   },
 };
 
-/** By the clock by which the scheduler decides what is due, which is not this machine's. */
+/** Returns the next due time by the clock that the scheduler uses, which is not this machine's. */
 async function nextDue(db: Queryable, schedule: CronSchedule): Promise<Date | null> {
   return nextRun(schedule, new Date((await db.one(jobClock)).now));
 }
 
-/** Whether the cluster starts the runs of the task's schedule. It is suspended there until that is written down. */
+/**
+ * Puts the task's schedule on the cluster, suspended until the deployment is recorded. Returns whether the cluster
+ * starts the runs.
+ */
 async function putOnCluster(context: StepContext): Promise<boolean> {
   const { task, parts, call } = context;
   if (schedulesOf(parts, task.driver) === undefined) return false;

@@ -6,8 +6,8 @@ import { configOf, type Step } from './step.ts';
 import { assertSuits } from './suits.ts';
 
 /**
- * Brings the image of a release that is not built. What its tag meant then is what the release runs from then on: a release that
- * had its image once gets the same one by its digest, wherever the tag leads by now.
+ * Pulls the image of a release that is not built. The release keeps the image that its tag referred to at its first
+ * pull: later pulls use the digest, whatever the tag refers to by then.
  */
 export const pull: Step = {
   name: 'pull',

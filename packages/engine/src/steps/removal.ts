@@ -7,7 +7,7 @@ import { forgetPlace, placesOf } from '../store/places.ts';
 import { terminationGrace } from '../workload/workload.ts';
 import { driverSet, hadSchedule, ownerOf, type Step, type StepContext } from './step.ts';
 
-/** Takes a service out of the gateway; first written down, so that the keeper does not put it back. */
+/** Removes a service from the gateway. The removal is recorded first, so that the keeper does not restore the route. */
 export const unroute: Step = {
   name: 'unroute',
   deadlineSeconds: 120,
@@ -44,7 +44,10 @@ export const stop: Step = {
   },
 };
 
-/** Volumes, images and what the engine knows of the service. The record itself goes with the end of the deployment. */
+/**
+ * Removes volumes, images and the engine's records of the service. The record of the service itself is removed at the
+ * end of the deployment.
+ */
 export const remove: Step = {
   name: 'remove',
   deadlineSeconds: 300,
@@ -61,11 +64,14 @@ export const remove: Step = {
   },
 };
 
-/** Removes what all clusters have of a service that goes, and of its environment where nothing else of it is there. */
+/**
+ * Removes everything that clusters have of a removed service, and of its environment where nothing else of the
+ * environment is left.
+ */
 export async function leaveAll({ task, deployment, call, parts }: StepContext): Promise<void> {
   for (const place of await parts.database.many(placesOf, [task.serviceId])) {
     const elsewhere = parts.drivers[place.driver];
-    // What the environment itself has on its own cluster goes with the environment.
+    // Resources of the environment itself on its own cluster are removed with the environment.
     if (elsewhere !== undefined && place.driver !== deployment.driver) {
       await removePlace(parts, place, call);
       continue;

@@ -6,14 +6,14 @@ import { sourceOf } from './source.ts';
 import { configOf, driverSet, type Step } from './step.ts';
 import { assertSuits } from './suits.ts';
 
-/** Finds out which commit is meant, and whether its image exists already. */
+/** Resolves the commit, and finds out whether its image already exists. */
 export const resolve: Step = {
   name: 'resolve',
   deadlineSeconds: 120,
   cancelable: true,
   async run(context) {
     const { task, parts, call } = context;
-    // Before anything is fetched for nothing.
+    // Fails early if there is no builder, before anything is fetched.
     builderOf(parts, task.driver);
     await assertSuits(context);
     const id = task.commit?.id ?? (await driverSet(context).source.resolve(await sourceOf(context), call));

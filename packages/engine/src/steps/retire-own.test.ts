@@ -13,13 +13,13 @@ const call: CallContext = {
   log: () => undefined,
 };
 
-/** A rollout of a service that is taken back, on a cluster that removes its instances so. */
+/** Undoes a rollout of a service, on a cluster that removes instances with this `retire`. */
 function undone(config: ReleaseConfig, former: ReleaseConfig | null, retire: ClusterDriver['retire']): Promise<void> {
   const cluster: ClusterDriver = { ...createFakeCluster().cluster, retire };
   const task = { serviceId: 's', serviceType: 'APPLICATION', driver: 'here', rollout: 'new', kept: false, config };
   const context = {
     parts: { drivers: { here: { cluster } }, gateways: {} },
-    // It serves elsewhere, so that it is not started.
+    // The former release serves on another cluster, so it is not started.
     task: { ...task, former: former && { config: former, desired: 'RUNNING', rollout: 'old', driver: 'there' } },
     call,
   };

@@ -3,12 +3,13 @@ import { needsHalt } from '../kinds/process.ts';
 import { driverSet, type StepContext } from './step.ts';
 
 const undoGraceSeconds = 2;
-/** How much longer than their grace instances that are taken back are waited for. */
+/** Seconds beyond their grace period to wait for removed instances. */
 const goneWithinSeconds = 120;
 
 /**
- * Removes the instances that a deployment had started. They get no requests by now, so they go at once. Those that do not, as of a node that is
- * away, are the keeper's to remove. Where the former release cannot run beside them they are waited for also after a cancel with force.
+ * Removes the instances that a deployment had started. They receive no requests by now, so they are stopped without
+ * delay. The keeper removes instances that do not exit, such as those on an unreachable node. If the former release
+ * cannot run beside them, this waits for their exit even after a forced cancel.
  */
 export async function retireOwn(context: StepContext): Promise<void> {
   const { task, call } = context;

@@ -12,13 +12,16 @@ import { configOf, driverSet, noteDeployed, noteHere, ownerOf, workloadOf, type 
 import { retireOwn } from './retire-own.ts';
 import { assertSuits } from './suits.ts';
 
-/** Of the time of `route`, which nobody can cancel: what becomes ready later than this after it ended has failed. */
+/**
+ * Seconds within which exited instances must be ready again during `route`, which nobody can cancel. Otherwise the step
+ * fails.
+ */
 const readyAgainWithinSeconds = 60;
 
-/** Of the instances that are replaced. */
+/** Grace period of the replaced instances, in seconds. */
 const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(task.former?.config ?? null, parts.settings);
 
-/** Where old and new cannot run side by side: the old instances stop first. */
+/** Stops the old instances first, if old and new instances cannot run side by side. */
 export const halt: Step = {
   name: 'halt',
   deadlineSeconds: (context) => 120 + graceSeconds(context),
@@ -44,10 +47,10 @@ function reasonToHalt(config: ReleaseConfig): string {
   return config.options?.recreate === true ? 'The update strategy is Recreate' : 'A volume or port has one user at a time';
 }
 
-/** Makes the new instances, or finds that what runs is what is wanted. */
+/** Starts the new instances, or keeps the running ones if nothing changed. */
 export const start: Step = {
   name: 'start',
-  // With time for a pull, where the image is gone from the engine.
+  // Includes time for a pull, in case the engine no longer has the image.
   deadlineSeconds: 1_800,
   cancelable: true,
   async run(context) {
@@ -88,7 +91,9 @@ export const start: Step = {
   undo: retireOwn,
 };
 
-/** Same configuration, same image, and all instances run: replacing them would change nothing. */
+/**
+ * Returns whether configuration and image are the same and all instances run. A replacement would then change nothing.
+ */
 async function isUnchanged(context: StepContext): Promise<boolean> {
   const { task, deployment, call } = context;
   const { former } = task;
@@ -100,12 +105,12 @@ async function isUnchanged(context: StepContext): Promise<boolean> {
   return instances.filter(({ state, index }) => state === 'RUNNING' && index < serving).length === serving;
 }
 
-/** The service's row as it is now: until the deployment began its number of instances may have changed. */
+/** Returns the current row of the service. Its number of instances may have changed before the deployment began. */
 async function runtimeNow({ task, parts }: StepContext): Promise<RuntimeRow | null> {
   return (await parts.database.many(readRuntimes, [[task.serviceId]]))[0] ?? null;
 }
 
-/** Waits until the new instances are ready. Until then nobody is sent to them. */
+/** Waits until the new instances are ready. They receive no requests until then. */
 export const ready: Step = {
   name: 'ready',
   deadlineSeconds: (context) => readyTimeout(configOf(context.task).readiness, context.parts.settings.readyTimeoutSeconds) + 30,
@@ -128,7 +133,10 @@ async function releaseRemarks({ task, parts, deployment }: StepContext): Promise
   return (await parts.hooks.releaseRemarks?.(task.serviceId, task.releaseId)) ?? [];
 }
 
-/** While instances get ready, so that it takes no time of its own. DNS that is wrong is told, and stops nothing. */
+/**
+ * Returns remarks on custom domains. This runs while instances become ready, so it takes no additional time. Wrong DNS
+ * records are logged and stop nothing.
+ */
 async function domainRemarks({ task, parts }: StepContext): Promise<readonly string[]> {
   const { ports, options } = configOf(task);
   if (options?.unchecked === true || ports.every(({ hosts }) => hosts.length === 0)) return [];
@@ -136,9 +144,10 @@ async function domainRemarks({ task, parts }: StepContext): Promise<readonly str
 }
 
 /**
- * The gateway sends requests to the new release, then that is written down as what should run, which is the point of no return. In this
- * order, as a gateway may refuse a route: nothing then says that a release should run which nobody reaches, and the former one, whose
- * routes the gateway has kept, serves on. After a crash in between the former one serves until the next runner does this step again.
+ * Makes the gateway send requests to the new release, and then records the release as what should run, which is the
+ * point of no return. The order matters because a gateway may refuse a route. In that case no record demands an
+ * unreachable release, and the former one, whose routes the gateway has kept, keeps serving. After a crash in between
+ * the former release serves until the next runner repeats this step.
  */
 export const route: Step = {
   name: 'route',
@@ -173,8 +182,9 @@ function decisionRemark({ instances, scaling }: ReleaseConfig): string {
 }
 
 /**
- * What is to be sent requests. Between readiness and now an instance may have ended, and the address that it had may answer all the same, as
- * another one has it: those that ended are started and waited for as before, so that it either passes or says how they end.
+ * Returns the instances that receive requests. An instance may have exited since it became ready, and its address may
+ * already belong to another one. Exited instances are restarted and awaited again; the step then succeeds or reports
+ * how they exit.
  */
 async function runningOrAgainReady(context: StepContext, count: number): Promise<readonly Instance[]> {
   const instances = await runningInstances(context, count);
@@ -195,7 +205,7 @@ async function runningInstances(context: StepContext, count: number): Promise<re
   return instances.filter(({ state, index }) => state === 'RUNNING' && index < count);
 }
 
-/** Lets requests under way at the old instances end, then stops these. */
+/** Drains the old instances, then stops them. */
 export const retire: Step = {
   name: 'retire',
   deadlineSeconds: (context) => 120 + context.parts.settings.drainSeconds + graceSeconds(context),
@@ -208,9 +218,9 @@ export const retire: Step = {
       const ids = old.map((instance) => instance.id);
       await parts.gateways[task.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
     }
-    // A deployment of another owner may have made instances by now, which this one would take for former ones.
+    // Another owner of the deployment may have started instances by now, which this run would mistake for former ones.
     await context.journal.hold();
-    // Also one that was scaled to nothing has left something: what its instances were given, and where they were reached.
+    // A service that was scaled to zero also has remains: the values given to its instances, and its addresses.
     await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
     if (old.length > 0) call.log(`${old.length} former ${old.length === 1 ? 'instance' : 'instances'} stopped.`);
     await leaveOthers(parts, task, graceSeconds(context), call);
@@ -218,7 +228,10 @@ export const retire: Step = {
   },
 };
 
-/** Starts the former instances again, which had been stopped for the new ones. They serve on where the service was before, if that is elsewhere. */
+/**
+ * Restarts the former instances that were stopped for the new ones. If the service ran on another cluster before, its
+ * instances there are still serving.
+ */
 async function startFormer(context: StepContext): Promise<void> {
   const { task, call, parts } = context;
   const { former } = task;
@@ -237,7 +250,10 @@ async function startFormer(context: StepContext): Promise<void> {
   await leadRequests(parts, task.driver, to, call.signal);
 }
 
-/** Where the gateway sends requests to the new instances already, it sends them to the former ones again, before the new ones go. */
+/**
+ * If the gateway already sends requests to the new instances, routes them to the former ones again before the new ones
+ * are removed.
+ */
 async function leadBack({ task, parts, call }: StepContext): Promise<void> {
   if (task.kept) return;
   const gateway = parts.gateways[task.driver];

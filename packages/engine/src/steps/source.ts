@@ -3,12 +3,12 @@ import { DriverError, type GitSource } from '@davit/drivers';
 import type { RepositoryPlace } from '../model.ts';
 import { gitSourceOf, type StepContext } from './step.ts';
 
-/** Where a task's source comes from, with the credentials of its git token. */
+/** Returns the source of a task, with the credentials of its git token. */
 export function sourceOf(context: StepContext): Promise<GitSource> {
   return sourceAt(context, gitSourceOf(context.task));
 }
 
-/** The same for any repository. */
+/** Returns the source of any repository, with the credentials of its git token. */
 export async function sourceAt(
   context: StepContext,
   { url, branch, gitTokenId }: Pick<RepositoryPlace, 'url' | 'branch' | 'gitTokenId'>,

@@ -13,37 +13,40 @@ import { instanceCounts } from '../scaling/instances.ts';
 import { withRegistry } from '../workload/registry-image.ts';
 import { secretIds, toWorkload } from '../workload/workload.ts';
 
-/** One service inside a running deployment. Steps fill in what they find out; the journal keeps it for the next runner. */
+/** One service in a running deployment. Steps fill in their results; the journal keeps them for the next runner. */
 export interface Task {
   readonly serviceId: string;
   readonly serviceType: string;
   readonly name: string;
   readonly stage: { readonly name: string; readonly position: number };
-  /** Of the cluster on which this is done: the environment's when it is deployed, otherwise that on which the service is. */
+  /**
+   * Key of the cluster on which the task is done: the environment's cluster for a deployment, otherwise the cluster
+   * that has the service.
+   */
   readonly driver: string;
-  /** What runs before this deployment; null: nothing ever did. */
+  /** The runtime before this deployment; null: the service never ran. */
   readonly former: RuntimeRow | null;
   readonly releaseId: string | null;
   readonly config: ReleaseConfig | null;
   readonly configHash: string | null;
   commit: BuildCommit | null;
-  /** Of the repository of a chart's values. */
+  /** Commit of the repository of a chart's values. */
   valuesCommit: string | null;
-  /** What the image is called, with the digest where it was pulled. */
+  /** Name of the image, with its digest if it was pulled. */
   imageName: string | null;
   imageId: string | null;
-  /** The rollout whose instances serve at the end: this deployment's, or the former one when nothing had to change. */
+  /** The rollout whose instances serve at the end: this deployment's, or the former one if nothing had to change. */
   rollout: string;
-  /** The former instances are as wanted: nothing is replaced. */
+  /** The former instances already match the release: nothing is replaced. */
   kept: boolean;
   instances: readonly Instance[];
-  /** How many of them the rollout has; known from its start on. */
+  /** Number of instances of the rollout; known once the rollout has started. */
   count: number | null;
-  /** What of a job is run; null: nothing, or it is no job. */
+  /** The job event to run; null: none, or the service is no job. */
   readonly event: JobEvent | null;
-  /** The same where it was asked for by itself. */
+  /** The job event, if it was requested explicitly. */
   readonly forcedEvent: JobEvent | null;
-  /** When that run was started, by the clock of the database. */
+  /** Time at which the run was started, by the clock of the database. */
   launchedAt: string | null;
 }
 
@@ -56,25 +59,29 @@ export interface StepContext {
 }
 
 /**
- * One idempotent piece of work. `run` may be called again after a crash at any point of it, by another process: what it makes
- * is found again by its labels. `resume` puts a recorded result back into the task.
+ * One idempotent piece of work. After a crash at any point, another process may call `run` again, and finds what was
+ * created by its labels. `resume` restores a recorded result into the task.
  */
 export interface Step {
   readonly name: StepName;
-  /** Seconds after which it has failed; a function where the service's own timing decides. */
+  /** Seconds after which the step fails; a function if the service's own timing decides. */
   readonly deadlineSeconds: number | ((context: StepContext) => number);
-  /** Whether a cancel interrupts it; FORCED: only one that says so, as what runs has effects that nobody can take back. From the change of routes on there is no way back, only forward. */
+  /**
+   * Whether a cancel interrupts the step. FORCED: only a forced cancel does, because the running work has effects that
+   * nobody can undo. After the change of routes a deployment can only go forward.
+   */
   readonly cancelable: boolean | 'FORCED';
   run(context: StepContext): Promise<StepOutput>;
   resume?(task: Task, output: StepOutput): void;
   /**
-   * Takes back what `run` has done, or had begun, in a deployment that failed or was canceled before its routes changed. The steps that were begun
-   * are undone, the last one first. May be called at any point of `run`, and again after a crash. Left out: nothing has to be taken back.
+   * Undoes what `run` has done, or had begun, in a deployment that failed or was canceled before its routes changed.
+   * The steps that were begun are undone, the last one first. May be called at any point of `run`, and again after a
+   * crash. Omitted: there is nothing to undo.
    */
   undo?(context: StepContext): Promise<void>;
   /**
-   * Nobody else takes back what is left of this step: its undo is tried again, waits for a cluster that is away, and what could not be taken back is
-   * part of the failure. Left out: the keeper removes what is left.
+   * Nobody else removes the remains of this step. Its undo is therefore retried and waits for an unreachable cluster,
+   * and a failed undo is reported in the failure. Omitted: the keeper removes the remains.
    */
   readonly mustBeUndone?: true;
 }
@@ -94,23 +101,25 @@ export function ownerOf(context: StepContext): Ownership {
   };
 }
 
-/** Writes down that something of the service is on the task's cluster, before anything is. */
+/** Records that the task's cluster has something of the service, before anything is created there. */
 export async function noteHere({ task, deployment, journal }: StepContext): Promise<void> {
-  // What is taken away has no release to run.
+  // A service that is being removed has no configuration to run.
   const keeps = (task.config?.volumes ?? []).length > 0;
   await journal.write(notePlace, [task.serviceId, task.driver, deployment.environment_id, keeps]);
 }
 
-/** What is written down of a service once its release is deployed. */
+/** The record of a service whose release is deployed. */
 export interface Deployed {
-  /** `STOPPED`: nothing of it runs that Davit would have to keep running. */
+  /** `STOPPED`: nothing of the service runs that Davit must keep running. */
   readonly desired: 'RUNNING' | 'STOPPED';
   readonly runningStatus: 'RUNNING' | 'STOPPED' | 'COMPLETED';
-  /** null: there are none that stay. */
+  /** Number of instances; null: the service has no lasting instances. */
   readonly instances: number | null;
 }
 
-/** Writes down that the task's release is what is deployed. From here on everybody goes forward to it. Fails with LeaseLost. */
+/**
+ * Records the task's release as the deployed one. From here on the deployment only goes forward. Fails with LeaseLost.
+ */
 export async function noteDeployed({ task, deployment, journal }: StepContext, what: Deployed, db?: Queryable): Promise<void> {
   const { serviceId, driver, releaseId, rollout, configHash } = task;
   const { organization_id, project_id, environment_id } = deployment;
@@ -119,14 +128,14 @@ export async function noteDeployed({ task, deployment, journal }: StepContext, w
   await journal.write(setRuntime, [...place, desired, releaseId, rollout, configHash, runningStatus, instances], db);
 }
 
-/** Whether what runs before the deployment is a cron job. */
+/** Returns whether a cron job was deployed before the deployment. */
 export function hadSchedule({ former }: Task): boolean {
   return (former?.config?.job?.schedule ?? null) !== null;
 }
 
-/** The configuration of a task whose action runs one. */
+/** Returns the configuration of a task whose action runs one. */
 export function configOf(task: Task): ReleaseConfig {
-  // A restart may have been asked for while the first deployment waited, which failed then.
+  // A restart may have been requested while the first deployment, which then failed, was waiting.
   if (task.config === null) {
     throw new AppError({
       code: 'NEVER_DEPLOYED',
@@ -136,14 +145,14 @@ export function configOf(task: Task): ReleaseConfig {
   return task.config;
 }
 
-/** Where the release's image is built from. */
+/** Returns the git source from which the release's image is built. */
 export function gitSourceOf(task: Task): GitReleaseSource {
   const source = gitSource(configOf(task));
   if (source === null) throw new Error(`${task.name} is not built from a repository`);
   return source;
 }
 
-/** The workload of the task's release, or of the former one. With secrets when instances are to be made. */
+/** Returns the workload of the task's release, or of the former one. Secrets are needed only to start instances. */
 export async function workloadOf(context: StepContext, options: { former?: boolean; secrets: boolean }): Promise<Workload> {
   const { task, parts } = context;
   const former = options.former === true ? task.former : null;
@@ -163,7 +172,7 @@ export async function workloadOf(context: StepContext, options: { former?: boole
   });
   const instances = former === null ? (task.count ?? config.instances) : instanceCounts(former, config).serving;
   const complete = options.secrets ? await withRegistry(parts, task.driver, config, workload) : workload;
-  // A release of the time when the service was called otherwise has names that another service may have by now.
+  // A release from before a rename of the service has names that another service may use by now.
   const takesNames = former === null && config.name === task.name;
   return { ...complete, instances, ...(takesNames && { takesNames }) };
 }

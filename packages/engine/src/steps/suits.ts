@@ -3,8 +3,9 @@ import { assertDecides } from '../scaling/by-cluster.ts';
 import { configOf, type StepContext } from './step.ts';
 
 /**
- * What the cluster of a task cannot do of its release. The first of its steps asks, before anything is touched; the ones after it too, as a
- * runner may begin with any of them. SOURCES_UNRESTRICTED, AUTOSCALING_UNAVAILABLE.
+ * Fails if the cluster lacks a feature that the task's release needs. The first step calls this before anything is
+ * changed. Later steps call it too, because a runner may begin with any of them. Fails with SOURCES_UNRESTRICTED or
+ * AUTOSCALING_UNAVAILABLE.
  */
 export async function assertSuits({ task, parts, call }: StepContext): Promise<void> {
   const config = configOf(task);

@@ -9,9 +9,12 @@ import { checkoutFolder } from './image.ts';
 import { sourceAt } from './source.ts';
 import { driverSet, ownerOf, type StepContext } from './step.ts';
 
-/* What a driver of Terraform is told of a run, and the state that the run is about. */
+/* Builds the driver's input for a Terraform run, and the store of the state that the run works on. */
 
-/** The default of the contract's setting: longer than a process of a service gets, as a half-made resource costs more. */
+/**
+ * Default of the contract's setting, in seconds. It is longer than for a process of a service because a half-created
+ * resource costs more.
+ */
 export const defaultGraceSeconds = 60;
 
 export function terraformOf(config: ReleaseConfig): { readonly source: TerraformReleaseSource } {
@@ -67,7 +70,10 @@ function backendOf(context: StepContext, { backend }: TerraformReleaseSource, ru
   return { type: 'DAVIT', store: stateStore(context), admit: () => admitRun(context, runId) };
 }
 
-/** The state of a task with Davit. Each write names the fence: a run that was taken over changes nothing any more. */
+/**
+ * Returns the store of a task's state kept by Davit. Each write names the fence, so a run that was taken over can no
+ * longer change the state.
+ */
 function stateStore({ parts, deployment, task, journal: writer }: StepContext): StateStore {
   const { hooks, database } = parts;
   const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
@@ -89,7 +95,7 @@ function stateStore({ parts, deployment, task, journal: writer }: StepContext): 
   };
 }
 
-/** Whether a state with Davit names nothing. One that is elsewhere has to be asked. */
+/** Returns whether a state kept by Davit contains no resources. A state that is stored elsewhere has to be queried. */
 export async function isEmpty(context: StepContext, config: ReleaseConfig): Promise<boolean> {
   if (terraformOf(config).source.backend.kubernetes === undefined) return false;
   const text = await stateStore(context).read();

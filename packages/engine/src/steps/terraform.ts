@@ -18,15 +18,16 @@ import { configOf, driverSet, noteDeployed, noteHere, ownerOf, type Step, type S
 import { checkout, graceOf, isEmpty, runOf, terraformOf } from './terraform-run.ts';
 
 /*
- * A Terraform configuration is planned and applied in a pod of its environment's cluster, or by a program of this machine, in a folder of
- * the deployment. What it made is told by its state, which Davit keeps sealed unless the configuration says otherwise, so that a crash
- * costs no more than the work since. A pod that a crash left alone is found again, and followed.
+ * A Terraform configuration is planned and applied in a pod of its environment's cluster, or by a program of this
+ * machine in a folder of the deployment. Its state records the created resources. Davit keeps the state encrypted
+ * unless the configuration uses another backend, so that a crash loses only the work since the last write. A pod that
+ * survives a crash is found again and followed.
  */
 
 const fetchSeconds = 1_800;
 const longestSeconds = 7 * 86_400;
 
-/** Fetches the commit that is meant. */
+/** Fetches the resolved commit. */
 export const obtain: Step = {
   name: 'obtain',
   deadlineSeconds: fetchSeconds,
@@ -54,11 +55,11 @@ export const obtain: Step = {
   resume(task, output) {
     task.commit = output.commit ?? null;
   },
-  // What was made in the world is in the state; nothing of it is taken back.
+  // The created resources are in the state. None of them is removed.
   undo: removeRun,
 };
 
-/** Finds out what is to be changed. Of a plan alone this is all. */
+/** Finds out what would change. For the action PLAN this is the only step. */
 export const terraformPlan: Step = {
   name: 'terraform-plan',
   deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
@@ -67,7 +68,7 @@ export const terraformPlan: Step = {
     const { task, deployment, call } = context;
     const config = configOf(task);
     const isPlan = terraformAction(deployment.action, config) === 'PLAN';
-    // From here on there may be a state, which a deletion has to look at.
+    // From here on there may be a state, which a deletion has to check.
     await context.journal.writeAny(store.beginRuntime, [
       task.serviceId,
       deployment.organization_id,
@@ -85,7 +86,7 @@ export const terraformPlan: Step = {
   },
 };
 
-/** Does what the plan says; after a crash what a new plan says, as the old one may be done in part. */
+/** Applies the plan. After a crash it applies a new plan, because the old one may be partly done. */
 export const terraformApply: Step = {
   name: 'terraform-apply',
   deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
@@ -104,7 +105,7 @@ export const terraformApply: Step = {
   },
 };
 
-/** Writes down what is in the world now, and what the configuration tells of it. */
+/** Records the existing resources and the outputs of the configuration. */
 export const settle: Step = {
   name: 'settle',
   deadlineSeconds: 300,
@@ -115,12 +116,12 @@ export const settle: Step = {
       outputs: await session.outputs(call),
       resources: await listResources(context, session),
     }));
-    // Names of outputs may have dashes, names of variables may not.
+    // Names of outputs may contain dashes, names of variables may not.
     const told = outputs.map((output) => ({ ...output, name: output.name.replaceAll('-', '_'), description: null }));
     const { builtInPrefix } = parts.settings;
     const stored = storable(told, { builtInPrefix, type: 'TERRAFORM', id: task.serviceId });
     await parts.hooks.serviceOutputs(task.serviceId, stored.outputs);
-    // Nothing of it runs that Davit would have to keep running.
+    // Nothing of the configuration runs that Davit must keep running.
     await noteDeployed(context, { desired: 'STOPPED', runningStatus: 'COMPLETED', instances: null });
     if (resources !== null) {
       const sealed = parts.hooks.seal(task.serviceId, JSON.stringify(resources));
@@ -134,7 +135,7 @@ export const settle: Step = {
   },
 };
 
-/** Destroys what is in the world, by the configuration that made it. */
+/** Destroys the existing resources with the configuration that created them. */
 export const destroy: Step = {
   name: 'destroy',
   deadlineSeconds: (context) => fetchSeconds + commandSeconds(context.task.former?.config ?? null),
@@ -157,7 +158,7 @@ export const destroy: Step = {
         if ((await session.plan(call, { destroy: true })).changes) await session.apply(call);
       });
     } catch (error) {
-      // A deployment that takes away is not undone; nobody else would end the run at once.
+      // A removal is not undone, and nobody else would end the run at once.
       if (call.leave?.aborted !== true && !(error instanceof ClusterAway)) await endFailed(context);
       throw error;
     }
@@ -165,7 +166,7 @@ export const destroy: Step = {
   },
 };
 
-/** Nothing is left, or nobody wants to know: neither state nor outputs are kept. */
+/** Removes state and outputs: nothing is left, or the resources are abandoned on purpose. */
 export const forget: Step = {
   name: 'forget',
   deadlineSeconds: 120,
@@ -173,7 +174,7 @@ export const forget: Step = {
   async run(context) {
     const { task, call, journal: writer, parts } = context;
     await parts.hooks.serviceOutputs(task.serviceId, []);
-    // First: what a run would still write would make the state anew.
+    // The run is removed first, because its writes would create the state again.
     await removeRun(context);
     await leaveAll(context);
     await writer.transaction(async (tx) => {
@@ -186,7 +187,7 @@ export const forget: Step = {
   },
 };
 
-/** For whoever asks later. null: they cannot be listed, which makes nothing of what was applied undone. */
+/** Returns the resources for later queries; null if they cannot be listed. That does not undo what was applied. */
 async function listResources(context: StepContext, session: TerraformSession): Promise<readonly TerraformResource[] | null> {
   const { task, call, parts } = context;
   try {
@@ -200,7 +201,7 @@ async function listResources(context: StepContext, session: TerraformSession): P
   }
 }
 
-/** Takes the lock of a state from whoever left it. No other run of the environment is under way. */
+/** Releases the lock of a state, regardless of its owner. No other run of the environment is under way. */
 export const unlock: Step = {
   name: 'unlock',
   deadlineSeconds: 120,
@@ -220,7 +221,7 @@ export const unlock: Step = {
   },
 };
 
-/** Moves the state from where the deployed configuration has it to where the one of now wants it. */
+/** Moves the state from the backend of the deployed configuration to that of the new one. */
 export const migrate: Step = {
   name: 'migrate',
   deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
@@ -253,7 +254,9 @@ export const migrate: Step = {
   },
 };
 
-/** Removes what a run left on the cluster and on this machine; the plan and the providers' files may hold secrets. */
+/**
+ * Removes what a run left on the cluster and on this machine. The plan and the providers' files may contain secrets.
+ */
 export async function removeRun(context: StepContext): Promise<void> {
   const folder = checkoutFolder(context);
   const { config, former } = context.task;
@@ -268,18 +271,21 @@ export async function removeRun(context: StepContext): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Its token is good for nothing from then on, so that what it would still write does not arrive. */
+/** Ends the run on the cluster. Its token is invalid from then on, so that later writes of the run are refused. */
 async function endOnCluster(context: StepContext, terraform: TerraformDriver): Promise<void> {
   const { task, call, journal: writer } = context;
   const grace = call.force?.aborted === true ? 0 : graceOf(task.config ?? task.former?.config ?? null);
   const owner = ownerOf(context);
-  // What a pod of a deployment before this one could not store goes with it.
+  // A state that a pod of an earlier deployment could not store would be lost with the pod.
   if (call.force?.aborted !== true) await rescue(context, terraform, grace);
   await terraform.remove(owner, grace, call);
   await writer.writeAny(endRuns, [task.serviceId]);
 }
 
-/** Nothing that the end of a run waits for: its own states are stored by what applies. */
+/**
+ * Stores states that runs could not store. Failures do not prevent the end of a run, whose own states are stored by the
+ * step that applies.
+ */
 async function rescue(context: StepContext, terraform: TerraformDriver, graceSeconds: number): Promise<void> {
   const { task, call, parts } = context;
   try {
@@ -287,13 +293,17 @@ async function rescue(context: StepContext, terraform: TerraformDriver, graceSec
       if (await storeLeft(parts, task.serviceId, left)) call.log('A state that a run could not store is stored now.');
     }
   } catch (error) {
-    // A state that is there must not go with its pod because the database was away when it was to be stored.
+    // An existing state must not be lost with its pod because the database was unreachable when the state was to be
+    // stored.
     if (call.signal.aborted || error instanceof ClusterAway || isDatabaseAway(error)) throw error;
     call.log(`What the run left could not be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-/** The same after a failure, which is what the user must see: what cannot be removed now is removed by the keeper. */
+/**
+ * Ends the run on the cluster after a failure. The user must see that failure; the keeper removes what cannot be
+ * removed now.
+ */
 async function endFailed(context: StepContext): Promise<void> {
   const { call } = context;
   const own = { ...context, call: { ...call, signal: call.leave ?? call.signal } };
@@ -302,7 +312,7 @@ async function endFailed(context: StepContext): Promise<void> {
   });
 }
 
-/** What runs it: the cluster itself where it can. */
+/** Returns the driver that runs the configuration: the cluster's own if it has one. */
 function terraformOn(context: StepContext): TerraformDriver {
   return driverSet(context).terraform ?? context.parts.terraform;
 }
@@ -318,7 +328,7 @@ async function using<T>(
   work: (session: TerraformSession) => Promise<T>,
   which: 'NOW' | 'FORMER' = 'NOW',
 ): Promise<T> {
-  // Before there is a pod: who removes what is left of an environment on a cluster must know of it.
+  // Recorded before there is a pod, so that a removal of the environment from a cluster finds the pod.
   if (driverSet(context).terraform !== undefined) await noteHere(context);
   const session = await terraformOn(context).open(await runOf(context, config, which), context.call);
   try {
@@ -329,8 +339,9 @@ async function using<T>(
 }
 
 /**
- * The same for a step behind `obtain`. Where the files are gone, as they are another machine's or the step had removed them before it was
- * recorded, they are fetched and connected again: the session `isNew`, and knows of no plan.
+ * Runs a step that follows `obtain`. The files may be missing, because they are on another machine or the step had
+ * removed them before it was recorded. They are then fetched and initialized again: the session `isNew`, and has no
+ * plan.
  */
 function usingObtained<T>(context: StepContext, work: (session: TerraformSession, isNew: boolean) => Promise<T>): Promise<T> {
   return using(context, configOf(context.task), async (session) => {

@@ -1,13 +1,14 @@
 import { journalVersion } from './journal.ts';
 
 /*
- * What becomes of the engine's tables when an instance was moved to another place, by statements that run there in the transaction of
- * the import. Nothing of what it was doing goes on by itself, as the other place may still do it; what should run is deployed anew.
+ * Statements that adapt the engine's tables after an installation was moved to another place. They run there, in the
+ * transaction of the import. No work that was under way is resumed, because the former place may still be doing it.
+ * Everything that should run is deployed again.
  */
 
-/** In this order. */
+/** The statements, in the order of their execution. */
 export const arrivalStatements: readonly string[] = [
-  // What was under way or waited is over: its engine, its processes and its images are elsewhere.
+  // Work that was running or queued is over, because its engine, processes and images are elsewhere.
   `UPDATE deployment_step SET status = 'CANCELED', finished_at = clock_timestamp() WHERE status = 'RUNNING'`,
   `UPDATE deployment_service s SET phase = 'CANCELED', finished_at = clock_timestamp() FROM deployment d
     WHERE d.id = s.deployment_id AND d.status = 'RUNNING' AND s.phase NOT IN ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED')`,
@@ -15,15 +16,16 @@ export const arrivalStatements: readonly string[] = [
           status = CASE status WHEN 'QUEUED' THEN 'WITHDRAWN' ELSE 'CANCELED' END
     WHERE status IN ('QUEUED', 'RUNNING')`,
   `UPDATE job_run SET status = 'CANCELED', finished_at = clock_timestamp() WHERE status = 'RUNNING'`,
-  // Armed again by the deployments below.
+  // The deployments below create the schedules again.
   'DELETE FROM job_schedule',
-  // Observed in instances of another engine.
+  // The conditions were observed in instances of another engine.
   'DELETE FROM service_condition',
   'UPDATE service_runtime SET running_status = NULL',
-  // Ids of another engine. One that has the same images finds them by their names.
+  // Image ids belong to the former engine. An engine that has the same images finds them by name.
   'UPDATE release SET image_id = NULL, collected_image = NULL WHERE image_id IS NOT NULL OR collected_image IS NOT NULL',
-  // What should run, as it ran: the same commits, digests, variables. Terraform configurations run nothing.
-  // Each service is a call of its own, so that one that fails keeps no other from coming back.
+  // Creates deployments of everything that should run, with the same commits, digests and variables. Terraform
+  // configurations are left out, because they run nothing.
+  // Each service gets a call of its own, so that a failing service does not prevent the others from being deployed.
   `WITH due AS (
      SELECT t.*, l.service_type, l.service_name, l.icon_uri, l.stage_id, l.stage_name, l.stage_position, l.cluster_id
        FROM service_runtime t CROSS JOIN LATERAL (

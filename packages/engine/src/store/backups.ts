@@ -33,7 +33,10 @@ const columns = `b.id, b.service_id, b.organization_id, b.environment_id, b.name
   b.size_bytes, b.sha256, b.server_version, b.image_id, b.data_bytes, b.failure, b.created_at, b.updated_at, b.begun_at, b.stored_at, b.proven_at,
   b.finished_at`;
 
-/** Service or null, environment or null, backup before which they were made or null, how many. Newest first. */
+/**
+ * Parameters: service or null, environment or null, backup before which the results were created or null, limit. Newest
+ * first.
+ */
 export const listBackups = statement<BackupRow>(
   'listDatabaseBackups',
   `SELECT ${columns} FROM database_backup b
@@ -47,7 +50,10 @@ export const readBackup = statement<BackupRow>(
   `SELECT ${columns} FROM database_backup b WHERE b.id = $1 AND NOT b.is_leaving`,
 );
 
-/** Id, service, organization, environment, name, message, kind, subject. No row: a scheduled one is under way. */
+/**
+ * Parameters: id, service, organization, environment, name, message, kind, subject. Returns no row if a scheduled
+ * backup of the service is queued or running.
+ */
 export const insertBackup = statement<BackupRow>(
   'insertDatabaseBackup',
   `INSERT INTO database_backup AS b (id, service_id, organization_id, environment_id, name, message, kind, subject)
@@ -56,13 +62,16 @@ export const insertBackup = statement<BackupRow>(
    RETURNING ${columns}`,
 );
 
-/** Id. Its file goes first, by whoever works; one that is being made is ended. */
+/**
+ * Marks a backup for removal. Parameter: id. The backup runner first ends the work on the backup, then removes its
+ * file, then deletes the row.
+ */
 export const letBackupGo = statement<{ id: string }>(
   'letDatabaseBackupGo',
   `UPDATE database_backup SET is_leaving = true WHERE id = $1 AND NOT is_leaving RETURNING id`,
 );
 
-/** Backup: whether a restore needs it that waits or runs. */
+/** Returns whether a queued or running restore needs the backup. Parameter: backup. */
 export const isBackupInUse = statement<{ used: boolean }>(
   'isDatabaseBackupInUse',
   `SELECT EXISTS (SELECT 1 FROM database_restore r WHERE r.status IN ('QUEUED', 'RUNNING') AND $1 IN (r.backup_id, r.safety_id)) AS used`,
@@ -86,13 +95,16 @@ export interface RestoreRow {
 const restoreColumns = `r.id, r.service_id, r.environment_id, r.backup_id, r.safety_id, r.subject, r.status, r.attempt, r.failure, r.created_at,
   r.updated_at, r.finished_at`;
 
-/** Service. Newest first. */
+/** Parameter: service. Newest first. */
 export const listRestores = statement<RestoreRow>(
   'listDatabaseRestores',
   `SELECT ${restoreColumns} FROM database_restore r WHERE r.service_id = $1 ORDER BY r.created_at DESC, r.id DESC LIMIT 1000`,
 );
 
-/** Id, service, organization, environment, backup, safety backup or null, subject. No row: one waits or runs. */
+/**
+ * Parameters: id, service, organization, environment, backup, safety backup or null, subject. Returns no row if another
+ * restore of the service is queued or running.
+ */
 export const insertRestore = statement<RestoreRow>(
   'insertDatabaseRestore',
   `INSERT INTO database_restore AS r (id, service_id, organization_id, environment_id, backup_id, safety_id, subject)
@@ -100,19 +112,19 @@ export const insertRestore = statement<RestoreRow>(
    ON CONFLICT (service_id) WHERE status IN ('QUEUED', 'RUNNING') DO NOTHING RETURNING ${restoreColumns}`,
 );
 
-/** Ids of what is being made, proven or restored: their throw-away instances are nobody's left-overs. */
+/** Returns the ids of backups and restores that are running. Their temporary instances are not leftovers. */
 export const openBackupWork = statement<{ id: string }>(
   'openDatabaseBackupWork',
   `SELECT id FROM database_backup WHERE status = 'RUNNING' AND NOT is_leaving
    UNION ALL SELECT id FROM database_restore WHERE status = 'RUNNING'`,
 );
 
-/** Where the database of a backup or restore is; null: it was never deployed. */
+/** The cluster (`driver`) of the database of a backup or restore; null if the database was never deployed. */
 export interface Placed {
   readonly driver: string | null;
 }
 
-/** Oldest first, also those that an earlier process began. */
+/** Returns queued and running backups, oldest first, including those that an earlier process began. */
 export const openBackups = statement<BackupRow & Placed>(
   'openDatabaseBackups',
   `SELECT ${columns}, r.driver FROM database_backup b LEFT JOIN service_runtime r ON r.service_id = b.service_id
@@ -133,27 +145,27 @@ export const leavingBackups = statement<{ id: string }>(
 
 export const forgetBackup = statement('forgetDatabaseBackup', `DELETE FROM database_backup WHERE id = $1 AND is_leaving`);
 
-/** Id. No row: it is over, or to be removed. */
+/** Parameter: id. Returns no row if the backup has finished or is marked for removal. */
 export const beginBackup = statement<{ attempt: number; stored_at: string | null; sealed_key: Buffer | null }>(
   'beginDatabaseBackup',
   `UPDATE database_backup SET status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
     WHERE id = $1 AND status IN ('QUEUED', 'RUNNING') AND NOT is_leaving RETURNING attempt, stored_at, sealed_key`,
 );
 
-/** Id, attempt, sealed key. */
+/** Parameters: id, attempt, sealed key. */
 export const noteKey = statement(
   'noteDatabaseBackupKey',
   `UPDATE database_backup SET sealed_key = $3 WHERE id = $1 AND attempt = $2 AND status = 'RUNNING'`,
 );
 
-/** Id, attempt, size, SHA-256, version of the server, image, bytes of the data. */
+/** Parameters: id, attempt, size, SHA-256, server version, image, bytes of data. */
 export const noteStored = statement(
   'noteDatabaseBackupStored',
   `UPDATE database_backup SET stored_at = clock_timestamp(), size_bytes = $3, sha256 = $4, server_version = $5, image_id = $6, data_bytes = $7
     WHERE id = $1 AND attempt = $2 AND status = 'RUNNING' AND NOT is_leaving`,
 );
 
-/** Id, attempt, failure or null: it is proven. */
+/** Parameters: id, attempt, failure. A null failure means that the backup is proven. */
 export const endBackup = statement(
   'endDatabaseBackup',
   `UPDATE database_backup
@@ -162,7 +174,10 @@ export const endBackup = statement(
     WHERE id = $1 AND attempt = $2 AND status = 'RUNNING'`,
 );
 
-/** Service, how many good ones of the schedule stay, beside what a restore needs. Of those that failed, as many stay as reports. */
+/**
+ * Marks old scheduled backups for removal. Parameters: service, number of good backups to keep. Backups that a restore
+ * needs are kept too. The same number of failed backups is kept, as reports.
+ */
 export const retireScheduled = statement(
   'retireScheduledDatabaseBackups',
   `UPDATE database_backup SET is_leaving = true
@@ -182,7 +197,10 @@ export const beginRestore = statement<{ attempt: number }>(
     WHERE id = $1 AND status IN ('QUEUED', 'RUNNING') RETURNING attempt`,
 );
 
-/** Id, attempt or null: whichever, failure or null: it succeeded. */
+/**
+ * Parameters: id, attempt, failure. A null attempt matches any attempt; a null failure means that the restore
+ * succeeded.
+ */
 export const endRestore = statement(
   'endDatabaseRestore',
   `UPDATE database_restore SET status = CASE WHEN $3::jsonb IS NULL THEN 'SUCCEEDED' ELSE 'FAILED' END, failure = $3,
@@ -190,13 +208,16 @@ export const endRestore = statement(
     WHERE id = $1 AND attempt = coalesce($2, attempt) AND status IN ('QUEUED', 'RUNNING')`,
 );
 
-/** Backup, failure: what was found when it was to be restored. It is not good any more, whatever was proven before. */
+/**
+ * Marks a good backup as failed because a restore found it damaged, even though it was proven before. Parameters:
+ * backup, failure.
+ */
 export const markDamaged = statement(
   'markDamagedDatabaseBackup',
   `UPDATE database_backup SET status = 'FAILED', failure = $2::jsonb WHERE id = $1 AND status = 'GOOD'`,
 );
 
-/** Backup: what opens it. */
+/** Returns the sealed key, size and checksum of a backup. Parameter: backup. */
 export const readSealed = statement<{ sealed_key: Buffer | null; size_bytes: number | null; sha256: string | null }>(
   'readSealedDatabaseBackup',
   `SELECT sealed_key, size_bytes, sha256 FROM database_backup WHERE id = $1`,
@@ -212,7 +233,7 @@ export interface BenchPlace {
   readonly image_id: string | null;
 }
 
-/** Service: what of it is deployed. */
+/** Returns where a service is deployed, with its release. Parameter: service. */
 export const benchPlace = statement<BenchPlace>(
   'backupBenchPlace',
   `SELECT t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, r.config, r.image_id

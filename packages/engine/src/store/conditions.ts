@@ -12,19 +12,32 @@ export interface ConditionRow {
   readonly seen_at: string;
 }
 
-/** The conditions of a service as JSON, worst and oldest first; null where there are none. `service`: the column with its id. */
+/**
+ * Returns SQL for the conditions of a service as JSON, worst and oldest first; null if there are none. `service` is the
+ * column with the service id.
+ */
 export const conditionsOf = (service: string): string =>
   `(SELECT jsonb_agg(jsonb_build_object('kind', c.kind, 'severity', c.severity, 'failure', c.failure, 'instance_name', c.instance_name,
              'occurrences', c.occurrences, 'since', c.since, 'seen_at', c.seen_at) ORDER BY c.severity, c.since)
       FROM service_condition c WHERE c.service_id = ${service})`;
 
-/** A state that goes on is seen every few seconds, and written so seldom; more often where its condition would lapse meanwhile. */
+/**
+ * SQL for the minimum seconds between two updates of an unchanged condition. A continuing state is observed every few
+ * seconds but is stored less often. The interval is shorter if the condition would otherwise lapse in between.
+ */
 const touchSeconds = `least(15, nullif(excluded.clear_after_seconds, 0) / 3.0)`;
 
 /**
- * $1 service, $2 rollout, $3 kind, $4 severity, $5 failure, $6 instance, $7 time, $8 occurrences to add, $9 clear_after_seconds, $10 line of the
- * log. Nothing if that rollout does not run any more. If the condition is open and neither its code, its severity nor its occurrences change,
- * only what it says and when it was seen is stored, now and then. The row is returned as it is afterwards; none: nothing changed.
+ * Opens or updates a condition.
+ *
+ * $1 service, $2 rollout, $3 kind, $4 severity, $5 failure, $6 instance, $7 time, $8 occurrences to add, $9
+ * clear_after_seconds, $10 log line.
+ *
+ * - If the rollout no longer runs, nothing is stored.
+ * - If the condition is open and its code, severity and occurrences stay the same, only its message and `seen_at` are
+ *   stored, at most once in `touchSeconds`.
+ *
+ * Returns the row after the change, or no row if nothing changed.
  */
 export const raiseCondition = statement<{ since: string; occurrences: number }>(
   'raiseCondition',
@@ -49,7 +62,7 @@ export const raiseCondition = statement<{ since: string; occurrences: number }>(
    SELECT since, occurrences FROM changed`,
 );
 
-/** $1 service, $2 kind, $3 line of the log. */
+/** Removes a condition. $1 service, $2 kind, $3 log line. */
 export const clearCondition = statement(
   'clearCondition',
   `WITH cleared AS (DELETE FROM service_condition WHERE service_id = $1::uuid AND kind = $2 RETURNING service_id)
@@ -58,7 +71,10 @@ export const clearCondition = statement(
      FROM cleared JOIN service_runtime t ON t.service_id = cleared.service_id`,
 );
 
-/** The same, unless the condition is of something that happened, which the keeper clears when it lapses. */
+/**
+ * Removes a condition like `clearCondition`, unless the condition reports an event. Conditions of events are cleared by
+ * the keeper when they lapse.
+ */
 export const clearStateCondition = statement(
   'clearStateCondition',
   `WITH cleared AS (
@@ -71,8 +87,8 @@ export const clearStateCondition = statement(
 const lapsed = `clear_after_seconds IS NOT NULL AND seen_at < clock_timestamp() - make_interval(secs => clear_after_seconds)`;
 
 /**
- * $1 service: removes the conditions that have not been observed for as long as they say. Answers the worst severity of those that are left;
- * null: none is.
+ * Removes the conditions of a service ($1) that were last observed longer ago than their `clear_after_seconds`. Returns
+ * the worst severity of the remaining conditions; null if none remains.
  */
 export const clearLapsedConditions = statement<{ worst: ConditionSeverity | null }>(
   'clearLapsedConditions',

@@ -1,11 +1,18 @@
 import { statement } from '@davit/db';
 
 /*
- * Which built images go. Kept are those of the newest releases of a service, of the one that is to run, of the ones whose
- * instances may still be there (a deployment that has not ended names them) and of what waits in the queue.
+ * Statements that decide which built images are removed. An image is kept if it belongs to:
+ *
+ * - one of the newest releases of a service,
+ * - the release that should run,
+ * - a release whose instances may still exist, because a deployment that has not ended names it,
+ * - a release of a queued deployment.
  */
 
-/** Service, how many releases are kept. Releases that lose their image can be run no more. Pulled images: `giveUpPulled`. */
+/**
+ * Gives up the built images of old releases. Parameters: service, number of releases to keep. A release that loses its
+ * built image cannot run again. For pulled images see `giveUpPulled`.
+ */
 export const giveUpImages = statement(
   'giveUpImages',
   `WITH ranked AS (
@@ -24,30 +31,36 @@ export const giveUpImages = statement(
     WHERE id IN (SELECT id FROM ranked WHERE image_id NOT IN (SELECT image_id FROM kept WHERE image_id IS NOT NULL))`,
 );
 
-/** Service. What the engine has still to remove, also from an earlier time when that did not work. */
+/**
+ * Returns the images that the engine must still remove, including those whose earlier removal failed. Parameter:
+ * service.
+ */
 export const collectedImages = statement<{ image: string }>(
   'collectedImages',
   `SELECT DISTINCT collected_image AS image FROM release r WHERE service_id = $1 AND collected_image IS NOT NULL
       AND NOT EXISTS (SELECT FROM release k WHERE k.service_id = $1 AND k.image_id = r.collected_image)`,
 );
 
-/** Service, images. */
+/** Parameters: service, images. */
 export const forgetImages = statement(
   'forgetImages',
   'UPDATE release SET collected_image = NULL WHERE service_id = $1 AND collected_image = ANY ($2::text[])',
 );
 
-// A service that is on no cluster may have left images on any.
+// A service that is on no cluster may have left images on every cluster.
 const isOn = (driver: string): string =>
   `NOT EXISTS (SELECT FROM service_runtime t WHERE t.service_id = r.service_id AND t.driver <> ${driver})`;
 
-/** Driver: services of it with built images that are given up and may still be there. */
+/** Returns services of a cluster whose given-up built images may still exist there. Parameter: driver. */
 export const servicesToCollect = statement<{ service_id: string }>(
   'servicesToCollectImagesOf',
   `SELECT DISTINCT service_id FROM release r WHERE collected_image IS NOT NULL AND ${isOn('$1')}`,
 );
 
-/** How many, driver: services of it with more built images than that, and no deployment under way. */
+/**
+ * Returns services of a cluster that have more than $1 built images and no queued or running deployment. Parameters:
+ * number of images, driver.
+ */
 export const servicesWithImages = statement<{ service_id: string }>(
   'servicesWithImages',
   `SELECT service_id FROM release r WHERE image_id IS NOT NULL AND config -> 'source' ->> 'type' = 'GIT'
@@ -63,7 +76,9 @@ export const busyServices = statement<{ service_id: string }>(
     WHERE d.status IN ('QUEUED', 'RUNNING')`,
 );
 
-/** Driver, image, names that the pull made, of an image that was not there before. */
+/**
+ * Records an image that did not exist before Davit pulled it. Parameters: driver, image, names that the pull created.
+ */
 export const notePulled = statement(
   'notePulledImage',
   `INSERT INTO pulled_image (driver, image_id, names) VALUES ($1, $2, $3::text[])
@@ -71,7 +86,10 @@ export const notePulled = statement(
      names = (SELECT coalesce(array_agg(DISTINCT name), '{}') FROM unnest(pulled_image.names || excluded.names) AS name)`,
 );
 
-/** The same for an image that was there: if Davit pulled it then, it is wanted again; otherwise it stays somebody else's. */
+/**
+ * Records the pull of an image that already existed. If Davit had pulled the image before, the image counts as needed
+ * again; otherwise it remains foreign. Parameters: driver, image, names that the pull created.
+ */
 export const keepPulled = statement(
   'keepPulledImage',
   `UPDATE pulled_image SET pulled_at = clock_timestamp(),
@@ -84,7 +102,7 @@ export const pulledImages = statement<{ image_id: string; names: readonly string
   'SELECT image_id, names FROM pulled_image WHERE driver = $1',
 );
 
-/** Driver, milliseconds: pulled since then. */
+/** Returns the images pulled within the last $2 milliseconds. Parameters: driver, milliseconds. */
 export const youngPulls = statement<{ image_id: string }>(
   'youngPulledImages',
   `SELECT image_id FROM pulled_image WHERE driver = $1 AND pulled_at > clock_timestamp() - make_interval(secs => $2::float8 / 1000)`,
@@ -95,9 +113,9 @@ export const forgetPulled = statement('forgetPulledImage', 'DELETE FROM pulled_i
 export interface ImageUseRow {
   readonly image_id: string;
   readonly image_name: string | null;
-  /** Place of the release among those of its service that have an image, the newest being 1. */
+  /** Position of the release among the releases of its service that have an image; the newest is 1. */
   readonly age: number;
-  /** It is what should run or ran last, what a deployment under way is about, or what a run of a job has. */
+  /** Whether the release should run or ran last, or is needed by a queued or running deployment or a running job. */
   readonly runs: boolean;
 }
 
@@ -106,7 +124,10 @@ const inUse = `EXISTS (SELECT FROM service_runtime t WHERE t.release_id = r.id)
   OR EXISTS (SELECT FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
               WHERE s.release_id = r.id AND d.status IN ('QUEUED', 'RUNNING'))`;
 
-/** Images, their names. What releases need them, and the newest of services that were built under such a name to be run elsewhere. */
+/**
+ * Returns the releases that need these images, and the newest releases that were built under these names to run on
+ * another cluster. Parameters: images, their names.
+ */
 export const imageUses = statement<ImageUseRow>(
   'imageUses',
   `WITH concerned AS (SELECT DISTINCT service_id FROM release WHERE image_id = ANY ($1::text[]) OR image_name = ANY ($2::text[])),
@@ -116,7 +137,10 @@ export const imageUses = statement<ImageUseRow>(
     WHERE r.image_id = ANY ($1::text[]) OR (r.age = 1 AND r.image_name = ANY ($2::text[]))`,
 );
 
-/** Image. Releases that nothing runs lose it, and pull it again when they are rolled back to. */
+/**
+ * Takes a pulled image from the releases that nothing runs. A rollback to one of them pulls the image again. Parameter:
+ * image.
+ */
 export const giveUpPulled = statement(
   'giveUpPulledImage',
   `UPDATE release r SET image_id = NULL WHERE image_id = $1 AND config -> 'source' ->> 'type' = 'IMAGE' AND NOT (${inUse})`,

@@ -1,9 +1,13 @@
 import { statement } from '@davit/db';
 
 /**
- * $1 instance, $2 time, $3 service, $4 rollout, $5 cause, $6 exit code, $7 restarts by the cluster until then. Notes an end and counts it in the
- * metrics; an end that is noted already, or of a rollout that does not run any more, answers no row. Ends that the cluster has made good
- * between two looks are counted with the next one that is seen: by how much its count of restarts grew.
+ * Records an exit of an instance and counts it in the metrics.
+ *
+ * $1 instance, $2 time, $3 service, $4 rollout, $5 cause, $6 exit code, $7 restarts by the cluster until then.
+ *
+ * Returns no row if the exit is already recorded or the rollout no longer runs. If the cluster restarted an instance
+ * several times between two looks, these exits are counted with the next exit that is seen: the growth of the restart
+ * count is their number.
  */
 export const noteInstanceEnd = statement<{ ends: number }>(
   'noteInstanceEnd',
@@ -26,27 +30,30 @@ export interface EndRow {
   readonly ends: number;
 }
 
-/** Service: its ends of the last hour, newest first. */
+/** Returns the exits of a service within the last hour, newest first. Parameter: service. */
 export const recentEnds = statement<EndRow>(
   'recentEnds',
   `SELECT instance_id, ended_at, ends FROM service_instance_end
     WHERE service_id = $1 AND ended_at > clock_timestamp() - interval '1 hour' ORDER BY ended_at DESC LIMIT 1000`,
 );
 
-/** Service: whether its liveness probe is known to fail since that time. */
+/** Returns a row if the liveness probe of a service has failed since a time. Parameters: service, time. */
 export const livenessFailure = statement<{ instance_name: string | null }>(
   'livenessFailure',
   `SELECT instance_name FROM service_condition WHERE service_id = $1 AND kind = 'LIVENESS' AND seen_at > $2::timestamptz`,
 );
 
-/** Days: removes what is older, but for the last end of each instance, which clusters show as long as it runs. Metrics keep their count. */
+/**
+ * Deletes exits older than $1 days. The last exit of each instance is kept, because clusters report it as long as the
+ * instance exists. The metrics keep their counts.
+ */
 export const trimInstanceEnds = statement(
   'trimInstanceEnds',
   `DELETE FROM service_instance_end e WHERE ended_at < clock_timestamp() - make_interval(days => $1)
       AND EXISTS (SELECT FROM service_instance_end n WHERE n.instance_id = e.instance_id AND n.ended_at > e.ended_at)`,
 );
 
-/** Instance, time, number: the last lines that it had printed by then, oldest first. */
+/** Returns the last lines that an instance had printed by a time, oldest first. Parameters: instance, time, limit. */
 export const linesUntil = statement<{ message: string }>(
   'linesUntil',
   `SELECT message FROM (

@@ -2,8 +2,8 @@ import { statement } from '@davit/db';
 import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
 
 /**
- * Deployment, fence, service, time, the cluster that starts its runs (then the time is infinity) or null. Only while the fence is the
- * deployment's.
+ * Parameters: deployment, fence, service, time of the next run, driver or null. If a cluster starts the runs, `driver`
+ * names it and the time is infinity. Changes nothing if the fence no longer belongs to the deployment.
  */
 export const setSchedule = statement(
   'setJobSchedule',
@@ -13,13 +13,13 @@ export const setSchedule = statement(
    ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at, driver = excluded.driver`,
 );
 
-/** Service: its schedule, which the scheduler cannot move on meanwhile. */
+/** Locks the schedule of a service, so that the scheduler cannot advance it meanwhile. Parameter: service. */
 export const lockSchedule = statement('lockJobSchedule', 'SELECT 1 FROM job_schedule WHERE service_id = $1 FOR UPDATE');
 
-/** The clock that decides what is due, and since when a run runs. */
+/** Returns the time of the database's clock, which decides which schedules are due and when a run began. */
 export const jobClock = statement<{ now: string }>('jobClock', 'SELECT clock_timestamp() AS now');
 
-/** A time of that clock: how long ago it was. */
+/** Returns the seconds since a time of the database's clock. Parameter: time. */
 export const secondsSince = statement<{ seconds: number }>(
   'jobSecondsSince',
   `SELECT greatest(0, extract(epoch FROM clock_timestamp() - $1::timestamptz))::float8 AS seconds`,
@@ -29,7 +29,7 @@ const removal = (table: string): string =>
   `DELETE FROM ${table} WHERE service_id = $3::uuid
      AND EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
 
-/** Deployment, fence, service. */
+/** Parameters: deployment, fence, service. */
 export const removeSchedule = statement('removeJobSchedule', removal('job_schedule'));
 export const removeRuns = statement('removeJobRuns', removal('job_run'));
 
@@ -51,11 +51,11 @@ const placedColumns = `t.service_id, t.organization_id, t.project_id, t.environm
 
 export interface DueRow extends Placed {
   readonly next_at: string;
-  /** The database's clock, which decides what is due. */
+  /** Time of the database's clock, which decides which schedules are due. */
   readonly now: string;
 }
 
-/** Releases whose schedules are left alone for now: others that are due, the oldest first. */
+/** Returns due schedules, the oldest first. Parameter: releases whose schedules are skipped for now. */
 export const dueSchedules = statement<DueRow>(
   'dueJobSchedules',
   `SELECT ${placedColumns}, t.driver, s.next_at, clock_timestamp() AS now
@@ -63,19 +63,25 @@ export const dueSchedules = statement<DueRow>(
     WHERE s.next_at <= clock_timestamp() AND t.desired = 'RUNNING' AND r.id <> ALL($1::uuid[]) ORDER BY s.next_at LIMIT 100`,
 );
 
-/** Service, its next time. No row: another one has done it, or it was disarmed. */
+/**
+ * Parameters: service, time of the next run. Returns no row if another process has advanced the schedule or the
+ * schedule was removed.
+ */
 export const advanceSchedule = statement<{ service_id: string }>(
   'advanceJobSchedule',
   `UPDATE job_schedule SET next_at = $2 WHERE service_id = $1 AND next_at <= clock_timestamp() RETURNING service_id`,
 );
 
-/** Service: nothing comes after the time that it was due. */
+/** Deletes a due schedule that has no further time. Parameter: service. */
 export const endSchedule = statement<{ service_id: string }>(
   'endJobSchedule',
   `DELETE FROM job_schedule WHERE service_id = $1 AND next_at <= clock_timestamp() RETURNING service_id`,
 );
 
-/** Id, service, release, the time that it was due. No row: one runs still. */
+/**
+ * Parameters: id, service, release, time at which the run was due. Returns no row if a run of the service has not
+ * ended.
+ */
 export const insertRun = statement<{ id: string }>(
   'insertJobRun',
   `INSERT INTO job_run (id, service_id, release_id, due_at, driver)
@@ -86,14 +92,17 @@ export const insertRun = statement<{ id: string }>(
 export interface RunRow extends Placed {
   readonly id: string;
   readonly due_at: string;
-  /** By the clock of who began it: the database's, or the cluster's. */
+  /** Time at which the run started, by the clock of whatever started it: the database's or the cluster's. */
   readonly launched_at: string | null;
   readonly created_at: string;
-  /** The cluster started it, and tries it again by itself. */
+  /** Whether the cluster started the run and restarts its failed attempts itself. */
   readonly by_cluster: boolean;
 }
 
-/** Ids of runs that somebody waits for already: the others that have not ended, of jobs that are still deployed. */
+/**
+ * Returns runs that have not ended, of jobs that are still deployed. Parameter: ids of runs that this process already
+ * awaits.
+ */
 export const openRuns = statement<RunRow>(
   'openJobRuns',
   `SELECT ${placedColumns}, coalesce(j.driver, t.driver) AS driver, j.id, j.due_at, j.launched_at, j.created_at, j.by_cluster
@@ -101,7 +110,7 @@ export const openRuns = statement<RunRow>(
     WHERE j.status = 'RUNNING' AND j.id <> ALL($1::uuid[]) ORDER BY j.created_at`,
 );
 
-/** Service: whether a run that Davit began is under way. */
+/** Returns whether a run that Davit started is running. Parameter: service. */
 export const hasOwnRun = statement<{ has: boolean }>(
   'hasOwnJobRun',
   `SELECT EXISTS (SELECT FROM job_run WHERE service_id = $1 AND status = 'RUNNING' AND NOT by_cluster) AS has`,
@@ -109,7 +118,7 @@ export const hasOwnRun = statement<{ has: boolean }>(
 
 export const runningRollouts = statement<{ id: string }>('runningJobRollouts', `SELECT id FROM job_run WHERE status = 'RUNNING'`);
 
-/** Services: the rollouts of their runs that somebody waits for, by a schedule or by a deployment. */
+/** Returns the rollouts of runs that a schedule or a deployment still awaits. Parameter: services. */
 export const openRollouts = statement<{ id: string }>(
   'openJobRollouts',
   `SELECT id FROM job_run WHERE service_id = ANY($1::uuid[]) AND status = 'RUNNING'
@@ -123,7 +132,10 @@ export const markLaunched = statement<{ launched_at: string }>(
   `UPDATE job_run SET launched_at = coalesce(launched_at, clock_timestamp()) WHERE id = $1 RETURNING launched_at`,
 );
 
-/** Id, status, failure. A job that is no longer to run has not failed: its run was ended. Then its status is CANCELED. */
+/**
+ * Ends a run. Parameters: id, status, failure. If the job is no longer meant to run, a failed run counts as CANCELED,
+ * because it was stopped.
+ */
 export const endRun = statement<{ status: 'SUCCEEDED' | 'FAILED' | 'CANCELED' }>(
   'endJobRun',
   `UPDATE job_run j
@@ -135,8 +147,8 @@ export const endRun = statement<{ status: 'SUCCEEDED' | 'FAILED' | 'CANCELED' }>
 );
 
 /**
- * Service, number of runs that are remembered. What a cluster began and failed is remembered for two days: it may be there still, and what is not known
- * would be noted again.
+ * Deletes old runs. Parameters: service, number of runs to keep. A failed run that a cluster started is kept for two
+ * days: the cluster may still list the run, and an unknown run would be recorded again.
  */
 export const trimRuns = statement(
   'trimJobRuns',
@@ -145,21 +157,23 @@ export const trimRuns = statement(
       AND id NOT IN (SELECT id FROM job_run WHERE service_id = $1 ORDER BY created_at DESC LIMIT $2)`,
 );
 
-/** Service, word. Of a job that was stopped meanwhile it stays: then no row is changed. */
+/**
+ * Parameters: service, status. The status of a job that was stopped meanwhile does not change; no row is updated then.
+ */
 export const setJobStatus = statement(
   'setJobStatus',
   `UPDATE service_runtime SET running_status = $2 WHERE service_id = $1 AND desired = 'RUNNING'`,
 );
 
-/** Of a schedule whose runs a cluster starts. */
+/** A schedule whose runs are started by a cluster. */
 export interface ClusterScheduleRow extends Placed {
-  /** With which it was put on the cluster. */
+  /** Rollout with which the schedule was put on the cluster. */
   readonly rollout: string;
-  /** A run that Davit began itself is under way: until its end the schedule stays suspended. */
+  /** Whether a run that Davit itself started is running. The schedule stays suspended until that run ends. */
   readonly waits: boolean;
 }
 
-/** Driver: the schedules that it should have. */
+/** Returns the schedules that a cluster should have. Parameter: driver. */
 export const clusterSchedules = statement<ClusterScheduleRow>(
   'clusterJobSchedules',
   `SELECT ${placedColumns}, t.driver, t.rollout,
@@ -168,13 +182,16 @@ export const clusterSchedules = statement<ClusterScheduleRow>(
     WHERE s.driver = $1 AND s.next_at = 'infinity' AND t.driver = $1 AND t.desired = 'RUNNING'`,
 );
 
-/** Ids of runs: those that are known, with the code of what failed. */
+/** Returns which of these runs are recorded, with the code of their failure. Parameter: ids of runs. */
 export const knownRuns = statement<{ id: string; status: string; code: string | null }>(
   'knownJobRuns',
   `SELECT id, status, failure ->> 'code' AS code FROM job_run WHERE id = ANY($1::uuid[])`,
 );
 
-/** Id, service, release, due, driver, when it was started. No row: another one runs still, it is known, or the job does not run there. */
+/**
+ * Records a run that a cluster started. Parameters: id, service, release, due time, driver, start time. Returns no row
+ * if another run of the job has not ended, if this run is already recorded, or if the job does not run on that cluster.
+ */
 export const insertClusterRun = statement<{ id: string }>(
   'insertClusterJobRun',
   `INSERT INTO job_run (id, service_id, release_id, due_at, driver, launched_at, by_cluster)

@@ -3,13 +3,16 @@ import type { Action, BuildCommit, JobEvent, ReleaseCommit, ReleaseConfig } from
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 
-/** How long a runner may be silent before another one takes over although its session still stands. */
+/**
+ * Seconds without a sign of a runner after which another runner takes over, even if the session of the first one still
+ * exists.
+ */
 export const leaseSeconds = 15;
 
 /**
- * What a runner must know to carry out a deployment that this program records: actions, steps, and what is in releases. One more whenever the
- * program before would not carry it out rightly. A runner leaves deployments of later versions to runners that know them, so that in
- * a rolling upgrade none is taken up by a program that cannot end it.
+ * Version of the deployments that this program records: their actions, their steps and the content of releases. It is
+ * raised whenever an older program would not execute such a deployment correctly. A runner leaves deployments of later
+ * versions to newer runners, so that in a rolling upgrade no program takes a deployment that it cannot finish.
  */
 export const journalVersion = 1;
 
@@ -26,7 +29,7 @@ export interface ClaimedDeployment {
   readonly fence: number;
   readonly cancel_requested_at: string | null;
   readonly cancel_force: boolean;
-  /** Since when it waits for its cluster; null: it does not. */
+  /** Time since which the deployment has waited for its cluster; null if it does not wait. */
   readonly waiting_since: string | null;
 }
 
@@ -34,9 +37,10 @@ const claimedColumns = `d.id, d.organization_id, d.project_id, d.environment_id,
   d.whole_environment, d.fence, d.cancel_requested_at, d.cancel_force, d.waiting_since`;
 
 /**
- * Takes the next request whose environment is free. SKIP LOCKED: runners do not wait for each other, nor for a request that
- * is just being merged into. That two runners take two requests of one environment is ruled out by the unique index
- * `deployment_running`; the loser's statement fails and it tries again.
+ * Claims the next request whose environment has no running deployment. Because of SKIP LOCKED, runners wait neither for
+ * each other nor for a request that another request is joining. The unique index `deployment_running` prevents two
+ * runners from claiming two requests of one environment: the statement of the second runner fails, and that runner
+ * tries again.
  */
 export const claimNext = statement<ClaimedDeployment>(
   'claimNext',
@@ -60,13 +64,13 @@ export const otherRunners = statement<{ runner_id: string; expired: boolean }>(
     WHERE status = 'RUNNING' AND runner_id <> $1 AND journal_version <= ${journalVersion}`,
 );
 
-/** Deployments that wait for a runner of a later version of Davit. */
+/** Returns deployments that wait for a runner of a later version of Davit. */
 export const ofLaterVersions = statement<{ id: string }>(
   'deploymentsOfLaterVersions',
   `SELECT id FROM deployment WHERE status IN ('QUEUED', 'RUNNING') AND journal_version > ${journalVersion} ORDER BY sequence`,
 );
 
-/** Takes over what another runner left. The higher fence makes every later write of the former one fail. */
+/** Takes over the deployments of another runner. The higher fence makes all later writes of the former runner fail. */
 export const takeOver = statement<ClaimedDeployment>(
   'takeOver',
   `UPDATE deployment d SET runner_id = $1, fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
@@ -75,7 +79,7 @@ export const takeOver = statement<ClaimedDeployment>(
    RETURNING ${claimedColumns}`,
 );
 
-/** Takes up again what this runner itself had to let go. Runner, deployments that it has under way. */
+/** Reclaims the deployments that this runner had to release. Parameters: runner, deployments that it is executing. */
 export const reclaimOwn = statement<ClaimedDeployment>(
   'reclaimOwn',
   `UPDATE deployment d SET fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
@@ -83,7 +87,10 @@ export const reclaimOwn = statement<ClaimedDeployment>(
    RETURNING ${claimedColumns}`,
 );
 
-/** Deployment, fence: it waits for its cluster from now on, unless it did already. For how many seconds it has. */
+/**
+ * Marks a deployment as waiting for its cluster, unless it already is. Parameters: deployment, fence. Returns the
+ * seconds that it has waited.
+ */
 export const beginWaiting = statement<{ seconds: number }>(
   'beginWaiting',
   `UPDATE deployment SET waiting_since = coalesce(waiting_since, clock_timestamp())
@@ -91,7 +98,7 @@ export const beginWaiting = statement<{ seconds: number }>(
    RETURNING extract(epoch FROM clock_timestamp() - waiting_since)::float8 AS seconds`,
 );
 
-/** Deployment, fence: its cluster is there again. */
+/** Records that the cluster of a deployment is reachable again. Parameters: deployment, fence. */
 export const endWaiting = statement(
   'endWaiting',
   `UPDATE deployment SET waiting_since = NULL WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`,
@@ -110,7 +117,10 @@ export const registerRunner = statement(
   `INSERT INTO runner (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()`,
 );
 
-/** Those of processes that are gone, a row for each start: while one lives it is seen every few seconds. */
+/**
+ * Deletes the rows of processes that have exited. Each start of a process has a row, and a running process updates its
+ * row every few seconds.
+ */
 export const forgetRunners = statement(
   'forgetRunners',
   `DELETE FROM runner r WHERE r.seen_at < clock_timestamp() - interval '1 day'
@@ -119,7 +129,7 @@ export const forgetRunners = statement(
 
 export const fenced = `EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
 
-/** Deployment, fence: a row while the fence holds. */
+/** Returns a row as long as the fence holds. Parameters: deployment, fence. */
 export const holds = statement('holdsDeployment', `SELECT 1 FROM deployment WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`);
 
 export const beginServices = statement(
@@ -158,7 +168,7 @@ export const readTasks = statement<TaskRow>(
     WHERE s.deployment_id = $1 ORDER BY s.stage_position, s.created_at, s.service_id`,
 );
 
-/** A restart runs the release that is current when its turn comes. */
+/** Sets the release of a restart. A restart runs the release that is current when it begins. */
 export const adoptRelease = statement(
   'adoptRelease',
   `UPDATE deployment_service SET release_id = $4 WHERE deployment_id = $1 AND service_id = $3 AND release_id IS NULL AND ${fenced}`,
@@ -173,7 +183,7 @@ export const setPhase = statement(
     WHERE deployment_id = $1 AND service_id = $3 AND ${fenced}`,
 );
 
-/** Deployment, fence, failure: all that has not ended has failed. */
+/** Marks all services of a deployment that have not ended as failed. Parameters: deployment, fence, failure. */
 export const failServices = statement(
   'failServices',
   `UPDATE deployment_service SET phase = 'FAILED', failure = $3::jsonb, finished_at = clock_timestamp()
@@ -215,13 +225,19 @@ export const endStep = statement(
     WHERE deployment_id = $1 AND service_id = $3 AND position = $4 AND ${fenced}`,
 );
 
-/** Commit and image of a release are filled in once, by the build or pull; and again where it is to run on a cluster that cannot run that image. */
+/**
+ * Sets commit and image of a release. A build or pull does so once. It happens again if the release must run on a
+ * cluster that cannot run the image.
+ */
 export const completeRelease = statement(
   'completeRelease',
   `UPDATE release SET commit = $4::jsonb, image_name = $5, image_id = $6 WHERE id = $3 AND image_id IS DISTINCT FROM $6 AND ${fenced}`,
 );
 
-/** Details of a commit that an earlier release of the service was built from, so that it need not be fetched for them. */
+/**
+ * Returns the details of a commit from which an earlier release of the service was built, so that they need not be
+ * fetched.
+ */
 export const knownCommit = statement<{ commit: BuildCommit }>(
   'knownCommit',
   `SELECT commit FROM release
@@ -235,7 +251,10 @@ export const finishDeployment = statement(
   `UPDATE deployment SET status = $3, finished_at = clock_timestamp() WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`,
 );
 
-/** With the number of instances; null: there are none that stay. Of a rollout that is kept the number is left as it is. */
+/**
+ * Sets what should run of a service, with the number of instances; the number is null if no instance lasts. If the
+ * rollout stays the same, the number is not changed.
+ */
 export const setRuntime = statement(
   'setRuntime',
   `INSERT INTO service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, commit, running_status, last_deployment_at,
@@ -263,7 +282,7 @@ export const setRunningStatus = statement(
     WHERE service_id = $1 AND (running_status IS DISTINCT FROM $2 OR running_instances IS DISTINCT FROM $3)`,
 );
 
-/** Nobody knows what runs: the cluster does not answer. */
+/** Clears the running status of all services of an unreachable cluster. */
 export const clearRunningStatus = statement(
   'clearRunningStatus',
   `UPDATE service_runtime SET running_status = NULL, running_instances = NULL WHERE driver = $1 AND desired = 'RUNNING' AND running_status IS NOT NULL`,
@@ -274,7 +293,7 @@ export const servicesBeingDeployed = statement<{ service_id: string }>(
   `SELECT s.service_id FROM deployment d JOIN deployment_service s ON s.deployment_id = d.id WHERE d.status = 'RUNNING'`,
 );
 
-/** What releases run. A release's configuration never changes. */
+/** Returns the configurations of releases. The configuration of a release never changes. */
 export const releaseConfigs = statement<{ id: string; config: ReleaseConfig }>(
   'releaseConfigs',
   `SELECT id, config FROM release WHERE id = ANY ($1::uuid[])`,
@@ -288,7 +307,7 @@ export const removeLogPositions = statement(
 );
 export const removeDeployments = statement('removeDeployments', `DELETE FROM deployment WHERE environment_id = $1`);
 
-/** Environments in which a deployment runs now: the keeper leaves their instances alone. */
+/** Returns environments with a running deployment. The keeper does not touch their instances. */
 export const busyEnvironments = statement<{ environment_id: string }>(
   'busyEnvironments',
   `SELECT environment_id FROM deployment WHERE status = 'RUNNING'`,

@@ -23,7 +23,7 @@ export interface DeploymentLogRow {
   readonly stage_name: string | null;
 }
 
-/** At most the newest 10,000 lines: an answer must stay of a size that clients can hold. */
+/** Returns at most the newest 10,000 lines, because clients must be able to hold the response. */
 export const readDeploymentLog = statement<DeploymentLogRow>(
   'readDeploymentLog',
   `SELECT * FROM (
@@ -53,7 +53,9 @@ export const findExecution = statement<{ id: string; execution_number: number }>
     ORDER BY execution_number DESC LIMIT 1`,
 );
 
-/** With the lines it is noted as far as where their origins were read, so that no line is there twice after a crash. */
+/**
+ * Stores log lines together with the position reached in each origin, so that no line is stored twice after a crash.
+ */
 export const insertServiceLog = statement(
   'insertServiceLog',
   `WITH line AS (
@@ -88,7 +90,7 @@ export const serviceLinesAfter = statement<ServiceLogRow>(
   `SELECT ${serviceLine} FROM service_log WHERE service_id = $1 AND service_log.id > $2 ORDER BY service_log.id LIMIT $3`,
 );
 
-/** The number before the newest $2 lines, those of $3 not counted. */
+/** Returns the number of the line before the newest $2 lines. Lines whose ids are in $3 are not counted. */
 export const serviceLinesStart = statement<{ number: number }>(
   'serviceLinesStart',
   `SELECT coalesce(min(newest.id) - 1, (SELECT coalesce(max(id), 0) FROM service_log WHERE service_id = $1)) AS number FROM (
@@ -101,13 +103,18 @@ export const readServiceLog = statement<ServiceLogRow>(
      SELECT * FROM service_log WHERE service_id = $1 ORDER BY id DESC LIMIT $2) newest ORDER BY newest.id`,
 );
 
-// Pods of one instance that print at a time are a few.
+// Only a few pods of one instance print at the same time.
 const rememberedOrigins = 20;
 
 /**
- * Instance: after what following it goes on, by origin; and whatever the origin, where the last line has none that is noted, as of an engine
- * without origins, or where a program that notes none has followed; nulls: there is no such line. Notes that somebody follows it; of
- * origins only the newest, as an instance that lives for long has more and more of them: then the least of these counts for all others.
+ * Returns the position at which to resume the log of an instance, for each origin, and marks the instance as followed.
+ * Parameter: instance.
+ *
+ * - `at` is a position for all origins. It is set if the last stored line has no recorded origin: the engine has no
+ *   origins, or an older program that records none has followed the instance.
+ * - Only the newest origins are kept, because an instance that lives long gets more and more of them. If the list is
+ *   full, `at` is the oldest of the kept positions and stands for all dropped origins.
+ * - Both columns are null if the instance has no known position.
  */
 export const logPosition = statement<{ at: string | null; origins: Readonly<Record<string, string>> | null }>(
   'logPosition',
@@ -126,15 +133,16 @@ export const logPosition = statement<{ at: string | null; origins: Readonly<Reco
      FROM last`,
 );
 
-/** Instance, number. Newest first. */
+/** Parameters: instance, limit. Newest first. */
 export const lastLogLines = statement<{ message: string }>(
   'lastLogLines',
   `SELECT message FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT $2`,
 );
 
 /**
- * Keeps the newest lines of each service within a number of lines and days. Of an instance whose last line goes it notes where following
- * goes on. Not of runs of jobs, which come too often and end too soon to be silent for that long, nor of what Davit itself told.
+ * Deletes old log lines of each service. Parameters: maximum number of lines, maximum age in days. When the last line
+ * of an instance is deleted, its position is stored in `log_position`. Two kinds of lines get no position: those of job
+ * runs, which are too frequent and too short to be silent for that long, and those that Davit itself wrote.
  */
 export const trimServiceLogs = statement(
   'trimServiceLogs',
@@ -152,13 +160,16 @@ export const trimServiceLogs = statement(
    ON CONFLICT (instance_id) DO UPDATE SET source_at = excluded.source_at, followed_at = excluded.followed_at`,
 );
 
-/** Days: of instances that nobody has followed for so long. */
+/** Deletes the positions of instances that nobody has followed for $1 days. */
 export const forgetLogPositions = statement(
   'forgetLogPositions',
   `DELETE FROM log_position WHERE followed_at < clock_timestamp() - make_interval(days => $1)`,
 );
 
-/** Days, and days of runs of jobs, which come often and end soon: origins of instances that nobody has followed for so long. */
+/**
+ * Deletes the origins of instances that nobody has followed for $1 days, and for $2 days if the instance was a job run.
+ * Job runs are frequent and short.
+ */
 export const forgetLogOrigins = statement(
   'forgetLogOrigins',
   `DELETE FROM log_origin o WHERE followed_at < clock_timestamp() - make_interval(days => $1)

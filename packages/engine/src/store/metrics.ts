@@ -1,10 +1,10 @@
 import { statement } from '@davit/db';
 
-/** What was measured of a service in one pass. */
+/** Measurements of a service from one pass. */
 export interface MeasuredRow {
   readonly service_id: string;
   readonly instances: number;
-  /** How long the processor time was used in, on average over instances; 0: none was measured yet. */
+  /** Seconds in which `cpu_ms` was used, averaged over the instances; 0 if no instance has been measured yet. */
   readonly measured_seconds: number;
   readonly cpu_ms: number;
   readonly memory_bytes: number;
@@ -12,7 +12,7 @@ export interface MeasuredRow {
   readonly sent_bytes: number;
   readonly volume_bytes: number | null;
   readonly requests: number;
-  /** By class and by bucket; null where there were no requests. */
+  /** Number of requests by response class and, in `latency`, by latency bucket; null if there were no requests. */
   readonly responses: readonly number[] | null;
   readonly latency: readonly number[] | null;
 }
@@ -39,7 +39,7 @@ const addedToRow = `ON CONFLICT (service_id, seconds, at) DO UPDATE SET
     responses = added_counts(m.responses, excluded.responses),
     latency = added_counts(m.latency, excluded.latency)`;
 
-/** Adds a pass to the minute that it is in. */
+/** Adds a pass to the row of the current minute. */
 export const addToMinute = statement(
   'addToMinute',
   `INSERT INTO service_metric AS m (${columns})
@@ -76,7 +76,10 @@ const sums = `sum(samples)::integer AS samples, sum(measured_seconds) AS measure
   sum(received_bytes)::bigint AS received_bytes, sum(sent_bytes)::bigint AS sent_bytes, max(volume_bytes) AS volume_bytes,
   sum(requests)::bigint AS requests, sum_counts(responses) AS responses, sum_counts(latency) AS latency`;
 
-/** Makes rows of five minutes of those of a minute that are old. One statement: no row is counted twice or not at all. */
+/**
+ * Replaces old one-minute rows by five-minute rows. A single statement guarantees that every row is counted exactly
+ * once.
+ */
 export const condenseMetrics = statement(
   'condenseMetrics',
   `WITH old AS (
@@ -93,7 +96,7 @@ export const trimMetrics = statement(
   `DELETE FROM service_metric WHERE at < clock_timestamp() - interval '${dayInMinutes} minutes'`,
 );
 
-/** Counters of services that the engine no longer knows. */
+/** Deletes counters of services that the engine no longer knows. */
 export const trimTotals = statement(
   'trimTotals',
   `DELETE FROM service_metric_total t
@@ -117,7 +120,7 @@ export interface MetricRow {
   readonly latency: readonly number[] | null;
 }
 
-/** Service, minutes back, seconds of a step. Oldest first. */
+/** Parameters: service, age limit in minutes, seconds of a step. Oldest first. */
 export const readMetrics = statement<MetricRow>(
   'readMetrics',
   `SELECT date_bin(make_interval(secs => $3), at, timestamptz 'epoch') AS at, ${sums} FROM service_metric
@@ -130,19 +133,19 @@ export interface TotalRow extends Omit<MeasuredRow, 'measured_seconds'> {
   readonly organization_id: string;
   readonly project_id: string;
   readonly environment_id: string;
-  /** Lately enough for `instances` and what they use to be so now. */
+  /** Whether the last measurement is recent enough for `instances` and their usage to be current. */
   readonly is_fresh: boolean;
-  /** Of instances, by cause; null: none has ended. */
+  /** Number of instances that ended, by cause; null if none has ended. */
   readonly ends: Readonly<Record<string, number>> | null;
 }
 
-/** What the volumes of these services held when they were last counted. */
+/** Returns the bytes that the volumes of these services held at the last count. */
 export const heldVolumeBytes = statement<{ service_id: string; volume_bytes: number }>(
   'heldVolumeBytes',
   `SELECT service_id, volume_bytes FROM service_metric_total WHERE service_id = ANY ($1::uuid[]) AND volume_bytes IS NOT NULL`,
 );
 
-/** Of all services that the engine knows. */
+/** Returns the totals of all services that the engine knows. */
 export const readTotals = statement<TotalRow>(
   'readTotals',
   `SELECT r.service_id, r.organization_id, r.project_id, r.environment_id, t.instances, t.memory_bytes, t.volume_bytes,

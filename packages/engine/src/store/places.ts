@@ -5,7 +5,7 @@ export interface PlaceRow {
   readonly service_id: string;
   readonly driver: string;
   readonly environment_id: string;
-  /** There are volumes of it. */
+  /** Whether the service has volumes there. */
   readonly keeps: boolean;
 }
 
@@ -14,8 +14,9 @@ const lockName = (environment: string, driver: string): string =>
   `hashtextextended('davit place ' || ${environment}::text || ' ' || ${driver}::text, 0)`;
 
 /**
- * Deployment, fence, service, driver, environment, whether it has volumes: something of it may be there, before anything is. Waits for
- * whoever removes what an environment has there, so that the two do not meet.
+ * Records that objects of the service may exist on a cluster, before any do. Parameters: deployment, fence, service,
+ * driver, environment, whether the service has volumes. Waits for a process that is removing objects of the environment
+ * from that cluster.
  */
 export const notePlace = statement(
   'notePlace',
@@ -25,37 +26,40 @@ export const notePlace = statement(
    ON CONFLICT (service_id, driver) DO UPDATE SET keeps = service_place.keeps OR excluded.keeps`,
 );
 
-/** Environment, driver. To the end of the transaction nothing of the environment is started there, nor removed by others. */
+/**
+ * Locks an environment on a cluster until the end of the transaction: nobody else can start or remove anything of the
+ * environment there. Parameters: environment, driver.
+ */
 export const lockPlaces = statement('lockPlaces', `SELECT pg_advisory_xact_lock(${lockName('$1', '$2')})`);
 
-/** Service. */
+/** Parameter: service. */
 export const placesOf = statement<PlaceRow>(
   'placesOf',
   `SELECT ${columns} FROM service_place p WHERE p.service_id = $1 ORDER BY p.driver`,
 );
 
-// Services that run somewhere else, and that nobody works on now. Where volumes are, they stay.
+// Places of services that now run on another cluster and are not being deployed. Places with volumes are kept.
 const left = `service_place p JOIN service_runtime t ON t.service_id = p.service_id AND t.driver <> p.driver
     WHERE NOT p.keeps AND NOT EXISTS (SELECT FROM deployment d WHERE d.environment_id = p.environment_id AND d.status = 'RUNNING')`;
 
-/** Driver: what is to be removed there. */
+/** Returns what must be removed from a cluster. Parameter: driver. */
 export const placesToLeave = statement<PlaceRow>(
   'placesToLeave',
   `SELECT ${columns} FROM ${left} AND p.driver = $1
     ORDER BY p.environment_id, p.service_id LIMIT 100`,
 );
 
-/** Service, driver: whether that is so still. */
+/** Returns whether the objects of a service on a cluster must still be removed. Parameters: service, driver. */
 export const isToLeave = statement<{ readonly leaves: boolean }>(
   'isPlaceToLeave',
   `SELECT EXISTS (SELECT FROM ${left} AND p.service_id = $1 AND p.driver = $2) AS leaves`,
 );
 
-/** Environment, driver, service: whether others of the environment are there. */
+/** Returns whether other services of the environment are on the cluster. Parameters: environment, driver, service. */
 export const othersAt = statement<{ readonly others: boolean }>(
   'othersAtPlace',
   `SELECT EXISTS (SELECT FROM service_place WHERE environment_id = $1 AND driver = $2 AND service_id <> $3) AS others`,
 );
 
-/** Service, driver. */
+/** Parameters: service, driver. */
 export const forgetPlace = statement('forgetPlace', 'DELETE FROM service_place WHERE service_id = $1 AND driver = $2');

@@ -3,13 +3,17 @@ import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
 import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { journalVersion } from './journal.ts';
 
-/** Serialises what changes the queue of one environment; held to the end of the transaction. */
+/** Serializes changes to the queue of one environment until the end of the transaction. */
 export const lockQueue = statement('lockQueue', `SELECT pg_advisory_xact_lock(hashtextextended('davit queue ' || $1::text, 0))`);
 
 /**
- * A waiting request that the new one may join: same actor, same action, and nothing that waits behind it concerns one of the
- * services, as joining would overtake it. On the same cluster: after a move the one that waits still goes to the former. FOR UPDATE: a runner
- * must not start it meanwhile (it skips locked rows).
+ * Returns a queued request that the new request may join. All of these hold:
+ *
+ * - The requests have the same actor and action.
+ * - The requests are for the same cluster. After a move, a queued request is still for the former cluster.
+ * - No request queued behind it concerns one of the services, because joining would overtake that request.
+ *
+ * FOR UPDATE keeps runners from starting the request meanwhile, because they skip locked rows.
  */
 export const findMergeable = statement<{ id: string }>(
   'findMergeable',
@@ -24,7 +28,7 @@ export const findMergeable = statement<{ id: string }>(
     ORDER BY d.sequence DESC LIMIT 1 FOR UPDATE OF d`,
 );
 
-/** Deployment, whether the request that joins it is for the whole environment. */
+/** Parameters: deployment, whether the joining request is for the whole environment. */
 export const join = statement(
   'joinDeployment',
   `UPDATE deployment SET whole_environment = whole_environment OR $2, journal_version = greatest(journal_version, ${journalVersion}) WHERE id = $1`,
@@ -45,8 +49,8 @@ export const insertReleases = statement(
 );
 
 /**
- * Deployment, services, id of the call that asks for them. A service that the request already has takes the newer release and belongs to
- * the newer call: it is the same actor who asked again.
+ * Parameters: deployment, services, id of the call that asks for them. A service that the request already contains
+ * takes the newer release and belongs to the newer call, because the same actor has asked again.
  */
 export const insertServices = statement(
   'insertDeploymentServices',
@@ -61,7 +65,9 @@ export const insertServices = statement(
 
 export const notifyRunners = statement('notifyRunners', `SELECT pg_notify('davit_deployment', $1)`);
 
-/** Which of these services have something on a cluster, or a deployment that may still put something there. */
+/**
+ * Returns which of these services are deployed on a cluster or may still be deployed by a queued or running deployment.
+ */
 export const everDeployed = statement<{ service_id: string }>(
   'everDeployed',
   `SELECT service_id FROM service_runtime WHERE service_id = ANY ($1::uuid[]) AND desired <> 'NONE'
@@ -70,7 +76,10 @@ export const everDeployed = statement<{ service_id: string }>(
     WHERE s.service_id = ANY ($1::uuid[]) AND d.action = 'DEPLOY' AND d.status IN ('QUEUED', 'RUNNING')`,
 );
 
-/** Whether something of the service may be on a cluster, also what a first deployment that failed left there, or a deployment may still put it there. */
+/**
+ * Returns whether a cluster may hold objects of the service. They may also be left by a first deployment that failed,
+ * or still be created by a queued or running deployment.
+ */
 export const isKnown = statement<{ known: boolean }>(
   'serviceIsKnown',
   `SELECT EXISTS (SELECT 1 FROM service_runtime WHERE service_id = $1)
@@ -91,7 +100,7 @@ export interface WantedReleaseRow {
   readonly image_id: string | null;
 }
 
-/** Ids of releases. */
+/** Parameter: ids of releases. */
 export const wantedReleases = statement<WantedReleaseRow>(
   'wantedReleases',
   `SELECT id, config, config_hash, image_id FROM release WHERE id = ANY ($1::uuid[])`,
@@ -148,13 +157,13 @@ export interface KeptRow extends Omit<RuntimeRow, 'config'> {
   readonly running_status: ServiceView['runningStatus'];
   readonly running_instances: number | null;
   readonly worst_condition: ConditionSeverity | null;
-  /** Whether it was stopped for what its volumes hold, and not deployed since. */
+  /** Whether the service was stopped because its volumes exceeded their limit, and has not been deployed since. */
   readonly is_held: boolean;
 }
 
 /**
- * What the keeper looks after: services of a driver that should run, and those of the given ids, as they have instances. ERROR comes before
- * WARNING in the alphabet, so that the least severity is the worst.
+ * Returns the services that the keeper looks after: those of a driver that should run, and those with the given ids,
+ * because they have instances. `min` returns the worst severity, because ERROR comes before WARNING in the alphabet.
  */
 export const keptRuntimes = statement<KeptRow>(
   'keptRuntimes',

@@ -10,7 +10,7 @@ export interface ScaledRow {
   readonly rollout: string;
   readonly instances: number;
   readonly settled_instances: number;
-  /** As many as were found ready last; null: not known yet. */
+  /** Number of instances that were ready at the last look; null if it is not known yet. */
   readonly running_instances: number | null;
   readonly config: ReleaseConfig;
   readonly image_id: string;
@@ -20,7 +20,7 @@ export interface ScaledRow {
 const isFree = (table: string): string =>
   `NOT EXISTS (SELECT 1 FROM deployment d WHERE d.environment_id = ${table}.environment_id AND d.status = 'RUNNING')`;
 
-/** Services of a driver that scale and that nothing is deployed to now. Service, or null for all of them. */
+/** Returns services that scale and are not being deployed. Parameters: driver, service or null for all services. */
 export const scaledServices = statement<ScaledRow>(
   'scaledServices',
   `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.release_id, t.rollout, t.instances, t.settled_instances, t.running_instances,
@@ -30,7 +30,10 @@ export const scaledServices = statement<ScaledRow>(
       AND r.config ? 'scaling' AND r.image_id IS NOT NULL AND ($2::uuid IS NULL OR t.service_id = $2) AND ${isFree('t')}`,
 );
 
-/** Service, rollout, number of now, number to come. No row: something else happened to the service meanwhile. */
+/**
+ * Parameters: service, rollout, current number, new number. Returns no row if the service was changed otherwise
+ * meanwhile.
+ */
 export const beginScaling = statement<{ service_id: string }>(
   'beginScaling',
   `UPDATE service_runtime t SET instances = $4
@@ -38,14 +41,16 @@ export const beginScaling = statement<{ service_id: string }>(
    RETURNING t.service_id`,
 );
 
-/** Service, rollout, number that is reached. */
+/** Parameters: service, rollout, number that was reached. */
 export const settleScaling = statement<{ service_id: string }>(
   'settleScaling',
   `UPDATE service_runtime t SET settled_instances = instances
     WHERE t.service_id = $1 AND t.rollout = $2 AND t.instances = $3 AND t.desired = 'RUNNING' AND ${isFree('t')} RETURNING t.service_id`,
 );
 
-/** The same, back to what it was. */
+/**
+ * Resets the wanted number to the last number that was reached. Parameters: service, rollout, number that was given up.
+ */
 export const giveUpScaling = statement<{ service_id: string }>(
   'giveUpScaling',
   `UPDATE service_runtime t SET instances = settled_instances
@@ -64,7 +69,7 @@ export interface ScalingRow {
   readonly reason: string;
 }
 
-/** Service, minutes back. Newest first. */
+/** Parameters: service, age limit in minutes. Newest first. */
 export const readScalings = statement<ScalingRow>(
   'readScalings',
   `SELECT at, from_instances, to_instances, reason FROM service_scaling

@@ -1,21 +1,29 @@
 import { statement } from '@davit/db';
 import { fenced } from './journal.ts';
 
-/* Of runs on clusters. What they write is not held by the fence of a deployment, as it goes on while its runner changes. */
+/*
+ * Statements for Terraform runs on clusters. Their writes are not checked against the fence of the deployment, because
+ * a run continues while its runner changes.
+ */
 
 /*
- * A row stands for as long as the pod of its run may be there, also after the deployment: what an apply goes on making while the cluster is
- * away has to come to its state. The lock keeps other runs out of that meanwhile.
+ * A row exists for as long as the pod of its run may exist, even after the deployment has ended. Resources that an
+ * apply creates while the cluster is unreachable must still reach the state. Meanwhile the lock keeps other runs from
+ * changing the state.
  */
 const open = 'SELECT r.* FROM terraform_run r WHERE r.id = $1 AND r.token_hash = $2';
 
-// Once a later deployment has a run, one before it changes nothing any more, unless it is the one that holds the lock.
+// Once a later deployment has a run, a run of an earlier deployment may not change the state, unless the earlier
+// deployment holds the lock.
 const mayChange = `(EXISTS (SELECT FROM terraform_state s WHERE s.service_id = r.service_id AND s.lock_deployment_id = r.deployment_id)
     OR NOT EXISTS (SELECT FROM terraform_run n
        WHERE n.service_id = r.service_id AND n.deployment_id <> r.deployment_id AND n.created_at > r.created_at))`;
 const changing = `${open} AND ${mayChange}`;
 
-/** Deployment, fence, service, organization, environment, run, hash of its token. Another token of the same run is good no longer. */
+/**
+ * Parameters: deployment, fence, service, organization, environment, run, hash of its token. A new token of the same
+ * run invalidates the previous token.
+ */
 export const admitRun = statement(
   'admitTerraformRun',
   `INSERT INTO terraform_run (id, deployment_id, service_id, organization_id, environment_id, token_hash)
@@ -23,13 +31,13 @@ export const admitRun = statement(
    ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash`,
 );
 
-/** Deployment, fence, service: all runs of the service, also those that a crash left over. */
+/** Deletes all runs of the service, including those that a crash left. Parameters: deployment, fence, service. */
 export const endRuns = statement('endTerraformRuns', `DELETE FROM terraform_run WHERE service_id = $3 AND ${fenced}`);
 
-/** Run, hash of its token. */
+/** Parameters: run, hash of its token. */
 export const openRun = statement<{ service_id: string }>('openTerraformRun', open);
 
-/** Run, hash of its token, sealed. No row: it may not. */
+/** Parameters: run, hash of its token, sealed state. Returns no row if the run may not change the state. */
 export const writeRunState = statement<{ service_id: string }>(
   'writeTerraformRunState',
   `INSERT INTO terraform_state (service_id, organization_id, environment_id, sealed)
@@ -38,7 +46,10 @@ export const writeRunState = statement<{ service_id: string }>(
    RETURNING service_id`,
 );
 
-/** Run, hash of its token, lock. No row: somebody else has it, or it may not. */
+/**
+ * Parameters: run, hash of its token, lock. Returns no row if another deployment holds the lock or the run may not
+ * change the state.
+ */
 export const lockRunState = statement<{ service_id: string }>(
   'lockTerraformRunState',
   `INSERT INTO terraform_state (service_id, organization_id, environment_id, lock, lock_deployment_id)
@@ -48,14 +59,14 @@ export const lockRunState = statement<{ service_id: string }>(
    RETURNING service_id`,
 );
 
-/** Run, hash of its token, id of the lock. */
+/** Parameters: run, hash of its token, id of the lock. */
 export const unlockRunState = statement<{ service_id: string }>(
   'unlockTerraformRunState',
   `UPDATE terraform_state s SET lock = NULL, lock_deployment_id = NULL FROM (${open}) run
     WHERE s.service_id = run.service_id AND s.lock ->> 'ID' = $3 RETURNING s.service_id`,
 );
 
-/** Driver: runs there whose deployment is over, and which nobody has ended. */
+/** Returns the runs on a cluster whose deployment has finished and that nobody has ended. Parameter: driver. */
 export const leftRuns = statement<{ id: string; service_id: string; environment_id: string; long_over: boolean }>(
   'leftTerraformRuns',
   `SELECT r.id, r.service_id, r.environment_id, d.finished_at < clock_timestamp() - interval '2 minutes' AS long_over
@@ -64,7 +75,10 @@ export const leftRuns = statement<{ id: string; service_id: string; environment_
     ORDER BY r.created_at LIMIT 100`,
 );
 
-/** Run, sealed: what was found of it where it ran. No row: it may not change the state. */
+/**
+ * Stores the state that was found in the pod of a run. Parameters: run, sealed state. Returns no row if the run may not
+ * change the state.
+ */
 export const writeLeftState = statement<{ service_id: string }>(
   'writeLeftTerraformState',
   `INSERT INTO terraform_state (service_id, organization_id, environment_id, sealed)
@@ -73,5 +87,5 @@ export const writeLeftState = statement<{ service_id: string }>(
    RETURNING service_id`,
 );
 
-/** Runs whose pods are gone. */
+/** Deletes runs whose pods no longer exist. Parameter: runs. */
 export const removeRuns = statement('removeTerraformRuns', 'DELETE FROM terraform_run WHERE id = ANY ($1::uuid[])');

@@ -37,15 +37,15 @@ export interface ServiceViewRow {
   readonly steps: readonly StepMetricRow[] | null;
 }
 
-/** `started`: deployments that left the queue, by whatever end. */
+/** SQL condition for deployments that left the queue, however they ended. */
 const started = `status NOT IN ('QUEUED', 'WITHDRAWN')`;
 
-/** What a deployment of a Terraform configuration is for. */
+/** Returns SQL for the action of a Terraform deployment; null for other services. */
 const terraformAction = (service: string): string =>
   `CASE WHEN ${service}.service_type = 'TERRAFORM'
      THEN (SELECT config #>> '{source,action}' FROM release WHERE id = ${service}.release_id) END AS terraform_action`;
 
-// Without the step that stops former instances: it runs behind the success of the service, which is deployed by then.
+// Leaves out the step that stops former instances. It runs after the service has succeeded and is deployed.
 export const serviceViews = statement<ServiceViewRow>(
   'serviceViews',
   `SELECT s.id AS service_id, t.release_id AS runtime_release_id, t.config_hash, t.running_status, t.running_instances, r.commit,

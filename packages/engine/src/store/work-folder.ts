@@ -1,6 +1,9 @@
 import { statement } from '@davit/db';
 
-/** Of these deployments those that are known, with the services whose files nobody needs any more: not Terraform's, which may be unstored states. */
+/**
+ * Returns which of these deployments exist, each with the services whose files are no longer needed. Files of Terraform
+ * services are kept, because they may be states that are not stored yet.
+ */
 export const workLeft = statement<{ readonly id: string; readonly ended: readonly string[] }>(
   'workLeft',
   `SELECT d.id, coalesce(array_agg(s.service_id) FILTER (WHERE s.service_type <> 'TERRAFORM' AND d.status NOT IN ('QUEUED', 'RUNNING')), '{}') AS ended

@@ -1,7 +1,7 @@
 import type { Instance } from '@davit/drivers';
 import type { HelmReleaseSource, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
 
-/** A release's configuration with one public port. */
+/** Returns the configuration of a release with one public port. */
 export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
   return {
     version: 1,
@@ -44,7 +44,7 @@ export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
   };
 }
 
-/** The source of a Terraform configuration that is applied. */
+/** Returns the source of a Terraform configuration that is applied. */
 export function terraformSource(overrides: Partial<TerraformReleaseSource> = {}): TerraformReleaseSource {
   return {
     type: 'TERRAFORM',
@@ -63,7 +63,7 @@ export function terraformSource(overrides: Partial<TerraformReleaseSource> = {})
   };
 }
 
-/** A chart of a Helm repository. */
+/** Returns the source of a chart from a Helm repository. */
 export function helmSource(overrides: Partial<HelmReleaseSource> = {}): HelmReleaseSource {
   return {
     type: 'HELM',
@@ -78,7 +78,7 @@ export function helmSource(overrides: Partial<HelmReleaseSource> = {}): HelmRele
   };
 }
 
-/** An instance that runs, as a cluster tells of it. */
+/** Returns a running instance as a cluster reports it. */
 export function instance(changes: Partial<Instance> = {}): Instance {
   return {
     id: 'one',

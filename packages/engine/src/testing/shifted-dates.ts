@@ -1,8 +1,9 @@
 import { vi } from 'vitest';
 
 /**
- * Does something on a machine whose clock is wrong by so many milliseconds; less than 0: late. Only what asks for the present time as a date
- * gets it: pauses are measured by another clock of the machine.
+ * Runs an action while the clock of the machine is wrong by this number of milliseconds; a negative number means that
+ * the clock is slow. Only reads of the current time through `Date` are shifted. Pauses are unaffected, because they use
+ * another clock of the machine.
  */
 export async function withShiftedDates<Result>(milliseconds: number, action: () => Promise<Result> | Result): Promise<Result> {
   class ShiftedDate extends Date {

@@ -16,32 +16,32 @@ import type { ClusterDrivers, ImageRegistry } from '../shared/cluster-drivers.ts
 import type { ClusterAccess, EnvironmentPlace } from '../port.ts';
 import type { WorldClusters } from './world.ts';
 
-/** A fake cluster somewhere else, which can be away and wants a token. */
+/** A fake remote cluster that can be unreachable and that requires a token. */
 export interface Site {
   readonly id: string;
   readonly fake: FakeCluster;
-  /** Nobody answers. */
+  /** Whether every call fails with a refused connection. */
   isDown: boolean;
-  /** What it takes; what Davit has is in its kubeconfig. */
+  /** The token that the cluster accepts. Davit sends the token of its kubeconfig. */
   token: string;
   /** Called before each call. */
   onCall: ((call: FakeCall) => Promise<void> | void) | null;
-  /** Where what is built for it is pushed, where nothing is built on it. */
+  /** The registry that receives images built elsewhere for this cluster; null if there is none. */
   imageRegistry: ImageRegistry | null;
-  /** What builds inside of it, where something does. */
+  /** The builder inside the cluster; null if there is none. */
   clusterBuilder: ClusterBuilder | null;
-  /** How often it was connected. */
+  /** Number of times that drivers were made for the cluster. */
   connections: number;
-  /** By service: what the cluster leads requests from outside to, where it does so itself. */
+  /** Routes that the cluster serves itself, by service. Empty for a cluster without routes of its own. */
   readonly led: Map<string, ServedRoutes>;
-  /** What Helm needs there, where charts are installed on it. */
+  /** The fake Helm of the cluster; null if charts cannot be installed on it. */
   charts: FakeCharts | null;
-  /** It leads no requests in. */
+  /** Whether the cluster rejects routes. */
   refusesRoutes: boolean;
   readonly place: EnvironmentPlace;
 }
 
-/** Several of them, as records say them. */
+/** Several remote clusters, as the records of clusters list them. */
 export class Sites implements WorldClusters {
   readonly #sites = new Map<string, Site>();
   readonly #access = new Map<string, ClusterAccess>();
@@ -50,8 +50,9 @@ export class Sites implements WorldClusters {
   readonly #schedules: boolean;
 
   /**
-   * `builds`: whether images are built on them; `leads`: whether they lead requests by themselves, in place of a gateway; `schedules`: whether
-   * they start the runs of schedules by themselves.
+   * @param builds Whether images are built on the clusters.
+   * @param leads Whether the clusters route requests themselves, in place of a gateway.
+   * @param schedules Whether the clusters start scheduled runs themselves.
    */
   constructor(builds = true, leads = false, schedules = false) {
     this.#builds = builds;
@@ -63,7 +64,7 @@ export class Sites implements WorldClusters {
     return [...this.#access.values()];
   }
 
-  /** A new cluster with good credentials. */
+  /** Adds a cluster for which Davit has valid credentials. */
   add(name: string): Site {
     const fake = createFakeCluster();
     const id = randomUUID();
@@ -92,12 +93,12 @@ export class Sites implements WorldClusters {
     return site;
   }
 
-  /** Other credentials. */
+  /** Replaces the credentials that Davit has for the cluster. */
   give(site: Site, name: string, token: string): void {
     this.#access.set(site.id, { id: site.id, name, version: randomUUID(), kubeconfig: new Sensitive(token) });
   }
 
-  /** Its record is gone. */
+  /** Removes the record of the cluster. */
   remove(site: Site): void {
     this.#access.delete(site.id);
   }
@@ -122,7 +123,7 @@ export class Sites implements WorldClusters {
       ...fake.cluster,
       start: (workload, call) => {
         const { image } = workload;
-        // It pulls by itself.
+        // The cluster pulls the image by itself.
         if (imageRegistry !== null && image.includes('@')) fake.images.set(image, { id: image, sizeBytes: 0 });
         return fake.cluster.start(workload, call);
       },
@@ -163,5 +164,5 @@ function answer({ isDown }: Site): void {
   if (isDown) throw new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'connection refused', retryable: true });
 }
 
-/** What the database says where a cluster's record changes. */
+/** The notification that the database sends when the record of a cluster changes. */
 export const notifyClusters = statement('testNotifyClusters', `SELECT pg_notify('davit_clusters', '')`);

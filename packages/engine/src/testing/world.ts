@@ -20,40 +20,49 @@ import type {
   ServiceView,
 } from '../port.ts';
 
-/** An engine over the fake cluster and a database of its own, with what resources would hand it kept in memory. */
+/**
+ * An engine over the fake cluster and a database of its own. Data that resources would pass to the engine is kept in
+ * memory.
+ */
 export interface World {
   readonly database: TestDatabase;
   readonly fake: FakeCluster;
-  /** What Helm has; the cluster has its power `charts` only where a test gives it that. */
+  /** The fake Helm. The cluster has the power `charts` only if a test enables it. */
   readonly charts: FakeCharts;
   /** Charts that were fetched, in order. */
   readonly fetched: { readonly name: string; readonly version: string }[];
-  /** Called when one is fetched; replaceable at any time. */
+  /** Called for each fetch of a chart. Tests may replace the callback at any time. */
   onFetch: (() => Promise<void>) | null;
   readonly engine: Engine;
   readonly secrets: Map<string, string>;
-  /** What registries want, by their ids. */
+  /** The credentials that each registry requires, by registry id. */
   readonly registries: Map<string, { readonly username: string; readonly password: string }>;
-  /** Which images the registries say that tags are, null for none; of all others they cannot be asked. */
+  /**
+   * The digest that the registries return for each `name:tag`; null if the tag does not exist. For tags that are
+   * missing here, the registry is unreachable.
+   */
   readonly digests: Map<string, string | null>;
   readonly deleted: string[];
-  /** What services told, by service. */
+  /** The outputs that services reported, by service. */
   readonly outputs: ReadonlyMap<string, readonly ServiceOutput[]>;
   readonly workFolder: string;
-  /** What engines of this world are made of, for another process beside the first. */
+  /** The parts of this world's engine, for a test that starts another process beside the first one. */
   readonly input: EngineInput;
   readonly environmentId: string;
   readonly place: EnvironmentPlace;
   /**
-   * Ends this engine as a stop of the server does, and begins another one on the same database and cluster. `fails`: which of its statements
-   * fail as if the database went away in their middle.
+   * Stops this engine as a server shutdown does, and starts another engine on the same database and cluster.
+   * @param fails Selects the statements that fail as if the database connection were lost in the middle of the
+   * statement.
    */
   restart(fails?: (asked: Statement) => boolean): Promise<Engine>;
   deploy(services: readonly RequestedService[], overrides?: Partial<DeploymentRequest>): Promise<string>;
   view(serviceId: string): Promise<ServiceView>;
   /** Waits until the service's state is one of these. */
   reaches(serviceId: string, ...states: readonly string[]): Promise<ServiceView>;
-  /** Waits until the deployment has ended, what comes behind the success of its services too, and says how. */
+  /**
+   * Waits until the deployment has ended, including the work after the success of its services. Returns its outcome.
+   */
   ends(deploymentId: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -119,7 +128,7 @@ export async function createWorld(
       deploymentEnded: () => Promise.resolve(),
       serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
       environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
-      // As good as the vault for the engine, which must not find the text itself in what it stores.
+      // This replaces the vault: the engine must not find the plain text in the values that it stores.
       seal: (_id, text) => Buffer.from(Buffer.from(text).toString('base64')),
       open: (_id, sealed) => Buffer.from(Buffer.from(sealed).toString(), 'base64').toString(),
       serviceOutputs: (serviceId, told) => Promise.resolve(void outputs.set(serviceId, told)),
@@ -242,7 +251,7 @@ export const settings: EngineSettings = {
   lookEveryMilliseconds: 100,
 };
 
-/** Waits for a condition, at most ten seconds. */
+/** Waits for a condition for at most ten seconds. */
 export async function eventually<T>(condition: () => Promise<T | undefined>, what: string): Promise<T> {
   const until = Date.now() + 10_000;
   for (;;) {
@@ -257,7 +266,7 @@ export function service(overrides: Partial<RequestedService> & { readonly config
   const { config: wanted, ...rest } = overrides;
   const serviceId = randomUUID();
   const plain = config();
-  // The gateway takes no two routes of one id or address.
+  // The gateway rejects two routes with the same id or address.
   const ports = plain.ports.map((port) => ({ ...port, id: `port-${serviceId}`, hosts: [`${serviceId}.localhost`] }));
   return {
     serviceId,

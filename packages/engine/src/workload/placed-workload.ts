@@ -4,7 +4,7 @@ import type { EngineParts } from '../shared/parts.ts';
 import { withRegistry } from './registry-image.ts';
 import { secretIds, toWorkload } from './workload.ts';
 
-/** A release with where it belongs, as rows of what runs have it. */
+/** A release with its owners, as the rows of running services contain it. */
 export interface PlacedRelease {
   readonly driver: string;
   readonly organization_id: string;
@@ -18,7 +18,7 @@ export interface PlacedRelease {
   readonly commit: ReleaseCommit | null;
 }
 
-/** What a driver is asked for, from a row. Only what is started needs secrets. */
+/** Returns the workload for a driver, from a row. Secrets are only needed to start it. */
 export async function placedWorkload(parts: EngineParts, placed: PlacedRelease, withSecrets: boolean): Promise<Workload> {
   const { hooks, settings } = parts;
   const workload = toWorkload({

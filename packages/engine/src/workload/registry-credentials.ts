@@ -2,7 +2,10 @@ import { isAppError, Sensitive } from '@davit/base';
 import { DriverError, type RegistryCredentials } from '@davit/drivers';
 import type { EngineHooks } from '../port/hooks.ts';
 
-/** What is shown to a container registry of the records; null: nothing. REGISTRY_ACCESS_DENIED. */
+/**
+ * Returns the credentials for a configured container registry; null if it needs none. Fails with
+ * REGISTRY_ACCESS_DENIED.
+ */
 export async function credentialsOf(
   hooks: Pick<EngineHooks, 'registryCredentials'>,
   { registryId, serviceName }: { readonly registryId: string | null; readonly serviceName: string },

@@ -9,18 +9,18 @@ import { keepPulled, notePulled } from '../store/images.ts';
 
 export interface RegistryImage {
   readonly driver: string;
-  /** Of the service, for messages. */
+  /** Name of the service, for messages. */
   readonly serviceName: string;
   readonly registryId: string | null;
   readonly reference: string;
 }
 
-/** The name with which a registry gives exactly this image; null: there is none. */
+/** Returns the name under which a registry delivers exactly this image; null if there is none. */
 export function pinnedName(name: string | null): string | null {
   return name !== null && /@sha256:[0-9a-f]{64}$/.test(name) ? name : null;
 }
 
-/** Pulls, and notes what of it is Davit's: an image that was there before is somebody else's. */
+/** Pulls an image, and records which names Davit created. An image that existed before belongs to somebody else. */
 export async function pullImage(parts: EngineParts, wanted: RegistryImage, call: CallContext): Promise<PulledImage> {
   const { carrier, imageStore } = driversOf(parts, wanted.driver);
   const credentials = await credentialsOf(parts.hooks, wanted);
@@ -35,7 +35,10 @@ export async function pullImage(parts: EngineParts, wanted: RegistryImage, call:
   return image;
 }
 
-/** For a cluster that pulls by itself when it starts something: which image that is, is decided now. */
+/**
+ * Resolves the digest of an image for a cluster that pulls by itself, so that the image is fixed now and not at each
+ * start.
+ */
 async function resolveImage(
   { hooks }: EngineParts,
   { registryId, reference }: RegistryImage,
@@ -52,7 +55,7 @@ async function resolveImage(
     return { id: `${name}@${digest}`, sizeBytes: 0, digest };
   } catch (error) {
     if (!isAppError(error) || error instanceof DriverError || isDatabaseAway(error)) throw error;
-    // The nodes may reach what Davit does not.
+    // The nodes may reach a registry that Davit cannot reach.
     call.log(
       `The registry does not tell Davit which image ${reference} is (${error.message}). The cluster pulls it by its tag: whether the tag ` +
         'moves is not noticed, and a rollback runs what it means then.',
@@ -65,13 +68,13 @@ interface Started {
   readonly driver: string;
   readonly serviceName: string;
   readonly source: ReleaseSource;
-  /** Of the release; see `pinnedName`. */
+  /** Image name of the release; see `pinnedName`. */
   readonly imageName: string | null;
 }
 
 /**
- * Starts something; where its image is gone from the engine (others tidy up too) and a registry has the very same one, it is brought
- * again first.
+ * Starts an instance. If its image is missing on the engine, because others removed it, and a registry has exactly the
+ * same image, pulls the image and starts again.
  */
 export async function startWithImage(
   parts: EngineParts,
@@ -92,14 +95,14 @@ export async function startWithImage(
   }
 }
 
-/** What a release's image is called where its tag decides. */
+/** Returns the image name of a release whose image is selected by its tag. */
 export function taggedName({ image, tag }: ImageReleaseSource): string {
   return tag.startsWith('sha256:') ? `${image}@${tag}` : `${image}:${tag}`;
 }
 
 /**
- * A workload with what a cluster pulls its image with, where the cluster does so itself: when it starts something, and again whenever
- * it moves an instance to another node.
+ * Adds the registry credentials to a workload, if its cluster pulls images by itself: when it starts an instance, and
+ * whenever it moves an instance to another node.
  */
 export async function withRegistry(
   parts: EngineParts,
@@ -115,7 +118,10 @@ export async function withRegistry(
   return credentials === null ? workload : { ...workload, registry: { host: registryHost(workload.image), credentials } };
 }
 
-/** Under which credentials for an image are looked for: its registry, or Docker Hub by the name that it has for that. Pure. */
+/**
+ * Returns the host under which credentials for an image are looked up: its registry, or the name that Docker Hub has
+ * for this purpose. Pure.
+ */
 export function registryHost(image: string): string {
   const [first = '', ...rest] = image.split('/');
   const isHost = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost');

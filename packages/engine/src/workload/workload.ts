@@ -10,14 +10,17 @@ export interface WorkloadInput {
   readonly image: string;
   readonly config: ReleaseConfig;
   readonly commit: ReleaseCommit | null;
-  /** Values of the secret versions that the release names; null: the workload is only observed or probed, never made. */
+  /**
+   * Values of the secret versions that the release names; null if the workload is only observed or probed, never
+   * created.
+   */
   readonly secrets: ReadonlyMap<string, string> | null;
   readonly builtInPrefix: string;
   readonly readyTimeoutSeconds: number;
   readonly terminationGraceSeconds: number;
 }
 
-/** What a driver is asked for, from a release. */
+/** Returns the workload for a driver, from a release. */
 export function toWorkload(input: WorkloadInput): Workload {
   const { config, secrets } = input;
   return {
@@ -50,7 +53,10 @@ export function toWorkload(input: WorkloadInput): Workload {
   };
 }
 
-/** How long the instances of a release may take to end; null: of a release that is not known. */
+/**
+ * Returns how long the instances of a release may take to exit, in seconds. A null config means that the release is not
+ * known.
+ */
 export function terminationGrace(
   config: ReleaseConfig | null,
   { terminationGraceSeconds }: { readonly terminationGraceSeconds: number },
@@ -58,7 +64,7 @@ export function terminationGrace(
   return config?.options?.terminationGraceSeconds ?? terminationGraceSeconds;
 }
 
-/** With a readiness probe, its own timing says how long to wait. */
+/** Returns the readiness timeout in seconds. With a readiness probe, the timing of the probe determines it. */
 export function readyTimeout(readiness: Probe | null, byDefault: number): number {
   if (readiness === null) return byDefault;
   return readiness.initialDelaySeconds + readiness.periodSeconds * (readiness.failureThreshold + readiness.successThreshold);
@@ -86,7 +92,7 @@ function commitVariables(input: WorkloadInput): EnvironmentEntry[] {
   ];
 }
 
-/** The text of a value, with its secrets. */
+/** Returns the text of a value, with its secrets inserted. */
 export function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string, string>, name: string): string {
   return parts
     .map((part) => {
@@ -103,13 +109,13 @@ export function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string,
     .join('');
 }
 
-/** Ids of all secret versions that a release needs. */
+/** Returns the ids of all secret versions that a release needs. */
 export function secretIds(config: ReleaseConfig): string[] {
   const parts = [...config.environment, ...config.files, ...kindOf(config).values(config)].flatMap((entry) => entry.parts);
   return [...new Set(parts.flatMap((part) => (typeof part === 'string' ? [] : [part.secret])))];
 }
 
-/** Variables without secrets: what a build may see. */
+/** Returns the variables without secrets, which a build may see. */
 export function plainValues(config: ReleaseConfig): Record<string, string> {
   return Object.fromEntries(
     config.environment.flatMap((entry) =>

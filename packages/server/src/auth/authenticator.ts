@@ -9,9 +9,12 @@ import { sessionIssuer, type Sessions } from './sessions.ts';
 import { tokenByHash, type PersonRow, type TokenRow } from './store.ts';
 
 interface KnownToken {
-  /** One for each origin, so that a request makes no new object. `plain`: of clients that do not say what they are. */
+  /**
+   * One caller object per origin, so that a request allocates none. `plain`: for clients that do not identify
+   * themselves.
+   */
   readonly callers: Readonly<Record<'plain' | 'CLI' | 'TERRAFORM_PROVIDER', Caller>>;
-  /** What to do once it has expired. */
+  /** Advice for the error that reports the expiry. */
   readonly renewal: string;
   readonly expiresAt: number;
   readonly freshUntil: number;
@@ -28,8 +31,8 @@ export interface AuthenticatorParts {
 }
 
 /**
- * Says who makes a request, by an API token, an issuer's JWT or a session. Those found good are remembered for a few seconds;
- * `forget` ends that at once.
+ * Authenticates requests by an API token, a JWT of an issuer, or a session. Valid tokens are cached for a few seconds;
+ * `forget` clears the cache at once.
  */
 export class Authenticator {
   readonly #parts: AuthenticatorParts;
@@ -43,14 +46,16 @@ export class Authenticator {
     this.#clock = parts.clock ?? systemClock;
   }
 
-  /** Forgets all tokens: one, a membership or a role was taken away or changed, here or in another process. */
+  /**
+   * Clears the cache. Called when a token, a membership or a role was revoked or changed, here or in another process.
+   */
   forget(): void {
     this.#generation += 1;
     this.#known.clear();
     this.#underway.clear();
   }
 
-  /** The caller, where the token is remembered; undefined: ask `lookUp`. Throws UNAUTHORIZED or TOKEN_EXPIRED. */
+  /** Returns the caller if the token is cached; undefined: call `lookUp`. Throws UNAUTHORIZED or TOKEN_EXPIRED. */
   remembered(authorization: string | undefined, userAgent: string | undefined): Caller | undefined {
     const now = this.#clock.now().getTime();
     const known = this.#known.get(fingerprint(tokenOf(authorization)));
@@ -58,12 +63,18 @@ export class Authenticator {
     return callerOf(known, now, userAgent);
   }
 
-  /** The caller, from the database, or by the issuer's keys. Throws UNAUTHORIZED, TOKEN_EXPIRED or ISSUER_UNAVAILABLE. */
+  /**
+   * Returns the caller from the database, or by the issuer's keys. Throws UNAUTHORIZED, TOKEN_EXPIRED or
+   * ISSUER_UNAVAILABLE.
+   */
   async lookUp(authorization: string | undefined, userAgent: string | undefined): Promise<Caller> {
     return callerOf(await this.#shared(tokenOf(authorization)), this.#clock.now().getTime(), userAgent);
   }
 
-  /** The same, remembered or not, with the time at which the token expires: milliseconds since 1970, infinite for never. */
+  /**
+   * Returns the caller, cached or not, and when the token expires: milliseconds since 1970, infinite if it never
+   * expires.
+   */
   async standing(
     authorization: string | undefined,
     userAgent: string | undefined,
@@ -75,7 +86,7 @@ export class Authenticator {
     return { caller: callerOf(found, this.#clock.now().getTime(), userAgent), expiresAt: found.expiresAt };
   }
 
-  /** Many requests with one token at the same moment need one answer. */
+  /** Looks up a token. Concurrent requests with the same token share one look-up. */
   async #shared(token: string): Promise<KnownToken> {
     const key = fingerprint(token);
     let underway = this.#underway.get(key);
@@ -94,7 +105,7 @@ export class Authenticator {
     const generation = this.#generation;
     const freshUntil = this.#clock.now().getTime() + freshMilliseconds;
     const known = jwt.test(token) ? await this.#readJwt(token, freshUntil) : await this.#readToken(token, freshUntil);
-    // A token that was taken away while it was read must not be remembered.
+    // A token that was revoked while it was read must not be cached.
     if (generation === this.#generation) {
       if (this.#known.size >= largestCache) this.#known.clear();
       this.#known.set(key, known);
@@ -119,10 +130,10 @@ export class Authenticator {
   }
 }
 
-// A header is always an object in JSON, which begins so in base64url.
+// The header of a JWT is always a JSON object, which begins with `eyJ` in base64url.
 const jwt = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
-/** What is stored of a token. Tokens have 240 random bits, so a plain hash is as good as a slow one. */
+/** Returns the stored hash of a token. Tokens have 240 random bits, so a fast hash is as secure as a slow one. */
 export function tokenHash(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
@@ -171,7 +182,10 @@ function knownPerson(
   return { callers: callersOf(identity, 'CONSOLE'), renewal: 'Sign in again.', ...until };
 }
 
-/** Who has one built-in role needs no look at where a request goes: all else is out of sight anyway. */
+/**
+ * Returns the access of a person. The access of a person with exactly one built-in role is known in advance; the
+ * resource of the request need not be looked up, since everything in other organizations is invisible to that person.
+ */
 function residence({ memberships }: Person): Pick<Caller, 'access' | 'organizationId'> {
   const [first, ...others] = memberships;
   if (first !== undefined && others.length === 0 && first[1].kind === 'role')
@@ -184,7 +198,7 @@ function callersOf(identity: Omit<Caller, 'origin'>, plain: Origin): KnownToken[
   return { plain: caller(plain), CLI: caller('CLI'), TERRAFORM_PROVIDER: caller('TERRAFORM_PROVIDER') };
 }
 
-// Clients tell themselves apart by nothing but their User-Agent.
+// Clients identify themselves by their User-Agent only.
 function callerOf(known: KnownToken, now: number, userAgent: string | undefined): Caller {
   if (known.expiresAt <= now) {
     throw new AppError({ code: 'TOKEN_EXPIRED', message: `The token has expired. ${known.renewal}` });

@@ -27,7 +27,9 @@ const allowedBy = new Map<BuiltInRole, ReadonlySet<Operation>>(
   builtInRoles.map((role) => [role, new Set(operationList.filter((operation) => roleMay(role, operation)))]),
 );
 
-/** What needs no membership: the own account, founding an organization, and what all may read. */
+/**
+ * Operations that need no membership: a person's own account, creating an organization, and reads open to everybody.
+ */
 const forAnyPerson: ReadonlySet<Operation> = new Set(
   operationList.filter(
     (one) =>
@@ -35,7 +37,10 @@ const forAnyPerson: ReadonlySet<Operation> = new Set(
   ),
 );
 
-/** What the caller's rights alone say of an operation; `ask`: it depends on where the resource is, see `callerAt`. */
+/**
+ * Decides whether the caller's rights permit an operation. `ask`: the decision depends on the location of the resource,
+ * see `callerAt`.
+ */
 export function admits(caller: Caller, operation: Operation): 'yes' | 'no' | 'ask' {
   const { access, person } = caller;
   if (person !== null) {
@@ -62,10 +67,13 @@ interface World {
   readonly engine: EnginePort;
 }
 
-/** The parameters of the operation's path, in its order. */
+/** The parameters of the operation's path, in order. */
 export type Ids = Readonly<Record<string, string>>;
 
-/** What an operation is refused with that the caller's rights do not allow: NOT_FOUND where it may not know of it, else FORBIDDEN. */
+/**
+ * Returns the error for an operation that the caller's rights do not permit: NOT_FOUND if the caller must not know that
+ * the resource exists, otherwise FORBIDDEN.
+ */
 export async function refusal(world: World, caller: Caller, operation: Operation, ids: Ids): Promise<AppError> {
   if (operation.target !== 'instance') {
     const place = await placeOf(world, operation.target, ids);
@@ -75,8 +83,8 @@ export async function refusal(world: World, caller: Caller, operation: Operation
 }
 
 /**
- * The caller as it acts in the organization of the resource that the request names: a person with the membership there, a custom
- * role where it allows the operation. Throws NOT_FOUND or FORBIDDEN.
+ * Returns the caller with the access it has in the organization of the requested resource: a person with the membership
+ * there, a custom role if it permits the operation. Throws NOT_FOUND or FORBIDDEN.
  */
 export async function callerAt(world: World, caller: Caller, operation: Operation, ids: Ids): Promise<Caller> {
   if (operation.target === 'instance') return caller;
@@ -85,7 +93,7 @@ export async function callerAt(world: World, caller: Caller, operation: Operatio
   const { organization_id: organizationId } = place;
   const access = accessIn(caller, organizationId);
   const there: Caller = { ...caller, organizationId, access: access ?? { kind: 'none' } };
-  // Whom an invitation invites is no member yet: its rule looks at the e-mail address.
+  // An invited person is not a member yet: the rule of the invitation checks the e-mail address.
   if (operation.target === 'invitation' && caller.person !== null) return there;
   if (access === undefined) throw targetNotFound(operation);
   const clusterId = ids['clusterId'] ?? place.cluster_id ?? null;
@@ -94,8 +102,9 @@ export async function callerAt(world: World, caller: Caller, operation: Operatio
 }
 
 /**
- * Judges a place of the caller's organization. For a place that a query or body names, `operation` is the one that does the same with
- * this place in its path. Throws NOT_FOUND where a custom role sees nothing of the place, and FORBIDDEN.
+ * Checks the caller's access to a place in its organization. If a query or body names the place, `operation` is the
+ * equivalent operation with the place in its path. Throws NOT_FOUND if a custom role may see nothing of the place,
+ * otherwise FORBIDDEN.
  */
 export function checkNamed(caller: Caller, operation: Operation, place: Place): void {
   const { access } = caller;
@@ -149,12 +158,12 @@ const words: Readonly<Record<Exclude<Operation['target'], 'instance'>, string>> 
   invitation: 'invitation',
 };
 
-/** For every kind of resource the same words, whether it does not exist or may not be seen. */
+/** Returns the error for a resource that does not exist or must not be seen. Both cases have the same message. */
 export function notFound(what: string): AppError {
   return new AppError({ code: 'NOT_FOUND', message: `There is no such ${what}.` });
 }
 
-/** The same, by what the first id of the operation names. */
+/** Returns the error for the resource that the first id of the operation names. */
 export function targetNotFound(operation: Operation): AppError {
   return notFound(operation.target === 'instance' ? 'resource' : words[operation.target]);
 }
@@ -164,7 +173,7 @@ async function placeOf(
   target: Exclude<Operation['target'], 'instance'>,
   ids: Ids,
 ): Promise<PlaceRow | undefined> {
-  // Some paths begin with a word, as of a type.
+  // The first parameter of some paths is a word, such as a type, and not an id.
   const [first = '', second = ''] = Object.entries(ids).flatMap(([name, id]) => (name.endsWith('Id') ? [id] : []));
   if (target === 'invitation') {
     const place = await database.maybe(organizationOf.invitation, [second]);
@@ -173,7 +182,7 @@ async function placeOf(
   if (target !== 'deploymentRequest') return database.maybe(organizationOf[target], [first]);
   const place = await engine.placeOfRequest(database, first);
   if (place === null) return undefined;
-  // A request outlives its environment; then nothing tells the mode any more.
+  // A request is kept after its environment was deleted; the mode is unknown then.
   const environment = await database.maybe(organizationOf.environment, [place.environmentId]);
   return environment ?? { organization_id: place.organizationId };
 }

@@ -12,21 +12,24 @@ import {
 } from '@davit/contract';
 import type { Caller, CustomRights } from './caller.ts';
 
-/** Where something is, as far as custom roles tell places apart. */
+/** The location of a resource, as far as it matters to custom roles. */
 export interface Place {
   readonly projectId: string | null;
   readonly mode: EnvironmentMode | null;
   readonly clusterId: string | null;
 }
 
-/** `hidden`: the role sees nothing there, so that the answer must be that nothing is there. */
+/** The result of a check. `hidden`: the role may see nothing there, so the response must be NOT_FOUND. */
 export type Verdict = { readonly kind: 'allowed' | 'hidden' } | { readonly kind: 'forbidden'; readonly why: string };
 
 const allowed: Verdict = { kind: 'allowed' };
 const hidden: Verdict = { kind: 'hidden' };
 const forbidden = (why: string): Verdict => ({ kind: 'forbidden', why });
 
-/** What a custom role says to an operation: the one place where it is decided, beside `checkEnvironment` for what bodies name. */
+/**
+ * Decides whether a custom role permits an operation. This is the only such decision, beside `checkEnvironment` for
+ * places that a body names.
+ */
 export function judge(rights: CustomRights, operation: Operation, place: Place): Verdict {
   const need = customNeed(operation);
   switch (need) {
@@ -75,13 +78,19 @@ function permissionIn(rights: CustomRights, place: Place): ProjectPermission {
   return (place.mode === null ? undefined : project?.permissions[place.mode]) ?? 'NO_ACCESS';
 }
 
-/** Whether the caller may read what happens in an environment of this mode; null: of one that is gone, whose mode nobody knows. */
+/**
+ * Returns whether the caller may read events of an environment with this mode; null: the environment was deleted, and
+ * its mode is unknown.
+ */
 export function mayReadIn(caller: Caller, projectId: string, mode: EnvironmentMode | null): boolean {
   if (caller.access.kind !== 'custom') return true;
   return permissionIn(caller.access.rights, { projectId, mode, clusterId: null }) !== 'NO_ACCESS';
 }
 
-/** The environment's mode decides where there is one, otherwise any mode of the project. */
+/**
+ * Returns whether a custom role can see a place. The mode of the environment decides if there is one, otherwise access
+ * to any mode of the project is enough.
+ */
 function seesPlace(rights: CustomRights, place: Place): boolean {
   if (place.mode !== null) return permissionIn(rights, place) !== 'NO_ACCESS';
   const project = place.projectId === null ? undefined : rights.projects[place.projectId];
@@ -89,8 +98,8 @@ function seesPlace(rights: CustomRights, place: Place): boolean {
 }
 
 /**
- * Refuses what a body would make in an environment of this mode, or of one environment into another: FORBIDDEN where the caller
- * has a custom role that is no MANAGER there. `onNewCluster`: the cluster on which an environment would be made.
+ * Checks an environment that a body creates or changes. Throws FORBIDDEN if the caller has a custom role without
+ * MANAGER for that mode. `onNewCluster`: the cluster for a new environment.
  */
 export function checkEnvironment(
   caller: Caller,
@@ -105,7 +114,7 @@ export function checkEnvironment(
   if (onNew.kind === 'forbidden') throw refused(rights, onNew.why);
 }
 
-/** FORBIDDEN in the words of a custom role. */
+/** Returns FORBIDDEN with the name of the custom role. */
 export function refused(rights: CustomRights, why: string): AppError {
   return new AppError({
     code: 'FORBIDDEN',
@@ -115,7 +124,10 @@ export function refused(rights: CustomRights, why: string): AppError {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Cuts a list of an organization or project down to what the caller's custom role may see. Others get all of it. */
+/**
+ * Filters a list of an organization or project to the entries that the caller's custom role may see. Other callers get
+ * the full list.
+ */
 export function narrowed(operation: Operation, caller: Caller, answer: Promise<unknown>): Promise<unknown> {
   if (caller.access.kind !== 'custom') return answer;
   const { rights } = caller.access;
@@ -131,7 +143,7 @@ function isList(value: unknown): value is { readonly results: readonly Entry[] }
   return typeof value === 'object' && value !== null && 'results' in value && Array.isArray(value.results);
 }
 
-// A place without an id is seen by no custom role.
+// A place without an id is not visible to any custom role.
 const placeOfEntry: Readonly<Record<'project' | 'environment', (entry: Entry) => Place>> = {
   project: ({ id }) => ({ projectId: textOf(id), mode: null, clusterId: null }),
   environment: ({ project, mode }) => {

@@ -2,21 +2,21 @@ import { AppError, type Clock } from '@davit/base';
 import { decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyOptions } from 'jose';
 import { KeySet } from './key-set.ts';
 
-/** Signatures that are accepted: none that are made with a shared secret, and never `none`. */
+/** Accepted signature algorithms: none with a shared secret, and never `none`. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 
-/** How far clocks may differ. */
+/** Seconds by which clocks may differ. */
 const toleranceSeconds = 30;
 
 export interface IssuersOptions {
   readonly issuers: readonly string[];
   readonly audiences: readonly string[];
   readonly clock: Clock;
-  /** How long an issuer may take to tell its keys; 5 s by default. */
+  /** Milliseconds until a request for the issuer's keys times out. Default: 5,000. */
   readonly answerMilliseconds?: number;
 }
 
-/** The OpenID Connect issuers whose tokens are accepted, and for which audiences. */
+/** The accepted OpenID Connect issuers, and the accepted audiences. */
 export class Issuers {
   readonly #keySets: ReadonlyMap<string, KeySet>;
   readonly #audiences: readonly string[];
@@ -29,9 +29,9 @@ export class Issuers {
     this.#clock = options.clock;
   }
 
-  /** The claims of a good token. Throws UNAUTHORIZED, TOKEN_EXPIRED or ISSUER_UNAVAILABLE, each saying what is wrong. */
+  /** Returns the claims of a valid token. Throws UNAUTHORIZED, TOKEN_EXPIRED or ISSUER_UNAVAILABLE with the reason. */
   async verify(token: string): Promise<IssuedClaims> {
-    // Not yet believed: only tells whose keys to ask.
+    // The claim is not verified yet; it only selects the keys.
     const issuer = issuerOf(token);
     if (this.#keySets.size === 0)
       throw badToken('this server accepts no JWTs, as DAVIT_OIDC_ISSUER is not set; use an API token');
@@ -47,7 +47,7 @@ export class Issuers {
     };
     const claims = await translated(() => verifyWith(token, keySet, options));
     const { sub, exp, iat } = claims;
-    // jose looks at the time of issue only where a token has an age at most.
+    // jose checks the time of issue only if a maximum token age is configured.
     if (iat !== undefined && iat * 1000 > this.#clock.now().getTime() + toleranceSeconds * 1000)
       throw badToken(claimFaults['iat'] ?? '');
     if (typeof sub !== 'string' || sub === '' || exp === undefined) throw badToken('it names nobody (sub)');
@@ -58,7 +58,7 @@ export class Issuers {
 export interface IssuedClaims {
   readonly issuer: string;
   readonly subject: string;
-  /** Milliseconds since 1970, with the tolerance. */
+  /** Milliseconds since 1970, including the tolerance. */
   readonly expiresAt: number;
   readonly claims: JWTPayload;
 }
@@ -68,7 +68,7 @@ async function verifyWith(token: string, keySet: KeySet, options: JWTVerifyOptio
     return (await jwtVerify(token, keySet.find, options)).payload;
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    // A token need not name its key: then each that may be meant is tried.
+    // A token need not name its key: each candidate is tried.
     for await (const key of error) {
       try {
         return (await jwtVerify(token, key, options)).payload;
@@ -80,7 +80,7 @@ async function verifyWith(token: string, keySet: KeySet, options: JWTVerifyOptio
   }
 }
 
-/** Who a JWT says that it is from; undefined: it is none, or says nothing. Nothing is checked. */
+/** Returns the issuer that a JWT claims; undefined if the text is not a JWT or has no issuer. Nothing is verified. */
 export function issuerOf(token: string): string | undefined {
   try {
     const { iss } = decodeJwt(token);
@@ -99,7 +99,7 @@ const claimFaults: Readonly<Record<string, string>> = {
   sub: 'it names nobody (sub)',
 };
 
-/** What jose refuses a token with, in our words. */
+/** Translates jose's errors into errors of the API. */
 export async function translated<Result>(verify: () => Promise<Result>): Promise<Result> {
   try {
     return await verify();

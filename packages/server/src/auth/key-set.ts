@@ -1,11 +1,14 @@
 import { AppError, type Clock } from '@davit/base';
 import { createLocalJWKSet, errors, type CryptoKey, type FlattenedJWSInput, type JWSHeaderParameters } from 'jose';
 
-/** Younger keys are used as they are; older ones too, while they are fetched anew beside the requests. */
+/**
+ * Milliseconds for which keys are used without a refresh. Older keys are still used, while a refresh runs in the
+ * background.
+ */
 const freshMilliseconds = 5 * 60_000;
-/** Keys older than this are used no more: one that was taken back must not stay good because its issuer cannot be reached. */
+/** Milliseconds for which keys are used at all: a revoked key must not stay valid because its issuer is unreachable. */
 const usableMilliseconds = 12 * 60 * 60_000;
-/** Between two fetches, whoever sends tokens of unknown keys, and after a failure. */
+/** Minimum milliseconds between two fetches, also after a failure and for tokens with unknown keys. */
 const pauseMilliseconds = 10_000;
 
 interface Keys {
@@ -14,8 +17,8 @@ interface Keys {
 }
 
 /**
- * The public keys of one issuer, by its discovery document. An issuer that does not answer holds up requests for
- * `answerMilliseconds` at most, and those of the next ten seconds not at all.
+ * The public keys of one issuer, found through its discovery document. An issuer that does not respond delays requests
+ * by `answerMilliseconds` at most, and does not delay those of the next ten seconds at all.
  */
 export class KeySet {
   readonly #issuer: string;
@@ -32,13 +35,16 @@ export class KeySet {
     this.#clock = clock;
   }
 
-  /** The key that a token is signed with, for jose. Throws ISSUER_UNAVAILABLE, or jose's error where there is no such key. */
+  /**
+   * Returns the key of a token's signature, for jose. Throws ISSUER_UNAVAILABLE, or jose's error if there is no such
+   * key.
+   */
   readonly find = async (header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> => {
     const keys = await this.#current();
     try {
       return await keys.find(header, token);
     } catch (error) {
-      // The issuer may have a new key since. Tokens of made-up keys must not make us ask it all the time.
+      // The issuer may have a new key. The pause limits fetches, since tokens may name invented keys.
       if (!(error instanceof errors.JWKSNoMatchingKey) || this.#isPausing()) throw error;
       return (await this.#fetchOnce()).find(header, token);
     }
@@ -48,7 +54,7 @@ export class KeySet {
     const keys = this.#keys;
     const age = keys === null ? Number.POSITIVE_INFINITY : this.#now() - keys.fetchedAt;
     if (keys !== null && age < usableMilliseconds) {
-      // The failure is kept for the time when these keys are too old.
+      // The failure is stored, and reported once these keys are too old.
       if (age >= freshMilliseconds && !this.#isPausing()) void this.#fetchOnce().catch(() => undefined);
       return keys;
     }
@@ -64,7 +70,7 @@ export class KeySet {
     return this.#clock.now().getTime();
   }
 
-  /** Many requests at once wait for one answer. */
+  /** Fetches the keys; concurrent callers share one fetch. */
   #fetchOnce(): Promise<Keys> {
     this.#underway ??= this.#fetch().finally(() => {
       this.#underway = null;
@@ -97,7 +103,7 @@ class BadAnswer extends Error {}
 
 async function fetchKeys(issuer: string, signal: AbortSignal): Promise<{ keys: Record<string, unknown>[] }> {
   const discovery = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, signal);
-  // Otherwise somebody who holds one issuer's address could speak for another.
+  // Otherwise, the owner of one issuer's URL could issue tokens for another issuer.
   if (discovery['issuer'] !== issuer) {
     throw new BadAnswer(`its discovery document says that it is ${JSON.stringify(discovery['issuer'])}`);
   }
@@ -123,7 +129,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** https, or http on this machine: whoever can change what comes over the wire could sign in as anybody. */
+/**
+ * Returns whether a URL is https, or http on this machine. Otherwise, anybody who can modify the traffic could sign in
+ * as any person.
+ */
 export function isTrustworthyAddress(address: string): boolean {
   const url = URL.parse(address);
   if (url === null || url.username !== '' || url.password !== '') return false;

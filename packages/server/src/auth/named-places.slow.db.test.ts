@@ -8,14 +8,15 @@ import { namedFields, withValue, type Attempt, type NamedField } from './testing
 import { Things } from './testing/things.ts';
 
 /*
- * Admission judges the place that a path names. Here is every field of a query or body that names another one: with the id of another
- * organization, and with a place where the caller's custom role has no right, each request is refused and changes nothing.
+ * Admission checks the place that the path names. These tests cover every field of a query or body that names another
+ * place: with an id of another organization, and with a place where the caller's custom role has no right. Each such
+ * request must be refused and change nothing.
  */
 
 let scene: Scene;
 let foreign: Things;
 let token: string;
-/** May do everything in the organization. */
+/** Token of a caller with all rights in the organization. */
 let owner: string;
 let roleId: string;
 
@@ -34,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** The role may do everything in the development environments of a project, and nothing in its others. */
+/** Grants the role all rights in the development environments of a project, and none in its other environments. */
 async function grant(projectId: string, clusterId: string): Promise<void> {
   const permissions = environmentModes.map((environment_type) => ({
     environment_type,
@@ -84,7 +85,7 @@ interface Request {
 
 const fields = namedFields(operationList);
 
-/** A valid request but for the field: that of the audit log's tests, where those have one. */
+/** Returns a valid request without the tested field: the request of the audit log's tests, if they have one. */
 async function baseOf({ operation }: NamedField, attempt: Attempt): Promise<Request> {
   const recipe: Recipe | undefined = Object.entries(recipes).find(([name]) => name === operation.id)?.[1];
   const ids = { ...scene.here, ...(await (attempt.ids ?? recipe?.ids)?.(scene)) };
@@ -92,14 +93,14 @@ async function baseOf({ operation }: NamedField, attempt: Attempt): Promise<Requ
   return { ids, query, body: (attempt.body ?? recipe?.body)?.(ids) };
 }
 
-/** The request with another value in the field. */
+/** Returns the request with another value in the field. */
 function named({ part, path }: NamedField, attempt: Attempt, base: Request, id: string): Request {
   const value = attempt.value === undefined ? id : attempt.value(id);
   if (part === 'query') return { ...base, query: { ...base.query, [path]: String(value) } };
   return { ...base, body: withValue(freshName(base.body), path, value) };
 }
 
-/** What is sent twice has another name each time. */
+/** Gives the body a new name, so that a request can be sent twice. */
 function freshName(body: unknown): unknown {
   return typeof body === 'object' && body !== null && 'name' in body ? { ...body, ...newName() } : body;
 }
@@ -118,10 +119,10 @@ test.each(ofForeign.map((one) => [one.field.name, one] as const))('%s: nothing o
   const control =
     attempt.failsAnyway === true ? null : await send(field, named(field, attempt, base, await own.get(attempt.thing)), owner);
   expect({ status: control?.status ?? 200, text: control?.text }).toMatchObject({ status: isGood });
-  // The first request may have used up what it was about.
+  // The first request may have consumed its target.
   const again = await baseOf(field, attempt);
   const request = named(field, attempt, again, await foreign.get(attempt.thing));
-  // The administrator of the instance sees every organization, and mixes none with another.
+  // The administrator of the instance sees every organization, but must not mix two of them.
   const bearers = field.operation.target === 'instance' ? [owner] : [owner, scene.server.adminToken];
   const answers: Answer[] = [];
   for (const bearer of bearers) answers.push(await send(field, request, bearer));
@@ -130,7 +131,7 @@ test.each(ofForeign.map((one) => [one.field.name, one] as const))('%s: nothing o
 
 const isRefused = ({ status, written }: Answer): boolean => [400, 404].includes(status) && written === 0;
 
-/** Whether all lists of an answer are empty. */
+/** Returns whether all lists of a response are empty. */
 function isEmpty({ status, text }: Answer): boolean {
   const answer: Readonly<Record<string, unknown>> = JSON.parse(text);
   return status === 200 && Object.values(answer).every((value) => !Array.isArray(value) || value.length === 0);
@@ -148,7 +149,7 @@ test.each(ofDenied.map((one) => [one.field.name, one] as const))(
     const answer = await send(field, request, token);
     expect(answer).toEqual({ status: expect.toBeOneOf([400, 403, 404]), text: answer.text, written: 0 });
     if (attempt.staysInside === true || attempt.failsAnyway === true) return;
-    // Nothing but the right was missing.
+    // The control request with the owner's token succeeds, so only the right was missing.
     const { status, text } = await send(field, request, owner);
     expect({ status, text }).toEqual({ status: isGood, text });
   },

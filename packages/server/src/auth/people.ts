@@ -7,7 +7,7 @@ import { comparableEmail } from './email.ts';
 import type { IssuedClaims } from './issuers.ts';
 import { personBySubject, personSeen, type MembershipValue, type PersonRow } from './store.ts';
 
-/** Between two times that a person's last activity is written. */
+/** Minimum milliseconds between two updates of a person's last activity. */
 const activityMilliseconds = 60_000;
 
 interface Profile {
@@ -20,7 +20,7 @@ interface Profile {
   readonly picture_url: string | null;
 }
 
-/** The person that claims are about, made at first sight. */
+/** Returns the person of these claims; creates the person on the first request. */
 export async function personOf(database: Queryable, clock: Clock, issued: IssuedClaims): Promise<PersonRow> {
   const { issuer, subject } = issued;
   const profile = profileOf(issued.claims);
@@ -54,7 +54,7 @@ const longestText = 500;
 function profileOf(claims: JWTPayload): Profile {
   const text = (claim: string): string | null => {
     const value = claims[claim];
-    // PostgreSQL keeps no NUL.
+    // PostgreSQL cannot store NUL.
     const kept = typeof value === 'string' ? value.replaceAll('\0', '').trim().slice(0, longestText) : '';
     return kept === '' ? null : kept.toWellFormed();
   };
@@ -62,7 +62,7 @@ function profileOf(claims: JWTPayload): Profile {
   const verified = claims['email_verified'];
   return {
     email,
-    // Some issuers write the truth as text. Without a word on it an address is as good as none.
+    // Some issuers send the boolean as text. Without the claim, an address counts as unverified.
     email_verified: email !== null && (verified === true || verified === 'true'),
     name: text('name'),
     nickname: text('nickname') ?? text('preferred_username'),
@@ -81,7 +81,7 @@ export function toPerson(row: PersonRow, sessionId: string | null): Person {
   });
 }
 
-/** How people are called in histories and lists. */
+/** Returns the name of a person in histories and lists. */
 export function personName(row: Pick<PersonRow, 'name' | 'nickname' | 'email' | 'subject'>): string {
   return row.name ?? row.nickname ?? row.email ?? row.subject;
 }

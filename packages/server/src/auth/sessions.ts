@@ -6,7 +6,7 @@ import type { Vault } from '../secrets/vault.ts';
 import { badToken, translated } from './issuers.ts';
 import { personBySession, sessionCreate, sessionDelete, sessionKeyRead, sessionKeySet, type PersonRow } from './store.ts';
 
-/** What session tokens name as their issuer. No issuer of the configuration can have it: those are addresses. */
+/** Issuer (`iss`) of session tokens. No configured issuer can have this name, since those are URLs. */
 export const sessionIssuer = 'davit-session';
 const algorithm = 'HS256';
 const lifeSeconds = 3600;
@@ -23,7 +23,10 @@ export interface VerifiedSession {
   readonly expiresAt: number;
 }
 
-/** Sessions of who signed in at a console: tokens of one hour that this service signs, and can end before. */
+/**
+ * Sessions of people who signed in at a console: tokens that are valid for one hour, signed by this service, which can
+ * end them earlier.
+ */
 export class Sessions {
   readonly #database: Queryable;
   readonly #key: Uint8Array;
@@ -35,7 +38,9 @@ export class Sessions {
     this.#clock = clock;
   }
 
-  /** With the key of the database, which the first start makes: all processes sign with the same one. */
+  /**
+   * Opens the sessions with the key in the database, which the first start creates. All processes sign with this key.
+   */
   static async open(database: Queryable, vault: Vault, clock: Clock): Promise<Sessions> {
     await database.run(sessionKeySet, [vault.seal(keyRecord, randomBytes(32).toString('base64'))]);
     const { sealed } = await database.one(sessionKeyRead);
@@ -57,7 +62,7 @@ export class Sessions {
     return { token, expiresAt };
   }
 
-  /** Throws UNAUTHORIZED or TOKEN_EXPIRED. */
+  /** Returns the session of a token. Throws UNAUTHORIZED or TOKEN_EXPIRED. */
   async verify(token: string): Promise<VerifiedSession> {
     const options = { algorithms: [algorithm], issuer: sessionIssuer, currentDate: this.#clock.now(), requiredClaims: ['exp'] };
     const { payload } = await translated(() => jwtVerify(token, this.#key, options));

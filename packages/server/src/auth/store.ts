@@ -2,7 +2,7 @@ import type { BuiltInRole, EnvironmentMode, Scope } from '@davit/contract';
 import { accessChannel, statement } from '@davit/db';
 import type { CustomRights } from './caller.ts';
 
-/** What a custom role allows, as one value; null for no role. */
+/** SQL for the rights of a custom role as one JSON value; null if there is no role. */
 const rightsOf = (role: string): string => `case when ${role} is null then null else (
   select jsonb_build_object('id', custom_role.id, 'name', custom_role.name,
     'clusters', coalesce((select jsonb_object_agg(cluster_id, permission) from custom_role_cluster
@@ -63,8 +63,8 @@ export const personBySubject = statement<PersonRow>(
 );
 
 /**
- * First sight of a person, or other claims than at the last one. $4: the e-mail, null where the token has none: then the one
- * known stays with its word on being verified, as access tokens of many issuers leave it out.
+ * Inserts a person, or updates a person whose claims changed. $4 is the e-mail address, null if the token has none:
+ * then the known address is kept together with its verification, since access tokens of many issuers omit the address.
  */
 export const personSeen = statement(
   'person_seen',
@@ -91,7 +91,7 @@ export const personBySession = statement<PersonRow>(
 export const sessionKeySet = statement('session_key_set', 'update installation set session_key = $1 where session_key is null');
 export const sessionKeyRead = statement<{ sealed: Buffer }>('session_key_read', 'select session_key as sealed from installation');
 
-/** Those that ended go with it, so that the table stays small. */
+/** Creates a session and deletes all expired sessions, so that the table stays small. */
 export const sessionCreate = statement(
   'session_create',
   `with ended as (delete from session where expires_at < clock_timestamp())
@@ -112,8 +112,9 @@ export interface PlaceRow {
 const ofEnvironment = 'environment.organization_id, environment.project_id, environment.mode, environment.cluster_id';
 
 /**
- * Whose a resource is, and where. Asked where a scope does not suffice, to choose between 403 and 404, for custom roles, and for
- * people of several organizations. What is in an environment must tell its project and mode, or custom roles do not see it.
+ * Returns the organization and location of a resource. Used if a scope is not sufficient to decide: to choose between
+ * 403 and 404, for custom roles, and for people with several organizations. For a resource in an environment, the
+ * statement must return project and mode, otherwise custom roles cannot see the resource.
  */
 export const organizationOf = {
   organization: statement<PlaceRow>('place_of_organization', 'select id as organization_id from organization where id = $1'),
@@ -141,5 +142,5 @@ export const organizationOf = {
   ),
 } as const;
 
-/** Tells all processes that a membership or role changed. In a transaction: when it is committed. */
+/** Notifies all processes that a membership or role changed. In a transaction, the notification is sent on commit. */
 export const accessChanged = statement('access_changed', `select pg_notify('${accessChannel}', '')`);

@@ -42,7 +42,7 @@ test('what is kept no longer is removed, and nothing else', async () => {
   for (const days of [1, 29, 31, 400]) await database.run(addEvent, [logged, days]);
   for (const hours of [1, 23, 25]) await database.run(addKey, [randomUUID(), hours]);
   for (const days of [1, 31]) await database.run(addDelivery, [webhookId, days, false]);
-  // This one waits still.
+  // This delivery is still pending.
   await database.run(addDelivery, [webhookId, 31, true]);
   const background = new Background({
     deps: server.api.deps,

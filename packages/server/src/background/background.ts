@@ -22,15 +22,15 @@ const trimStreamEveryMilliseconds = 60_000;
 
 export interface BackgroundParts {
   readonly deps: Deps;
-  /** Of the database of `deps`. */
+  /** Connection string of the database of `deps`. */
   readonly connectionString: string;
   readonly version: string;
   readonly log: { warn(details: object, message: string): void };
 }
 
 /**
- * What happens beside requests: deliveries of webhooks, deployment rules, backups of databases, certificates and proofs of domains, and the
- * removal of what is kept no longer.
+ * The background work of a process: deliveries of webhooks, deployment rules, backups of databases, certificates and
+ * proofs of domains, previews and git events, and the removal of expired records.
  */
 export class Background {
   readonly #parts: BackgroundParts;
@@ -55,7 +55,7 @@ export class Background {
     this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, counts, allowPrivateTargets });
   }
 
-  /** CONFIGURATION_INVALID, or the database is away: nothing was started. */
+  /** Starts the work. CONFIGURATION_INVALID, or the database is unreachable: nothing was started. */
   async start(): Promise<void> {
     const authority = await authorityOf(this.#parts.deps);
     if (authority !== null) {

@@ -2,7 +2,9 @@ import type { Deps } from '../deps.ts';
 import { askForDueBackups, trimOrphanedBackups } from '../resources/database-backup/index.ts';
 import { follow, type Followed, type FollowLog, type FollowTiming } from './clock.ts';
 
-/** Asks for the scheduled backups of managed databases until it is stopped. Several processes may do so side by side. */
+/**
+ * Requests the scheduled backups of managed databases until it is stopped. Several processes may run it concurrently.
+ */
 export function followBackups(deps: Deps, log: FollowLog, timing: FollowTiming = {}): Followed {
   const look = async (now: Date): Promise<void> => {
     for (const { databaseId, error } of await askForDueBackups(deps, now)) {

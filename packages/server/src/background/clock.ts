@@ -5,17 +5,20 @@ export interface FollowLog {
 }
 
 export interface Followed {
-  /** Waits for what is under way. */
+  /** Stops the loop and waits for the running call. */
   stop(): Promise<void>;
 }
 
 export interface FollowTiming {
   readonly clock?: Clock;
-  /** What is due is seen within this time. Default: 10,000. */
+  /** Milliseconds between two calls, and so the longest delay of due work. Default: 10,000. */
   readonly intervalMilliseconds?: number;
 }
 
-/** Looks again and again, never twice at a time, until it is stopped. `look` fails by itself only where it cannot look at all. */
+/**
+ * Calls `look` regularly, without overlap, until it is stopped. `look` rejects only if it could not check anything at
+ * all.
+ */
 export function follow(look: (now: Date) => Promise<void>, onFailure: (error: unknown) => void, timing: FollowTiming): Followed {
   const { clock = systemClock, intervalMilliseconds = 10_000 } = timing;
   let underway: Promise<void> | undefined;

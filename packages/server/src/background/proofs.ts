@@ -4,11 +4,11 @@ import { proveDue, type ProofMemory } from '../resources/custom-domain/index.ts'
 const lookEveryMilliseconds = 5_000;
 
 export interface ProofWatch {
-  /** Waits for what is under way. */
+  /** Stops the loop and waits for the running check. */
   stop(): Promise<void>;
 }
 
-/** Looks for proofs of custom domains until it is stopped. Several processes may do so side by side. */
+/** Checks the proofs of custom domains until it is stopped. Several processes may run it concurrently. */
 export function followProofs(deps: Deps, log: { warn(details: object, message: string): void }): ProofWatch {
   const memory: ProofMemory = new Map();
   let underway: Promise<void> | undefined;

@@ -1,6 +1,6 @@
 import type { FeatureType } from '@davit/contract';
 
-/** Vendors that the catalogue has, by the contract's words. */
+/** The vendors of the catalogue, in the spelling of the contract. */
 export const vendorWords = ['AWS', 'VENDORA', 'VENDORB', 'CLOUDC'] as const;
 export type VendorWord = (typeof vendorWords)[number];
 
@@ -31,7 +31,7 @@ export interface CatalogueInstanceType {
     readonly instance_family?: string;
     readonly instance_size?: string;
   };
-  /** Regions or zones that have it; without: all of the vendor. */
+  /** Regions or zones that offer the type; left out: all of the vendor. */
   readonly places?: readonly string[];
 }
 
@@ -49,34 +49,39 @@ export interface CatalogueFeature {
 
 export interface CatalogueVendor {
   readonly name: string;
-  /** Words that may stand in the path of this vendor's instance types, where the contract leaves that segment open. */
+  /**
+   * Words that are accepted in the path of this vendor's instance types, where the contract leaves that segment open.
+   */
   readonly managed_kubernetes_segments: readonly string[];
   readonly regions: readonly CatalogueRegion[];
   readonly features: readonly CatalogueFeature[];
   readonly instance_types: readonly CatalogueInstanceType[];
   readonly managed_databases: readonly {
     readonly name: string;
-    /** Without `places` in all regions. */
+    /** Offered in all regions, unless `places` is set. */
     readonly instance_types: readonly { readonly name: string; readonly places?: readonly string[] }[];
   }[];
 }
 
-/** What cloud vendors offer: one file of data, read at the start. `docs/operate.md` says how to replace it. */
+/** The offers of cloud vendors: one data file, read at the start. `docs/operate.md` explains how to replace it. */
 export interface Catalogue {
-  /** Day of its figures. */
+  /** Date of the data. */
   readonly version: string;
-  /** What a node must have at least for `meets_resource_reqs`. */
+  /** Minimum resources of a node for `meets_resource_reqs`. */
   readonly node_requirements: { readonly cpu: number; readonly ram_in_gb: number };
   readonly vendors: Readonly<Record<VendorWord, CatalogueVendor>>;
 }
 
-/** The vendor behind a cluster's provider, where the catalogue has it. */
+/** Returns the vendor of a cluster's provider; undefined if the catalogue has none. */
 export function vendorOf(catalogue: Catalogue, provider: string): CatalogueVendor | undefined {
   const word = vendorWords.find((one) => one === provider);
   return word === undefined ? undefined : catalogue.vendors[word];
 }
 
-/** Whether a type is offered at a place: a region, or a zone. A region has what one of its zones has. */
+/**
+ * Returns whether a type is offered at a place: a region or a zone. A region offers every type that one of its zones
+ * offers.
+ */
 export function isOffered(vendor: CatalogueVendor, places: readonly string[] | undefined, place: string): boolean {
   if (places === undefined) return true;
   const region = vendor.regions.find(({ name, zones }) => name === place || zones.includes(place));

@@ -4,37 +4,42 @@ import { parseDocument, readDocument, type DocumentKind } from './document.ts';
 import { shape } from './schema.ts';
 
 /**
- * How databases of a version are run. In `tag`, `url` and the values of `environment` stand `{version}`, `{login}`, `{password}`,
- * `{database}`, `{host}` and `{port}` for what they say, where it is known: the tag knows the version only, the environment all but
- * host and port.
+ * How databases of a version are run. `tag`, `url` and the values of `environment` may contain the placeholders
+ * `{version}`, `{login}`, `{password}`, `{database}`, `{host}` and `{port}`. In `tag` only the version is known, in
+ * `environment` everything except host and port.
  */
 export interface DatabaseImage {
-  /** Without tag: `docker.io/library/postgres`. */
+  /** Image name without the tag: `docker.io/library/postgres`. */
   readonly image: string;
   readonly tag: string;
-  /** Folder of the volume. */
+  /** Folder in which the volume is mounted. */
   readonly data_folder: string;
   readonly port: number;
   readonly login: string;
-  /** The database that is there from the start. */
+  /** Name of the initial database. */
   readonly database: string;
   readonly url: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Empty: the image's own. */
+  /** Empty: the entrypoint of the image. */
   readonly entrypoint: readonly string[];
   readonly arguments: readonly string[];
 }
 
 export interface DatabaseTypeEntry extends DatabaseImage {
-  /** MB that a database has which asks for none. */
+  /** Default memory of a database in MB. */
   readonly memory: number;
-  /** Whether a version reads what another one wrote: `SERIES` only within one of `versions`, `FORWARD` also of earlier ones. */
+  /**
+   * Whether a version can read the data of another version. `SERIES`: only within one of `versions`. `FORWARD`: also
+   * the data of earlier versions.
+   */
   readonly upgrades: 'SERIES' | 'FORWARD';
-  /** By name, oldest first, each with what it has of its own. A request for 16.4 is one of 16. */
+  /** Versions by name, oldest first, each with its deviations from the type. A request for 16.4 uses the entry 16. */
   readonly versions: Readonly<Record<string, Partial<DatabaseImage>>>;
 }
 
-/** Types and versions of databases: one file of data, read at the start. `docs/databases.md` says how to replace it. */
+/**
+ * Types and versions of databases: one data file, read at the start. `docs/databases.md` explains how to replace it.
+ */
 export interface DatabaseCatalogue {
   readonly version: string;
   readonly types: Readonly<Record<DatabaseType, DatabaseTypeEntry>>;
@@ -75,29 +80,35 @@ const kind: DocumentKind<DatabaseCatalogue> = {
     ),
 };
 
-/** Reads the catalogue of databases: of `file`, or Davit's own. Throws CATALOGUE_INVALID that names what is wrong. */
+/** Reads the catalogue of databases from `file`, or Davit's own. Throws CATALOGUE_INVALID with the faults. */
 export function readDatabaseCatalogue(file: string | null): Promise<DatabaseCatalogue> {
   return readDocument(kind, file);
 }
 
-/** The same of its text. `name` is for the message. */
+/** Parses the catalogue from its text. `name` appears in error messages. */
 export function parseDatabaseCatalogue(text: string, name: string): DatabaseCatalogue {
   return parseDocument(kind, text, name);
 }
 
-/** Names of the versions of a type, oldest first. */
+/** Returns the names of a type's versions, oldest first. */
 export function versionsOf(catalogue: DatabaseCatalogue, name: DatabaseType): readonly string[] {
   return Object.keys(catalogue.types[name].versions).toSorted(compareVersions);
 }
 
-/** Which of them a version belongs to: 16.4 and 16 to 16, 4 to 4.4. The newest where it may be several; undefined: none. */
+/**
+ * Returns the entry to which a version belongs: 16.4 and 16 belong to 16, 4 belongs to 4.4. Returns the newest if
+ * several match; undefined if none does.
+ */
 export function seriesOf(catalogue: DatabaseCatalogue, name: DatabaseType, version: string): string | undefined {
   const names = versionsOf(catalogue, name);
   const isWithin = (narrow: string, wide: string): boolean => narrow === wide || narrow.startsWith(`${wide}.`);
   return names.findLast((one) => isWithin(version, one)) ?? names.findLast((one) => isWithin(one, version));
 }
 
-/** By their numbers: below 0 where `a` is the earlier one. What a shorter one leaves open is the newest: 16 is after 16.4. */
+/**
+ * Compares two versions by their numbers: the result is below 0 if `a` is earlier. A missing number counts as the
+ * newest: 16 is after 16.4.
+ */
 export function compareVersions(a: string, b: string): number {
   const [one, other] = [a.split('.').map(Number), b.split('.').map(Number)];
   for (let index = 0; index < Math.max(one.length, other.length); index += 1) {

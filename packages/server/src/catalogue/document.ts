@@ -2,21 +2,21 @@ import { readFile } from 'node:fs/promises';
 import { AppError, type ErrorDetail } from '@davit/base';
 import { Ajv } from 'ajv';
 
-/** A file of data that comes with Davit and that an operator can replace by one of their own. */
+/** A data file of Davit that an operator can replace. */
 export interface DocumentKind<Content> {
-  /** For messages: `catalogue of cloud vendors`. */
+  /** Name in messages, such as `catalogue of cloud vendors`. */
   readonly what: string;
-  /** The environment variable that names the operator's own. */
+  /** Environment variable with the path of the operator's file. */
   readonly variable: string;
   readonly ownFile: URL;
   readonly schema: Readonly<Record<string, unknown>>;
-  /** What a schema cannot say. */
+  /** Returns the faults that a schema cannot express. */
   readonly contradictions: (content: Content) => readonly ErrorDetail[];
 }
 
 const mostFaults = 20;
 
-/** Reads `file`, or Davit's own. Throws CATALOGUE_INVALID that names what is wrong. */
+/** Reads `file`, or Davit's own file. Throws CATALOGUE_INVALID with the faults. */
 export async function readDocument<Content>(kind: DocumentKind<Content>, file: string | null): Promise<Content> {
   const name = file ?? 'the one of this version';
   let text: string;
@@ -27,11 +27,11 @@ export async function readDocument<Content>(kind: DocumentKind<Content>, file: s
       { path: '', message: `cannot be read: ${error instanceof Error ? error.message : String(error)}` },
     ]);
   }
-  // The tests of this version have checked its own file; compiling the schema would take 50 ms of each start.
+  // Davit's own file was checked by the tests of this version; compiling the schema would add 50 ms to each start.
   return file === null ? JSON.parse(text) : parseDocument(kind, text, name);
 }
 
-/** The same of its text. `name` is for the message. */
+/** Parses and checks the text of a file. `name` appears in error messages. */
 export function parseDocument<Content>(kind: DocumentKind<Content>, text: string, name: string): Content {
   let value: unknown;
   try {

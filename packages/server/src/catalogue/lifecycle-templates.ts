@@ -7,11 +7,11 @@ export interface LifecycleTemplate {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** Where its reader learns more. */
+  /** Link to further information. */
   readonly source_url: string;
-  /** Of clusters at these vendors only; left out: of all. */
+  /** Vendors whose clusters can use the template; left out: all clusters. */
   readonly cloud_providers?: readonly CredentialProvider[];
-  /** By the events of a job: `on_start`, `on_stop` and `on_delete`. */
+  /** Settings for the events of a job: `on_start`, `on_stop` and `on_delete`. */
   readonly events: readonly {
     readonly name: 'start' | 'stop' | 'delete';
     readonly entrypoint?: string;
@@ -22,16 +22,16 @@ export interface LifecycleTemplate {
   readonly variables: readonly {
     readonly name: string;
     readonly description: string;
-    /** With `file` its content. */
+    /** Default value; with `file`, the content of the file. */
     readonly default: string;
     readonly is_secret: boolean;
     readonly file?: { readonly path: string; readonly enable_interpolation: boolean };
   }[];
-  /** Built with the files of the job's repository beside it. */
+  /** Built with the files of the job's repository as its context. */
   readonly dockerfile: string;
 }
 
-/** What lifecycle jobs can begin with: one file of data, read at the start. `docs/jobs.md` says how to replace it. */
+/** Templates of lifecycle jobs: one data file, read at the start. `docs/jobs.md` explains how to replace it. */
 export interface LifecycleTemplates {
   readonly version: string;
   readonly templates: readonly LifecycleTemplate[];
@@ -93,12 +93,12 @@ function repeated(words: readonly string[]): string[] {
   return words.filter((word, index) => words.indexOf(word) < index);
 }
 
-/** Reads the templates: of `file`, or Davit's own. Throws CATALOGUE_INVALID that names what is wrong. */
+/** Reads the templates from `file`, or Davit's own. Throws CATALOGUE_INVALID with the faults. */
 export function readLifecycleTemplates(file: string | null): Promise<LifecycleTemplates> {
   return readDocument(kind, file);
 }
 
-/** The same of its text. `name` is for the message. */
+/** Parses the templates from their text. `name` appears in error messages. */
 export function parseLifecycleTemplates(content: string, name: string): LifecycleTemplates {
   return parseDocument(kind, content, name);
 }

@@ -11,17 +11,17 @@ const kind: DocumentKind<Catalogue> = {
   contradictions,
 };
 
-/** Reads the catalogue of cloud vendors: of `file`, or Davit's own. Throws CATALOGUE_INVALID that names what is wrong. */
+/** Reads the catalogue of cloud vendors from `file`, or Davit's own. Throws CATALOGUE_INVALID with the faults. */
 export function readCatalogue(file: string | null): Promise<Catalogue> {
   return readDocument(kind, file);
 }
 
-/** The same of its text. `name` is for the message. */
+/** Parses the catalogue from its text. `name` appears in error messages. */
 export function parseCatalogue(text: string, name: string): Catalogue {
   return parseDocument(kind, text, name);
 }
 
-/** What a schema cannot say: names that are there twice, places that do not exist. */
+/** Returns the faults that a schema cannot express: duplicate names, and places that do not exist. */
 function contradictions(catalogue: Catalogue): ErrorDetail[] {
   const faults: ErrorDetail[] = [];
   const features = vendorWords.flatMap((word) => catalogue.vendors[word].features.map(({ id }) => id));

@@ -8,7 +8,10 @@ const wholeNumber = { type: 'integer', minimum: 0 };
 const amount = { type: 'number', exclusiveMinimum: 0 };
 const truth = { type: 'boolean' };
 
-/** All properties are required but those named in `optional`; others are refused, as one may be misspelt. */
+/**
+ * Returns a schema in which all properties are required, except those in `optional`. Other properties are rejected,
+ * since they may be misspelt.
+ */
 export function shape(properties: Readonly<Record<string, unknown>>, optional: readonly string[] = []): Record<string, unknown> {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required, additionalProperties: false };
@@ -25,7 +28,7 @@ const region = shape({
 });
 
 const feature = shape({
-  // Requests are compared in lower case.
+  // Ids in requests are compared in lower case.
   id: { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
   title: text,
   description: optionalText,
@@ -64,7 +67,7 @@ const vendor = shape({
   managed_databases: list(shape({ name: text, instance_types: list(shape({ name: text, places: texts }, ['places'])) })),
 });
 
-/** What a catalogue file must look like, as JSON Schema. */
+/** JSON Schema of a catalogue file. */
 export const catalogueSchema = shape({
   version: text,
   node_requirements: shape({ cpu: amount, ram_in_gb: amount }),

@@ -5,7 +5,7 @@ type Checked = Response<(typeof operations)['checkApplicationCustomDomain']>['re
 
 export interface DomainCheck {
   readonly status: Checked['status'];
-  /** What was seen and what would be right; null where nothing has to be done. */
+  /** The records found and the correct ones; null if nothing has to be done. */
   readonly details: string | null;
 }
 
@@ -18,7 +18,7 @@ export function isRight({ status }: DomainCheck): boolean {
   return status === 'RESOLVES_TO_IP' || status === 'MATCHES_LOAD_BALANCER_HOST';
 }
 
-/** Whether DNS leads requests for a domain here. `validationDomain`: where it must lead. Never fails. */
+/** Checks whether DNS directs a domain to this installation. `validationDomain`: the required target. Never fails. */
 export async function checkDomain(dns: Dns, domain: CheckedDomain, validationDomain: string): Promise<DomainCheck> {
   let answer: DnsAnswer | null;
   try {

@@ -1,24 +1,27 @@
 import { Resolver } from 'node:dns/promises';
 import type { Configuration } from '../main/config.ts';
 
-/** What DNS says of a name: its addresses, and the names that its CNAME records lead through. */
+/** The DNS records of a name: its addresses, and the names in its chain of CNAME records. */
 export interface DnsAnswer {
   readonly addresses: readonly string[];
   readonly names: readonly string[];
 }
 
 export interface Dns {
-  /** Null: there is nothing under this name. Fails with what the servers answered when they do not know. */
+  /** Resolves a name; null if there is no such name. Fails with the servers' error if they cannot resolve it. */
   ask(name: string): Promise<DnsAnswer | null>;
-  /** Its TXT records; those of a name that it is an alias of count. Fails alike. */
+  /** Returns the TXT records of a name, or of the name that it is an alias of. Fails like `ask`. */
   texts(name: string): Promise<readonly string[]>;
 }
 
-/** RFC 6761, 6.3: these names are of this machine, whatever DNS says. */
+/** RFC 6761, 6.3: these names always stand for this machine, whatever DNS contains. */
 const loopback: DnsAnswer = { addresses: ['127.0.0.1', '::1'], names: [] };
 const mostNames = 8;
 
-/** Asks the servers of `DAVIT_DNS_SERVERS`, or those of this machine; never its hosts file. An answer may take some seconds. */
+/**
+ * Creates a client that queries the servers of `DAVIT_DNS_SERVERS`, or those of this machine; never the hosts file. A
+ * query may take some seconds.
+ */
 export function createDns({ dnsServers }: Pick<Configuration, 'dnsServers'>): Dns {
   return {
     async ask(name) {
@@ -45,7 +48,7 @@ function newResolver(servers: readonly string[]): Resolver {
   return resolver;
 }
 
-/** CNAME records one after the other; where they go round in a circle, each once. */
+/** Returns the targets of a chain of CNAME records. In a cycle, each name is returned once. */
 async function namesBehind(resolver: Resolver, name: string): Promise<string[]> {
   const names: string[] = [];
   for (let at = name; names.length < mostNames;) {
@@ -58,7 +61,7 @@ async function namesBehind(resolver: Resolver, name: string): Promise<string[]> 
   return names;
 }
 
-/** Nothing where there is no such name or record; all else is a failure. */
+/** Returns an empty list if there is no such name or record; any other error is thrown. */
 async function known<Record>(answer: Promise<Record[]>): Promise<Record[]> {
   try {
     return await answer;

@@ -1,7 +1,7 @@
 import { isAppError, type ErrorDetail } from '@davit/base';
 import { errorCodes, statusNames, type ErrorCode } from '@davit/contract';
 
-/** The body of every error. */
+/** The body of every error response. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly error: string;
@@ -24,7 +24,7 @@ function isErrorCode(code: string): code is ErrorCode {
 
 export const wrongMediaType = 'The body must be JSON: send `Content-Type: application/json`.';
 
-/** Codes of Fastify's own errors that have one of ours. */
+/** Error codes of Fastify that map to a code of the catalogue, with the message to send. */
 const frameworkCodes: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['BODY_TOO_LARGE', 'The body is larger than this server accepts.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', wrongMediaType],
@@ -34,8 +34,8 @@ const frameworkCodes: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * What is answered for something thrown. A failure that has no code of the catalogue is a bug: its answer tells nothing but
- * the request's id, under which the log has the rest.
+ * Returns the error response for anything thrown. An error without a code of the catalogue is a bug: its response
+ * contains only the request id, under which the log has the details.
  */
 export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   if (isAppError(error) && isErrorCode(error.code)) return errorAnswer(error.code, error.message, error.errors);

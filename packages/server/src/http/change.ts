@@ -6,9 +6,10 @@ import type { Caller } from '../auth/caller.ts';
 import { validationFailed } from './validation.ts';
 
 /*
- * What an operation that changes something tells the database of its request: who and from where, for the audit log, and the
- * version that `If-Match` expects. Triggers do the rest in the transaction of the change (migration 0008), so that no operation
- * can forget either, and none can change a record between check and write.
+ * The context of a request that an operation passes to the database when it changes something: the actor and the
+ * client's address for the audit log, and the version that `If-Match` expects. Triggers use the context in the
+ * transaction of the change (migration 0008). So no operation can forget to audit or to check the version, and no
+ * record can change between the check and the write.
  */
 
 type ChangingRequest = FastifyRequest<{ Params: Record<string, string> }>;
@@ -21,7 +22,10 @@ export type Change = <Result>(
 
 const longestAgent = 500;
 
-/** How the handler of an operation is run: as a change that is made for its request. PRECONDITION_FAILED. */
+/**
+ * Returns the function that runs an operation's handler as a change, in the context of its request.
+ * PRECONDITION_FAILED.
+ */
 export function changeOf(operation: Operation): Change {
   const hasVersion = operation.record !== null;
   const record = operation.record ?? [...operation.path.matchAll(/\{([^}]+)\}/g)].at(-1)?.[1] ?? '';
@@ -68,7 +72,10 @@ function withoutVersion(): AppError {
 
 const tag = /\s*(W\/)?"([\x21\x23-\x7e]*)"\s*(?:,|$)/y;
 
-/** Versions of an `If-Match`; null: any will do. A weak tag is never the same as another (RFC 9110, 13.1.1). */
+/**
+ * Returns the versions of an `If-Match` header; null if it is `*`, which matches any version. Weak tags are dropped,
+ * since a weak tag never matches (RFC 9110, 13.1.1).
+ */
 function expectedVersions(header: string): readonly string[] | null {
   if (header.trim() === '*') return null;
   const versions: string[] = [];
@@ -86,7 +93,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, unknown>>;
 }
 
-/** Whether an operation answers one record, which has a version. */
+/** Returns whether an operation responds with a single record, which has a version. */
 export function answersRecord(operation: Operation): boolean {
   const response: Schema | null = operation.response;
   const properties = response?.properties;
@@ -94,8 +101,9 @@ export function answersRecord(operation: Operation): boolean {
 }
 
 /**
- * `ETag` of a record: its `updated_at`, which differs for each change of it (see `keep_version`). Made of what is answered anyway,
- * as reads are counted in microseconds. What others contribute to an answer, as counts, is no part of the version.
+ * Returns the `ETag` of a record: its `updated_at`, which differs after each change of the record (see `keep_version`).
+ * The tag is derived from the response itself, because the cost of reads is measured in microseconds. Parts of a
+ * response that come from other records, such as counts, do not affect the version.
  */
 export function etagOf(record: unknown): string | undefined {
   if (typeof record !== 'object' || record === null || !('updated_at' in record)) return undefined;

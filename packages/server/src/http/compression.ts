@@ -4,10 +4,15 @@ import { toError } from './failures.ts';
 
 export type Encoding = 'br' | 'gzip';
 
-/** Below this an answer fits into few packets, and compressing it costs more than it saves. */
+/**
+ * Bytes below which a response is not compressed: it fits into few packets, and compression costs more than it saves.
+ */
 const leastBytes = 4_096;
 
-/** The preferred encoding of these that the client accepts, by `Accept-Encoding` (RFC 9110, 12.5.3); null: it is sent as it is. */
+/**
+ * Returns the preferred encoding that the client accepts according to `Accept-Encoding` (RFC 9110, 12.5.3); null if the
+ * response must be sent uncompressed.
+ */
 export function acceptedEncoding(header: string | undefined, preferred: readonly Encoding[]): Encoding | null {
   if (header === undefined || header === '') return null;
   const weights = new Map(
@@ -23,8 +28,9 @@ export function acceptedEncoding(header: string | undefined, preferred: readonly
 }
 
 /**
- * Compresses an answer before it is sent, where the client accepts that and the answer is large enough. For answers that no
- * caller can mix with a secret of somebody else: the length of a compressed answer says what repeats in it.
+ * Compresses a response before it is sent, if the client accepts that and the response is large enough. Use it only for
+ * responses in which no caller can mix own text with another person's secret: the compressed length reveals
+ * repetitions.
  */
 export function compressAnswer(
   request: FastifyRequest,
@@ -37,7 +43,7 @@ export function compressAnswer(
     return;
   }
   void reply.header('vary', joined(reply.getHeader('vary'), 'accept-encoding'));
-  // Answers are made anew for each request: gzip takes a third of the time that Brotli takes.
+  // Responses are generated for each request, and gzip takes a third of the time that Brotli takes.
   if (acceptedEncoding(request.headers['accept-encoding'], ['gzip']) === null) {
     done(null, payload);
     return;
@@ -54,7 +60,7 @@ export function compressAnswer(
 
 const brotli: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
-/** For texts that are compressed once and sent often. */
+/** Compresses a text that is compressed once and sent often. */
 export function compressed(text: string, encoding: Encoding): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const finish = (error: Error | null, result: Buffer): void => (error === null ? resolve(result) : reject(error));

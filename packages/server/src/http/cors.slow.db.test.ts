@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 const program = findBrowser();
 type Site = Awaited<ReturnType<typeof startTestSite>>;
 
-/** What a page of another origin may do with the API, in a real browser. */
+/** Checks in a real browser what a page of another origin can do with the API. */
 describe.skipIf(program === null)('a page of another origin', () => {
   let allowed: Site;
   let other: Site;
@@ -35,7 +35,7 @@ describe.skipIf(program === null)('a page of another origin', () => {
     return page;
   }
 
-  /** What a script of the page sees of a request; `blocked` where the browser shows it nothing. */
+  /** Returns what a script of the page sees of a response; `blocked` if the browser hides it. */
   function ask(page: Page, path: string, method = 'GET', body: string | null = null) {
     const request = { url: `${server.baseUrl}${path}`, method, body, token: server.adminToken };
     return page.evaluate(async ({ url, method: verb, body: text, token }) => {

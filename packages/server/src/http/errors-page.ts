@@ -8,8 +8,8 @@ function inline(text: string): string {
 }
 
 /**
- * docs/errors.md as a page: what failed deployments link to. Knows the few forms that this file uses: headings, tables and
- * paragraphs; the causes' headings get their code as an anchor.
+ * Renders docs/errors.md as the page that failed deployments link to. Supports only the elements that this file uses:
+ * headings, tables and paragraphs. The heading of each cause gets its code as an anchor.
  */
 export function errorsPage(document: string): string {
   const blocks = document.trim().split(/\n{2,}/);

@@ -10,7 +10,7 @@ export function overloaded(): AppError {
   return new AppError({ code: 'OVERLOADED', message: 'The server is overloaded at the moment. Try again in a few seconds.' });
 }
 
-/** Makes every failure end in the body of D9: of handlers, of Fastify, of unknown routes. */
+/** Makes every failure return the error body of D9: failures of handlers, of Fastify and of unknown routes. */
 export function handleErrors(app: FastifyInstance, room: Room, methods: Methods): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = answerOf(error, request.id);
@@ -33,12 +33,12 @@ export function handleErrors(app: FastifyInstance, room: Room, methods: Methods)
   });
 }
 
-/** What was thrown as an Error, as callbacks want it. */
+/** Returns the thrown value as an Error, as callbacks require. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** Sends an error's answer with the headers that belong to its code. */
+/** Sends an error response with the headers that belong to its code. */
 export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
   void reply.code(answer.status).header('content-type', 'application/json; charset=utf-8').headers(securityHeaders);
   if (answer.status === 401) void reply.header('www-authenticate', challenges[answer.code] ?? challenges['UNAUTHORIZED']);
@@ -52,8 +52,8 @@ const challenges: Readonly<Record<string, string>> = {
 };
 
 /**
- * Of answers that are data: never kept by a cache, never taken for a page. What helmet adds beside these is about pages; they
- * get it, and data does not, as each header costs every answer.
+ * Headers of data responses: caches must not store them, and browsers must not interpret them as a page. The additional
+ * headers of helmet concern pages only. Data responses omit them, since each header costs time on every response.
  */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
@@ -68,13 +68,16 @@ function log(request: FastifyRequest, error: unknown, answer: ErrorAnswer): void
   );
 }
 
-/** Without the query, which may hold what nobody meant to log. */
+/** Returns the path of a URL without the query, which may hold values that must not be logged. */
 export function pathOf(url: string): string {
   const end = url.indexOf('?');
   return end < 0 ? url : url.slice(0, end);
 }
 
-/** Answers what is no HTTP, and requests that do not arrive in time. Fastify has no request for these yet. */
+/**
+ * Responds to input that is not HTTP and to requests that do not arrive in time. Fastify has no request object for
+ * these.
+ */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy();

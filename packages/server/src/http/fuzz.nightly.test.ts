@@ -4,7 +4,7 @@ import { fuzz } from './testing/fuzz.ts';
 
 const wholeNumber = (name: string, byDefault: number): number => Number(process.env[name] ?? byDefault);
 
-// Other requests each time: DAVIT_FUZZ_SEED repeats those of a run.
+// Each run sends other requests; DAVIT_FUZZ_SEED repeats those of an earlier run.
 test('50,000 requests, right and wrong, get documented answers', async () => {
   const seed = wholeNumber('DAVIT_FUZZ_SEED', randomInt(2 ** 31));
   const requests = wholeNumber('DAVIT_FUZZ_REQUESTS', 50_000);

@@ -6,7 +6,7 @@ import { securityHeaders, sendError } from './failures.ts';
 import { limitRequest } from './limit.ts';
 import type { Room } from './server.ts';
 
-// What hosts send at most.
+// Bytes of the largest payload that git hosts send.
 const bodyLimitBytes = 25 * 1024 * 1024;
 
 interface Shape {
@@ -14,8 +14,9 @@ interface Shape {
 }
 
 /**
- * The addresses that git hosts tell pushes and pull requests to. No operations: the sender has no token but signs what it sends. The
- * body is kept as it came, as the signature is of its bytes, and read only where there is such an address.
+ * Adds the webhook addresses to which git hosts send pushes and pull requests. They are not operations of the contract:
+ * the sender has no token but signs the payload. The body is kept unparsed, since the signature covers its bytes. The
+ * body is read only if the webhook exists.
  */
 export async function addGitInbox(app: FastifyInstance, room: Room, inbox: GitInbox): Promise<void> {
   await app.register((hosts, _options, done) => {

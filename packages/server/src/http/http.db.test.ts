@@ -282,7 +282,7 @@ const setReadOnly = statement('test_set_read_only', 'set default_transaction_rea
 test('a server of a database that takes no changes is not ready', async () => {
   const other = await startTestServer();
   try {
-    // The pool gives out next what was given back last.
+    // The pool hands out the most recently returned connection first.
     await expect
       .poll(async () => {
         await other.api.deps.database.run(setReadOnly);

@@ -8,7 +8,10 @@ export interface KeyRow {
   readonly runner: string;
 }
 
-/** Id, actor, key, sealed, runner. No row: the key is taken. One of yesterday is as good as none. */
+/**
+ * Claims a key. Parameters: id, actor, key, sealed, runner. Returns no row if the key is already taken. A key older
+ * than 24 hours is replaced.
+ */
 export const keyClaim = statement<{ id: string }>(
   'idempotency_claim',
   `insert into idempotency_key as known (id, actor, key, sealed, runner) values ($1, $2, $3, $4, $5)
@@ -19,7 +22,7 @@ export const keyClaim = statement<{ id: string }>(
    returning id`,
 );
 
-/** Actor, key. */
+/** Parameters: actor, key. */
 export const keyRead = statement<KeyRow>(
   'idempotency_read',
   'select id, sealed, is_answered, has_changed, runner from idempotency_key where actor = $1 and key = $2',
@@ -30,7 +33,7 @@ export const keyAnswer = statement(
   'update idempotency_key set sealed = $2, is_answered = true where id = $1',
 );
 
-/** One that has no answer and came with no change. Waits for a change that is being written. */
+/** Deletes a key without an answer and without a change. Waits for a change that is being written. */
 export const keyForgetUnused = statement(
   'idempotency_forget_unused',
   'delete from idempotency_key where id = $1 and not is_answered and not has_changed',

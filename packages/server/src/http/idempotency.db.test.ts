@@ -56,7 +56,7 @@ test('a repeated request gets the same answer, status and ETag included, and doe
   const body = { name: 'token', scope: 'READ' };
   const first = await post(tokens(), body, 'same');
   expect(first).toMatchObject({ status: 201, replayed: false });
-  // Whatever the order of members.
+  // The order of the body's members does not matter.
   const again = await post(tokens(), { scope: 'READ', name: 'token' }, 'same');
   expect(again).toEqual({ ...first, replayed: true });
   const list = await server
@@ -145,12 +145,12 @@ const leave = statement(
 const takeName = statement('test_idempotency_take', 'insert into project (id, organization_id, name) values ($1, $2, $3)');
 const forget = statement('test_idempotency_forget', 'delete from idempotency_key where key = $1');
 
-/** Waits until the request with that key has begun. */
+/** Waits until the request with this key has begun. */
 async function untilClaimed(key: string): Promise<void> {
   while ((await server.database.database.maybe(readKey, [key])) === undefined) await new Promise(setImmediate);
 }
 
-/** Makes a key look as if its process had died before it could keep the answer. */
+/** Makes a key look as if its process had exited before it stored the answer. */
 async function loseAnswer(key: string, hasChanged: boolean): Promise<void> {
   const { database } = server.database;
   const { vault } = server.api.deps;
@@ -175,7 +175,7 @@ test('a request whose change was written while the database went away is not car
   const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'cut' } });
   const body = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   const { id } = await client.call('createApplication', { params: { environmentId: environment.id }, body });
-  // The answer to COMMIT was on its way when the connection broke.
+  // The connection broke while the response to COMMIT was in transit.
   const transaction = database.transaction.bind(database);
   const cut = vi.spyOn(database, 'transaction').mockImplementationOnce(async (action) => {
     await transaction(action);
@@ -201,7 +201,7 @@ test('a request whose server died before its change is carried out again', async
 test('a request whose key was given to another one meanwhile changes nothing', async () => {
   const { database } = server.database;
   const gate = `slow ${randomUUID()}`;
-  // Holds the creation of a project back, as its name is taken by a transaction that has not ended.
+  // Blocks the creation of a project: an open transaction has taken its name.
   const ended = Promise.withResolvers<void>();
   const holding = Promise.withResolvers<void>();
   const holder = database.transaction(async (tx) => {

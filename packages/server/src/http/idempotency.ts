@@ -10,14 +10,20 @@ import { LifeSign } from './life-sign.ts';
 import { validationFailed } from './validation.ts';
 
 /*
- * `Idempotency-Key`: a POST that is repeated with the same key gets the answer of the first one. The key is claimed by a row
- * before the operation begins, marked in the transaction of its first change, and filled with the answer at its end. A process
- * that dies in between leaves a row that says whether something was changed: only a request that changed nothing is carried out
- * again. That it died its lock tells, which PostgreSQL takes from it; one that only lost its connection finds its key gone when it
- * wants to change something, and changes nothing. Answers are sealed, as that of a new API token has its value. Without the header none of this is touched.
+ * `Idempotency-Key`: a POST that is repeated with the same key gets the answer of the first request. The lifecycle of a
+ * key:
+ * - A row claims the key before the operation begins.
+ * - The transaction of the operation's first change marks the row.
+ * - The answer is stored in the row when the operation ends.
+ *
+ * If the process exits in between, the row shows whether anything was changed: only a request that changed nothing is
+ * run again. The session lock of the process shows that it exited, as PostgreSQL then releases the lock. A process that
+ * only lost its connection finds its key missing when it tries to change something, and changes nothing. Answers are
+ * sealed, because the answer that creates an API token contains its value. Requests without the header use none of
+ * this.
  */
 
-/** What was answered, or will be, if the key is used again. */
+/** The answer of the first request, which is sent again when the key is repeated. */
 interface KeptAnswer {
   readonly status: number;
   readonly body: string;
@@ -25,18 +31,18 @@ interface KeptAnswer {
 }
 
 interface Kept {
-  /** Hash of what was asked. */
+  /** Hash of the request. */
   readonly asked: string;
   readonly answer?: KeptAnswer;
 }
 
-/** One use of a key. */
+/** One request with an idempotency key. */
 export interface KeyedRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly actor: string;
   readonly key: string;
-  /** Does it; `idempotencyId` goes with the change. Sets the code of the reply. */
+  /** Runs the operation and sets the status code of the reply. The change is recorded with `idempotencyId`. */
   readonly run: (idempotencyId: string) => Promise<unknown>;
 }
 
@@ -48,7 +54,7 @@ export class IdempotencyKeys {
   readonly #database: Database;
   readonly #vault: Vault;
   readonly #life: LifeSign;
-  /** Of this process: rows of another one may be of one that died. */
+  /** Id of this process. Rows with another id may belong to a process that has exited. */
   readonly #runner = randomUUID();
   readonly #underway = new Map<string, Promise<void>>();
 
@@ -58,23 +64,27 @@ export class IdempotencyKeys {
     this.#life = new LifeSign(connectionString, lockName(this.#runner));
   }
 
-  /** Lets go of the connection that says that this process lives. */
+  /** Closes the connection whose lock shows that this process is alive. */
   close(): Promise<void> {
     return this.#life.close();
   }
 
-  /** Answers the request, or answers it as before. IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY, IDEMPOTENCY_ANSWER_LOST. */
+  /**
+   * Runs the request, or sends the answer of the first request with this key. IDEMPOTENCY_KEY_REUSED,
+   * IDEMPOTENCY_KEY_BUSY, IDEMPOTENCY_ANSWER_LOST.
+   */
   async answer(keyed: KeyedRequest): Promise<FastifyReply> {
     const { actor, key, reply } = keyed;
     checkKey(key);
     const asked = fingerprint(keyed.request);
-    // Without it others take the rows of this process for left ones.
+    // Without the lock, other processes treat the rows of this process as abandoned.
     await this.#life.show();
     const giveUpAt = performance.now() + waitMilliseconds;
     for (;;) {
       const id = randomUUID();
       const claim = [id, actor, key, this.#seal(id, { asked }), this.#runner];
-      // Noted before the row can be seen: others of this process would take it for one that was left.
+      // The id is noted before the row becomes visible. Otherwise, other requests of this process would treat the row
+      // as abandoned.
       const done = this.#note(id);
       try {
         if ((await this.#database.maybe(store.keyClaim, claim)) !== undefined) return await this.#first(id, asked, keyed);
@@ -122,14 +132,15 @@ export class IdempotencyKeys {
     try {
       await this.#database.run(store.keyAnswer, [id, this.#seal(id, { asked, answer })]);
     } catch (error) {
-      // It is done, and its answer is here: whoever waits for it shall have it. Only a repetition will not.
+      // The operation has succeeded and its answer is available, so the caller gets it. Only a repeated request will
+      // not get it.
       request.log.warn({ err: error }, 'the answer of an idempotency key could not be kept');
     }
     if (failure !== undefined) throw failure;
     return send(reply, answer);
   }
 
-  /** The answer of the request that had the key before; undefined: look again. */
+  /** Returns the answer of the earlier request with this key; undefined if the caller must try the claim again. */
   async #former(actor: string, key: string, asked: string): Promise<KeptAnswer | undefined> {
     const row = await this.#database.maybe(store.keyRead, [actor, key]);
     if (row === undefined) return undefined;
@@ -140,7 +151,7 @@ export class IdempotencyKeys {
     if (underway !== undefined) {
       await Promise.race([underway, pause(waitMilliseconds)]);
     } else if (row.runner === this.#runner || !(await this.#isAlive(row.runner))) {
-      // Whoever had it ended without an answer.
+      // The earlier request ended without an answer.
       if (row.has_changed) throw lost();
       await this.#database.run(store.keyForgetUnused, [row.id]);
     } else {
@@ -151,10 +162,11 @@ export class IdempotencyKeys {
 
   async #forget(id: string): Promise<void> {
     try {
-      // What failed on our side may have changed something all the same, as where the database went away with its answer to COMMIT.
+      // A failed request may have changed something all the same, for example if the database became unreachable before
+      // it confirmed the COMMIT.
       await this.#database.run(store.keyForgetUnused, [id]);
     } catch {
-      // The database is away, which is what the caller is told; the row is taken for one that was left.
+      // The database is unreachable. The caller gets that error, and the row is later treated as abandoned.
     }
   }
 
@@ -176,7 +188,7 @@ export interface IdempotencyParts {
 
 const lockName = (runner: string): string => `idempotency ${runner}`;
 
-/** Removes keys that are kept no longer. */
+/** Removes expired keys. */
 export async function trimIdempotencyKeys(database: Queryable): Promise<void> {
   await database.run(store.keysTrim);
 }
@@ -185,7 +197,7 @@ function send(reply: FastifyReply, { status, body, etag }: KeptAnswer): FastifyR
   void reply.code(status);
   if (etag !== undefined) void reply.header('etag', etag);
   if (body === '') return reply.send();
-  // The text as it was: nothing may serialise it again.
+  // The stored text is sent unchanged: it must not be serialised again.
   return reply.header('content-type', 'application/json; charset=utf-8').serializer(String).send(body);
 }
 
@@ -194,7 +206,7 @@ function checkKey(key: string): void {
   throw validationFailed([{ path: 'Idempotency-Key', message: `must have 1 to ${longestKey} printable ASCII characters` }]);
 }
 
-/** The same for the same operation, ids, query and body, in whatever order the members of the body are. */
+/** Returns the hash of the operation, ids, query and body. The order of the body's members does not matter. */
 function fingerprint({ method, url, body }: FastifyRequest): string {
   return createHash('sha256')
     .update(`${method} ${url}\n`)

@@ -4,9 +4,12 @@ import type { FastifyInstance } from 'fastify';
 const sweepEveryMilliseconds = 100;
 
 /**
- * Has a server that closes end the connections on which nothing is under way. Node.js ends the idle ones once, and not those that
- * become idle later; those on which nothing was asked yet, of which browsers open some ahead of need, it counts as busy. The server
- * would wait for both until its patience ends.
+ * Ends idle connections while a server closes. Node.js ends the connections that are idle when the close begins, but
+ * neither of these:
+ * - connections that become idle later;
+ * - connections that have not received a request yet, which it counts as busy. Browsers open some of these in advance.
+ *
+ * Without this, the server would wait for both until its timeout.
  */
 export function endIdleConnections(app: FastifyInstance): void {
   const open = new Set<Socket>();

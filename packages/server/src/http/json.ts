@@ -3,8 +3,8 @@ import { AppError } from '@davit/base';
 import { parse } from 'secure-json-parse';
 
 /**
- * Parses a body. Nothing in it: undefined. Refuses what is not JSON (with the place), keys that would change prototypes, and
- * text that PostgreSQL cannot hold.
+ * Parses a JSON body. Returns undefined for an empty body. Rejects invalid JSON (naming the position), keys that would
+ * change prototypes, and text that PostgreSQL cannot store.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
@@ -12,12 +12,12 @@ export function parseJson(bytes: Buffer): unknown {
   refuseDepth(bytes);
   const text = bytes.toString('utf8');
   const value = parseValue(text);
-  // Only an escape can smuggle these in: a NUL itself is no JSON, half of a surrogate pair is no UTF-8.
+  // Only an escape can produce these: a raw NUL is not valid JSON, and half of a surrogate pair is not valid UTF-8.
   if (text.includes('\\u')) refuseUnstorable(value, '');
   return value;
 }
 
-/** A body that is text. Nothing in it: undefined. Refuses what PostgreSQL cannot hold. */
+/** Decodes a text body. Returns undefined for an empty body. Rejects text that PostgreSQL cannot store. */
 export function parseText(bytes: Buffer): string | undefined {
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw new AppError({ code: 'MALFORMED_REQUEST', message: 'The body is not valid UTF-8.' });
@@ -26,7 +26,9 @@ export function parseText(bytes: Buffer): string | undefined {
   return text;
 }
 
-/** What walks through a value calls itself for each level; no operation takes more than some ten. */
+/**
+ * Deepest nesting accepted. Functions that walk a value recurse once per level; no operation needs more than about ten.
+ */
 const mostLevels = 200;
 
 function refuseDepth(bytes: Buffer): void {
@@ -34,7 +36,7 @@ function refuseDepth(bytes: Buffer): void {
   let isText = false;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    if (isText && byte === 0x5c) at += 1; // A backslash: the next character stands for itself.
+    if (isText && byte === 0x5c) at += 1; // A backslash escapes the next character.
     else if (byte === 0x22) isText = !isText;
     else if (!isText && (byte === 0x5b || byte === 0x7b)) levels += 1;
     else if (!isText && (byte === 0x5d || byte === 0x7d)) levels -= 1;
@@ -59,7 +61,7 @@ function parseValue(text: string): unknown {
   }
 }
 
-/** Throws VALIDATION_FAILED for a string, key or value, with a NUL or half of a surrogate pair. */
+/** Throws VALIDATION_FAILED for a string (key or value) that contains a NUL or half of a surrogate pair. */
 export function refuseUnstorable(value: unknown, path: string): void {
   if (typeof value === 'string') {
     if (isStorable(value)) return;
@@ -94,7 +96,10 @@ const scalar =
 
 type Expected = 'value' | 'firstItem' | 'firstKey' | 'key' | 'colon' | 'next' | 'end';
 
-/** Where text stops being JSON. V8 does not always say it, and its message quotes the body, which may hold a secret. */
+/**
+ * Returns the offset of the first character that is not valid JSON. V8 does not always report it, and its message
+ * quotes the body, which may hold a secret.
+ */
 function firstFault(text: string): number {
   const open: ('}' | ']')[] = [];
   let at = 0;

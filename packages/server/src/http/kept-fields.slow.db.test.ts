@@ -7,7 +7,7 @@ import type { Schema } from './testing/arbitrary.ts';
 import { changedValue, memberOf } from './testing/changed-values.ts';
 import { exceptionFor, expectedAnswer, ownValue, refusedFields, unanswered } from './testing/kept-values.ts';
 
-/* What is asked for is kept: each field of each request that makes or edits something comes back as it was sent, and stays so. */
+/* Each field of each request that creates or edits a record must be returned as it was sent, and stay so. */
 
 let scene: Scene;
 let shared: Ids;
@@ -55,13 +55,13 @@ const cases = operationList.flatMap((operation): Field[] => {
   return Object.entries(fields).map(([name, schema]) => ({ operation, recipe, name, schema }));
 });
 
-/** Sends an operation with another value of one field than is there. */
+/** Sends an operation in which one field differs from its present value. */
 async function change({ operation, recipe, name, schema }: Field) {
   const ids = async (): Promise<Ids> => ({ ...shared, ...(await recipe.ids(scene)) });
   const former = await ids();
   const before = await scene.send(operation, { ...recipe, ids: () => former });
   const now = memberOf(parsed(before.text), name);
-  // What a POST has made is there; a PUT is of the same thing.
+  // After a POST, the created record exists; a PUT changes the same record.
   const present = operation.method === 'POST' ? await ids() : former;
   const value = changedValue(schema, { place: name, now, own: (place) => ownValue(operation.id, place, present) });
   const body = { ...toMembers(recipe.body?.(present)), [name]: value };

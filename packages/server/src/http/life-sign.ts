@@ -1,6 +1,9 @@
 import { acquireSessionLock, type SessionLock } from '@davit/db';
 
-/** A session lock that says that this process lives: taken when it is first needed, and again where its session was lost. */
+/**
+ * A session lock that shows that this process is alive. The lock is acquired when it is first needed, and acquired
+ * again if its session was lost.
+ */
 export class LifeSign {
   readonly #connectionString: string;
   readonly #name: string;
@@ -11,12 +14,12 @@ export class LifeSign {
     this.#name = name;
   }
 
-  /** Resolves when it is there, or cannot be had for now: that is no reason to refuse anything. */
+  /** Resolves once the lock is held, or cannot be acquired for now. The latter is no reason to refuse a request. */
   async show(): Promise<void> {
     const former = this.#lock;
     const lock = await former?.catch(() => null);
     if (lock?.held === true) return;
-    // Of calls that come at once one asks: the others would find it taken, and ask again for ever.
+    // Only one of several concurrent calls acquires the lock. The others would find it taken and retry forever.
     if (this.#lock === former) this.#lock = acquireSessionLock(this.#connectionString, this.#name);
     await this.#lock?.catch(() => null);
   }

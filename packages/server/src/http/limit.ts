@@ -2,7 +2,7 @@ import { AppError } from '@davit/base';
 import type { FastifyReply } from 'fastify';
 import type { Room } from './server.ts';
 
-/** Counts the request for a key, sets the headers of D12, and throws RATE_LIMITED when it is one too many. */
+/** Counts a request for a key, sets the headers of D12, and throws RATE_LIMITED if the limit is exceeded. */
 export function limitRequest(room: Room, reply: FastifyReply, key: string): void {
   const { limiter } = room;
   if (limiter.limit === 0) return;

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Which methods the paths of a server have. */
+/** The HTTP methods of each path of a server. */
 export interface Methods {
-  /** By name; empty where there is no such path. */
+  /** Returns the names of the path's methods, sorted; empty if there is no such path. */
   of(path: string): readonly string[];
 }
 
-/** Collects the routes that are added from now on. */
+/** Collects the methods of all routes that are added after this call. */
 export function collectMethods(app: FastifyInstance): Methods {
   const methodsByUrl = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
@@ -23,7 +23,7 @@ export function collectMethods(app: FastifyInstance): Methods {
   };
 }
 
-/** Parameters stand for one part of the path, and a slash at the end does not matter. */
+/** Returns a pattern for a route's URL. A parameter matches one segment of the path; a trailing slash is optional. */
 function toPattern(url: string): RegExp {
   const parts = url.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : RegExp.escape(part)));
   return new RegExp(`^${parts.join('/')}/?$`);

@@ -2,7 +2,7 @@ import type { Body, Operation, PathParameters, Query, Response } from '@davit/co
 import type { Caller } from '../auth/caller.ts';
 import type { StreamHandler } from './stream-route.ts';
 
-/** One request of an operation, checked: token, scope, ids, query and body are valid when a handler sees it. */
+/** One checked request of an operation: token, scope, ids, query and body are valid when the handler receives it. */
 export interface Call<O extends Operation> {
   readonly params: PathParameters<O>;
   readonly query: Query<O>;
@@ -10,7 +10,7 @@ export interface Call<O extends Operation> {
   readonly caller: Caller;
 }
 
-/** Answers another status than the operation's first one, with no body. */
+/** A response with another status than the operation's default, and with no body. */
 export class OtherStatus {
   readonly status: number;
 
@@ -22,7 +22,7 @@ export class OtherStatus {
 type Answer<O extends Operation> = Response<O> extends undefined ? void : Response<O>;
 export type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O> | OtherStatus>;
 
-/** A call of any operation, as the HTTP layer makes it: checked, but without the types that the declaration gives it. */
+/** A checked call of any operation, as the HTTP layer creates it, without the types of the operation's declaration. */
 export interface AnyCall {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -33,21 +33,27 @@ export interface AnyCall {
 export interface MountedOperation {
   readonly operation: Operation;
   readonly handler: (call: AnyCall) => Promise<unknown>;
-  /** In place of the handler, where the answer is a stream. */
+  /** Replaces the handler if the response is a stream. */
   readonly open?: StreamHandler;
 }
 
-/** Collects what a resource serves. `http/server.ts` turns it into routes; an operation that nobody mounts fails the start. */
+/**
+ * Collects the operations of the resources and their handlers. `http/server.ts` turns them into routes; an operation
+ * without a handler makes the start fail.
+ */
 export class Mounting {
   readonly mounted: MountedOperation[] = [];
 
-  /** The same for operations that several kinds share: the handler takes what all of their declarations have in common. */
+  /**
+   * Adds an operation that several kinds of resources share. The handler gets the type that their declarations have in
+   * common.
+   */
   onAny(operation: Operation, handler: (call: AnyCall) => Promise<unknown>): this {
     this.mounted.push({ operation, handler });
     return this;
   }
 
-  /** An operation whose answer is a stream of events. */
+  /** Adds an operation whose response is a stream of events. */
   onStream(operation: Operation & { readonly events: object }, open: StreamHandler): this {
     const handler = (): Promise<never> => Promise.reject(new Error(`${operation.id} is a stream`));
     this.mounted.push({ operation, handler, open });
@@ -55,7 +61,7 @@ export class Mounting {
   }
 
   on<O extends Operation>(operation: O, handler: Handler<O>): this {
-    // The HTTP layer has checked that the call is what the declaration says; types cannot follow it there.
+    // The HTTP layer has checked that the call matches the declaration; TypeScript cannot follow that check.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.mounted.push({ operation, handler: handler as (call: AnyCall) => Promise<unknown> });
     return this;

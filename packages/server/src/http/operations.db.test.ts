@@ -7,7 +7,10 @@ import { startTestSite } from '@davit/testkit/site';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-/** Every operation of the contract, with ids of things that exist: what a stranger and a token of too small a scope get. */
+/**
+ * Calls every operation of the contract with ids of existing things, as a stranger and with a token of insufficient
+ * scope.
+ */
 let server: TestServer;
 let owner: TestOrganization;
 let stranger: TestOrganization;
@@ -18,7 +21,7 @@ let ids: Readonly<Record<string, string>>;
 let site: Awaited<ReturnType<typeof startTestSite>>;
 let credentialsIds: Readonly<Record<string, string>>;
 
-/** One valid set of credentials for each vendor, by its word in the path. */
+/** One valid set of credentials per vendor, by the vendor's word in the path. */
 const credentialsBodies = {
   aws: { type: 'AWS_STATIC', access_key_id: 'key', secret_access_key: 'sesame' },
   vendora: { vendora_access_key: 'k', vendora_secret_key: 's', vendora_project_id: 'p', vendora_organization_id: 'o' },
@@ -27,7 +30,7 @@ const credentialsBodies = {
   onPremise: {},
 } as const;
 
-/** Words of paths that are no ids, by the word that the path begins with. */
+/** Path parameters that are not ids, by the first word of the path. */
 const places: Record<string, Readonly<Record<string, string>>> = {
   aws: { region: 'eu-west-3', databaseType: 'POSTGRESQL' },
   vendora: { zone: 'fr-par-1' },
@@ -41,13 +44,13 @@ const activeForAnHour = statement(
 );
 
 beforeAll(async () => {
-  // What operations ask that read from a registry or repository.
+  // Serves the operations that read from a repository or registry.
   site = await startTestSite((_request, response) => response.end('{"repositories": [], "apiVersion": "v1", "entries": {}}'));
   issuer = await TestIssuer.start();
   server = await startTestServer({
     environment: {
       DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
-      // With an authority of its own.
+      // HTTPS with Davit's own certificate authority.
       DAVIT_GATEWAY_HTTPS_PORT: '4443',
       DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
       DAVIT_OIDC_ISSUER: issuer.url,
@@ -62,7 +65,7 @@ beforeAll(async () => {
   const names = operationList.flatMap(({ path }) => [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? ''));
   const unset = names.filter((name) => (name.endsWith('Id') ? !isUuid(ids[name] ?? '') : ids[name] === undefined));
   if (unset.length > 0) throw new Error(`the tests have no id for ${unset.join(', ')}`);
-  // Once a minute the server notes that somebody is active, which would be a change in the middle of a test.
+  // Once a minute the server records that a person is active, which would be a change in the middle of a test.
   await server.database.database.run(activeForAnHour);
 });
 afterAll(async () => {
@@ -71,7 +74,10 @@ afterAll(async () => {
   await issuer.close();
 });
 
-/** A member with a built-in role and one with a custom role of the other organization, the owner of a third, nobody's member. */
+/**
+ * Creates strangers: members of the other organization with a built-in role and with a custom role, the owner of a
+ * third organization, and a person without membership.
+ */
 async function makeStrangers(): Promise<string[]> {
   const params = { organizationId: stranger.id };
   const admin = server.client(stranger.tokens.ADMIN);
@@ -89,7 +95,7 @@ async function makeStrangers(): Promise<string[]> {
   return [role.token, member, founder, nobody];
 }
 
-/** A token of the organization itself whose custom role has no access to any project. */
+/** Creates a token of the organization itself whose custom role has no access to any project. */
 async function makeBlind(): Promise<string> {
   const params = { organizationId: owner.id };
   const admin = server.client(owner.tokens.ADMIN);
@@ -223,7 +229,7 @@ async function makeIds(): Promise<Record<string, string>> {
     terraformId: terraform.id,
     serviceId: application.id,
     serviceType: 'APPLICATION',
-    // Comes with Davit.
+    // This template is part of Davit.
     lifecycleTemplateId: '5e0d3f0a-6c1b-4a57-9a53-0f3f7c6a1001',
     deploymentStageId: first?.id ?? '',
     stageId: second?.id ?? '',
@@ -274,7 +280,7 @@ const periods: Readonly<Record<string, string>> = {
   to_date_time: '2026-01-02T00:00:00Z',
 };
 
-/** What an operation needs in its query: periods and ids, in all that there are but one. */
+/** Returns the query that an operation needs. It consists of periods and ids, except for one operation. */
 function queryOf(operation: Operation, idOf: Ids): string {
   if (operation.id === 'listVariables') {
     return `?${new URLSearchParams({ scope: 'PROJECT', parent_id: idOf('projectId') ?? '' }).toString()}`;
@@ -284,13 +290,13 @@ function queryOf(operation: Operation, idOf: Ids): string {
   return needed.length === 0 ? '' : `?${needed.map((name) => `${name}=${periods[name] ?? idOf(name) ?? ''}`).join('&')}`;
 }
 
-/** What exists: credentials are those of the operation's vendor, places its own. */
+/** Returns ids of existing things. Credentials are those of the operation's vendor; places have their own words. */
 function knownId({ path }: Operation): Ids {
   const [, first = '', , segment = ''] = path.split('/');
   return (name) => (name === 'credentialsId' ? credentialsIds[segment] : (places[first]?.[name] ?? ids[name]));
 }
 
-/** A body that is valid for each operation which needs one; unknown fields are ignored. */
+/** Returns a body that is valid for each operation that needs one; unknown fields are ignored. */
 function bodyOf(operation: Operation): unknown {
   if (operation.mediaType !== undefined) return 'kind: Config';
   const segment = operation.path.split('/')[3] ?? '';
@@ -356,7 +362,7 @@ async function errorOf(response: Response, status: number): Promise<Record<strin
   return body;
 }
 
-/** Every row of every table but those that change by themselves: whatever an operation could have written. */
+/** Returns every row of every table that an operation could write. Tables that change by themselves are left out. */
 async function snapshot(): Promise<string> {
   const { database } = server.database;
   if (everyRow === undefined) {
@@ -373,7 +379,7 @@ const tableNames = statement<{ name: string }>(
   `select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'runner' order by 1`,
 );
 
-/** Does something that must leave every row as it is. */
+/** Runs an action that must leave every row unchanged. */
 async function expectNoChange(action: () => Promise<void>): Promise<void> {
   isCompared = true;
   const before = rowsBefore ?? (await snapshot());
@@ -383,7 +389,7 @@ async function expectNoChange(action: () => Promise<void>): Promise<void> {
   expect(after).toBe(before);
   rowsBefore = after;
 }
-/** What the test before found at its end, if it changed nothing. */
+/** The rows at the end of the previous test, if that test changed nothing. */
 let rowsBefore: string | undefined;
 let isCompared = false;
 afterEach(() => {
@@ -466,7 +472,7 @@ test.each(forPeople.map((operation) => [operation.id, operation] as const))(
   },
 );
 
-/** Reads that are refused here, with what, and why: whoever may read is told so. */
+/** Reads that fail in these tests, with status and reason, even for callers that may read. */
 const refusedReads: readonly (readonly [operations: RegExp, status: number, because: string])[] = [
   [/^list(Application|Terraform|Helm)(Commit|Contributor)$/, 400, 'nothing here can look into a repository'],
   [/^getClusterKubernetesEvents$/, 409, 'the cluster is no Kubernetes'],
@@ -480,17 +486,17 @@ test.each(readable.map((operation) => [operation.id, operation] as const))(
   async (_id, operation) => {
     const response = await send(operation, owner.tokens.READ);
     const status = refusedReads.find(([operations]) => operations.test(operation.id))?.[1] ?? operation.status;
-    // A stream has no end.
+    // A stream does not end.
     const text = operation.events === undefined ? await response.text() : await response.body?.cancel();
     expect({ status: response.status, text }).toMatchObject({ status });
   },
 );
 
-// A lifecycle template is the installation's.
+// A lifecycle template belongs to the installation.
 const secondIds = withId.filter(({ path }) => (path.match(/Id\}/g)?.length ?? 0) > 1 && !path.includes('{lifecycleTemplateId}'));
 describe('where its second id belongs elsewhere', () => {
   let other: TestOrganization;
-  /** Ids of the other organization's own. */
+  /** Ids of things in the other organization. */
   let firsts: Readonly<Record<string, string>>;
   beforeAll(async () => {
     other = await server.organization();
@@ -499,7 +505,8 @@ describe('where its second id belongs elsewhere', () => {
 
   test.each(secondIds.map((operation) => [operation.id, operation] as const))('%s answers 404', async (_id, operation) => {
     await expectNoChange(async () => {
-      // The first id is the other organization's own, the second one the owner's; even the administrator gets no mixture.
+      // The first id belongs to the other organization, the second one to the owner's. Even the administrator must not
+      // get a mixture.
       const known = knownId(operation);
       const idOf: Ids = (name) => firsts[name] ?? known(name);
       for (const token of [other.tokens.ADMIN, server.adminToken]) {

@@ -1,25 +1,25 @@
 import type { ServerResponse } from 'node:http';
 
-/** Where a stream of server-sent events goes to: one client. */
+/** The client end of one stream of server-sent events. */
 export interface Outlet {
-  /** Aborted once nothing can be written any more: the client went, or took nothing for too long. */
+  /** Aborted once nothing can be written any more: the client disconnected, or read nothing until the timeout. */
   readonly gone: AbortSignal;
-  /** Resolves when the client has taken so much that there is room again; never rejects. */
+  /** Writes to the client. Resolves once the client has read enough for the next write; never rejects. */
   write(text: string): Promise<void>;
-  /** Writes the last words and ends. */
+  /** Writes the final text and ends the response. */
   end(text: string): void;
 }
 
 export interface OutletOptions {
-  /** How long a client may take nothing. */
+  /** Milliseconds that a client may read nothing before the stream ends. */
   readonly patienceMilliseconds: number;
-  /** What a client that took nothing is told, should it read on. */
+  /** The final text for a client that read nothing until the timeout, in case it resumes reading. */
   readonly farewell: string;
 }
 
 /**
- * Begins the answer and gives its outlet. What waits for a client is one write and what its socket holds; a client that takes nothing
- * is cut off, as it would keep both for as long as it likes.
+ * Returns the outlet of a response. At most one write and the buffer of the socket wait for a client. A client that
+ * reads nothing is disconnected, since it would hold both without limit.
  */
 export function openOutlet(response: ServerResponse, options: OutletOptions): Outlet {
   const gone = new AbortController();
@@ -27,7 +27,7 @@ export function openOutlet(response: ServerResponse, options: OutletOptions): Ou
     if (gone.signal.aborted) return;
     gone.abort();
     response.end(text);
-    // Who does not take the end either keeps no socket.
+    // The socket is destroyed if the client does not read the final text either.
     const cut = setTimeout(() => response.destroy(), options.patienceMilliseconds);
     response.once('close', () => clearTimeout(cut));
   };

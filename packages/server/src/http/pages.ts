@@ -15,10 +15,10 @@ import { renderServiceMetrics } from './service-metrics.ts';
 import { staticText } from './static-text.ts';
 import { writingChecks, writingMetrics } from './writing.ts';
 
-// One that takes no changes is of no use, also where its connections are from before.
+// A database that rejects changes makes the server not ready, even if its connections were opened earlier.
 const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoChanges} as refuses`);
 
-/** What stands beside the contract's paths: health, metrics, the description of the API, and its reference page. */
+/** Adds the pages beside the contract's paths: health, metrics, the description of the API, and its reference page. */
 export async function addPages(app: FastifyInstance, room: Room): Promise<void> {
   await app.register(async (pages) => {
     pages.addHook('onRequest', (request, reply, done) => {
@@ -61,7 +61,7 @@ function addHealth(pages: FastifyInstance, room: Room): void {
   });
 }
 
-/** However often the page is asked for, which nobody needs a token for, the database is asked once in a second. */
+/** The metrics page needs no token and can be requested often; the database is queried at most once a second. */
 function serviceSource({ options }: Room): Source<string> {
   return new Source({
     read: async () => renderServiceMetrics(await options.engine.metricTotals(options.database), options.engine.latencyBuckets),
@@ -77,12 +77,12 @@ function addDescription(pages: FastifyInstance, room: Room): void {
   pages.get('/', (_request, reply) => reply.headers(securityHeaders).send(welcome(version)));
 }
 
-/** For whoever opens the address of the server by hand. */
+/** The response to somebody who opens the address of the server in a browser. */
 function welcome(version: string): object {
   return { name: 'Davit', version, reference: '/docs', description: '/openapi.json', errors: '/docs/errors', health: '/readyz' };
 }
 
-// The page and its one script come from this server; nothing of it asks another host.
+// The page and its only script come from this server; the page requests nothing from other hosts.
 async function addReference(pages: FastifyInstance): Promise<void> {
   const { default: helmet } = await import('@fastify/helmet');
   await pages.register(async (reference) => {
@@ -101,7 +101,7 @@ async function addReference(pages: FastifyInstance): Promise<void> {
           frameAncestors: ["'none'"],
         },
       },
-      // Davit serves plain HTTP itself; whoever puts TLS before it decides on this.
+      // Davit itself serves plain HTTP. The operator of the TLS proxy in front of it decides on this header.
       strictTransportSecurity: false,
     });
     reference.get('/docs', (_request, reply) => reply.type('text/html; charset=utf-8').send(page));

@@ -2,8 +2,9 @@ import { defaultPageSize, pageLimits } from '@davit/contract';
 import { validationFailed } from './validation.ts';
 
 /**
- * Cuts `results` of what is read to the page that the query asks for; without one all of the list is answered. Throws for a page
- * that is none, and then has read nothing: a read that fails while nobody waits for it ends the process.
+ * Reads a list and cuts its `results` to the page that the query requests; without paging parameters the whole list is
+ * returned. Throws for an invalid page before it starts the read: a read that fails while nobody awaits it would end
+ * the process.
  */
 export function pageOf(query: Record<string, unknown>, read: () => Promise<unknown>): Promise<unknown> {
   const { page, pageSize } = query;

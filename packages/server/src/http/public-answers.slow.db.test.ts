@@ -9,12 +9,12 @@ import { keyed, Scene, source, type Ids, type Recipe } from '../resources/event/
 import { WebhookDeliverer } from '../resources/webhook/index.ts';
 import { describedOperations, faultsOfAnswer, lengthOfList, type Described } from './testing/public-shapes.ts';
 
-/* What is answered has the shapes that clients made from the public description expect. */
+/* Responses must have the shapes that clients generated from the public description expect. */
 
 const recipeOf = (id: string): Recipe | undefined => Object.entries(recipes).find(([name]) => name === id)?.[1];
 const named = (one: Described): readonly [string, Described] => [one.operation.id, one];
 const neverAnswered = 'there is no cluster of Kubernetes that is deployed; cluster/kubernetes.db.test.ts looks at the refusal';
-/** Reads that are always refused, and why. */
+/** Reads that always fail, with the reason. */
 const refused: Readonly<Record<string, string>> = {
   getClusterKubernetesEvents: neverAnswered,
   getClusterTokenByClusterId: neverAnswered,
@@ -26,7 +26,7 @@ const reading = describedOperations.filter(
 
 let site: Awaited<ReturnType<typeof startTestSite>>;
 const settings = { DAVIT_ALLOW_PRIVATE_TARGETS: 'true', DAVIT_ALLOW_HTTP_REGISTRIES: 'true' };
-/** The operations whose lists had something in them somewhere here: of an empty one every shape is right. */
+/** Operations whose list had entries at least once: an empty list matches every shape. */
 const filled = new Set<string>();
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ describe('before anything runs', () => {
     expect(faultsOfAnswer(one, status, text)).toEqual([]);
   });
 
-  // What looks into repositories needs an engine.
+  // Reads of repositories need an engine.
   const answering = reading.filter(({ operation }) => !/Commit$|Contributor$/.test(operation.id));
   test.each(answering.map(named))('%s answers what its clients expect', async (id, one) => {
     const { status, text } = await scene.send(one.operation, await readingCall(scene, one.operation));
@@ -99,7 +99,7 @@ describe('while services run', () => {
   });
 });
 
-/** Lists that stay empty here, and why. */
+/** Lists that stay empty in these tests, with the reason. */
 const empty: Readonly<Record<string, string>> = {
   listHelmDeploymentHistory: 'a Helm chart is not deployed by this version',
   listHelmDeploymentHistoryV2: 'a Helm chart is not deployed by this version',
@@ -114,7 +114,7 @@ test('the lists that were looked at had something in them', () => {
   expect(names.toSorted()).toEqual(Object.keys(empty).toSorted());
 });
 
-/** A program that is here and runs nothing. */
+/** A Terraform program that is installed and runs nothing. */
 const terraform: TerraformDriver = {
   versions: () => Promise.resolve([{ engine: 'TERRAFORM', version: '1.9.0' }]),
   open: () => Promise.reject(new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: 'only its version is asked for here' })),
@@ -123,7 +123,10 @@ const terraform: TerraformDriver = {
   hasUnstoredState: () => Promise.resolve(false),
 };
 
-/** Everything that an application and a container can have, deployed, with a database, a job that ran and a Terraform configuration that did not. */
+/**
+ * Deploys an application and a container with all options, a database, a job that ran, and a Terraform configuration
+ * that did not run.
+ */
 async function liveIn(scene: Scene, fake: FakeCluster): Promise<void> {
   const { environmentId, applicationId, containerId, databaseId, jobId } = scene.here;
   const annotations = { name: 'notes', annotations: [{ key: 'team', value: 'shop' }], scopes: ['DEPLOYMENTS', 'PODS'] };
@@ -213,7 +216,7 @@ const places: Readonly<Record<string, Ids>> = {
   cloudc: { region: 'europe-west9' },
 };
 
-/** Reads that need more than ids of what is there. */
+/** Reads that need more than the ids of existing things. */
 const special: Readonly<Record<string, (scene: Scene) => Promise<{ ids?: Ids; query?: string }>>> = {
   listVariables: async ({ here }) => ({ query: `scope=PROJECT&parent_id=${here['projectId']}` }),
   getContainerVersions: async (scene) => {
@@ -258,7 +261,7 @@ const special: Readonly<Record<string, (scene: Scene) => Promise<{ ids?: Ids; qu
   },
 };
 
-/** A call of a GET: ids that the scene has, otherwise those with which the nearest operation that changes something is called. */
+/** Returns the call of a GET. Ids come from the scene, otherwise from the nearest operation that changes something. */
 async function readingCall(scene: Scene, operation: Operation): Promise<Recipe> {
   const { ids: own = {}, query } = (await special[operation.id]?.(scene)) ?? {};
   const names = [...operation.path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');

@@ -4,7 +4,7 @@ import { Scene, type Ids, type Recipe } from '../resources/event/testing/scene.t
 import { describedOperations } from './testing/public-shapes.ts';
 import { violationsOf } from './testing/violations.ts';
 
-/* What the public description requires of a request is required: each of its rules is broken once, and answered 400. */
+/* Breaks each rule of the public description for requests once, and expects 400. */
 
 let scene: Scene;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const editing = 'a PUT changes the fields that it names; what is left out stays';
-/** Rules that are not kept, and why: what is sent is accepted. */
+/** Rules that are not enforced, with the reason: the request is accepted. */
 const lenient: readonly (readonly [operations: RegExp, places: RegExp, because: string])[] = [
   [/^createOrganization$/, /^plan required$/, 'the plan is TEAM_2025 then'],
   [/^createOrganizationApiToken$/, /^role_id required$/, 'a token may have a scope instead of a role'],
@@ -62,7 +62,7 @@ test.each(cases.map((one) => [one.operation.id, one] as const))(
       const isLenient = lenient.some(([operations, places]) => operations.test(id) && places.test(place));
       const { status, text } = await scene.send(operation, { ...recipe, ids: (): Ids => ids, body: () => body });
       if (status === 400 && !names(text, path)) faults.push(`${place}: names another place: ${text}`);
-      // 409: what is accepted makes a second thing of the same name.
+      // 409: the accepted request would create a second thing with the same name.
       if ((status === 400) === isLenient || (![400, 409].includes(status) && status >= 300))
         faults.push(`${place}: ${status} ${text}`);
     }
@@ -70,7 +70,10 @@ test.each(cases.map((one) => [one.operation.id, one] as const))(
   },
 );
 
-/** Whether an answer names the place that was broken, or another one of the same member: rules may complain of that first. */
+/**
+ * Returns whether a response names the broken place, or another place of the same member, since a rule may report that
+ * one first.
+ */
 function names(text: string, path: string): boolean {
   const { errors = [] }: { readonly errors?: readonly { readonly path: string }[] } = JSON.parse(text);
   const [member] = path.split('.');

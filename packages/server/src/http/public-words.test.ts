@@ -3,7 +3,10 @@ import { resolved, type PublicSchema } from '@davit/testkit/public-description';
 import { expect, test } from 'vitest';
 import { describedOperations } from './testing/public-shapes.ts';
 
-/* What the public description allows in requests is known here: every parameter of queries, every word, every limit. */
+/*
+ * Whatever the public description allows in requests must be known to the contract: every query parameter, every word,
+ * every limit.
+ */
 
 interface OwnSchema {
   readonly enum?: readonly unknown[];
@@ -17,7 +20,7 @@ interface OwnSchema {
   readonly anyOf?: readonly OwnSchema[];
 }
 
-/** Words that are refused, and why. */
+/** Words that are refused, with the reason. */
 const refused: Readonly<Record<string, string>> = {
   'createCloudcCredentials credential_type': 'federated identities need a service of the vendor that answers for them',
   'editCloudcCredentials credential_type': 'the same',
@@ -69,7 +72,7 @@ function* compare(reference: PublicSchema, own: OwnSchema, path: readonly string
     yield { path: place, fault: 'maxLength' };
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const inside = mine.properties?.[name];
-    // What is not known at all is ignored; public-requests.db.test.ts says which that is.
+    // Unknown properties are ignored; public-requests.db.test.ts lists them.
     if (inside !== undefined) yield* compare(property, inside, [...path, name]);
   }
   if (schema.items !== undefined && mine.items !== undefined) yield* compare(schema.items, mine.items, [...path, '0']);

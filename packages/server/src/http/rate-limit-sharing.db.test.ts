@@ -21,7 +21,7 @@ function startProcess(limit: number, database: Database): Process {
   return { limiter, sharing: new RateLimitSharing({ limiter, database, log }), warnings };
 }
 
-/** Each tells, then each hears. */
+/** Runs two rounds of exchanges, so that every process has read the reports of all others. */
 async function exchangeAll(...processes: readonly Process[]): Promise<void> {
   for (const { sharing } of [...processes, ...processes]) await sharing.exchange();
 }
@@ -36,7 +36,7 @@ describe('processes of one database', () => {
   afterAll(() => own.drop());
   beforeEach(async () => {
     await database.run(clear);
-    // What is counted here shall be of one minute.
+    // All requests of this test must be counted in one minute.
     const { limiter, sharing } = startProcess(1, database);
     await untilWindowLasts(10, async () => {
       await sharing.exchange();
@@ -176,7 +176,7 @@ describe('two servers', () => {
     const first = await ask(two);
     expect(first).toMatchObject({ status: 200, remaining: 99 });
     for (let count = 0; count < 50; count += 1) await ask(one);
-    // By itself the other one would come there after forty requests more, ten seconds.
+    // Without sharing, process two would get there only after forty more requests, which take ten seconds.
     const every = { interval: 250, timeout: 8_000 };
     await expect.poll(async () => (await ask(two)).remaining, every).toBeLessThan(60);
     const { remaining, seconds } = await ask(one);

@@ -4,7 +4,7 @@ import type { RateLimiter } from './rate-limit.ts';
 import { countsExchange, countsForget } from './rate-limit-store.ts';
 
 const beatMilliseconds = 1000;
-// So many keys that come so often in a minute are more than one process answers.
+// One process cannot serve more than this number of frequent keys in a minute.
 const mostKeysAtOnce = 10_000;
 
 export interface SharingParts {
@@ -14,13 +14,13 @@ export interface SharingParts {
 }
 
 /**
- * Makes the limit that of all processes of one database: once a second, while this one answers requests, it tells the others through the
- * database what it has counted, and hears what they have. No request waits for that. Without the database each process goes on counting what
- * it knows. See adr/0028.
+ * Shares the rate limit among all processes of one database. Once a second, while this process serves requests, it
+ * reports its counts to the database and reads the counts of the others. No request waits for that. While the database
+ * is unreachable, each process continues with the counts it knows. See adr/0028.
  */
 export class RateLimitSharing {
   readonly #parts: SharingParts;
-  // Of this start: what a process counted before it was started anew is that of another one.
+  // Id of this run of the process. The counts from before a restart belong to another id.
   readonly #process = randomUUID();
   #timer: NodeJS.Timeout | undefined;
   #underway: Promise<void> | undefined;
@@ -32,7 +32,7 @@ export class RateLimitSharing {
     this.#parts = parts;
   }
 
-  /** Learns when the window ends, and begins to exchange; does nothing where there is no limit. Never fails. */
+  /** Reads the end of the current window and starts the exchange; does nothing if there is no limit. Never fails. */
   async start(): Promise<void> {
     if (this.#parts.limiter.limit === 0) return;
     await (this.#underway = this.exchange());
@@ -43,7 +43,7 @@ export class RateLimitSharing {
     }, beatMilliseconds);
   }
 
-  /** Waits for what is under way. What was counted since the latest beat is told to nobody. */
+  /** Waits for the running exchange. Counts since the latest exchange are not reported. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -51,11 +51,14 @@ export class RateLimitSharing {
   }
 
   async #look(): Promise<void> {
-    // What others count matters to nobody here until the first request of a window.
+    // The counts of other processes are not needed here before the first request of a window.
     if (this.#parts.limiter.isCounting()) await this.exchange();
   }
 
-  /** Tells and hears, once; one at a time. Never fails: what was not told is told the next time. */
+  /**
+   * Reports this process's counts and reads those of the others, once. Must not run concurrently. Never fails: counts
+   * that could not be reported are reported the next time.
+   */
   async exchange(): Promise<void> {
     const { limiter, database, log } = this.#parts;
     const own = limiter.untold(mostKeysAtOnce);

@@ -1,6 +1,6 @@
 import { statement } from '@davit/db';
 
-// clock_timestamp: what waited for its turn is of the minute in which it is written.
+// clock_timestamp() is used so that a statement that waited is counted in the minute in which it is written.
 const minuteOf = (at: string): string => `floor(extract(epoch from ${at}) / 60)::bigint`;
 
 export interface ExchangedRow {
@@ -11,11 +11,11 @@ export interface ExchangedRow {
 }
 
 /**
- * Writes what a process ($1) has counted in a minute ($2), if it is still that minute: keys ($3) and counts ($4). Tells which minute it is, and what all
- * other processes have counted in it: the $5 keys with the most.
+ * Writes the counts of one process ($1) for one minute ($2), unless that minute is over: keys ($3) and counts ($4).
+ * Returns the current minute and the sums of all other processes for it, limited to the $5 keys with the highest sums.
  *
- * Each process writes its own rows, so that none waits for another. `count` takes the place of what was there: a statement of which nobody knows
- * whether it was carried out may be repeated.
+ * Each process writes its own rows, so that none waits for another. `count` replaces the stored count, so a statement
+ * whose outcome is unknown may be repeated.
  */
 export const countsExchange = statement<ExchangedRow>(
   'rate_counts_exchange',
@@ -43,8 +43,9 @@ export const countsExchange = statement<ExchangedRow>(
 );
 
 /**
- * Removes what is not of the present minute: also of a later one, which would count again after the server's clock was set back. Several processes
- * do it at once; what one of them has in hand the others leave to it.
+ * Deletes the rows of all minutes but the current one. Rows of later minutes are deleted too, because they would count
+ * again after the server's clock was set back. Several processes run this concurrently; each skips the rows that
+ * another one has locked.
  */
 export const countsForget = statement(
   'rate_counts_forget',

@@ -31,7 +31,7 @@ test.each([
   expect(limiter.take('a')).toBe(0);
 });
 
-/** Under which others know a key, as the limiter itself says. */
+/** Returns a key's digest in the exchange with other processes, as the limiter computes it. */
 function digestOf(key: string): string {
   const limiter = new RateLimiter(1);
   limiter.learn({ minute: 0, millisecondsLeft: 1000, keys: [], counts: [] }, limiter.untold(1));
@@ -50,7 +50,7 @@ function lesson({ minute, left, others = {} }: Lesson): OthersCounts {
   return { minute, millisecondsLeft: left, keys, counts: Object.values(others) };
 }
 
-/** Tells and hears at once. */
+/** Reports and merges counts in one exchange. */
 function exchange(limiter: RateLimiter, heard: Lesson): OwnCounts {
   const own = limiter.untold(100);
   limiter.learn(lesson(heard), own);
@@ -89,7 +89,7 @@ describe('with other processes', () => {
     expect(limiter.isCounting()).toBe(false);
     expect(limiter.take('a')).toBe(4);
     expect(limiter.secondsToReset()).toBe(60);
-    // Long after nobody came, it is still the same rhythm.
+    // After a long time without requests, the windows still begin at the same moments.
     vi.advanceTimersByTime(10 * 60_000 + 15_000);
     expect(limiter.take('a')).toBe(4);
     expect(limiter.secondsToReset()).toBe(45);
@@ -119,7 +119,7 @@ describe('with other processes', () => {
     expect(limiter.take('a')).toBe(4);
     limiter.learn(answer, own);
     expect(limiter.take('a')).toBe(3);
-    // Nor does it move the window: the answer was under way for nine seconds.
+    // The window does not move either: the exchange took nine seconds.
     expect(limiter.secondsToReset()).toBe(53);
     expect(limiter.untold(9)).toMatchObject({ minute: 8, counts: [2] });
   });

@@ -1,20 +1,22 @@
 import { hash } from 'node:crypto';
 
 const windowMilliseconds = 60_000;
-// Beyond so many keys in one window, all others share one: memory stays bounded whoever floods.
+// Beyond this number of keys in one window, all further keys share one counter, so memory stays bounded under a flood.
 const mostKeys = 100_000;
-// What is counted below this share of the limit is not told: an address that came once would be a row, and flooding would fill the table.
+// Counts below this share of the limit are not reported to other processes. Otherwise, each address with a single
+// request would be a row, and a flood would fill the table.
 const untoldShare = 1 / 20;
-// By how much a window may end at another time than was known until it is one of another clock.
+// Milliseconds by which the reported end of a window may differ from the known end. A larger difference means that the
+// clock has changed.
 const trustMilliseconds = 5_000;
 
 class Counter {
   readonly key: string;
   count = 0;
-  /** What other processes have counted, of the lesson of that number. */
+  /** Requests counted by other processes, as of the exchange numbered `lesson`. */
   others = 0;
   lesson = -1;
-  /** Under which others know the key; made when it is first needed. */
+  /** The key's name in the exchange with other processes; computed when first needed. */
   digest = '';
 
   constructor(key: string) {
@@ -22,49 +24,50 @@ class Counter {
   }
 }
 
-/** What a process has counted; keys as digests, of the same order as the counts. */
+/** Counts of requests. `keys` are digests, in the same order as `counts`. */
 export interface Counts {
   readonly keys: readonly string[];
   readonly counts: readonly number[];
 }
 
-/** What others are to be told of a window. */
+/** The counts of one window that this process reports to the others. */
 export interface OwnCounts extends Counts {
-  /** The window's number; null: not known yet, as this process has heard nothing. */
+  /** Number of the window; null before the first exchange. */
   readonly minute: number | null;
-  /** When it was looked up, as performance.now() has it. */
+  /** When the counts were read, as a value of performance.now(). */
   readonly at: number;
 }
 
-/** What the other processes have counted together. */
+/** The sums of the counts of all other processes. */
 export interface OthersCounts extends Counts {
-  /** The number of the window that is, by the clock that is everybody's. */
+  /** Number of the current window, according to the database's clock. */
   readonly minute: number;
-  /** Of that window, when this was told. */
+  /** Milliseconds left in that window when the database returned the counts. */
   readonly millisecondsLeft: number;
 }
 
 /**
- * Counts requests per key (token, or address before it is known) in fixed windows of a minute, which begin for all keys at the
- * same moment: so forgetting is clearing one map, memory is bounded, and a request costs one look-up. Not @fastify/rate-limit: it
- * takes one key per route before the token is known, and costs a request about 7 µs where this costs 3.
+ * Counts requests per key (token, or address while the token is unknown) in fixed windows of one minute, which begin at
+ * the same moment for all keys. So expiry clears one map, memory is bounded, and a request costs one look-up. The
+ * plugin `@fastify/rate-limit` is not used: it takes one key per route before the token is known, and costs about 7 µs
+ * per request where this costs 3.
  *
- * Each process counts for itself, and learns from time to time what others have counted (rate-limit-sharing.ts, adr/0028). From then on windows
- * are those of the clock that all have in common; until then a window begins with a request.
+ * Each process counts its own requests, and regularly merges the counts of the others (rate-limit-sharing.ts,
+ * adr/0028). After the first exchange, windows follow the database's clock; until then a window begins with a request.
  */
 export class RateLimiter {
   readonly limit: number;
   readonly #least: number;
   readonly #counters = new Map<string, Counter>();
   readonly #overflow = new Counter('');
-  /** Those that others do not know as they are. */
-  readonly #untold = new Set<Counter>();
-  /** Of this window, by digest. */
+  /** Counters whose present count has not been reported to the other processes. */
+  readonly #unreported = new Set<Counter>();
+  /** Counts of other processes in this window, by digest. */
   #others: ReadonlyMap<string, number> = new Map();
   #lesson = 0;
   #minute: number | null = null;
   #endsAt = 0;
-  // Of the latest call: one look at the clock a request.
+  // Time of the latest call: the clock is read once per request.
   #now = 0;
 
   constructor(limit: number) {
@@ -72,63 +75,69 @@ export class RateLimiter {
     this.#least = Math.max(1, Math.ceil(limit * untoldShare));
   }
 
-  /** Counts one request; how many are left, negative when it is one too many. */
+  /** Counts one request. Returns the number of requests left, which is negative if the limit is exceeded. */
   take(key: string): number {
     const counter = this.#counter(key);
     counter.count += 1;
-    // The overflow of each process has other keys in it.
-    if (counter.count >= this.#least && counter !== this.#overflow) this.#untold.add(counter);
+    // The overflow counter is not reported, since its keys differ between processes.
+    if (counter.count >= this.#least && counter !== this.#overflow) this.#unreported.add(counter);
     return this.limit - counter.count - this.#othersOf(counter);
   }
 
-  /** How many are left, without counting. */
+  /** Returns the number of requests left, without counting one. */
   peek(key: string): number {
     this.#turn();
     const counter = this.#counters.get(key) ?? new Counter(key);
     return this.limit - counter.count - this.#othersOf(counter);
   }
 
-  /** Seconds until the window ends, at least one. */
+  /** Returns the seconds until the window ends, at least 1. */
   secondsToReset(): number {
     return Math.min(windowMilliseconds / 1000, Math.max(1, Math.ceil((this.#endsAt - this.#now) / 1000)));
   }
 
-  /** Whether anything was counted in this window. */
+  /** Returns whether anything was counted in this window. */
   isCounting(): boolean {
     this.#turn();
     return this.#counters.size > 0;
   }
 
-  /** What others do not know yet: at most so many keys, those that wait the longest. Changes nothing; see `learn`. */
+  /**
+   * Returns the counts that have not been reported yet, limited to `most` keys: those that have waited longest. Changes
+   * nothing; `learn` marks the counts as reported.
+   */
   untold(most: number): OwnCounts {
     this.#turn();
-    const told = this.#minute === null ? [] : this.#untold.values().take(most).toArray();
-    return { minute: this.#minute, at: this.#now, keys: told.map(digestOf), counts: told.map(({ count }) => count) };
+    const reported = this.#minute === null ? [] : this.#unreported.values().take(most).toArray();
+    return { minute: this.#minute, at: this.#now, keys: reported.map(digestOf), counts: reported.map(({ count }) => count) };
   }
 
   /**
-   * Takes what others have counted, which replaces what was known of them, and the window's end. `told`: what they were told in the same
-   * exchange. Counts of a window that is over by now are left out, and what was told of it.
+   * Merges the counts reported by other processes; they replace earlier ones. Adjusts the end of the window. Counts of
+   * a window that has ended are ignored.
+   *
+   * @param sent The counts that this process reported in the same exchange.
    */
-  learn(learnt: OthersCounts, told: OwnCounts): void {
+  learn(learnt: OthersCounts, sent: OwnCounts): void {
     this.#turn();
-    this.#align(learnt, told.at);
+    this.#align(learnt, sent.at);
     if (this.#minute !== learnt.minute) return;
     this.#others = new Map(learnt.keys.map((key, index) => [key, learnt.counts[index] ?? 0]));
     this.#lesson += 1;
-    if (told.minute !== learnt.minute) return;
-    // Those told are still the first ones: others come behind them.
-    const counters = this.#untold.values().take(told.keys.length).toArray();
+    if (sent.minute !== learnt.minute) return;
+    // The reported counters are still the first ones of the set: new ones are appended.
+    const counters = this.#unreported.values().take(sent.keys.length).toArray();
     for (const [index, counter] of counters.entries()) {
-      this.#untold.delete(counter);
-      // Behind those that could not be told at once.
-      if (counter.count !== told.counts[index]) this.#untold.add(counter);
+      this.#unreported.delete(counter);
+      // The counter changed during the exchange. It is appended after the counters that did not fit into the exchange.
+      if (counter.count !== sent.counts[index]) this.#unreported.add(counter);
     }
   }
 
   /**
-   * The answer was given at some time between asking and now, so that it tells the window's end by that much; what was known is kept as far as it
-   * fits, and an answer that was long under way moves nothing.
+   * Adjusts the end of the window. The database's reading was made at some time between `askedAt` and now, so it gives
+   * a range for the end. The known end is kept if it lies in that range, otherwise it moves to the nearest bound. A
+   * slow exchange gives a wide range and therefore changes nothing.
    */
   #align({ minute, millisecondsLeft }: OthersCounts, askedAt: number): void {
     const latest = this.#now + millisecondsLeft;
@@ -139,7 +148,7 @@ export class RateLimiter {
         this.#endsAt = end;
         return this.#turn();
       }
-      // The others' clock was set, or this machine slept.
+      // The database's clock was set, or this machine was suspended.
       if (ahead !== 0) this.#clear();
     }
     this.#minute = minute;
@@ -165,7 +174,8 @@ export class RateLimiter {
   }
 
   #turn(): void {
-    // Not the time of day: a clock that is set would end a window at once, or prolong it for as long as it was set back.
+    // The time of day is not used: setting the clock would end a window at once, or extend it by as much as the clock
+    // was set back.
     this.#now = performance.now();
     if (this.#now < this.#endsAt) return;
     this.#clear();
@@ -180,14 +190,17 @@ export class RateLimiter {
 
   #clear(): void {
     this.#counters.clear();
-    this.#untold.clear();
+    this.#unreported.clear();
     this.#overflow.count = 0;
     this.#others = new Map();
     this.#lesson += 1;
   }
 }
 
-/** 16 bytes in hexadecimal: enough that no two keys meet, and no token or address in clear. */
+/**
+ * Returns the digest of a key, 16 bytes in hexadecimal: collisions are negligible, and tokens and addresses are not
+ * disclosed.
+ */
 function digestOf(counter: Counter): string {
   if (counter.digest === '') counter.digest = hash('sha256', counter.key, 'hex').slice(0, 32);
   return counter.digest;

@@ -2,12 +2,12 @@ import { operationList, type Operation } from '@davit/contract';
 import type { ErrorDetail } from '@davit/base';
 
 /**
- * Query flags that make an operation do less, or only tell what it would do. Whoever sends one to an operation that does not know it expects
- * less to happen than would, so that it is refused there. Other unknown members of a query mean nothing.
+ * Query flags that make an operation do less, or only report what it would do. An operation that does not know such a
+ * flag rejects it, because the caller expects less to happen than would. Other unknown query parameters are ignored.
  */
 const restrainingFlags = ['dry_run', 'forceEvent', 'force_terraform_action', 'resources_only', 'deleteMode'] as const;
 
-/** `dry-run` and `dryRun` are meant as `dry_run`. */
+/** Returns the spelling-independent form of a flag: `dry-run` and `dryRun` stand for `dry_run`. */
 function folded(name: string): string {
   return name.replaceAll(/[_-]/g, '').toLowerCase();
 }
@@ -19,7 +19,7 @@ function declares({ query }: Operation, flag: string): boolean {
   return properties !== undefined && Object.hasOwn(properties, flag);
 }
 
-/** As in `POST …/deploy, POST …/stop`. */
+/** Returns the operations that offer a flag, such as `POST …/deploy, POST …/stop`. */
 function offeringOperations(flag: string): string {
   const offering = operationList.filter((operation) => operation.method !== 'GET' && declares(operation, flag));
   const endings = offering.map(({ method, path }) => {
@@ -29,7 +29,10 @@ function offeringOperations(flag: string): string {
   return [...new Set(endings)].join(', ');
 }
 
-/** What is wrong with the names in the query of an operation: flags that it would neglect. Reads neglect nothing, since they change nothing. */
+/**
+ * Returns an error for each flag in the query that the operation would ignore. Reads ignore nothing of importance,
+ * since they change nothing.
+ */
 export function neglectedFlags(operation: Operation, query: Readonly<Record<string, unknown>>): ErrorDetail[] {
   if (operation.method === 'GET') return [];
   return Object.entries(query).flatMap(([path, value]): ErrorDetail[] => {

@@ -16,9 +16,9 @@ import { bodyChecker, queryChecker } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Id of the operation that the route is. */
+    /** Id of the operation that the route serves. */
     operation?: string;
-    /** Of its body, where that is text. */
+    /** Media type of the body, if the body is text. */
     mediaType?: string;
   }
 }
@@ -30,8 +30,9 @@ interface Shape {
 type OperationRequest = FastifyRequest<Shape>;
 
 /**
- * Makes a route of an operation. Order of the checks: token (401), rate (429), ids (404), scope (403 or 404), then the body is
- * read (413, 415, 400) and checked (400), then the handler runs, which checks that the caller may see what it reads (404).
+ * Adds the route of an operation. The checks run in this order: token (401), rate (429), ids (404), scope (403 or 404),
+ * reading the body (413, 415, 400), validating the body (400). Then the handler runs, which checks that the caller may
+ * see the resources it reads (404).
  */
 export function addOperation(app: FastifyInstance, room: Room, mounted: MountedOperation): void {
   const { operation } = mounted;
@@ -39,7 +40,7 @@ export function addOperation(app: FastifyInstance, room: Room, mounted: MountedO
   app.route<Shape>({
     method: operation.method,
     url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
-    // What a stream would say first is known only when it begins.
+    // The headers of a stream's response are known only when the stream begins.
     exposeHeadRoute: mounted.open === undefined,
     config: { operation: operation.id, ...(operation.mediaType === undefined ? {} : { mediaType: operation.mediaType }) },
     schema:
@@ -47,7 +48,7 @@ export function addOperation(app: FastifyInstance, room: Room, mounted: MountedO
         ? {}
         : { response: { [operation.status]: operation.response } },
     onRequest: admission(room, operation),
-    // Not onResponse: that costs two listeners a request, and differs by the time that the socket takes.
+    // onResponse is not used: it costs two listeners per request, and adds the time that the socket takes.
     onSend: (request, reply, payload, done) => {
       const milliseconds = request.startedAt === 0 ? 0 : performance.now() - request.startedAt;
       room.durations.observe(operation.id, reply.statusCode, milliseconds);
@@ -67,7 +68,10 @@ function logRequest(operation: string, reply: FastifyReply, milliseconds: number
 
 type Admission = (request: OperationRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
 
-/** Token, rate, ids and scope: all that is decided before the body is read. Waits for nothing when the token is remembered. */
+/**
+ * Returns the hook with all checks that precede reading the body: token, rate, ids and scope. The hook is synchronous
+ * if the token is cached.
+ */
 function admission(room: Room, operation: Operation): Admission {
   const { authenticator } = room.options;
   const ids = [...operation.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '').filter((name) => name.endsWith('Id'));
@@ -78,7 +82,7 @@ function admission(room: Room, operation: Operation): Admission {
     for (const name of ids) {
       const id = parameters[name] ?? '';
       if (!isUuid(id)) throw targetNotFound(operation);
-      // One spelling inside: ids are compared as text, and PostgreSQL gives them in lower case.
+      // Ids are normalised to lower case, as PostgreSQL returns them, because they are compared as text.
       const lower = id.toLowerCase();
       if (lower !== id) parameters[name] = lower;
     }
@@ -107,26 +111,27 @@ async function refuse(room: Room, operation: Operation, caller: Caller, ids: Rec
   throw await refusal(room.options, caller, operation, ids);
 }
 
-/** Of people and custom roles, whose rights depend on where the resource is. */
+/** Admits people and custom roles, whose rights depend on the location of the resource. */
 async function admitThere(room: Room, operation: Operation, caller: Caller, request: OperationRequest): Promise<void> {
   request.caller = await callerAt(room.options, caller, operation, request.params);
 }
 
 type Admit = (request: OperationRequest, reply: FastifyReply, caller: Caller) => Promise<void> | undefined;
 
-/** The same checks anew, for what lasts longer than they hold. */
+/** Repeats the checks of a request, for a stream that outlasts their validity. */
 async function admitAgain(room: Room, operation: Operation, request: OperationRequest): Promise<Admitted> {
   const { authorization, 'user-agent': userAgent } = request.headers;
   const { caller, expiresAt } = await room.options.authenticator.standing(authorization, userAgent);
   const verdict = admits(caller, operation);
   if (verdict === 'no') return refuse(room, operation, caller, request.params);
-  // Also where rights alone suffice: what it is about may be gone by now.
+  // The caller's rights may suffice without a lookup; it is made all the same, since the resource may have been
+  // deleted.
   return { caller: await callerAt(room.options, caller, operation, request.params), expiresAt };
 }
 
 async function lookUpAndAdmit(room: Room, request: OperationRequest, reply: FastifyReply, admit: Admit): Promise<void> {
   const { authorization, 'user-agent': userAgent } = request.headers;
-  // Guessing tokens is what an unknown one may be: counted by address, before the database is asked.
+  // An unknown token may be a guess. It is counted by address, before the database is queried.
   limitRequest(room, reply, request.ip);
   const caller = await room.options.authenticator.lookUp(authorization, userAgent);
   await admit(request, reply, caller);
@@ -142,7 +147,10 @@ async function settle(pending: Promise<void>, done: (error?: Error) => void): Pr
   done();
 }
 
-/** The failure to answer: a request without a usable token did not come to the point where it is counted. */
+/**
+ * Returns the failure to send. A request without a usable token failed before it was counted, so it is counted here,
+ * which may exceed the limit.
+ */
 function counted(room: Room, request: OperationRequest, reply: FastifyReply, error: unknown): Error {
   try {
     if (!reply.hasHeader('x-ratelimit-limit')) limitRequest(room, reply, request.ip);
@@ -188,7 +196,7 @@ function handlerOf(room: Room, { operation, handler, open }: MountedOperation): 
   };
 }
 
-/** Without an await of its own. */
+/** Returns the handler of a read. It avoids an `await` of its own. */
 function readHandler(operation: Operation, run: (request: OperationRequest) => Promise<unknown>): RouteHandler {
   const paged = isPaged(operation);
   const tagged = answersRecord(operation);
@@ -208,7 +216,7 @@ function tag(reply: FastifyReply, record: unknown): unknown {
   return record;
 }
 
-/** Query and body of a request, checked. */
+/** Returns the function that checks the query and body of a request. */
 function callOf(operation: Operation): (request: OperationRequest) => AnyCall {
   const checkBody = bodyChecker(operation);
   const checkQuery = queryChecker(operation);

@@ -26,16 +26,16 @@ import type { Writing } from './writing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who makes the request; set for operations before their handler runs. */
+    /** The authenticated caller; set before the handler of an operation runs. */
     caller: Caller | null;
-    /** Length of the body as it arrived. */
+    /** Bytes of the body as received. */
     bodyBytes: number;
-    /** When an operation's request began, as performance.now() has it. */
+    /** When the request of an operation began, as a value of performance.now(). */
     startedAt: number;
   }
 }
 
-/** What the HTTP layer needs beside the operations. */
+/** The operations and everything else that the HTTP layer needs. */
 export interface ServerOptions {
   readonly mounted: readonly MountedOperation[];
   readonly database: Database;
@@ -48,22 +48,22 @@ export interface ServerOptions {
   readonly metrics: PlatformMetrics;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
-  /** Origins whose pages may use the API from a browser; none: pages of this server's own origin only. */
+  /** Origins whose pages may use the API from a browser. Empty: only pages of this server's own origin may. */
   readonly allowedOrigins?: readonly string[];
   readonly logRequests: boolean;
   readonly version: string;
-  /** Whether requests should go to other processes by now, as this one stops soon. */
+  /** Returns whether requests should go to other processes, because this one stops soon. */
   readonly isLeaving?: () => boolean;
-  /** Whether what this process is for does not work yet; default: it is there to answer. */
+  /** Returns whether the main task of this process is not running yet. Default: the process is ready at once. */
   readonly isStarting?: () => boolean;
-  /** Requests are refused while the event loop is later than this. Default: 1,500; 0: never. */
+  /** Milliseconds of event-loop delay above which requests are refused. Default: 1,500; 0: never. */
   readonly overloadedAfterMilliseconds?: number;
   readonly logger?: FastifyBaseLogger;
-  /** Whether what this process writes can be written; left out: nobody looks. */
+  /** Returns whether this process can write its state and its log. Left out: not checked. */
   readonly writing?: () => Promise<Writing>;
 }
 
-/** What the parts of the HTTP layer share. */
+/** Dependencies shared by the parts of the HTTP layer. */
 export interface Room {
   readonly options: ServerOptions;
   readonly limiter: RateLimiter;
@@ -71,12 +71,12 @@ export interface Room {
   readonly idempotency: IdempotencyKeys;
 }
 
-/** Longest time for one request to arrive completely. */
+/** Milliseconds within which one request must arrive completely. */
 const requestTimeoutMilliseconds = 60_000;
 
 /**
- * Makes the HTTP server: each operation of the contract a route. Throws where an operation is not mounted, mounted twice, or
- * not of the contract. `listen` and `close` are Fastify's; `close` lets running requests end.
+ * Creates the HTTP server, with one route per operation of the contract. Throws if an operation has no handler, has
+ * two, or is not in the contract. `listen` and `close` are Fastify's; `close` lets running requests finish.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   checkMounted(options.mounted);
@@ -86,7 +86,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     trustProxy: options.trustProxy,
     requestTimeout: requestTimeoutMilliseconds,
     logController: new LogController({ disableRequestLogging: true }),
-    // A request on a kept connection is still answered while the server closes; its connection ends with it.
+    // A request on a kept-alive connection is still served while the server closes; then the connection is closed.
     return503OnClosing: false,
     genReqId: requestIds,
     clientErrorHandler: answerClientError,
@@ -137,7 +137,10 @@ function checkMounted(mounted: readonly MountedOperation[]): void {
 
 const compilers: SerializerFactory = SerializerSelector();
 
-/** Compiles a serialiser when it is first needed: those of all operations take half a second of a start, and 60 MB. */
+/**
+ * Compiles a serialiser when it is first needed: compiling those of all operations takes half a second of the start,
+ * and 60 MB.
+ */
 const whenNeeded: SerializerFactory = (schemas, options) => {
   const compile = compilers(schemas, options);
   return (definition) => {
@@ -146,7 +149,10 @@ const whenNeeded: SerializerFactory = (schemas, options) => {
   };
 };
 
-/** What comes to a process that leaves is answered, and the connection ends with it: the next request finds another process. */
+/**
+ * Closes each connection after its next response while this process shuts down, so that the following request reaches
+ * another process.
+ */
 function sendElsewhere(app: FastifyInstance, { isLeaving }: ServerOptions): void {
   if (isLeaving === undefined) return;
   app.addHook('onRequest', (_request, reply, done) => {
@@ -155,7 +161,7 @@ function sendElsewhere(app: FastifyInstance, { isLeaving }: ServerOptions): void
   });
 }
 
-/** Headers of answers that a page of another origin may read. */
+/** Response headers that a page of another origin may read. */
 const exposedHeaders = [
   'ETag',
   'Retry-After',
@@ -166,8 +172,8 @@ const exposedHeaders = [
 ];
 
 /**
- * Cross-origin requests (CORS of the Fetch standard) from the pages of these origins. A page sends its token by itself, as
- * any client does, so that browsers need not be allowed to add credentials of their own.
+ * Allows cross-origin requests (CORS of the Fetch standard) from the pages of the configured origins. A page sends its
+ * token itself, like any client, so browsers need not be allowed to add credentials.
  */
 async function allowOrigins(app: FastifyInstance, { allowedOrigins = [] }: ServerOptions): Promise<void> {
   if (allowedOrigins.length === 0) return;
@@ -200,7 +206,7 @@ function acceptBodies(app: FastifyInstance): void {
       done(toError(error));
     }
   });
-  // An empty body has no type that matters: `curl -X POST -d ''` and some clients send one all the same.
+  // The media type of an empty body is ignored: `curl -X POST -d ''` and some clients send one.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     if (bytes.length === 0) done(null, undefined);
     else done(wrongType(request));
@@ -215,7 +221,10 @@ function wrongType({ routeOptions }: FastifyRequest): AppError {
   return new AppError({ code: 'UNSUPPORTED_MEDIA_TYPE', message });
 }
 
-/** What calls itself JSON and is none may be what the operation takes under another name. */
+/**
+ * Returns the error with advice. A body that is declared as JSON but is not valid JSON may be text that the operation
+ * accepts under another media type.
+ */
 function withAdvice(error: Error, { routeOptions }: FastifyRequest): Error {
   const { mediaType } = routeOptions.config;
   if (mediaType === undefined || !isAppError(error) || error.code !== 'MALFORMED_JSON') return error;
@@ -226,7 +235,7 @@ function withAdvice(error: Error, { routeOptions }: FastifyRequest): Error {
 const pressureSampleMilliseconds = 1000;
 
 async function refuseUnderPressure(app: FastifyInstance, { overloadedAfterMilliseconds = 1_500 }: ServerOptions): Promise<void> {
-  // What a slow start took is in the first measures: it is no reason to refuse whoever comes then.
+  // The first samples contain the delay of a slow start, which is no reason to refuse requests.
   let countsFrom = Infinity;
   app.addHook('onListen', (done) => {
     countsFrom = performance.now() + 3 * pressureSampleMilliseconds;
@@ -238,7 +247,7 @@ async function refuseUnderPressure(app: FastifyInstance, { overloadedAfterMillis
     sampleInterval: pressureSampleMilliseconds,
     retryAfter: 5,
     pressureHandler: (request) => {
-      // Whoever watches over the process must still hear that it lives.
+      // The pages for monitoring must stay available under load.
       if (performance.now() > countsFrom && !operationsPages.has(request.url)) throw overloaded();
     },
   });
@@ -246,7 +255,10 @@ async function refuseUnderPressure(app: FastifyInstance, { overloadedAfterMillis
 
 const operationsPages = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** Unique over restarts, so that a line of an old log is not taken for a new request's. */
+/**
+ * Returns a generator of request ids that are unique across restarts, so that lines of an old log are not mixed up with
+ * new ones.
+ */
 function requestIdSequence(): () => string {
   const start = Date.now().toString(36);
   let count = 0;

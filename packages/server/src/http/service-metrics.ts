@@ -4,7 +4,7 @@ interface Metric {
   readonly name: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
   readonly help: string;
-  /** Lines of one service without the metric's name: what follows it, and the value. */
+  /** Returns the samples of one service: the suffix of the metric's name, additional labels, and the value. */
   readonly lines: (total: MetricsTotal) => readonly (readonly [suffix: string, labels: string, value: number])[];
 }
 
@@ -65,7 +65,7 @@ function metricsOf(buckets: readonly number[]): readonly Metric[] {
       name: 'davit_service_instance_ends_total',
       type: 'counter',
       help: 'Ends of instances that nobody asked for, by cause.',
-      // Causes are words of docs/errors.md.
+      // Causes are codes of docs/errors.md.
       lines: ({ ends }) => Object.entries(ends).map(([cause, count]) => ['', `,cause="${cause.toLowerCase()}"`, count] as const),
     },
     {
@@ -88,8 +88,10 @@ function histogram(counts: readonly number[], ends: readonly number[]): [string,
 }
 
 /**
- * What services use, in Prometheus' text format. Labels are ids only: they stay when names change, and the page needs no token.
- * `ends`: of the buckets of latencies, in milliseconds.
+ * Renders the resource usage of services in the text format of Prometheus. Labels contain ids only: ids do not change
+ * when names do, and the page needs no token.
+ *
+ * @param ends Upper bounds of the latency buckets, in milliseconds.
  */
 export function renderServiceMetrics(totals: readonly MetricsTotal[], ends: readonly number[]): string {
   const labelled = totals.map((total) => ({

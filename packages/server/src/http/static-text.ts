@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { acceptedEncoding, compressed, type Encoding } from './compression.ts';
 
-/** A text that is the same for everybody for as long as the process lives. */
+/** A text that is the same for all callers during the life of the process. */
 export interface StaticText {
-  /** Sends it, compressed where the client accepts that; 304 where the client has it already (`If-None-Match`). */
+  /** Sends the text, compressed if the client accepts that; 304 if the client has it already (`If-None-Match`). */
   send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 }
 
-/** `make` is called when the text is first asked for. */
+/** Returns a static text. `make` is called when the text is first requested. */
 export function staticText(type: string, make: () => string | Promise<string>): StaticText {
   let text: Promise<{ readonly body: string; readonly etag: string }> | undefined;
   const encoded = new Map<Encoding, Promise<Buffer>>();
@@ -21,9 +21,9 @@ export function staticText(type: string, make: () => string | Promise<string>): 
       text ??= load();
       const { body, etag } = await text;
       const encoding = acceptedEncoding(request.headers['accept-encoding'], ['br', 'gzip']);
-      // Each encoding has a tag of its own (RFC 9110, 8.8.3.3).
+      // Each encoding needs its own tag (RFC 9110, 8.8.3.3).
       const tag = `"${encoding === null ? etag : `${etag}-${encoding}`}"`;
-      // It may be kept, and is asked for again each time: after an update of Davit it is another one.
+      // Clients may cache the text, but must revalidate it each time: an update of Davit changes it.
       void reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: 'accept-encoding' });
       if (namesTag(request.headers['if-none-match'], tag)) return reply.code(304).send();
       void reply.type(type);

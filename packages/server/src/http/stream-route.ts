@@ -6,23 +6,26 @@ import type { AnyCall } from './mount.ts';
 import { openOutlet, type Outlet } from './outlet.ts';
 import type { Room } from './server.ts';
 
-/** A request of a stream, checked. */
+/** A checked request of a stream. */
 export interface StreamCall extends AnyCall {
-  /** Id of the last event that the client has; null: it begins. */
+  /** Id of the last event that the client has received; null at the first request. */
   readonly lastEventId: string | null;
-  /** Checks anew who calls and what it may; until when that holds. Throws UNAUTHORIZED, TOKEN_EXPIRED, FORBIDDEN, NOT_FOUND. */
+  /**
+   * Checks again who the caller is and what it may do. Returns the caller and when the result expires. Throws
+   * UNAUTHORIZED, TOKEN_EXPIRED, FORBIDDEN, NOT_FOUND.
+   */
   readonly admit: () => Promise<Admitted>;
 }
 
 export interface Admitted {
   readonly caller: Caller;
-  /** Milliseconds since 1970; infinite where the token does not expire. */
+  /** Milliseconds since 1970; infinite if the token does not expire. */
   readonly expiresAt: number;
 }
 
-/** A stream that may begin. Whatever there is to refuse was refused before. */
+/** A stream that is ready to begin; every check has passed before. */
 export interface Stream {
-  /** Tells until there is nothing more to tell or the client is gone; never rejects. */
+  /** Sends events until there are no more or the client is gone; never rejects. */
   run(outlet: Outlet): Promise<void>;
   readonly patienceMilliseconds: number;
   readonly farewell: string;
@@ -33,12 +36,12 @@ export type StreamHandler = (call: StreamCall) => Promise<Stream>;
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
-  // Proxies of nginx' kind would gather what is to be told at once.
+  // Proxies such as nginx would buffer events that must be sent at once.
   'x-accel-buffering': 'no',
   'x-content-type-options': 'nosniff',
 };
 
-/** Answers with what the handler opens. */
+/** Returns the handler that responds with the stream that `open` returns. */
 export function answerStream<Request extends { readonly startedAt: number }>(
   room: Room,
   operation: Operation,
@@ -60,7 +63,7 @@ function definite(all: ReturnType<FastifyReply['getHeaders']>): Record<string, s
   return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** A wrong one is for the handler to refuse. */
+/** Returns the `Last-Event-ID` header; null if it is missing or empty. The handler rejects an invalid one. */
 export function lastEventIdOf({ headers: sent }: { readonly headers: IncomingHttpHeaders }): string | null {
   const id = sent['last-event-id'];
   return typeof id === 'string' && id !== '' ? id : null;

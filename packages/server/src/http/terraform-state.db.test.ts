@@ -5,7 +5,7 @@ import { statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
-/* Where runs of Terraform on clusters have their state. */
+/* The storage for the Terraform state of runs on clusters. */
 
 let server: TestServer;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ interface Run {
   readonly token: string;
 }
 
-/** A run of a service that is under way. */
+/** Creates a Terraform run of a service, with its running deployment. */
 async function begin(service: string = randomUUID()): Promise<Run> {
   const run = { id: randomUUID(), deployment: randomUUID(), service, token: randomUUID() };
   const { database } = server.database;
@@ -51,7 +51,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** As Terraform asks; `fetch` sends no LOCK with a body. */
+/** Sends a request as Terraform does; `fetch` cannot send a LOCK with a body. */
 function ask(method: string, { id, token }: Pick<Run, 'id' | 'token'>, body = ''): Promise<Answer> {
   const authorization = `Basic ${Buffer.from(`davit:${token}`).toString('base64')}`;
   const headers = { authorization, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
@@ -95,10 +95,10 @@ test('who has the lock is told to who asks for it, unless that is the same deplo
   expect(refused.status).toBe(423);
   expect(JSON.parse(refused.text)).toMatchObject({ ID: 'one', Who: 'somebody' });
   expect(await ask('UNLOCK', other, lock('two'))).toMatchObject({ status: 409 });
-  // After a crash of the pod.
+  // The pod has crashed and restarted.
   expect(await ask('LOCK', run, lock('three'))).toMatchObject({ status: 200 });
   expect(await ask('UNLOCK', run, lock('three'))).toMatchObject({ status: 200 });
-  // The answer was lost on its way, and it asks again.
+  // The response was lost, and the run retries.
   expect(await ask('UNLOCK', run, lock('three'))).toMatchObject({ status: 200 });
   expect(await ask('LOCK', other, lock('two'))).toMatchObject({ status: 200 });
 });
@@ -135,7 +135,7 @@ test('a run behind which another deployment has one changes nothing, unless it h
   expect(await ask('LOCK', run, lock('one'))).toMatchObject({ status: 200 });
   await database.run(endDeployment, [run.deployment]);
   const next = await begin(run.service);
-  // What is under way stores what it makes, and keeps the other one out.
+  // The running deployment can store its state, and locks out the other one.
   expect(await ask('LOCK', next, lock('two'))).toMatchObject({ status: 423 });
   expect(await ask('POST', run, '{"serial":1}')).toMatchObject({ status: 200 });
   expect(await ask('UNLOCK', run, lock('one'))).toMatchObject({ status: 200 });
@@ -145,7 +145,7 @@ test('a run behind which another deployment has one changes nothing, unless it h
   expect(await ask('GET', next)).toEqual({ status: 200, text: '{"serial":1}' });
 });
 
-/** A request whose body is on its way. */
+/** A request whose body is still being sent. */
 function sending({ id, token }: Run, length: number): { readonly answer: Promise<number>; finish(): void; cut(): void } {
   const authorization = `Basic ${Buffer.from(`davit:${token}`).toString('base64')}`;
   const headers = { authorization, 'content-type': 'application/json', 'content-length': length };
@@ -166,12 +166,15 @@ test('a run has one body at a time, and all together what the memory holds; othe
     one.cut();
     return early === 503;
   };
-  /** One whose body is being read: nothing tells that from outside but that another one of the run is refused. */
+  /**
+   * Sends a request until its body is being read. From outside, this is visible only because another request of the run
+   * is refused.
+   */
   const held = async (of: Run, length: number): Promise<ReturnType<typeof sending>> => {
     for (;;) {
       const one = sending(of, length);
       const othersAre = async (): Promise<null> => ((await refused(of)) ? null : othersAre());
-      // Who asks first has the place.
+      // The first request gets the slot.
       if ((await Promise.race([one.answer, othersAre()])) === null) return one;
       one.cut();
     }

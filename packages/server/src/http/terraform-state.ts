@@ -4,9 +4,12 @@ import { securityHeaders } from './failures.ts';
 import { limitRequest } from './limit.ts';
 import type { Room } from './server.ts';
 
-/** As many as the state of a run of this machine may have. */
+/** Largest state in bytes; the same limit as for the state of a run on this machine. */
 const bodyLimitBytes = 64 * 1024 * 1024;
-/** Of bodies at once: each is in memory several times over until it is stored. Smaller states share it. */
+/**
+ * Limit for all bodies that are read concurrently: each is in memory several times until it is stored. Small states
+ * share it.
+ */
 const mostBytesAtOnce = 2 * bodyLimitBytes;
 const againSeconds = 2;
 const methods = ['GET', 'POST', 'LOCK', 'UNLOCK'];
@@ -16,8 +19,9 @@ interface Shape {
 }
 
 /**
- * Where runs of Terraform on clusters have their state, by the protocol of its backend `http`. No operations: a run shows the token that
- * was made for it, as the password of `davit`, and can do nothing else with it. The body is read only where that is so.
+ * Adds the storage for the Terraform state of runs on clusters, with the protocol of Terraform's backend `http`. The
+ * routes are not operations of the contract: a run sends the token that was created for it, as the password of the user
+ * `davit`, and the token permits nothing else. The body is read only after the token was accepted.
  */
 export async function addTerraformState(app: FastifyInstance, room: Room): Promise<void> {
   const { engine } = room.options;
@@ -33,12 +37,12 @@ export async function addTerraformState(app: FastifyInstance, room: Room): Promi
       onRequest: async (request, reply) => {
         const run = { runId: request.params.runId, token: tokenOf(request) };
         if (!(await engine.isTerraformRun(run))) {
-          // Those who guess are counted; a run may ask as often as it likes.
+          // Requests with an invalid token count against the rate limit; those of a run do not.
           limitRequest(room, reply, request.ip);
           throw refused();
         }
         if (request.method === 'GET' || bodies.take(request, reply, run.runId)) return;
-        // Terraform tries again.
+        // Terraform retries.
         void reply.code(503).headers({ ...securityHeaders, 'retry-after': String(againSeconds) });
         void reply.send();
       },
@@ -46,7 +50,7 @@ export async function addTerraformState(app: FastifyInstance, room: Room): Promi
         const run = { runId: request.params.runId, token: tokenOf(request) };
         const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
         const { status, body } = await engine.terraformState(run, { method: request.method, body: text });
-        // Before the answer, behind which the next request of the run comes.
+        // The body is released before the response is sent, because the run sends its next request right after it.
         bodies.release(request);
         if (status === 401) throw refused();
         reply.code(status).headers(securityHeaders);
@@ -57,11 +61,13 @@ export async function addTerraformState(app: FastifyInstance, room: Room): Promi
   });
 }
 
-/** The bodies that are being read and stored: one of each run, and as many as the memory holds. */
+/** The bodies that are being read and stored: at most one per run, and only as many as fit into memory. */
 class Bodies {
   readonly #taken = new Map<FastifyRequest, { readonly runId: string; readonly bytes: number }>();
 
-  /** Whether the body may be read now; it is let go of with its answer, or its connection. */
+  /**
+   * Returns whether the body may be read now. The body is released after the response, or when the connection closes.
+   */
   take(request: FastifyRequest, reply: FastifyReply, runId: string): boolean {
     const declared = Number(request.headers['content-length'] ?? bodyLimitBytes);
     const bytes = Math.min(declared, bodyLimitBytes);
@@ -78,7 +84,7 @@ class Bodies {
   }
 }
 
-/** The password of the header; empty: there is none. */
+/** Returns the password of the header `authorization`; empty if there is none. */
 function tokenOf({ headers }: FastifyRequest): string {
   const [scheme = '', encoded = ''] = (headers.authorization ?? '').split(' ', 2);
   if (scheme.toLowerCase() !== 'basic') return '';

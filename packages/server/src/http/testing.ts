@@ -6,7 +6,7 @@ const revoke = statement(
   `with gone as (delete from api_token where id = $1 returning id) select pg_notify('${accessChannel}', id::text) from gone`,
 );
 
-/** Deletes a token as another process would: past this one's memory. */
+/** Deletes a token as another process would: without clearing this process's cache. */
 export async function revokeElsewhere(connectionString: string, id: string): Promise<void> {
   const database = openDatabase({ connectionString, applicationName: 'davit test', maximumConnections: 1 });
   try {
@@ -16,7 +16,8 @@ export async function revokeElsewhere(connectionString: string, id: string): Pro
   }
 }
 
-// One that changes the schema is not declared: PostgreSQL cannot prepare it, as a test of all that are declared does.
+// A statement that changes the schema is not declared with `statement`: PostgreSQL cannot prepare it, and a test
+// prepares all declared statements.
 const breakGitTokens: Statement = {
   name: 'test_break_git_tokens',
   text: 'alter table git_token rename to secret_detail',
@@ -24,17 +25,20 @@ const breakGitTokens: Statement = {
   takesRequest: false,
 };
 
-/** Makes reads of git tokens fail in a way that nobody foresaw. */
+/** Makes reads of git tokens fail in an unexpected way. */
 export async function breakDatabase(database: Database): Promise<void> {
   await database.run(breakGitTokens);
 }
 
-/** Waits until the window of the rate limit lasts that long yet, so that it does not end in the middle of what is counted. */
+/**
+ * Waits until the present window of the rate limit lasts at least `seconds` more, so that it does not end during the
+ * test.
+ */
 export async function untilWindowLasts(seconds: number, left: () => Promise<number>): Promise<void> {
   await expect.poll(left, { interval: 100 }).toBeGreaterThan(seconds);
 }
 
-/** How long the window of a server's rate limit lasts yet, asked without being counted. */
+/** Returns the seconds until a server's rate-limit window ends, through a request that is not counted. */
 export async function windowSecondsLeft({ baseUrl }: { readonly baseUrl: string }): Promise<number> {
   const { headers } = await fetch(`${baseUrl}/healthz`);
   return Number(headers.get('x-ratelimit-reset'));

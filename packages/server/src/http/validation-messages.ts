@@ -1,7 +1,7 @@
 import type { ErrorDetail } from '@davit/base';
 import type { ErrorObject } from 'ajv';
 
-/** What a validator found, in words that say what would be right, in the order of the schema. */
+/** Returns the errors of a validator in words that describe a valid value, in the order of the schema. */
 export function toDetails(errors: readonly ErrorObject[]): ErrorDetail[] {
   const details = withoutUnions(errors).map((error) => ({ path: pathOf(error), message: messageOf(error) }));
   const seen = new Set<string>();
@@ -14,8 +14,9 @@ export function toDetails(errors: readonly ErrorObject[]): ErrorDetail[] {
 }
 
 /**
- * `anyOf` is only used for "this or null". It complains of each branch and of itself: where the value is of the first branch's
- * type, the complaints from inside of it are what counts; where not, one line that names both.
+ * Removes redundant errors of `anyOf`, which is only used for "this or null". The validator reports errors of each
+ * branch and of the `anyOf` itself. If the value has the type of the first branch, the errors inside it are kept.
+ * Otherwise, one error that names both types is kept.
  */
 function withoutUnions(errors: readonly ErrorObject[]): ErrorObject[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
@@ -62,7 +63,7 @@ const formatNames: Readonly<Record<string, string>> = {
   email: 'an e-mail address',
 };
 
-/** Patterns of the contract in words. */
+/** Messages for the patterns of the contract. */
 const patternNames: Readonly<Record<string, string>> = {
   '\\S': 'must not be blank',
   '^/': 'must begin with /',

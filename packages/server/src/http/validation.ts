@@ -12,12 +12,13 @@ const formats = {
   email: /^[^\s@]{1,64}@[^\s@]+\.[^\s@]+$/,
 };
 
-// Collecting every error of a large body takes much more memory than the body.
+// Collecting all errors of a large body takes much more memory than the body.
 const largestBodyForAllErrors = 32_768;
 const mostDetails = 100;
 
 function makeAjv(allErrors: boolean, coerceTypes: boolean): Ajv {
-  // Contract schemas are ours and reviewed; `strict` would refuse lists of types, which serialisers like better than unions.
+  // The schemas of the contract are reviewed. `strict` would reject lists of types, which serialisers handle better
+  // than unions.
   return new Ajv({ allErrors, coerceTypes, strict: false, verbose: true, formats });
 }
 
@@ -25,13 +26,16 @@ const bodyAjv = makeAjv(false, false);
 const bodyAjvForErrors = makeAjv(true, false);
 const queryAjv = makeAjv(true, true);
 
-/** Compiles a validator when it is first needed: most of the operations are never called in the first minutes of a process. */
+/** Compiles a validator when it is first needed: most operations are never called in the first minutes of a process. */
 function compiled(ajv: Ajv, schema: object): () => ValidateFunction {
   let validate: ValidateFunction | undefined;
   return () => (validate ??= ajv.compile(schema));
 }
 
-/** Checks bodies of an operation; gives the body, or undefined where none was sent and none is needed. */
+/**
+ * Returns a function that checks the bodies of an operation. The function returns the body, or undefined if none was
+ * sent and none is required.
+ */
 export function bodyChecker(operation: Operation): (body: unknown, bytes: number) => unknown {
   const schema = operation.body;
   if (schema === undefined) return () => undefined;
@@ -52,8 +56,8 @@ export function bodyChecker(operation: Operation): (body: unknown, bytes: number
 }
 
 /**
- * Checks and converts the query of an operation. Members that it does not declare stay, and mean nothing; VALIDATION_FAILED for flags such as
- * `dry_run` whose neglect would do more than was asked for.
+ * Returns a function that checks and converts the query of an operation. Undeclared parameters stay and are ignored.
+ * VALIDATION_FAILED for undeclared flags such as `dry_run`: ignoring one would do more than the caller requested.
  */
 export function queryChecker(operation: Operation): (query: Record<string, unknown>) => Record<string, unknown> {
   const schema = operation.query;
@@ -73,7 +77,10 @@ export function queryChecker(operation: Operation): (query: Record<string, unkno
   };
 }
 
-/** VALIDATION_FAILED; its message is the first error with its path. Rules that check more than shapes throw it too. */
+/**
+ * Returns a VALIDATION_FAILED error; its message is the first error with its path. Semantic checks beyond the schema
+ * use it too.
+ */
 export function validationFailed(details: readonly ErrorDetail[]): AppError {
   const [first] = details;
   const others = details.length > 1 ? ` (and ${details.length - 1} more)` : '';

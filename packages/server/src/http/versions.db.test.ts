@@ -90,7 +90,7 @@ test('edits without a condition between do not slip through', async () => {
   const plain = Array.from({ length: 10 }, (_, n) => send('PUT', path, { description: `plain ${n}` }));
   const careful = Array.from({ length: 10 }, (_, n) => send('PUT', path, { description: `careful ${n}` }, etag ?? ''));
   await Promise.all(plain);
-  // Whichever came first: at most one of them saw the version that it expects.
+  // Whatever the order, at most one request saw the version that it expects.
   expect((await Promise.all(careful)).filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
 });
 
@@ -141,7 +141,8 @@ const unversioned = statement<{ name: string }>(
       and not exists (select 1 from pg_trigger t where t.tgrelid = c.table_name::regclass and t.tgname = 'keep_version')`,
 );
 
-// A membership has no id, and neither it nor a person an ETag: their operations say `record: null`.
+// A membership has no id, and neither a membership nor a person has an ETag: their operations are declared with
+// `record: null`.
 test('every table with records that can be edited keeps versions', async () => {
   expect(await server.database.database.many(unversioned)).toEqual([]);
 });

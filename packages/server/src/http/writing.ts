@@ -1,10 +1,10 @@
-/** Where a process writes: the disk of its state folder (null: it cannot be asked), and its log. */
+/** Whether this process can write: the disk of its state folder (null: it cannot be read), and its log. */
 export interface Writing {
   readonly disk: { readonly state: 'ok' | 'low' | 'full'; readonly freeBytes: number; readonly sizeBytes: number } | null;
   readonly log: { readonly dropped: number; readonly failure: string | null };
 }
 
-/** What `/readyz?verbose` adds. Without paths, as nobody needs a token for that page. */
+/** Returns the checks that `/readyz?verbose` adds. Paths are left out, since the page needs no token. */
 export function writingChecks({ disk, log }: Writing): Record<string, unknown> {
   return {
     state_folder:
@@ -23,7 +23,7 @@ export function writingChecks({ disk, log }: Writing): Record<string, unknown> {
   };
 }
 
-/** In Prometheus' text format. */
+/** Returns the checks as metrics in the text format of Prometheus. */
 export function writingMetrics({ disk, log }: Writing): string {
   const lines = metric('davit_log_lines_dropped_total', 'counter', [
     "Lines of the server's log that could not be written.",

@@ -29,7 +29,7 @@ import { ensureAdminToken } from '../resources/token/index.ts';
 import { openVault, readKeys } from '../secrets/keys.ts';
 import type { Configuration } from './config.ts';
 
-/** What an engine is made of, but for its drivers. */
+/** The dependencies of an engine, except its drivers. */
 export interface ApiParts {
   readonly database: Database;
   readonly connectionString: string;
@@ -39,46 +39,53 @@ export interface ApiParts {
   readonly log: EngineLog;
 }
 
-/** The part of an engine that is needed here: its port. Whoever makes it starts and stops it. */
+/** The part of an engine that the API needs: its port. The creator of the engine starts and stops it. */
 export interface MadeEngine {
   readonly port: EnginePort;
 }
 
 export interface ApiInput<Made extends MadeEngine = MadeEngine> {
   readonly config: Configuration;
-  /** A database with this program's schema. */
+  /** Connection string of a database with this program's schema. */
   readonly connectionString: string;
   readonly database: Database;
   readonly engine: (parts: ApiParts) => Made;
   readonly logger?: FastifyBaseLogger;
-  /** Whether what this process writes can be written; left out: nobody looks. */
+  /** Returns whether this process can write its state and its log. Left out: not checked. */
   readonly writing?: () => Promise<Writing>;
   /** See `ServerOptions`. */
   readonly overloadedAfterMilliseconds?: number;
 }
 
-/** The API over a database and an engine. */
+/** The API on top of a database and an engine. */
 export interface Api<Made extends MadeEngine = MadeEngine> {
   readonly deps: Deps;
   readonly engine: Made;
   readonly server: FastifyInstance;
-  /** The administrator's token, where this start made it; it is shown now or never. */
+  /** The administrator's token if this start created it; it cannot be shown later. */
   readonly madeToken: string | null;
-  /** Begins to listen; gives the address. */
+  /** Starts to listen; returns the address. */
   listen(): Promise<string>;
-  /** Says that the engine works: until then `/readyz` of a process that is there for nothing else answers 503. */
+  /** Reports that the engine works. Until then, `/readyz` of a process with the role worker responds with 503. */
   works(): void;
-  /** Says that requests should go elsewhere: `/readyz` answers 503, and each connection ends with its next answer. */
+  /**
+   * Reports that requests should go to other processes: `/readyz` responds with 503, and each connection is closed
+   * after its next response.
+   */
   leave(): void;
-  /** Lets running requests end, within the configured time; then ends their connections. Database and engine stay open. */
+  /**
+   * Lets running requests finish within the configured time, then closes their connections. Database and engine stay
+   * open.
+   */
   close(): Promise<void>;
 }
 
 const installationRead = statement<{ id: string }>('installation_read', 'select id from installation');
 
 /**
- * Hears what other processes and the command line change: a token that is taken away, a membership, and what is new for streams. On one
- * connection, so that nothing that was written after a right was taken away comes before that.
+ * Listens for changes by other processes and the command line: revoked tokens, changed memberships, and new events for
+ * streams. A single connection is used, so that nothing that was written after a revocation arrives before the
+ * revocation.
  */
 function follow(connectionString: string, authenticator: Authenticator, streams: Streams): Promise<Listener> {
   const onAccess = (): void => {
@@ -104,8 +111,8 @@ async function noteOwnClusters({ database, config, logger }: ApiInput): Promise<
 }
 
 /**
- * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
- * CATALOGUE_INVALID where the file of cloud vendors, of databases or of lifecycle templates is wrong.
+ * Assembles vault, engine, resources and HTTP server. Throws SECRET_KEY_WRONG if the key does not belong to the
+ * database, and CATALOGUE_INVALID if the file of cloud vendors, of databases or of lifecycle templates is wrong.
  */
 export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>): Promise<Api<Made>> {
   const { config, database, connectionString, logger } = input;
@@ -213,7 +220,7 @@ async function makeServer(
   });
 }
 
-/** What the server is given where there is some. */
+/** Returns the optional settings of the server that are present. */
 function givenOf({ logger, writing, overloadedAfterMilliseconds }: ApiInput): Partial<ServerOptions> {
   return {
     ...(logger !== undefined && { logger }),
@@ -239,7 +246,7 @@ const listenFailures: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host. Set DAVIT_HOST to an address of this machine',
 };
 
-/** What keeps a server from listening, and what to do about it. */
+/** Returns an error that explains why the server cannot listen, and what to do about it. */
 export function listenFailure(config: Configuration, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const words = listenFailures[code];
@@ -251,7 +258,7 @@ export function listenFailure(config: Configuration, error: unknown): unknown {
   });
 }
 
-/** What an engine of this configuration and installation is set to. */
+/** Returns the settings of an engine for this configuration and installation. */
 export function engineSettings(config: Configuration, installation: string): EngineSettings {
   return {
     workFolder: path.join(config.stateFolder, 'work'),
@@ -284,7 +291,7 @@ export function engineSettings(config: Configuration, installation: string): Eng
 
 const silent: EngineLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Of this program, as its package says. */
+/** Returns the version of this program from its package.json. */
 export async function programVersion(): Promise<string> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
   const { version }: { version: string } = JSON.parse(text);

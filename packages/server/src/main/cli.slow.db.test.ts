@@ -26,14 +26,14 @@ afterEach(async () => {
 
 interface Running {
   readonly child: ChildProcess;
-  /** Everything printed so far. */
+  /** Returns everything printed so far. */
   readonly text: () => string;
   readonly exit: Promise<number | null>;
-  /** Resolves with the first match; fails when the process ends before. */
+  /** Resolves with the first match; fails if the process exits before. */
   prints(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-// Role api: neither container engine nor gateway is touched.
+// With the role api, neither the container engine nor the gateway is used.
 function davit(args: readonly string[], environment: Readonly<Record<string, string | undefined>> = {}): Running {
   const { PATH } = process.env;
   const child = spawn(process.execPath, [cli, ...args], {
@@ -70,7 +70,7 @@ function davit(args: readonly string[], environment: Readonly<Record<string, str
   return { child, text: () => text, exit, prints };
 }
 
-/** Process number of the embedded PostgreSQL that runs for this state folder. */
+/** Returns the process id of the embedded PostgreSQL that runs for this state folder. */
 async function postmaster(home: string): Promise<number> {
   const running = await startEmbedded({ stateFolder: home });
   expect(running.adopted).toBe(true);
@@ -126,7 +126,7 @@ test('an address that is taken or not of this machine is refused with what to do
 });
 
 test('the embedded database is served as long as davit is, also after one that was killed, and ends with it', async () => {
-  // As root, PostgreSQL runs as another user, who must be able to walk there.
+  // If davit runs as root, PostgreSQL runs as another user, who needs access to the folder.
   await chmod(folder, 0o711);
   const home = path.join(folder, 'embedded');
   const own = { DATABASE_URL: undefined, DAVIT_HOME: home };
@@ -145,7 +145,7 @@ test('the embedded database is served as long as davit is, also after one that w
   expect(revived).not.toBe(first);
   second.child.kill('SIGTERM');
   expect(await second.exit).toBe(0);
-  // Its entry stays until the machine's first process has taken note of its end.
+  // The process entry remains until the machine's init process has reaped it.
   await vi.waitFor(() => expect(() => process.kill(revived, 0)).toThrow('ESRCH'), 10_000);
 });
 

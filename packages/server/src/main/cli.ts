@@ -35,7 +35,7 @@ Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): 
 const failed = 1;
 const misused = 2;
 
-/** Runs a command line; gives the exit code. What is heavy is loaded by the command that needs it. */
+/** Runs a command line; returns the exit code. Heavy modules are loaded by the command that needs them. */
 export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
@@ -165,7 +165,7 @@ function misuse(message: string): number {
   return misused;
 }
 
-/** Serves until a signal; a second one ends at once, and so does a close that takes too long. */
+/** Serves until a signal. A second signal, or a shutdown that takes too long, ends the process at once. */
 async function serveForeground(config: Configuration): Promise<number> {
   const began = performance.now();
   const { serve } = await import('./serve.ts');
@@ -177,7 +177,7 @@ async function serveForeground(config: Configuration): Promise<number> {
   if (isDisplaced) process.stderr.write('davit: another davit serve has taken this state folder; this one ends\n');
   const force = (): never => process.exit(failed);
   process.once('SIGINT', force).once('SIGTERM', force);
-  // Requests get stopWithinSeconds; some more for the rest.
+  // Requests get stopWithinSeconds, the rest of the shutdown 10 more seconds.
   setTimeout(force, (config.stopDelaySeconds + config.stopWithinSeconds + 10) * 1000).unref();
   await serving.close();
   return isDisplaced ? failed : 0;
@@ -193,7 +193,7 @@ function nextSignal(): Promise<void> {
   });
 }
 
-/** Ends the process with the error as the log has it: Node.js would print all that the error carries, values included. */
+/** Logs the error and ends the process. Node.js itself would print all properties of the error, including values. */
 function endWith(error: unknown): never {
   const line = { level: 60, time: Date.now(), err: loggedError(error), msg: 'davit ends, as it failed in an unexpected way' };
   new LogOutput(2).write(`${JSON.stringify(line)}\n`);

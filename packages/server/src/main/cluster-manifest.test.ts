@@ -7,7 +7,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What a command line prints, and its exit code. */
+/** Returns the output of a command line and its exit code. */
 async function printed(...args: string[]) {
   let out = '';
   let errors = '';

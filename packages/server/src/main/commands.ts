@@ -4,7 +4,7 @@ import { createAdminToken, listAdminTokens, revokeAdminTokens } from '../resourc
 import type { Configuration } from './config.ts';
 import { openState } from './state.ts';
 
-/** Prints a text; gives the exit code of success. */
+/** Prints a text; returns the exit code 0. */
 export type Print = (text: string) => number;
 
 function tellWait({ migration, holders }: MigrationWait): void {
@@ -74,7 +74,7 @@ export function listOrganizations(config: Configuration, print: Print): Promise<
   });
 }
 
-/** `restriction`: null lifts it. */
+/** Sets the restriction of an organization; null removes it. */
 export function restrictOrganization(
   config: Configuration,
   { idOrName, restriction }: { readonly idOrName: string; readonly restriction: string | null },

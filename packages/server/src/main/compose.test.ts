@@ -8,7 +8,7 @@ import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfiguration } from './config.ts';
 
-/* deploy/compose.yaml, and the file of secrets that it needs. */
+/* Tests of deploy/compose.yaml and the file of secrets that it needs. */
 
 const deploy = fileURLToPath(new URL('../../../../deploy', import.meta.url));
 const text = readFileSync(join(deploy, 'compose.yaml'), 'utf8');
@@ -84,7 +84,7 @@ test('no secret has a default, and what is missing says where it comes from', ()
   }
 });
 
-/** As compose would: `${A}`, `${A:-default}`, `${A:?words}`. */
+/** Substitutes variables as compose does: `${A}`, `${A:-default}`, `${A:?words}`. */
 function filled(value: string, variables: Readonly<Record<string, string>>): string {
   return value.replaceAll(
     /\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g,

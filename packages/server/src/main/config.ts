@@ -8,55 +8,55 @@ import { ConfigurationReader, type Environment } from './configuration-reader.ts
 export const roles = ['all', 'api', 'worker'] as const;
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
-/** Everything that an operator can set. `docs/operate.md` explains each variable; a test holds that list equal to this file. */
+/** All settings of an operator. `docs/operate.md` explains each variable; a test keeps that list equal to this file. */
 export interface Configuration {
   readonly stateFolder: string;
   readonly host: string;
   readonly port: number;
-  /** null: the embedded PostgreSQL. */
+  /** URL of the database; null: the embedded PostgreSQL. */
   readonly databaseUrl: Sensitive | null;
   readonly databaseConnections: number;
   readonly bootstrapToken: Sensitive | null;
-  /** Keys of the vault; null: those of the key file in the state folder. */
+  /** Keys of the vault; null: the keys of the key file in the state folder. */
   readonly secretKey: Sensitive | null;
-  /** What exports are sealed under; null: none can be written or read. */
+  /** Passphrase of exports; null: exports can be neither written nor read. */
   readonly exportPassphrase: Sensitive | null;
-  /** Requests a minute and token; 0: no limit. */
+  /** Requests per minute and token; 0: no limit. */
   readonly rateLimit: number;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
-  /** Origins of web pages that may use the API from a browser, as in `https://console.example.org`. */
+  /** Origins of web pages that may use the API from a browser, such as `https://console.example.org`. */
   readonly allowedOrigins: readonly string[];
-  /** OpenID Connect issuers whose JWTs are accepted, exactly as they name themselves. */
+  /** OpenID Connect issuers whose JWTs are accepted, spelled exactly as in their `iss` claim. */
   readonly oidcIssuers: readonly string[];
-  /** Audiences that a JWT must have one of. */
+  /** Accepted audiences; a JWT must have at least one of them. */
   readonly oidcAudiences: readonly string[];
-  /** Where people reach this API, without a slash at the end; null: host and port that it listens on. */
+  /** Public URL of this API without a trailing slash; null: the host and port on which it listens. */
   readonly publicUrl: string | null;
   readonly gatewayHost: string;
   readonly gatewayPort: number;
-  /** null: no HTTPS. */
+  /** HTTPS port of the gateway; null: no HTTPS. */
   readonly gatewayHttpsPort: number | null;
-  /** Who makes certificates; null: an authority of the installation's own. */
+  /** The certificate authority; null: an authority of the installation itself. */
   readonly acme: AcmeConfiguration | null;
   readonly gatewayDomain: string;
-  /** Whom custom domains are checked with, `address` or `address:port`; empty: the servers of this machine. */
+  /** DNS servers that check custom domains, `address` or `address:port`; empty: the servers of this machine. */
   readonly dnsServers: readonly string[];
-  /** Whether nothing answers under a custom domain before DNS proves that it is its organization's. */
+  /** Whether a custom domain is served only after DNS proves that it belongs to its organization. */
   readonly proveDomains: boolean;
   readonly role: (typeof roles)[number];
   readonly allowPrivateTargets: boolean;
   /** Private addresses that git may reach: all, none, or names of hosts, addresses and networks. */
   readonly privateRepositories: boolean | readonly string[];
   readonly allowLocalRepositories: boolean;
-  /** Container registries and Helm repositories may have http URLs. */
+  /** Whether container registries and Helm repositories may have http URLs. */
   readonly allowHttpRegistries: boolean;
   readonly vendorRegistries: VendorRegistries;
-  /** What the names of built-in variables begin with, without the underscore. */
+  /** Prefix of the names of built-in variables, without the underscore. */
   readonly variablePrefix: string;
-  /** Whether there is a container engine to work with; without, services run on Kubernetes clusters alone. */
+  /** Whether a local container engine is used; if not, services run on Kubernetes clusters only. */
   readonly localEngine: boolean;
-  /** null: found by itself. */
+  /** Address of the container engine; null: detected automatically. */
   readonly dockerHost: string | null;
   readonly buildMemoryMiB: number;
   readonly buildCpuMillicores: number;
@@ -66,78 +66,80 @@ export interface Configuration {
   readonly terminationGraceSeconds: number;
   readonly drainSeconds: number;
   readonly clusterWaitSeconds: number;
-  /** What is set for Kubernetes clusters, by their ids. */
+  /** Settings of Kubernetes clusters, by cluster id. */
   readonly clusterSettings: ClusterSettingsTable;
   readonly keptReleases: number;
   /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly leastFreeDiskMiB: number;
-  /** So long a service must run without a fault before a condition is cleared. */
+  /** Seconds that a service must run without a fault before a condition is cleared. */
   readonly steadySeconds: number;
-  /** What an instance may write into its own file system; 0: no limit. */
+  /** MiB that an instance may write into its own file system; 0: no limit. */
   readonly instanceDiskMiB: number;
-  /** What volumes may hold of their size before their service is stopped, in percent; 0: no limit. */
+  /** Usage of a volume in percent of its size above which its service is stopped; 0: no limit. */
   readonly volumeLimitPercent: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
-  /** Lines a second that are kept of what a service prints; 0: no limit. */
+  /** Log lines per second that are stored for a service; 0: no limit. */
   readonly logLinesPerSecond: number;
   readonly metricsSeconds: number;
   readonly scaleDownSeconds: number;
   readonly stopWithinSeconds: number;
-  /** How long the API goes on answering, as one that leaves, before it stops. */
+  /** Seconds for which the API continues to respond, with `/readyz` failing, before it stops. */
   readonly stopDelaySeconds: number;
   /** Live streams that a token may have open in one process. */
   readonly streamsPerToken: number;
-  /** How long events are kept, so that streams can be resumed. */
+  /** Minutes for which events are stored, so that streams can be resumed. */
   readonly streamRetentionMinutes: number;
   readonly streamHeartbeatSeconds: number;
-  /** How long the client of a stream may take nothing. */
+  /** Seconds for which the client of a stream may read nothing. */
   readonly streamPatienceSeconds: number;
-  /** When managed databases are backed up: five fields of cron, in UTC. */
+  /** Schedule of the backups of managed databases: five fields of cron, in UTC. */
   readonly backupSchedule: string;
   readonly keptBackups: number;
-  /** null: `backups` in the state folder. */
+  /** Folder of backups; null: `backups` in the state folder. */
   readonly backupFolder: string | null;
   readonly backupsAtOnce: number;
   readonly backupTimeoutSeconds: number;
-  /** How long the backups of a deleted database stay. */
+  /** Days for which the backups of a deleted database are kept. */
   readonly orphanBackupDays: number;
-  /** Data of cloud vendors; null: the file that comes with this version. */
+  /** File with the data of cloud vendors; null: the file of this version. */
   readonly catalogueFile: string | null;
-  /** Name or path of the programs that run Terraform configurations; null: these are not run. */
+  /** Name or path of the programs that run Terraform configurations; null: such configurations are not run. */
   readonly terraformProgram: string | null;
   readonly tofuProgram: string | null;
-  /** Name or path of the program that deploys charts; null: `helm`, where there is one. */
+  /** Name or path of the program that deploys charts; null: `helm`, if installed. */
   readonly helmProgram: string | null;
-  /** Types and versions of databases with their images; null: the file that comes with this version. */
+  /** File with the types, versions and images of databases; null: the file of this version. */
   readonly databaseCatalogueFile: string | null;
-  /** What lifecycle jobs can begin with; null: the file that comes with this version. */
+  /** File with the templates of lifecycle jobs; null: the file of this version. */
   readonly lifecycleTemplatesFile: string | null;
-  /** How often repositories are looked at for pushes that no webhook told of; 0: never. */
+  /** Seconds between polls of repositories for pushes that no webhook reported; 0: never. */
   readonly gitPollSeconds: number;
-  /** Whether a push that rewrote the history of a branch deploys, too. */
+  /** Whether a push that rewrote the history of a branch is deployed too. */
   readonly gitDeployForcePushes: boolean;
-  /** Whether pull requests from other repositories get previews: their code runs with the secrets of the environment. */
+  /**
+   * Whether pull requests from other repositories get previews: their code runs with the secrets of the environment.
+   */
   readonly previewForks: boolean;
-  /** How long a preview stays after it was last deployed; 0: until its pull request is closed. */
+  /** Hours for which a preview stays after its latest deployment; 0: until its pull request is closed. */
   readonly previewHours: number;
   readonly previewsPerEnvironment: number;
   readonly logLevel: (typeof logLevels)[number];
   readonly logRequests: boolean;
-  /** Names that begin with DAVIT_ and mean nothing here; a warning at start tells them, as one may be misspelt. */
+  /** Variables that begin with DAVIT_ and are unknown. A warning at start lists them, since they may be misspelt. */
   readonly unknownVariables: readonly string[];
 }
 
 export interface AcmeConfiguration {
-  /** https address of the directory (RFC 8555, 7.1.1). */
+  /** https URL of the ACME directory (RFC 8555, 7.1.1). */
   readonly directory: string;
   readonly email: string | null;
-  /** Who may sign the directory's own certificate, beside the usual ones. */
+  /** File with root certificates that are trusted for the directory itself, in addition to the usual ones. */
   readonly rootsFile: string | null;
   readonly binding: { readonly keyId: string; readonly hmacKey: Sensitive } | null;
 }
 
-/** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists everything that is wrong. */
+/** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists all errors. */
 export function readConfiguration(environment: Environment = process.env): Configuration {
   const reader = new ConfigurationReader(environment);
   const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
@@ -148,7 +150,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     host: reader.text('DAVIT_HOST', '127.0.0.1'),
     port: reader.integer('DAVIT_PORT', 4440, 0, 65_535),
     databaseUrl,
-    // A server is shared with other replicas and others' programs, the embedded one is not.
+    // An external server is shared with other replicas and programs; the embedded one is not.
     databaseConnections: reader.integer('DAVIT_DATABASE_CONNECTIONS', databaseUrl === null ? 32 : 20, 2, 1000),
     bootstrapToken: reader.token('DAVIT_BOOTSTRAP_TOKEN'),
     secretKey: reader.secret('DAVIT_SECRET_KEY'),
@@ -165,12 +167,12 @@ export function readConfiguration(environment: Environment = process.env): Confi
     acme: reader.acme('DAVIT_ACME_DIRECTORY', 'DAVIT_ACME_EMAIL', 'DAVIT_ACME_ROOTS', 'DAVIT_ACME_KEY_ID', 'DAVIT_ACME_HMAC_KEY'),
     gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
     dnsServers: reader.addresses('DAVIT_DNS_SERVERS'),
-    // Where anybody may sign in and make an organization, they do not trust each other.
+    // If anybody can sign in and create an organization, the organizations do not trust each other.
     proveDomains: reader.truth('DAVIT_PROVE_DOMAINS', signIn.oidcIssuers.length > 0),
     role: reader.word('DAVIT_ROLE', roles, 'all'),
     allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
     allowLocalRepositories,
-    // Whoever may read the folders of this machine may as well ask its network.
+    // An operator who allows access to the folders of this machine allows access to its network by default.
     privateRepositories: reader.places('DAVIT_ALLOW_PRIVATE_REPOSITORIES', allowLocalRepositories),
     allowHttpRegistries: reader.truth('DAVIT_ALLOW_HTTP_REGISTRIES', false),
     vendorRegistries: reader.vendorRegistries('DAVIT_VENDOR_REGISTRIES'),
@@ -245,7 +247,7 @@ function streamSettings(
   };
 }
 
-// Builds share the machine with what runs on it: half is left to the running services and to Davit itself.
+// Builds share the machine with services: half is left to the running services and to Davit itself.
 function halfOfMemoryMiB(): number {
   return Math.max(256, Math.floor(os.totalmem() / 1024 / 1024 / 2));
 }

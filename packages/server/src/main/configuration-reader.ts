@@ -9,7 +9,7 @@ import type { AcmeConfiguration, Configuration } from './config.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads environment variables, and tells all that is wrong with them at once. */
+/** Reads environment variables, and reports all errors at once. */
 export class ConfigurationReader {
   readonly #environment: Environment;
   readonly #known = new Set<string>();
@@ -19,7 +19,7 @@ export class ConfigurationReader {
     this.#environment = environment;
   }
 
-  /** An empty variable is as good as none: compose files and unit files cannot unset one. */
+  /** Returns the variable. An empty one counts as unset: compose files and unit files cannot unset a variable. */
   optional(name: string): string | null {
     this.#known.add(name);
     const value = this.#environment[name];
@@ -60,7 +60,7 @@ export class ConfigurationReader {
     return byDefault;
   }
 
-  /** A port, or null; not the one that another variable says, or that is its default. */
+  /** Returns a port, or null if unset. It must differ from the port of the other variable, given with its default. */
   otherPort(name: string, [other, byDefault]: readonly [string, number]): number | null {
     if (this.optional(name) === null) return null;
     const port = this.integer(name, 1, 1, 65_535);
@@ -68,7 +68,7 @@ export class ConfigurationReader {
     return port;
   }
 
-  /** Names of the variables: directory, e-mail address, roots, and the two of an account there. */
+  /** Returns the settings of ACME. Variables: directory, e-mail address, roots, key id and HMAC key of an account. */
   acme(...names: readonly [string, string, string, string, string]): AcmeConfiguration | null {
     const [directoryName, emailName, rootsName, keyName, hmacName] = names;
     const directory = this.address(directoryName);
@@ -94,7 +94,7 @@ export class ConfigurationReader {
     return false;
   }
 
-  /** true, false, or a list of names of hosts, addresses and networks, divided by commas. */
+  /** Returns true, false, or a comma-separated list of host names, addresses and networks. */
   places(name: string, byDefault: boolean): boolean | readonly string[] {
     const value = this.optional(name);
     if (value === null || /^(true|false|0|1)$/.test(value)) return this.truth(name, byDefault);
@@ -139,7 +139,9 @@ export class ConfigurationReader {
     return value === null ? null : value.replace(/\/+$/, '');
   }
 
-  /** Lists divided by commas or blanks. Each issuer signs in whom it will, so that their addresses must be safe. */
+  /**
+   * Reads two lists, separated by commas or blanks. An issuer can sign in anybody, so the issuers' URLs must be secure.
+   */
   openIdConnect(issuerName: string, audienceName: string): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences'> {
     const oidcIssuers = this.#list(issuerName);
     const oidcAudiences = this.#list(audienceName);
@@ -156,7 +158,10 @@ export class ConfigurationReader {
     return (this.optional(name) ?? '').split(/[\s,]+/).filter((word) => word !== '');
   }
 
-  /** Origins of web pages (RFC 6454), divided by commas or blanks: each a scheme, a host and perhaps a port, and nothing behind. */
+  /**
+   * Returns the origins of web pages (RFC 6454), separated by commas or blanks. Each consists of a scheme, a host and
+   * an optional port only.
+   */
   origins(name: string): string[] {
     const list = this.#list(name);
     const wrong = list.find((text) => !/^https?:\/\//.test(text) || URL.parse(text)?.origin !== text);
@@ -166,7 +171,7 @@ export class ConfigurationReader {
     return list;
   }
 
-  /** IP addresses with a port or without, divided by commas or blanks. */
+  /** Returns IP addresses with an optional port, separated by commas or blanks. */
   addresses(name: string): string[] {
     const list = this.#list(name);
     const isAddress = (text: string): boolean => {
@@ -188,7 +193,7 @@ export class ConfigurationReader {
     return value;
   }
 
-  /** `HUBA_CR=https://mirror.example.org,…` */
+  /** Returns the registries of cloud vendors. Format: `HUBA_CR=https://mirror.example.org,…` */
   vendorRegistries(name: string): VendorRegistries {
     const table = { ...vendorRegistries };
     for (const entry of (this.optional(name) ?? '').split(',')) {
@@ -204,7 +209,11 @@ export class ConfigurationReader {
     return table;
   }
 
-  /** A file of settings. `gateway`: name and default of the variable with the domain that no cluster may have. */
+  /**
+   * Reads the file with the settings of clusters.
+   *
+   * @param gateway Name and default of the variable with the gateway's domain, which no cluster may use.
+   */
   clusterSettings(name: string, gateway: readonly [string, string]): ClusterSettingsTable {
     const file = this.optional(name);
     if (file === null) return {};

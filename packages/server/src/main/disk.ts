@@ -24,7 +24,7 @@ const kinds: readonly (readonly [ImageUse, string])[] = [
   ['FOREIGN', 'not Davit’s'],
 ];
 
-/** Tells what Davit keeps on the disk; `collects`: first removes what is not needed any more. */
+/** Reports Davit's disk usage. `collects`: removes unneeded images first. */
 export async function disk(config: Configuration, { collects }: { readonly collects: boolean }, print: Print): Promise<number> {
   const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
   const { connectionString } = state;

@@ -4,7 +4,7 @@ import { lateEngine, type Connected } from './drivers.ts';
 
 const gone = new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'nobody answers', retryable: true });
 
-/** How often the engine is started again while its events are watched and end with this. */
+/** Returns how often the engine is restarted if watching its events ends with this failure. */
 async function starts(failure: Error | null, { isOwn = true, isAborted = false } = {}): Promise<number> {
   let count = 0;
   const fake = createFakeCluster();
@@ -29,7 +29,7 @@ async function starts(failure: Error | null, { isOwn = true, isAborted = false }
       () => null,
       (error: unknown) => error,
     );
-  // Whoever watches is told all the same.
+  // The caller of `watch` gets the failure all the same.
   expect(await end).toBe(failure);
   return count;
 }

@@ -20,12 +20,12 @@ import { forever, lateCluster, rememberSuccess } from './late-cluster.ts';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
 import { noEngine } from './no-engine.ts';
 
-/** The drivers of this machine's container engine, and what makes those of other clusters. */
+/** The drivers of this machine's container engine, and the factory for the drivers of other clusters. */
 export interface LocalDrivers {
   readonly set: DriverSet;
-  /** Left out: this version works with no others. */
+  /** Left out: no other clusters are supported. */
   readonly makeCluster?: ClusterMaker;
-  /** Lets go of the gateway; its process goes on serving. */
+  /** Detaches from the gateway; its process continues to serve. */
   detach(): void;
 }
 
@@ -42,12 +42,15 @@ function gitOptions({ allowLocalRepositories, privateRepositories }: Configurati
   return {
     allowLocalRepositories,
     ...(privateRepositories !== true && { mayReach }),
-    // In a network that the operator has allowed, git servers without TLS are common.
+    // Git servers without TLS are common in networks that the operator has allowed.
     mayReadPlainly: (address, host) => isPrivateAddress(address) && mayReach(address, host),
   };
 }
 
-/** Makes the drivers. Nothing is asked yet: Davit starts without a container engine, and finds it when it is there. */
+/**
+ * Creates the drivers without contacting the container engine: Davit starts without one, and connects once one is
+ * available.
+ */
 export function localDrivers(config: Configuration, installation: string, log: EngineLog): LocalDrivers {
   const source = createGitSource(gitOptions(config));
   const makeCluster = kubernetesClusters(config, installation);
@@ -94,7 +97,7 @@ function detach(gateway: LocalGateway): void {
 
 type Connect = (signal: AbortSignal) => Promise<Connected>;
 
-/** This machine's engine as a cluster that is looked for when it is needed. */
+/** Returns this machine's engine as a cluster that connects when it is first needed. */
 export function lateEngine(connect: Connect): ClusterDriver {
   return {
     ...lateCluster('docker', async (signal) => (await connect(signal)).cluster),
@@ -103,7 +106,8 @@ export function lateEngine(connect: Connect): ClusterDriver {
       try {
         await connected.cluster.watch(onEvent, signal);
       } catch (error) {
-        // Nobody else would: the service is Davit's own, and the keeper, which watches all the time, is the first to see it gone.
+        // Nobody else restarts the engine: its Podman service is Davit's own. The keeper watches all the time, so it is
+        // the first to notice that the service is gone.
         const isGone = error instanceof DriverError && error.code === 'ENGINE_UNREACHABLE';
         if (isGone && connected.startAgain !== null && !signal.aborted) await connected.startAgain(signal);
         throw error;

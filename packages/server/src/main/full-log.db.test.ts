@@ -49,5 +49,5 @@ test('a server whose log is on a full disk works, and says so', async () => {
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   }
-  // A process of its own takes its time to start on a busy machine.
+  // A separate process takes some time to start on a busy machine.
 }, 120_000);

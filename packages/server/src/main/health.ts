@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 
-/** What is answered, and nothing else. */
+/** The only paths that are served. */
 const pages: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** The health of a process that serves no API. */
+/** The health server of a process that serves no API. */
 export interface Health {
   readonly address: string;
   close(): Promise<void>;
 }
 
-/** Listens for those who watch over the process: the operations pages of the API's server, which itself does not listen. */
+/** Listens for monitoring: serves the health pages of the API's server, which itself does not listen. */
 export async function listenForHealth(
   api: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },

@@ -7,7 +7,10 @@ import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
 
-/* Whom the operator lets onto the cluster of Davit itself; these processes run in no pod, so that there they find none. */
+/*
+ * Only the operator decides which cluster record stands for Davit's own cluster. The processes of these tests run in no
+ * pod, so they find no service account.
+ */
 
 const kubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n';
 const folder = mkdtempSync(join(tmpdir(), 'davit-in-cluster-'));
@@ -16,7 +19,7 @@ let first: TestServer;
 let params: { organizationId: string; clusterId: string };
 let other: { organizationId: string; clusterId: string };
 
-/** A server process of the installation, with these settings of clusters. */
+/** Starts a server process of the installation with these settings of clusters. */
 async function started(settings: object, beside?: TestServer): Promise<TestServer> {
   writeFileSync(file, JSON.stringify(settings));
   const clusterSettings = settings as Record<string, object>; // oxlint-disable-line typescript/no-unsafe-type-assertion -- as written above
@@ -68,14 +71,14 @@ test('a cluster that the operator names is worked with as the own service accoun
     code: 'NOT_FOUND',
     message: expect.stringContaining('needs none'),
   });
-  // Nobody else's is.
+  // Clusters of other organizations are not accessed this way.
   await expect(client.call('deployCluster', { params: other })).rejects.toMatchObject({ code: 'CLUSTER_NOT_DEPLOYED' });
   await stop(server);
 });
 
 test('it ends with the setting, and what a process without the setting finds in the database lets it nowhere', async () => {
   const named = await started({ [params.clusterId]: { in_cluster: true } }, first);
-  // The first process has no such setting, and the record says by now that the cluster has a way.
+  // The first process lacks the setting, although the record now says that the cluster is accessible.
   const client = first.client();
   await client.call('deployCluster', { params });
   const [line] = (await client.call('listClusterLogs', { params })).results.toReversed();

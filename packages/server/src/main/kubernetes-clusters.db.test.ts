@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
 
-/* What the API says of a cluster, from the real driver, which asks a server that answers as an API server would. */
+/* The state of a cluster that the API returns, with the real driver and a fake Kubernetes API server. */
 
 let apiServer: Server;
 let authority: string;
@@ -16,7 +16,7 @@ let server: TestServer;
 let client: Client;
 let params: { organizationId: string; clusterId: string };
 
-/** What the API server says. */
+/** The state of the fake API server. */
 let known: {
   readonly token: string;
   readonly refused: string | null;
@@ -69,7 +69,7 @@ afterAll(async () => {
   await new Promise((closed) => apiServer.close(closed));
 });
 beforeEach(async () => {
-  // Records of former tests are asked on and on: each test has credentials of its own.
+  // The clusters of earlier tests are still polled, so each test has its own credentials.
   known = { token: `good-${randomUUID()}`, refused: null, seesNodes: true, uid: randomUUID(), isPage: false };
   const { id: organizationId } = await server.organization();
   const body = { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
@@ -93,7 +93,7 @@ function kubeconfig(token: string, url = `https://localhost:${port()}`): string 
   });
 }
 
-/** Status and newest line of the cluster's log after it was asked with this kubeconfig. */
+/** Deploys the cluster with this kubeconfig. Returns its status and the newest line of its log. */
 async function told(text: string): Promise<readonly [string | undefined, string | undefined]> {
   await client.call('editClusterKubeconfig', { params, body: text });
   await client.call('deployCluster', { params });

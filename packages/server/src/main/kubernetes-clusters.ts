@@ -23,8 +23,9 @@ import type { Configuration } from './config.ts';
 import { late, lateCluster, rememberSuccess } from './late-cluster.ts';
 
 /**
- * Makes what Kubernetes clusters are worked with. They bring images and lead requests by themselves, so there is neither builder nor
- * gateway; what is built for them comes to them by way of a registry. The code for them is loaded with the first one: most installations have none.
+ * Returns the factory for the drivers of Kubernetes clusters. These clusters pull images and route requests themselves,
+ * so there is neither a builder nor a gateway; built images reach them through a registry. The Kubernetes code is
+ * loaded with the first cluster, since most installations have none.
  */
 export function kubernetesClusters(
   { clusterSettings, localEngine }: Pick<Configuration, 'clusterSettings' | 'localEngine'>,
@@ -32,11 +33,12 @@ export function kubernetesClusters(
 ): ClusterMaker {
   return ({ id, kubeconfig }) => {
     const own = settingsOf(clusterSettings, id);
-    // What the record says is not enough: whoever could write there would be let onto the cluster of Davit itself.
+    // Only the configuration decides, not the cluster's record: otherwise, anybody who can write the record would get
+    // access to Davit's own cluster.
     const isOwn = clustersOfServiceAccount(clusterSettings).includes(id);
     const settings = {
       ...toDriverSettings(own, clusterDoor(clusterSettings, id)),
-      // There Davit's own account sees Davit's own secrets.
+      // On its own cluster, Davit's service account can read Davit's own secrets.
       clusterWideCharts: (isOwn ? clusterSettings[id] : own)?.cluster_wide_charts ?? !isOwn,
     };
     const closed = new AbortController();
@@ -87,7 +89,7 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
   };
 }
 
-/** null: its pods reach no API of Davit that could serve them their state. */
+/** Returns null if the cluster's pods cannot reach an API of Davit that serves their Terraform state. */
 function terraformOf(own: OneClusterSettings): ((cluster: ClusterDriver) => ClusterTerraform) | null {
   const { davit_address: address } = own;
   if (address === undefined) return null;

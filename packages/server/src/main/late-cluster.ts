@@ -2,8 +2,9 @@ import { abortable } from '@davit/base';
 import { clusterBy, DriverError, type ClusterDriver, type Use } from '@davit/drivers';
 
 /**
- * Calls `open` until it succeeds, one call at a time however many wait for it. Each waits under its own signal; the search goes
- * on for the others. What takes too long (default: 30 s) fails with a retryable ENGINE_UNREACHABLE, as what does not answer at all.
+ * Returns a function that calls `open` until it succeeds and then returns the same result. Concurrent callers share one
+ * call. Each waits under its own signal; aborting it does not stop the call for the others. A call that exceeds the
+ * timeout (default: 30 s) fails with a retryable ENGINE_UNREACHABLE, like an unreachable engine.
  */
 export function rememberSuccess<Result>(
   open: (signal: AbortSignal) => Promise<Result>,
@@ -30,18 +31,18 @@ async function inTime<Result>(open: (signal: AbortSignal) => Promise<Result>, mi
   }
 }
 
-// Starting a Podman service of Davit's own takes some seconds on a cold machine.
+// Starting Davit's own Podman service takes some seconds on a cold machine.
 const openWithinMilliseconds = 30_000;
 
-// For calls that take no signal.
+// The signal for calls that take none.
 export const forever = new AbortController().signal;
 
-/** A part of a driver, or all of it, that is looked for when it is needed. */
+/** Returns a driver, or a part of one, that is opened when it is first needed. */
 export function late<Part>(open: (signal: AbortSignal) => Promise<Part>): Use<Part> {
   return async (signal, action) => action(await open(signal), signal);
 }
 
-/** A cluster that is looked for when it is needed. */
+/** Returns a cluster that is opened when it is first needed. */
 export function lateCluster(kind: string, open: (signal: AbortSignal) => Promise<ClusterDriver>): ClusterDriver {
   const use = late(open);
   return {

@@ -1,6 +1,6 @@
 import { isAppError } from '@davit/base';
 
-/** An error as the server's log has it. */
+/** An error as it is written to the server's log. */
 export interface LoggedError {
   readonly type: string;
   readonly message: string;
@@ -16,8 +16,10 @@ const longestMessage = 2_000;
 const longestUnknownMessage = 300;
 const mostFrames = 30;
 /*
- * Properties that say what happened and hold no value of a user. Others may: pg puts values into `detail`, `where` and `internalQuery`, Node.js
- * puts arguments and environments into `cmd`, `spawnargs` and `input`, undici puts headers into `headers`.
+ * Properties that describe the error and contain no value of a user. Other properties may contain such values:
+ * - pg puts values into `detail`, `where` and `internalQuery`.
+ * - Node.js puts arguments and environments into `cmd`, `spawnargs` and `input`.
+ * - undici puts headers into `headers`.
  */
 const facts = [
   'code',
@@ -39,8 +41,9 @@ const facts = [
 ];
 
 /**
- * Keeps of an error what is known to carry no value of a user: its type, its place, codes and names. The message is kept where Davit wrote it or where
- * it comes from the operating system; of others, quoted texts and long words are left out. Something else than an error: its type.
+ * Returns the parts of an error that contain no value of a user: its type, stack, codes and names. The message is kept
+ * if it was written by Davit or comes from the operating system; in other messages, quoted texts and long words are
+ * left out. For a thrown value that is not an error, only its type is kept.
  */
 export function loggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: error === null ? 'null' : typeof error, message: 'something that is no error' };
@@ -70,19 +73,19 @@ function factsOf(error: Error): Record<string, unknown> {
 
 function messageOf(error: Error): string {
   if (isAppError(error) || isOfSystem(error)) return error.message.slice(0, longestMessage);
-  // V8 quotes the pattern or the JSON that it could not read, or the value that is no number.
+  // V8 quotes the pattern or JSON that could not be parsed, or the value that is not a number.
   if (error instanceof SyntaxError) return 'left out, as it may quote what could not be read';
   return withoutValues(error.message);
 }
 
-/** Whether Node.js made it of an answer of the operating system. */
+/** Returns whether Node.js created the error from an error of the operating system. */
 function isOfSystem(error: Error): boolean {
   return (
     typeof Reflect.get(error, 'syscall') === 'string' && typeof Reflect.get(error, 'errno') === 'number' && !('cmd' in error)
   );
 }
 
-/** Cut before it is searched, so that a message of megabytes costs nothing. */
+/** Removes values from a message. The message is truncated first, so that a message of megabytes costs nothing. */
 function withoutValues(message: string): string {
   const short = message
     .slice(0, longestMessage)
@@ -93,7 +96,7 @@ function withoutValues(message: string): string {
   return short.length > longestUnknownMessage ? `${short.slice(0, longestUnknownMessage)}…` : short;
 }
 
-/** Where it was thrown, without the message that a stack begins with. */
+/** Returns the stack frames, without the message with which a stack begins. */
 function framesOf(error: Error): string {
   const stack = error.stack ?? '';
   const head = stack.indexOf(error.message);

@@ -1,15 +1,16 @@
 import { writeSync } from 'node:fs';
 
-/** Writes as `fs.writeSync` does; a test may bring another one. */
+/** Writes like `fs.writeSync`; tests may replace it. */
 export type Write = (descriptor: number, bytes: Uint8Array) => number;
 
 const mostPendingBytes = 1024 * 1024;
 const retryMilliseconds = 100;
 
 /**
- * The place where log lines go: a file descriptor that may be a file on a full disk, or a pipe that nobody reads. A line that
- * cannot be written is dropped and counted, and never ends the process; a pipe that is full is waited for, up to 1 MiB. After an
- * interruption the log says how many lines it lacks.
+ * Writes log lines to a file descriptor, which may be a file on a full disk or a pipe that nobody reads.
+ * - A line that cannot be written is dropped and counted. It never ends the process.
+ * - Lines for a full pipe are buffered, up to 1 MiB.
+ * - After an interruption, the log reports how many lines are missing.
  */
 export class LogOutput {
   readonly #descriptor: number;
@@ -18,10 +19,10 @@ export class LogOutput {
   #pendingBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #dropped = 0;
-  /** How many of them the log itself has reported. */
+  /** Number of dropped lines that the log itself has reported. */
   #reported = 0;
   #failure: string | null = null;
-  /** Whether the last line was written in part. */
+  /** Whether the last line was written only in part. */
   #isTorn = false;
 
   constructor(descriptor: number, write: Write = writeSync) {
@@ -29,24 +30,24 @@ export class LogOutput {
     this.#write = write;
   }
 
-  /** Lines that were dropped since the start. */
+  /** Lines dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** The code of the error that lines are dropped for; null: the last one was written. */
+  /** Error code of the latest dropped line; null if the latest write succeeded. */
   get failure(): string | null {
     return this.#failure;
   }
 
-  /** For pino, which calls it with one whole line. Never throws. */
+  /** Writes one whole line; called by pino. Never throws. */
   write(line: string): void {
     const bytes = Buffer.from(line);
     if (this.#pending.length > 0) this.#keep(bytes);
     else this.#put(bytes, true);
   }
 
-  /** Tries once more to write what a full pipe did not take. */
+  /** Retries to write the lines that a full pipe did not accept. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -60,7 +61,7 @@ export class LogOutput {
     }
   }
 
-  /** `reports`: whether it may begin with how many lines are missing before it. */
+  /** Writes a line. `reports`: whether to write the number of missing lines before it. */
   #put(line: Buffer, reports: boolean): void {
     const isLate = reports && this.#dropped > this.#reported;
     let rest = Buffer.concat([Buffer.from(this.#isTorn ? '\n' : ''), isLate ? this.#gap() : Buffer.alloc(0), line]);
@@ -95,7 +96,7 @@ export class LogOutput {
     }
   }
 
-  /** The rest of a line, with the line before it that reports what is missing. */
+  /** Buffers the rest of a line, including the report of missing lines before it. */
   #keepFirst(rest: Buffer): void {
     this.#isTorn = false;
     this.#pending.unshift(rest);

@@ -10,7 +10,7 @@ import { LogOutput, type Write } from './log-output.ts';
 const secret = 'canary:s3cret/with+every=kind of"mark';
 const forms = [secret, Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex'), encodeURIComponent(secret)];
 
-/** A log, and what was written to it. */
+/** Creates a log and returns it with the text written to it. */
 function kept(write?: Write): { readonly log: ReturnType<typeof createLog>; readonly text: () => string } {
   let text = '';
   const into: Write = (_descriptor, bytes) => {

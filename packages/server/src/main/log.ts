@@ -12,8 +12,8 @@ export interface ServerLog {
 }
 
 /**
- * Log of the server: JSON lines on standard error, as standard output is for people. Headers never get into it, and of an error only
- * what is known to carry no value (`loggedError`).
+ * Creates the server's log: JSON lines on standard error, since standard output is for people. Headers are never
+ * logged, and of errors only the parts that contain no value of a user (`loggedError`).
  */
 export function createLog(config: Pick<Configuration, 'logLevel'>, output = new LogOutput(standardError)): ServerLog {
   const serializers = { err: loggedError, error: plain, reason: plain, cause: plain };
@@ -21,7 +21,7 @@ export function createLog(config: Pick<Configuration, 'logLevel'>, output = new 
   return { logger: pino({ level: config.logLevel, base: null, redact, serializers, hooks: { logMethod } }, output), output };
 }
 
-/** Gives a line a message of its own: pino takes that of a line that has none from its error, past the serializer. */
+/** Adds a message to lines without one: otherwise, pino copies the message of the error, bypassing the serializer. */
 const logMethod: NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> = function named(args, method) {
   const [details, message]: readonly unknown[] = args;
   if (message !== undefined || typeof details !== 'object') return method.apply(this, args);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readConfiguration } from './config.ts';
 import { localDrivers } from './drivers.ts';
 
-/* An installation that works with no container engine, as in a pod. */
+/* An installation without a container engine, as in a pod. */
 
 let server: TestServer;
 const warnings: string[] = [];

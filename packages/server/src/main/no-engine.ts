@@ -2,9 +2,9 @@ import { DriverError, type ClusterDriver, type SourceDriver } from '@davit/drive
 import { noGateway, type DriverSet } from '@davit/engine';
 
 /**
- * What an installation has in place of a container engine of its own (`DAVIT_LOCAL_ENGINE=false`): it works on Kubernetes clusters alone.
- * Nothing is there and nothing can be made; no gateway is started, nothing is built, and what looks for an engine all the time finds
- * peace.
+ * Returns the drivers of an installation without a container engine (`DAVIT_LOCAL_ENGINE=false`), which uses Kubernetes
+ * clusters only. The cluster has no instances and cannot create any; no gateway is started, and nothing is built.
+ * Watching the cluster reports no events and no error.
  */
 export function noEngine(source: SourceDriver): DriverSet {
   return { cluster: absentCluster, builder: null, carrier: null, source, gateway: noGateway };
@@ -19,7 +19,7 @@ const refuse = (): Promise<never> =>
     }),
   );
 
-// What is not there need not be removed: else records of the cluster Local could not be deleted.
+// Removal succeeds, since nothing exists: otherwise, records of the cluster Local could not be deleted.
 const nothing = (): Promise<void> => Promise.resolve();
 
 const absentCluster: ClusterDriver = {
@@ -39,7 +39,7 @@ const absentCluster: ClusterDriver = {
   readFile: refuse,
   takeOut: refuse,
   putInto: refuse,
-  // Until somebody has heard enough: an end would be taken for a connection that broke.
+  // The watch lasts until it is aborted: an earlier end would be treated as a lost connection.
   watch: (_onEvent, signal) =>
     new Promise((resolve) => {
       if (signal.aborted) resolve();

@@ -14,27 +14,31 @@ import { StateDisk } from './state-disk.ts';
 import type { Writing } from '../http/writing.ts';
 import { keepAdminToken, lockStateFolder, openState, type OpenState } from './state.ts';
 
-/** Where the lines for people go; the log has its own place. */
+/** Prints a line for people; the log has its own output. */
 export type Say = (line: string) => void;
 
 /** A running server. */
 export interface Serving {
-  /** Of the API; null: this process only works (role worker). */
+  /** Address of the API; null: this process serves none (role worker). */
   readonly address: string | null;
-  /** Where `/healthz`, `/readyz` and `/metrics` are: the API's address, or one for them alone. */
+  /** Address of `/healthz`, `/readyz` and `/metrics`: the API's address, or a separate one. */
   readonly health: string;
-  /** Resolves when it may not go on serving: another process has taken its state folder. */
+  /** Resolves when this process must stop serving: another process has taken its state folder. */
   readonly displaced: Promise<void>;
-  /** Ends requests, lets go of deployments (the next start goes on with them), closes all. Containers and gateway stay. */
+  /**
+   * Ends requests, releases deployments (the next start resumes them), and closes all parts. Containers and gateway
+   * keep running.
+   */
   close(): Promise<void>;
 }
 
-/** Makes the drivers of an installation. */
+/** Creates the drivers of an installation. */
 export type DriversMaker = (config: Configuration, installation: string, log: EngineLog) => LocalDrivers;
 
 /**
- * Starts all of Davit in this process. What was started is closed again when a later part fails. `drivers`: those of this
- * machine's container engine by default; a test may bring others.
+ * Starts all of Davit in this process. If a part fails to start, the parts before it are closed again.
+ *
+ * @param drivers Creates the drivers; default: those of this machine's container engine. Tests may replace it.
  */
 export async function serve(config: Configuration, say: Say, drivers: DriversMaker = localDrivers): Promise<Serving> {
   const { logger, output } = createLog(config);
@@ -51,7 +55,7 @@ export async function serve(config: Configuration, say: Say, drivers: DriversMak
 }
 
 interface Parts {
-  /** In the order of starting; closed in reverse. */
+  /** In the order of the start; called in reverse. */
   readonly closers: (() => Promise<void> | void)[];
 }
 
@@ -60,7 +64,7 @@ async function closeAll(open: Parts, logger: Logger): Promise<void> {
     try {
       await close();
     } catch (error) {
-      // The others must be closed all the same.
+      // The other parts must be closed all the same.
       logger.error({ err: error }, 'a part could not be closed');
     }
   }
@@ -92,7 +96,7 @@ async function startAll(config: Configuration, { logger, output, say, open, make
   const writing = async (): Promise<Writing> => ({ disk: await disk.look(), log: output });
   const { api, drivers } = await startApi(config, { state, database, logger, makeDrivers, writing });
   open.closers.push(() => drivers.detach());
-  // Also where it was not started: it has connections to clusters that were asked what they are.
+  // An engine that was not started is stopped too: it has connections to clusters whose identity was read.
   open.closers.push(() => api.engine.stop());
   if (config.role !== 'api') {
     const version = await programVersion();
@@ -104,7 +108,8 @@ async function startAll(config: Configuration, { logger, output, say, open, make
   await showToken(config, api, say);
   const address = config.role === 'worker' ? null : await api.listen();
   const health = address ?? (await startHealth(config, api, open));
-  // After listening: deployments go on within moments, but the first answer does not wait for a container engine.
+  // The engine starts after the server listens: deployments resume within moments, but the first response does not wait
+  // for a container engine.
   if (config.role === 'api') giveBackStart();
   else void startEngine(api, logger);
   logger.info({ address: health, role: config.role }, 'ready');
@@ -113,15 +118,15 @@ async function startAll(config: Configuration, { logger, output, say, open, make
 }
 
 /**
- * Goes on answering for a while: proxies hear late that this process is not to be asked any more, and those that ask it then would find
- * nobody.
+ * Continues to respond for a while: proxies learn with a delay that this process must get no more requests, and until
+ * then their requests would fail.
  */
 async function leave({ role, stopDelaySeconds }: Configuration, api: Api): Promise<void> {
   api.leave();
   if (role !== 'worker') await pause(stopDelaySeconds * 1000);
 }
 
-/** Of a process that only works: whoever watches over it hears that it lives. */
+/** Starts the health server of a process with the role worker, for monitoring. */
 async function startHealth(config: Configuration, api: Api, open: Parts): Promise<string> {
   await api.server.ready();
   const health = await listenForHealth(api.server, config).catch((error: unknown) => {
@@ -192,8 +197,8 @@ async function startEngine(api: Api<Engine>, logger: Logger): Promise<void> {
 const settledMilliseconds = 2_000;
 
 /**
- * Frees what the start has left behind. V8 does so only once the heap has doubled, which that of an idle process never does: it would keep
- * some 25 MB for good. Without --expose-gc, as in tests, nothing happens.
+ * Frees the memory that the start no longer needs. V8 does so only once the heap has doubled, which never happens in an
+ * idle process: it would keep some 25 MB forever. Without --expose-gc, as in tests, nothing happens.
  */
 function giveBackStart(): void {
   setTimeout(() => {
@@ -209,12 +214,13 @@ async function showToken(config: Configuration, api: Api<Engine>, say: Say): Pro
 }
 
 const retryMilliseconds = 500;
-// A server elsewhere takes its time to notice that nobody is at the other end of the former session any more, which has the lock until then.
+// A remote database server takes some time to notice that the client of the former session is gone. Until then, that
+// session holds the lock.
 const formerSessionMilliseconds = 45_000;
 
 /**
- * Keeps the state folder's lock, and with it the embedded database: a connection may be lost (the database restarts), then the
- * lock is taken again.
+ * Holds the lock of the state folder, and with it the embedded database. If the connection is lost (the database
+ * restarts), the lock is acquired again.
  */
 class LockHolder {
   readonly displaced: Promise<void>;
@@ -250,7 +256,7 @@ class LockHolder {
           refusedSince ??= performance.now();
           if (performance.now() - refusedSince >= patience) return null;
         }
-        // Else the database is not back yet.
+        // Any other error means that the database is still unreachable.
         await new Promise((resolve) => setTimeout(resolve, retryMilliseconds));
       }
     }

@@ -19,7 +19,7 @@ function mountsDisk(): boolean {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'none', folder], { stdio: 'ignore' });
     isMounted = true;
   } catch {
-    // Only root may.
+    // Only root can mount.
   }
   return isMounted;
 }

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 
-/** `low`: below what the operator wants free; `full`: what is left is not enough to write to. */
+/** `low`: free space is below the operator's limit; `full`: free space is not enough to write. */
 export type DiskState = 'ok' | 'low' | 'full';
 
 export interface DiskLook {
@@ -15,11 +15,11 @@ interface DiskLog {
 }
 
 const mebibyte = 1024 * 1024;
-// PostgreSQL writes its log of changes in files of 16 MiB, and needs some of them.
+// PostgreSQL writes its write-ahead log in files of 16 MiB, and needs several of them.
 const fullBelowBytes = 64 * mebibyte;
 const lookEveryMilliseconds = 30_000;
 
-/** The disk that the state folder is on: watched, so that somebody is warned before it is full. */
+/** Monitors the disk of the state folder, so that the operator is warned before it is full. */
 export class StateDisk {
   readonly #folder: string;
   readonly #leastBytes: number;
@@ -33,7 +33,7 @@ export class StateDisk {
     this.#log = log;
   }
 
-  /** Begins to look every 30 seconds. Logs when the state changes. */
+  /** Starts to check the disk every 30 seconds. Logs when the state changes. */
   async start(): Promise<void> {
     this.#timer = setInterval(() => void this.look(), lookEveryMilliseconds).unref();
     await this.look();
@@ -43,7 +43,7 @@ export class StateDisk {
     clearInterval(this.#timer);
   }
 
-  /** null: the disk cannot be asked. */
+  /** Returns the state of the disk; null if it cannot be read. */
   async look(): Promise<DiskLook | null> {
     const space = await statfs(this.#folder).catch(() => null);
     if (space === null) return null;

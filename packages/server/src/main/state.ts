@@ -5,19 +5,20 @@ import { acquireSessionLock, startEmbedded, type SessionLock } from '@davit/db';
 import os from 'node:os';
 import type { Configuration } from './config.ts';
 
-/** A database that can be connected to: the operator's, or the embedded one. */
+/** A database that accepts connections: the operator's, or the embedded one. */
 export interface OpenState {
   readonly connectionString: string;
   /**
-   * For the one process that serves the state folder: an embedded server that dies is started again, and `close` stops it also
-   * when an earlier process, which was killed, had started it. `tell` gets a line at each restart. The function takes it back.
+   * Takes ownership of the embedded server, for the one process that serves the state folder. An embedded server that
+   * exits is restarted, and `close` stops the server even if an earlier process, which was killed, had started it.
+   * `tell` gets a line at each restart. The returned function gives up the ownership.
    */
   own(tell: (message: string) => void): () => void;
-  /** Stops the embedded server if this process started or owns it; the operator's is left alone. */
+  /** Stops the embedded server if this process started or owns it; the operator's server is left alone. */
   close(): Promise<void>;
 }
 
-/** Finds or starts the database of the configuration. `onWait`: told when that takes long. */
+/** Finds or starts the configured database. `onWait` is called if that takes long. */
 export async function openState(config: Configuration, onWait: (message: string) => void): Promise<OpenState> {
   if (config.databaseUrl !== null) {
     return { connectionString: config.databaseUrl.reveal(), own: () => () => undefined, close: () => Promise.resolve() };
@@ -40,12 +41,18 @@ export async function openState(config: Configuration, onWait: (message: string)
   };
 }
 
-/** What the lock of a state folder is called. With an own database, machines that share it may have the same paths. */
+/**
+ * Returns the name of a state folder's lock. It contains the host name, because machines that share a database may have
+ * the same paths.
+ */
 export async function serveLockName({ stateFolder }: Configuration): Promise<string> {
   return `serve ${os.hostname()} ${await realpath(stateFolder).catch(() => stateFolder)}`;
 }
 
-/** The right to serve this state folder, which one process has at a time. Gone when the process dies, however it dies. */
+/**
+ * Acquires the right to serve this state folder, which only one process can hold. The right ends when the process
+ * exits, however it exits.
+ */
 export async function lockStateFolder(config: Configuration, connectionString: string): Promise<SessionLock> {
   await mkdir(config.stateFolder, { recursive: true, mode: 0o711 });
   const lock = await acquireSessionLock(connectionString, await serveLockName(config));
@@ -56,11 +63,11 @@ export async function lockStateFolder(config: Configuration, connectionString: s
   });
 }
 
-/** Writes the administrator's token where the operator finds it; readable by nobody else. */
+/** Writes the administrator's token into a file that only the operator can read; returns its path. */
 export async function keepAdminToken(config: Configuration, token: string): Promise<string> {
   const file = path.join(config.stateFolder, 'admin-token');
   await writeFile(file, `${token}\n`, { mode: 0o600 });
-  // A file that was there keeps its mode.
+  // An existing file keeps its mode.
   await chmod(file, 0o600);
   return file;
 }

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** An organization whose environment has ten services, all of them deployed. */
+/** Creates an organization whose environment has ten deployed services. */
 async function deployTen(): Promise<void> {
   const { environmentId, api } = await makePlace(server);
   const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
@@ -28,7 +28,7 @@ async function deployTen(): Promise<void> {
 }
 
 const isOfServices = (series: string): boolean => series.startsWith('davit_service_');
-// Spaces of the heap and kinds of handles come and go with what the process does.
+// Series for heap spaces and kinds of handles appear and disappear with the activity of the process.
 const isOfProcess = (series: string): boolean => /^(nodejs|process)_/.test(series);
 
 async function platformSeries(): Promise<string[]> {
@@ -38,7 +38,7 @@ async function platformSeries(): Promise<string[]> {
 
 test('two hundred services of twenty organizations add no series to those of the platform', async () => {
   await deployTen();
-  // What is remembered of the database shows a moment later.
+  // Cached values of the database are refreshed a moment later.
   await expect.poll(platformSeries, { interval: 500 }).toContain('davit_deployments_running');
   const before = await platformSeries();
   for (let count = 0; count < 19; count += 1) await deployTen();
@@ -47,7 +47,7 @@ test('two hundred services of twenty organizations add no series to those of the
       .size;
   await expect.poll(ofServices).toBe(200);
   const after = await platformSeries();
-  // Steps may be under way in the one and not in the other, and requests fail or not.
+  // Steps may be running in one scrape and not in the other, and requests may fail or not.
   const lasting = (list: readonly string[]): string[] =>
     list.filter((one) => !/^davit_step(s_running|_oldest_running)/.test(one));
   expect(lasting(after)).toEqual(lasting(before));

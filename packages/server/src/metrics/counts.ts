@@ -5,12 +5,18 @@ const stepEndsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 
 const actions = ['DEPLOY', 'RESTART', 'STOP', 'DELETE', 'UNINSTALL'];
 const outcomes = ['SUCCEEDED', 'FAILED', 'CANCELED'];
 
-/** DELIVERED; REFUSED: the receiver does not want it; FAILED: it is tried again; GIVEN_UP: that was the last attempt. */
+/**
+ * The outcome of an attempt to deliver an event to a webhook:
+ * - DELIVERED: the receiver accepted the event.
+ * - REFUSED: the receiver rejected the event with a status such as 400; the delivery is retried.
+ * - FAILED: any other failure; the delivery is retried.
+ * - GIVEN_UP: the last attempt failed.
+ */
 export type WebhookOutcome = 'DELIVERED' | 'REFUSED' | 'FAILED' | 'GIVEN_UP';
-/** DONE; RETRIED: it failed and is tried again; FAILED: that was the last attempt. */
+/** DONE: it succeeded; RETRIED: it failed and will be retried; FAILED: the last attempt failed. */
 export type GitEventOutcome = 'DONE' | 'RETRIED' | 'FAILED';
 
-/** Every combination of two labels. */
+/** Returns every combination of the values of two labels. */
 const combined = (
   [first, firsts]: readonly [string, readonly string[]],
   [second, seconds]: readonly [string, readonly string[]],
@@ -20,7 +26,7 @@ function lower(word: string): string {
   return word.toLowerCase();
 }
 
-/** What happened in this process since it began. Labels are words from closed lists, so the number of series is bounded. */
+/** Counters of this process since its start. Labels are words from closed lists, so the number of series is bounded. */
 export class PlatformCounts implements EngineCounts {
   readonly #deployments = new Counter(
     'davit_deployments_total',

@@ -5,7 +5,10 @@ import { dump } from 'js-yaml';
 import { afterAll, describe, expect, test } from 'vitest';
 import { alertRules, dashboard, dashboardExpressions, deployFolder, hasPromtool, promtool, promtoolRemedy } from './testing.ts';
 
-/* What operators load into Prometheus and Grafana. That its series exist is checked against a server in platform.slow.db.test.ts. */
+/*
+ * The files that operators load into Prometheus and Grafana. platform.slow.db.test.ts checks against a server that
+ * their series exist.
+ */
 
 const rules = alertRules();
 const prometheus = path.join(deployFolder, 'prometheus');
@@ -40,7 +43,7 @@ describe('the alerts', () => {
 
   test.skipIf(!hasPromtool)(`fire at recorded faults, and at nothing else${promtoolRemedy}`, () => {
     expect(promtool(['test', 'rules', 'alerts.test.yaml'], '', prometheus)).toMatch(/^Unit Testing: .*\n {2}SUCCESS\n/);
-    // Each of them does, and each is quiet before.
+    // Each alert fires in the tests, and each is quiet before.
     const text = readFileSync(path.join(prometheus, 'alerts.test.yaml'), 'utf8');
     const quiet = rules.filter(({ alert }) => !text.includes(`alertname: ${alert}, exp_alerts: [] }`));
     const firing = rules.filter(

@@ -1,7 +1,10 @@
 import { statement } from '@davit/db';
 import { gauge, type Family } from './series.ts';
 
-/** What the database knows of the whole installation. Ages are in seconds by the clock of the database; null: there is none. */
+/**
+ * The state of the whole installation in the database. Ages are in seconds by the clock of the database; null if there
+ * is nothing to measure.
+ */
 export interface InstallationRow {
   readonly queue_ready: number;
   readonly queue_ready_seconds: number;
@@ -28,12 +31,13 @@ export interface InstallationRow {
 }
 
 const age = (at: string): string => `extract(epoch from clock_timestamp() - ${at})::float8`;
-// The clock is read once for each part, not for each row: of ten thousand that wait it takes a third of the time.
+// The clock is read once per part, not once per row: with ten thousand waiting rows, this takes a third of the time.
 const oldest = (at: string, which = ''): string => `coalesce(${age(`min(${at})${which}`)}, 0)`;
 
 /**
- * All of it in one look of a few milliseconds: each part goes over an index of what is open, or over what an installation has few of. A
- * managed database that runs and was never proven counts as old as its first backup that was asked for.
+ * Reads everything in one query of a few milliseconds: each part uses an index of open rows, or a table of which an
+ * installation has few rows. For a running managed database without a proven backup, the age is counted from its first
+ * requested backup.
  */
 export const readInstallation = statement<InstallationRow>(
   'metrics_installation',
@@ -84,7 +88,7 @@ export const readInstallation = statement<InstallationRow>(
      from queue, running, backup, certified, delivery, git`,
 );
 
-/** As gauges. Each process answers the same, so that they are not to be added up. */
+/** Returns the state as gauges. Each process returns the same values, so they must not be added up. */
 export function installationFamilies(row: InstallationRow): Family[] {
   return [...queueFamilies(row), ...backupFamilies(row), ...certificateFamilies(row), ...backlogFamilies(row)];
 }

@@ -36,12 +36,12 @@ test('with a database that fails the page has what the process knows, and says w
   expect(away.value('davit_source_up{source="database"}')).toBe(0);
   expect(away.value('davit_source_up{source="state_disk"}')).toBe(1);
   expect(away.value('davit_disk_free_bytes{disk="state"}')).toBeGreaterThan(0);
-  // A folder that is not made yet is none that cannot be read.
+  // A folder that does not exist yet does not count as unreadable.
   expect(away.value('davit_source_up{source="backups_disk"}')).toBe(1);
   expect(away.value('davit_disk_free_bytes{disk="backups"}')).toBeUndefined();
   expect(away.value('davit_build_info{version="1",role="all"}')).toBe(1);
   expect(away.names).not.toContain('davit_queue_length');
-  // Once in the time for which it is remembered, however often it is scraped.
+  // The failure is logged once per caching period, however often the metrics are scraped.
   await metrics.render();
   expect(warnings).toHaveLength(1);
   isAway = false;

@@ -11,8 +11,8 @@ import { askForDueBackups } from '../resources/database-backup/index.ts';
 import { alertRules, dashboard, dashboardExpressions, faultSeries, namesIn, Scrape } from './testing.ts';
 
 /*
- * What operators see of a server that works, with a cluster in memory that fails as real ones do, a cluster of an owner beside it, a
- * receiver of webhooks and a git host.
+ * The metrics of a working server with a fake local cluster that fails like real ones, a remote cluster of an owner, a
+ * receiver of webhooks, and a git host.
  */
 
 const local = createFakeCluster();
@@ -91,7 +91,7 @@ async function deployed(applicationId: string, state: string): Promise<void> {
     .toBe(state);
 }
 
-/** All series that were ever on the page, with `UUID` for the ids of clusters. */
+/** All series seen in any scrape, with `UUID` in place of cluster ids. */
 const recorded = new Set<string>();
 const withoutIds = (series: string): string => series.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, 'UUID');
 
@@ -101,7 +101,7 @@ async function scrape(): Promise<Scrape> {
   return seen;
 }
 
-/** Waits until the series has a value that is right. */
+/** Waits until the series has an expected value. */
 async function shows(series: string, isRight: (value: number) => boolean): Promise<Scrape> {
   let seen = await scrape();
   await expect
@@ -116,7 +116,7 @@ async function shows(series: string, isRight: (value: number) => boolean): Promi
   return seen;
 }
 
-/** Has calls of this method fail with a cause. */
+/** Makes calls of this method fail with a cause. */
 function failing(method: string, cause: ConstructorParameters<typeof DriverError>[0]['cause'], times = Infinity): void {
   let left = times;
   local.script = {
@@ -132,7 +132,7 @@ test('deployments are counted by action, outcome and cause, steps by outcome and
   const applicationId = await newApplication(environmentId);
   await deployed(applicationId, 'DEPLOYED');
   const before = await shows('davit_deployments_total{action="deploy",outcome="succeeded"}', (value) => value === 1);
-  // Known from the start: the first failure of all is an increase of it.
+  // The series exists from the start, so that Prometheus sees the first failure as an increase.
   expect(before.value('davit_deployments_total{action="deploy",outcome="failed"}')).toBe(0);
   expect(before.value('davit_step_duration_seconds_count{step="build"}')).toBe(1);
   expect(before.value('davit_step_duration_seconds_bucket{step="build",le="3600"}')).toBe(1);
@@ -170,7 +170,7 @@ test('a takeover is counted with the step that it repeats; the queue shows what 
   };
   await api.call('deployApplication', { params: { applicationId } });
   await expect.poll(() => begun).toBe(1);
-  // Another action, so that it is not taken into the request that waits.
+  // This is another action, so that it is not merged into the queued request.
   await api.call('stopEnvironment', { params: { environmentId } });
   const waiting = await shows('davit_queue_length{state="blocked"}', (value) => value === 1);
   expect(waiting.value('davit_queue_length{state="ready"}')).toBe(0);
@@ -212,7 +212,7 @@ test('a cluster that does not answer is shown, and what waits for it; so are an 
   await shows('davit_deployments_waiting_for_cluster', (value) => value === 0);
   failing('observe', 'ENGINE_UNREACHABLE');
   const [instance] = local.instances;
-  // An event of the engine makes the keeper look.
+  // An event of the engine makes the keeper check the cluster.
   local.kill(instance?.id ?? '', 1);
   await shows('davit_cluster_up{cluster="local"}', (value) => value === 0);
   local.script = {};
@@ -238,7 +238,7 @@ test('webhooks that fail, events of git hosts that wait, and certificates that e
   expect(failed.value('davit_webhook_attempts_total{outcome="delivered"}')).toBe(0);
   await shows('davit_webhook_oldest_pending_seconds', (value) => value > 0);
   expect((await scrape()).value('davit_webhook_deliveries_pending')).toBeGreaterThan(0);
-  // Which branch is meant the git host has to say, and it does not answer.
+  // The default branch must be read from the git host, which is unreachable.
   failing('heads', 'GIT_UNREACHABLE');
   const git_repository = { url: 'https://git.example.org/shop/other.git' };
   const application = { name: 'follower', dockerfile_path: 'Dockerfile', git_repository, healthchecks: {}, auto_deploy: true };
@@ -265,7 +265,7 @@ test('webhooks that fail, events of git hosts that wait, and certificates that e
   await shows('davit_git_events_pending', (value) => value === 1);
 });
 
-/** Lets the script that works for a backup end, as soon as it waits for that. */
+/** Ends the backup's script with this exit code once the script is awaited. */
 async function benchEnds(script: 'dump.sh' | 'prove.sh', exitCode: number): Promise<void> {
   const find = (): Instance | undefined =>
     local.instances.find(
@@ -280,7 +280,7 @@ async function benchEnds(script: 'dump.sh' | 'prove.sh', exitCode: number): Prom
   }
   const puts = (): number =>
     local.calls.filter(({ method, service }) => method === 'putInto' && service === bench.service).length;
-  // What is proven has to be there first.
+  // A proof begins only after the backup was put into its instance.
   await expect.poll(puts, { interval: 20 }).toBeGreaterThanOrEqual(script === 'dump.sh' ? 0 : 2);
   local.kill(bench.id, exitCode);
 }
@@ -309,7 +309,7 @@ test('a backup that proves to be damaged is counted, and the age of the last one
   await api.call('addBackupDatabase', { params: { databaseId }, body: backup });
   await benchEnds('dump.sh', 0);
   await benchEnds('prove.sh', 1);
-  // What is read of the database is remembered for a moment, what is counted is not.
+  // Values from the database are cached for a moment; counters are not.
   await shows('davit_backup_oldest_proof_age_seconds', (value) => value > 3 * 86_400);
   const seen = await shows('davit_backups_total{work="backup",outcome="failed"}', (value) => value === 1);
   expect(seen.value('davit_backup_failures_total{work="backup",cause="BACKUP_NOT_PROVEN"}')).toBe(1);
@@ -321,7 +321,7 @@ test('a pool without a free connection shows who waits; the page answers at once
   const held = Array.from({ length: database.pool.maximum }, () => database.transaction(() => gate.promise));
   try {
     await expect.poll(() => database.pool.idle === 0 && database.pool.busy).toBe(database.pool.maximum);
-    // Nothing that was remembered stands in for the database.
+    // No cached value replaces the database's.
     await expect.poll(async () => (await scrape()).value('davit_source_up{source="database"}'), { interval: 500 }).toBe(0);
     const began = performance.now();
     const seen = await scrape();
@@ -340,7 +340,7 @@ test('a pool without a free connection shows who waits; the page answers at once
 
 test('every series that the alerts are tested with, and every name in alerts and dashboard, was on the page', async () => {
   await shows('davit_source_up{source="database"}', (value) => value === 1);
-  // Of a job, which none of these faults has: a step as any other.
+  // The step `complete` belongs to jobs, which none of these faults involves; it is an ordinary step otherwise.
   const series = faultSeries().filter((one) => !one.includes('step="complete"'));
   expect(series.filter((one) => !recorded.has(withoutIds(one)))).toEqual([]);
   const names = new Set([...recorded].map((one) => one.split('{', 1)[0]));

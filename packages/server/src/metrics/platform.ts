@@ -20,7 +20,7 @@ export interface PlatformParts {
 
 const databaseKeepMilliseconds = 3_000;
 const diskKeepMilliseconds = 30_000;
-// An engine that does much takes seconds for an answer; its disk fills slowly.
+// A busy engine takes seconds to respond, and its disk fills slowly.
 const diskStandsMilliseconds = 300_000;
 const engineTimeoutMilliseconds = 30_000;
 
@@ -30,8 +30,8 @@ interface Disk {
 }
 
 /**
- * What operators have to know of the platform itself. What the process counts and holds in memory is always there; what comes from the
- * database, the disks and the engine is missing while they do not answer, which `davit_source_up` says.
+ * Metrics about the platform itself, for operators. The counters and values in memory are always included. Values from
+ * the database, the disks and the engine are missing while these do not respond; `davit_source_up` shows that.
  */
 export class PlatformMetrics {
   readonly #parts: PlatformParts;
@@ -61,7 +61,7 @@ export class PlatformMetrics {
     };
   }
 
-  /** In the text format of Prometheus. Takes a second at most, and does not fail. */
+  /** Returns the metrics in the text format of Prometheus. Takes a second at most, and does not fail. */
   async render(): Promise<string> {
     const names = Object.keys(this.#disks);
     const [installation, ...disks] = await Promise.all([
@@ -148,7 +148,7 @@ function diskFamilies(disks: readonly (readonly [name: string, disk: Disk | null
   ];
 }
 
-/** null: the folder is not there yet. */
+/** Returns the size of a folder's disk; null if the folder does not exist yet. */
 async function diskOf(folder: string): Promise<Disk | null> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder);

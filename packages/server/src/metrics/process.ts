@@ -1,11 +1,17 @@
 import type { Registry } from 'prom-client';
 
-/** Counts of handles and requests that are called like counters and are gauges, which `promtool check metrics` refuses; each stands by kind as well. */
+/**
+ * Gauges with names of counters, which `promtool check metrics` rejects. Each value is also exported by kind under
+ * another name.
+ */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 let registry: Promise<Registry> | undefined;
 
-/** The process' own metrics. Loaded at the first scrape: who does not scrape does not pay for them. */
+/**
+ * Returns the metrics of the Node.js process. The library is loaded at the first scrape, so it costs nothing without
+ * scrapes.
+ */
 export async function processMetrics(): Promise<string> {
   registry ??= (async () => {
     const { Registry: PrometheusRegistry, collectDefaultMetrics } = await import('prom-client');

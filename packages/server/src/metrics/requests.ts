@@ -5,7 +5,7 @@ const endsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 /** Durations of requests by operation and class of status. */
 export class RequestDurations {
   readonly #histogram = new Histogram('davit_request_duration_seconds', 'Duration of requests by operation.', endsSeconds);
-  // Nothing is made of labels for each request.
+  // Series are cached, so that a request does not build label texts.
   readonly #series = new Map<string, HistogramSeries[]>();
 
   observe(operation: string, status: number, milliseconds: number): void {

@@ -1,19 +1,20 @@
-/** Where a part of the metrics comes from: the database, a disk, the container engine. */
+/** A source of metrics: the database, a disk, the container engine. */
 export interface SourceInput<Value> {
   readonly read: () => Promise<Value>;
-  /** For so long a value is not read again, however often it is asked for; nor after a failure. */
+  /** Milliseconds for which a value is not read again, however often it is requested; also after a failure. */
   readonly keepMilliseconds: number;
-  /** For so long the newest value stands in while the next one is read. Default: not at all. */
+  /** Milliseconds for which the latest value is returned while a slow read is running. Default: 0. */
   readonly standsMilliseconds?: number;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** For so long a scrape waits for a source; Prometheus gives up after ten seconds by default. */
+/** Milliseconds that a scrape waits for a source; Prometheus gives up after ten seconds by default. */
 export const patienceMilliseconds = 1000;
 
 /**
- * Reads a source for scrapes: one reading at a time, remembered, and waited for no longer than a second. So a source that is away
- * costs a scrape its own series and nothing else, and many scrapes do not load it.
+ * Reads a source for scrapes. Reads do not overlap, their result is cached, and a scrape waits for one no longer than a
+ * second. So an unreachable source removes only its own series from a scrape, and frequent scrapes do not load the
+ * source.
  */
 export class Source<Value> {
   readonly #input: SourceInput<Value>;
@@ -25,7 +26,7 @@ export class Source<Value> {
     this.#input = input;
   }
 
-  /** null: it did not answer in time, or failed. */
+  /** Returns the value; null if the source did not respond in time, or failed. */
   async get(): Promise<{ readonly value: Value } | null> {
     if (performance.now() - this.#readAt >= this.#input.keepMilliseconds) this.#reading ??= this.#read();
     if (this.#reading === null) return this.#newest;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { load } from 'js-yaml';
 
-/** One scrape of `/metrics`: values by series, as `name{label="value"}` or a bare name. */
+/** One scrape of `/metrics`: values by series, such as `name{label="value"}` or a bare name. */
 export class Scrape {
   readonly text: string;
   readonly series: ReadonlyMap<string, number>;
@@ -24,12 +24,12 @@ export class Scrape {
     return new Scrape(await response.text());
   }
 
-  /** undefined: there is no such series. */
+  /** Returns the value of a series; undefined if there is no such series. */
   value(series: string): number | undefined {
     return this.series.get(series);
   }
 
-  /** Names of series, as expressions have them: with `_bucket`, `_sum` and `_count` of histograms. */
+  /** Names of series as expressions use them, including `_bucket`, `_sum` and `_count` of histograms. */
   get names(): ReadonlySet<string> {
     return new Set([...this.series.keys()].map(nameOf));
   }
@@ -41,19 +41,19 @@ function nameOf(series: string): string {
 
 const program = 'promtool';
 
-/** Debian's package `prometheus` has it. */
+/** Whether promtool is installed. Debian's package `prometheus` contains it. */
 export const hasPromtool = spawnSync(program, ['--version']).status === 0;
 
-/** For the title of what is left out without it. */
+/** Suffix for the titles of tests that are skipped without promtool. */
 export const promtoolRemedy = hasPromtool ? '' : ' (SKIPPED: promtool is not in PATH; on Debian: apt-get install prometheus)';
 
-/** Runs it; answers what it prints, with `exit code` in front where that is not 0. */
+/** Runs promtool; returns its output, preceded by `exit code` if that is not 0. */
 export function promtool(options: readonly string[], input = '', folder?: string): string {
   const { status, stdout, stderr } = spawnSync(program, options, { input, encoding: 'utf8', cwd: folder });
   return `${status === 0 ? '' : `exit code ${status}\n`}${stdout}${stderr}`;
 }
 
-/** What is given to operators. */
+/** The files for operators. */
 export const deployFolder = path.join(import.meta.dirname, '../../../../deploy');
 
 export interface AlertRule {
@@ -70,7 +70,7 @@ export function alertRules(): readonly AlertRule[] {
   return groups.flatMap(({ rules }) => rules);
 }
 
-/** Series of the faults that the alerts are tested with, without the labels that Prometheus adds. */
+/** Series of the faults with which the alerts are tested, without the labels that Prometheus adds. */
 export function faultSeries(): readonly string[] {
   const text = readFileSync(path.join(deployFolder, 'prometheus/alerts.test.yaml'), 'utf8');
   return [...text.matchAll(/series: '([^']+)'/g)].map(([, series = '']) =>
@@ -97,7 +97,7 @@ export function dashboardExpressions(): readonly string[] {
   return dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 }
 
-/** Names of series in an expression, or in the definition of a variable. */
+/** Returns the names of series in an expression or in the definition of a variable. */
 export function namesIn(expression: string): readonly string[] {
   return expression.match(/\b(?:davit|nodejs|process)_\w+/g) ?? [];
 }

@@ -1,7 +1,8 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 const reserved = new BlockList();
-// IANA's special-purpose registries for IPv4 and IPv6: what is not on the public internet, and what embeds such an address.
+// IANA's special-purpose registries for IPv4 and IPv6: networks that are not on the public internet, and IPv6 networks
+// that embed such an address.
 for (const network of [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -39,13 +40,13 @@ function addNetwork(network: string, family: 'ipv4' | 'ipv6'): void {
   reserved.addSubnet(address, Number(bits), family);
 }
 
-/** Whether an IP address is private, loopback, link-local or otherwise not one of the public internet. */
+/** Returns whether an IP address is private, loopback, link-local or otherwise not on the public internet. */
 export function isPrivateAddress(address: string): boolean {
-  // A BlockList looks through IPv4 addresses that are mapped into IPv6 by itself.
+  // A BlockList itself handles IPv4 addresses that are mapped into IPv6.
   return reserved.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** Whether a text names a host, an address, or a network as `10.0.0.0/8`. */
+/** Returns whether a text is a host name, an address, or a network such as `10.0.0.0/8`. */
 export function isPlace(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   if (rest.length > 0) return false;
@@ -54,10 +55,13 @@ export function isPlace(text: string): boolean {
   return version !== 0 || /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(address);
 }
 
-/** Whether an address may be reached by the name `host` (or by itself). */
+/** Returns whether an address may be accessed under the name `host` (or under the address itself). */
 export type MayReach = (address: string, host: string) => boolean;
 
-/** `places`: the private addresses that may be reached beside all public ones; see `isPlace`. */
+/**
+ * Returns a check that allows all public addresses and those in `places`: private addresses, networks and host names,
+ * see `isPlace`.
+ */
 export function reachable(places: boolean | readonly string[]): MayReach {
   if (places === true) return () => true;
   const list = places === false ? [] : places;

@@ -6,17 +6,17 @@ import { AppError } from '@davit/base';
 import { isPrivateAddress } from './addresses.ts';
 
 /*
- * GET requests to places that callers name: registries and repositories. Node's fetch has no door for the check of addresses
- * at the moment of connecting, which is the only one that a name with changing addresses cannot get around.
+ * GET requests to hosts that callers name: registries and repositories. The address must be checked at the moment of
+ * connecting, since a name with changing addresses can evade any earlier check. Node's fetch offers no hook for that.
  */
 
-/** What is allowed of the places that are asked, and how long all requests for one purpose may take together. */
+/** Restrictions on the hosts, and the timeout for all requests of one purpose together. */
 export interface RemoteSettings {
   readonly allowPrivateTargets: boolean;
   readonly allowHttp: boolean;
   readonly skipTlsVerification?: boolean;
   readonly timeoutSeconds: number;
-  /** Ends after `timeoutSeconds`. */
+  /** Aborts after `timeoutSeconds`. */
   readonly signal: AbortSignal;
 }
 
@@ -43,13 +43,13 @@ export interface RemoteRequest {
   readonly maximumBytes: number;
 }
 
-/** A request that changes something there: JSON. */
+/** A JSON request that changes something on the host. */
 export interface RemoteChange extends RemoteRequest {
   readonly change: { readonly method: 'POST' | 'PUT' | 'PATCH'; readonly body: string };
 }
 
 export interface RemoteAnswer {
-  /** After redirects. */
+  /** The final URL after redirects. */
   readonly url: URL;
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
@@ -60,8 +60,8 @@ const mostRedirects = 5;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Sends a GET and follows redirects; `authorization` goes to the first origin only. Gives the answer whatever its status.
- * REMOTE_UNREACHABLE, REMOTE_NOT_UNDERSTOOD (too large, too many redirects).
+ * Sends a GET and follows redirects; `authorization` is sent to the first origin only. Returns the response whatever
+ * its status. REMOTE_UNREACHABLE, REMOTE_NOT_UNDERSTOOD (too large, too many redirects).
  */
 export async function get(request: RemoteRequest, settings: RemoteSettings): Promise<RemoteAnswer> {
   let { url, authorization } = request;
@@ -77,7 +77,7 @@ export async function get(request: RemoteRequest, settings: RemoteSettings): Pro
   throw notUnderstood(request.url, `it redirects more than ${mostRedirects} times`);
 }
 
-/** Sends a request that changes something, once, without following redirects. Otherwise as `get`. */
+/** Sends a request that changes something, once, without following redirects. Otherwise like `get`. */
 export function send(request: RemoteChange, settings: RemoteSettings): Promise<RemoteAnswer> {
   return getOnce(request, settings);
 }
@@ -98,7 +98,7 @@ function refuseUrl(url: URL, settings: RemoteSettings): void {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && settings.allowHttp)) {
     throw unreachable(url, 'only https is allowed; the operator may set DAVIT_ALLOW_HTTP_REGISTRIES=true for http');
   }
-  // For an address there is no look-up, and so no check in it.
+  // An address is checked here, because it is never looked up and so does not pass through `lookup`.
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !settings.allowPrivateTargets && isPrivateAddress(host)) throw privateTarget(url.host, host);
 }
@@ -143,7 +143,7 @@ function exchange(request: RemoteRequest | RemoteChange, settings: RemoteSetting
   return promise;
 }
 
-/** As `dns.lookup`, but fails where any of the addresses is private. */
+/** Resolves like `dns.lookup`, but fails if any of the addresses is private. */
 const publicLookup: LookupFunction = (host, options, callback) => {
   dns.lookup(host, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return callback(error, '');

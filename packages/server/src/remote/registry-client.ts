@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import { get, notUnderstood, refused, type RemoteAnswer, type RemoteSettings } from './get.ts';
 
 /*
- * Reads a container registry by the HTTP API V2 (OCI Distribution Specification 1.1, "Content Discovery"), with its two ways
- * of signing in: Basic, and tokens as of the "Token Authentication Specification" of the distribution project.
+ * Reads a container registry through the HTTP API V2 (OCI Distribution Specification 1.1, "Content Discovery").
+ * Supports both ways to sign in: Basic, and tokens of the "Token Authentication Specification" of the distribution
+ * project.
  */
 
 export interface RegistryAccess {
-  /** Origin of the API; what is below `/v2/`. */
+  /** Origin of the API, without `/v2/`. */
   readonly api: URL;
-  /** null: as anybody. */
+  /** null: anonymous. */
   readonly credentials: { readonly username: string; readonly password: string } | null;
   readonly settings: RemoteSettings;
 }
@@ -24,10 +25,12 @@ const manifestTypes = [
   'application/vnd.docker.distribution.manifest.v2+json',
 ].join(', ');
 
-/** What an image runs on, in the registry's words, as in `linux/amd64`; empty: it does not say. */
+/**
+ * The platforms of an image in the registry's spelling, such as `linux/amd64`; empty if the image does not state any.
+ */
 export type Platforms = readonly string[];
 
-/** Whoever has more tags than these asks the registry itself. */
+/** Most pages that are read. Users with more tags must query the registry themselves. */
 const mostPages = 20;
 
 export class RegistryClient {
@@ -38,14 +41,14 @@ export class RegistryClient {
     this.#access = access;
   }
 
-  /** The tags of an image, in no order; null: it has no such image. `name` has its namespace. */
+  /** Returns the tags of an image, unordered; null if there is no such image. `name` includes the namespace. */
   async tags(name: string): Promise<readonly string[] | null> {
     const what = `image ${name}`;
     const url = new URL(`/v2/${name}/tags/list?n=${pageSize}`, this.#access.api);
     return this.#pages(url, { what, scope: `repository:${name}:pull`, member: 'tags' });
   }
 
-  /** The names of all images; null: the registry does not list them. */
+  /** Returns the names of all images; null if the registry does not list them. */
   async images(): Promise<readonly string[] | null> {
     const url = new URL(`/v2/_catalog?n=${pageSize}`, this.#access.api);
     return this.#pages(url, {
@@ -55,7 +58,9 @@ export class RegistryClient {
     });
   }
 
-  /** The platforms that there is an image for under this tag or digest; null: there is none. `name` has its namespace. */
+  /**
+   * Returns the platforms of the images with this tag or digest; null if there is none. `name` includes the namespace.
+   */
   async platforms(name: string, reference: string): Promise<Platforms | null> {
     const what = `image ${name}`;
     const scope = `repository:${name}:pull`;
@@ -69,20 +74,20 @@ export class RegistryClient {
     return blob.status === 200 ? [wordOf(recordOf(parsed(blob)))] : [];
   }
 
-  /** The digest of what a tag means now; null: there is no such image. `name` has its namespace. */
+  /** Returns the current digest of a tag; null if there is no such image. `name` includes the namespace. */
   async digest(name: string, tag: string): Promise<string | null> {
     const url = new URL(`/v2/${name}/manifests/${tag}`, this.#access.api);
     const answer = await this.#read(url, `repository:${name}:pull`, manifestTypes);
     if (answer.status === 404) return null;
     const what = `image ${name}`;
     manifestOf(answer, what);
-    // What it says of itself is a convenience; the digest is that of the text.
+    // The registry's digest header is optional; the digest is computed from the body.
     return `sha256:${createHash('sha256').update(answer.body).digest('hex')}`;
   }
 
   /**
-   * The layer of that media type under a tag or digest; null: there is no such thing, or it has no such layer. `name` has its
-   * namespace.
+   * Returns the layer with that media type of a tag or digest; null if there is no such tag, digest or layer. `name`
+   * includes the namespace.
    */
   async layer(name: string, reference: string, mediaType: string): Promise<Buffer | null> {
     const what = `chart ${name}`;
@@ -120,7 +125,7 @@ export class RegistryClient {
     return get({ url, accept, authorization, maximumBytes }, this.#access.settings);
   }
 
-  /** What to send as Authorization for this challenge; undefined: there is nothing that would help. */
+  /** Returns the Authorization header for this challenge; undefined if no header would help. */
   async #signIn(url: URL, challenge: string, scope: string): Promise<string | undefined> {
     const { credentials } = this.#access;
     const basic =
@@ -162,7 +167,7 @@ interface Platform {
   readonly architecture?: unknown;
 }
 
-/** What of a manifest or an index of manifests is asked for. */
+/** Returns the needed fields of a manifest, or of an index of manifests. */
 function manifestOf(
   answer: RemoteAnswer,
   what: string,
@@ -178,7 +183,7 @@ function manifestOf(
 
 const digestForm = /^sha256:[0-9a-f]{64}$/;
 
-/** The digest of the layer of that type. */
+/** Returns the digest of the layer with that media type. */
 function layerOf(answer: RemoteAnswer, { what, mediaType }: { what: string; mediaType: string }): string | null {
   assertGood(answer, what);
   const { layers } = recordOf(parsed(answer));
@@ -199,7 +204,7 @@ function namesOf(answer: RemoteAnswer, { what, member }: { readonly what: string
   assertGood(answer, what);
   const body = parsed(answer);
   const names: unknown = isRecord(body) ? body[member] : undefined;
-  // A registry answers null for an image whose last tag was deleted.
+  // A registry returns null for an image whose last tag was deleted.
   if (names === null) return [];
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
     throw notUnderstood(answer.url, 'it does not speak the HTTP API V2 of container registries');
@@ -207,7 +212,7 @@ function namesOf(answer: RemoteAnswer, { what, member }: { readonly what: string
   return names;
 }
 
-/** Within the same origin: the next page is asked for with the same credentials. */
+/** Returns the URL of the next page, within the same origin only, because it is requested with the same credentials. */
 function nextPage({ headers, url }: RemoteAnswer): URL | null {
   const link = [headers['link'] ?? ''].flat().join(',');
   const target = /<([^>]*)>\s*;\s*rel="?next"?/i.exec(link)?.[1];
@@ -227,7 +232,7 @@ function parsed(answer: RemoteAnswer): unknown {
 function tokenOf(body: unknown): string | null {
   if (!isRecord(body)) return null;
   const token = body['token'] ?? body['access_token'];
-  // As it becomes a header.
+  // The token becomes a header value, so other characters are rejected.
   return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token) ? token : null;
 }
 

@@ -76,7 +76,7 @@ const rows = {
   ),
 };
 
-/** What differs from one record to the next is told by its sort. */
+/** Replaces values that differ from record to record by the name of their sort. */
 function alike(value: unknown, known: ReadonlyMap<unknown, string>): unknown {
   const text = JSON.stringify(value, (_key, one: unknown) => known.get(one) ?? one);
   return JSON.parse(

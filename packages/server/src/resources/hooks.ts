@@ -14,7 +14,7 @@ import { removeService } from './service/index.ts';
 import { readSecretValues, storeOutputs } from './variable/index.ts';
 import { tellDeployment } from './webhook/index.ts';
 
-/** What the engine asks of the resources. */
+/** Returns the functions by which the engine reads and changes records of the resources. */
 export function engineHooks(database: Database, vault: Vault, config: Configuration): EngineHooks {
   return {
     secrets: async (ids) => {

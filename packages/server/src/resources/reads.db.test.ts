@@ -3,7 +3,7 @@ import { ApiError, type Client } from '@davit/client';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/* Reads of one record that come at the same moment go in one statement: each must still get what it would have got alone. */
+/* Concurrent reads of one record share one statement: each must return the same result as if it ran alone. */
 
 let server: TestServer;
 let api: Client;
@@ -56,7 +56,7 @@ const application = (client: Client, applicationId: string): Promise<unknown> =>
 const container = (client: Client, id: string): Promise<unknown> => client.call('getContainer', { params: { containerId: id } });
 const helm = (client: Client, id: string): Promise<unknown> => client.call('getHelm', { params: { helmId: id } });
 
-/** The record, or the status that the read is refused with. */
+/** Returns the record, or the status with which the read is refused. */
 async function outcome(read: () => Promise<unknown>): Promise<unknown> {
   try {
     return await read();
@@ -72,9 +72,9 @@ test('many reads at once answer what each answers alone, refusals among them', a
     ...applicationIds.map((id) => () => application(api, id)),
     () => container(api, containerId),
     () => helm(api, helmId),
-    // One who reads all organizations.
+    // A caller that may read all organizations.
     () => application(server.client(), applicationIds[0] ?? ''),
-    // Of another organization, not there, of another type.
+    // Records of another organization, missing records, and records of another type.
     () => project(stranger, projectIds[0] ?? ''),
     () => application(stranger, applicationIds[0] ?? ''),
     () => project(api, randomUUID()),

@@ -4,7 +4,7 @@ import { checkStatements, statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** Rules of the resources between organization and deployment; nothing is deployed here: the engine only queues. */
+/** Rules of the resources between organization and deployment. Nothing is deployed here: the engine only queues. */
 let server: TestServer;
 let client: Client;
 beforeAll(async () => {
@@ -370,7 +370,7 @@ describe('a deployment stage', () => {
     expect(again.results[0]?.services).toMatchObject([{ id: entered?.id, is_skipped: false, created_at: entered?.created_at }]);
     const [changed] = again.results[0]?.services ?? [];
     expect(Date.parse(changed?.updated_at ?? '')).toBeGreaterThan(Date.parse(entered?.updated_at ?? ''));
-    // Nothing changes, and so does not the time of the last change.
+    // Nothing changes, so the time of the last change stays too.
     const same = await client.call('attachServiceToDeploymentStage', { params: first });
     expect(same.results[0]?.services).toEqual(again.results[0]?.services);
     await client.call('deleteApplication', { params: { applicationId: serviceId } });

@@ -17,14 +17,15 @@ const checkWrite = statement(
 );
 
 /**
- * The keys of the vault: from the variable where it is set, otherwise from `secret-key` in the state folder, which is made
- * (0600) the first time. Several keys, divided by commas, blanks or lines: the first one seals, all open.
+ * Returns the keys of the vault, from the variable if it is set, otherwise from `secret-key` in the state folder, which
+ * is created (0600) the first time. Several keys are separated by commas, blanks or newlines: the first one encrypts,
+ * all of them decrypt.
  */
 export async function readKeys(stateFolder: string, fromEnvironment: Sensitive | null): Promise<Buffer[]> {
   if (fromEnvironment !== null) return parseKeys(fromEnvironment.reveal(), 'DAVIT_SECRET_KEY');
   const file = path.join(stateFolder, 'secret-key');
   await mkdir(stateFolder, { recursive: true, mode: 0o711 });
-  // wx: of two starts at once, the second one takes the key of the first.
+  // wx: if two processes start at once, the second one uses the key of the first.
   await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   });
@@ -49,8 +50,9 @@ function parseKeys(text: string, where: string): Buffer[] {
 }
 
 /**
- * Makes the vault and proves that its keys are those of this database: the first start seals a check value, each later one
- * must open it. SECRET_KEY_WRONG otherwise, as going on would mix secrets of two keys.
+ * Creates the vault and proves that its keys belong to this database: the first start seals a check value, and each
+ * later start must be able to open it. Otherwise fails with SECRET_KEY_WRONG, because continuing would mix secrets of
+ * two keys.
  */
 export async function openVault(database: Queryable, keys: readonly Buffer[]): Promise<Vault> {
   const vault = createVault(keys);

@@ -9,17 +9,20 @@ const format = 1;
 const headBytes = 1 + keyIdBytes + nonceBytes + tagBytes;
 
 /**
- * Encrypts what is stored secretly: AES-256-GCM, as `1 | key id (4) | nonce (12) | tag (16) | ciphertext`. The id of the record
- * is authenticated with it, so that a sealed value copied to another record does not open there.
+ * Encrypts stored secrets: AES-256-GCM, as `1 | key id (4) | nonce (12) | tag (16) | ciphertext`. The id of the record
+ * is authenticated too, so a sealed value that is copied to another record cannot be opened there.
  */
 export interface Vault {
-  /** With the first key. Each call gives other bytes. */
+  /** Encrypts with the first key. Each call returns different bytes. */
   seal(recordId: string, value: string): Buffer;
-  /** With whichever key sealed it. SECRET_UNREADABLE: the key is gone, or the bytes belong elsewhere or were changed. */
+  /**
+   * Decrypts with the key that sealed the value. SECRET_UNREADABLE: the key is missing, or the bytes belong to another
+   * record or were changed.
+   */
   open(recordId: string, sealed: Uint8Array): string;
 }
 
-/** `keys`: 32 bytes each, the newest first: it seals, all open. */
+/** Creates a vault. `keys`: 32 bytes each, the newest first. The newest encrypts, all of them decrypt. */
 export function createVault(keys: readonly Buffer[]): Vault {
   const byId = new Map(keys.map((key) => [keyId(key).toString('hex'), key]));
   const [newest] = keys;
@@ -54,7 +57,7 @@ export function createVault(keys: readonly Buffer[]): Vault {
   };
 }
 
-/** Names a key without telling it. */
+/** Returns an id of a key that does not disclose the key. */
 function keyId(key: Buffer): Buffer {
   return createHash('sha256').update('davit key id').update(key).digest().subarray(0, keyIdBytes);
 }

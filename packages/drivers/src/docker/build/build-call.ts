@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
 import { unreachable } from '../engine-api.ts';
 
-/** The engine refused the request itself, with its words. */
+/** Thrown when the engine refuses the request itself. Contains the engine's message. */
 export class BuildRefusal extends Error {
   readonly words: string;
 
@@ -18,7 +18,7 @@ export class BuildRefusal extends Error {
 export interface BuildCall {
   readonly query: Readonly<Record<string, string>>;
   readonly context: Readable;
-  /** Ends the connection, and with it what the engine does for it. */
+  /** Closes the connection, which makes the engine stop the work done for it. */
   readonly signal: AbortSignal;
   onText(text: string): void;
 }
@@ -30,8 +30,9 @@ interface Modem {
 const statuses = Object.fromEntries(Array.from({ length: 500 }, (_, offset) => [100 + offset, true] as const));
 
 /**
- * `POST /build`, to the end of the answer. dockerode's own method is not used: it opens a session for BuildKit, which needs
- * nothing of it, and stays pending when the engine goes away. Fails with ENGINE_UNREACHABLE, or with a `BuildRefusal`.
+ * Calls `POST /build` and reads the response to its end. dockerode's own method is not used: it opens a session for
+ * BuildKit, which needs nothing from it, and it stays pending if the engine disconnects. Fails with ENGINE_UNREACHABLE,
+ * or with a `BuildRefusal`.
  */
 export async function callBuild(docker: Dockerode, build: BuildCall): Promise<void> {
   try {
@@ -81,6 +82,6 @@ function wordsOf(body: string): string {
     const message = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
     return typeof message === 'string' ? message : body;
   } catch {
-    return body; // Plain text.
+    return body; // The body is plain text.
   }
 }

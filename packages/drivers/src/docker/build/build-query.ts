@@ -11,35 +11,35 @@ export interface BuildPlan {
   readonly builder: Builder;
   /** Query of `POST /build`. */
   readonly query: Readonly<Record<string, string>>;
-  /** The cap that commands run under; null where the builder or the host has none. */
+  /** Memory limit of commands in MiB, or null if the builder or the host supports none. */
   readonly memoryMiB: number | null;
-  /** What the reader of the log should know before the build begins. */
+  /** Remarks to log before the build begins. */
   readonly remarks: readonly string[];
 }
 
 export interface PlanInput {
   readonly request: BuildRequest;
   readonly dockerfile: Dockerfile;
-  /** Relative to the context, without symbolic links. */
+  /** Path of the Dockerfile relative to the context, without symbolic links. */
   readonly dockerfilePath: string;
   readonly traits: BuildTraits;
-  /** A control group of this build alone: how an aborted build is found again. Podman only. */
+  /** Name of a control group that only this build uses. An aborted build is found by it. Podman only. */
   readonly group: string | null;
-  /** Most processes of the build's control group; null: it could not be limited. */
+  /** Process limit of the build's control group, or null if it could not be set. */
   readonly processes: number | null;
 }
 
 /**
- * Taken from the commands of builds: as from instances (see `container-spec.ts`), but for SETFCAP. Packages of many distributions set
- * file capabilities while they are installed, and installing them would fail.
+ * Capabilities that are dropped for commands of builds: as for instances (see `container-spec.ts`), except SETFCAP.
+ * Packages of many distributions set file capabilities during installation, and their installation would fail.
  */
 const droppedCapabilities = ['CAP_AUDIT_WRITE', 'CAP_MKNOD', 'CAP_NET_RAW', 'CAP_SETPCAP'];
 
 const cpuPeriodMicroseconds = 100_000;
-// Engines refuse less.
+// Smallest memory limit in MiB that engines accept.
 const leastMemoryMiB = 8;
 
-/** What is asked of the engine. Pure. */
+/** Plans the request for the engine. Pure. */
 export function planBuild(input: PlanInput): BuildPlan {
   const { request, dockerfile, traits } = input;
   const builder = builderFor(dockerfile, traits);
@@ -64,9 +64,9 @@ export function planBuild(input: PlanInput): BuildPlan {
     query['cpuquota'] = String(Math.max(1000, Math.round((request.cpuMillicores / 1000) * cpuPeriodMicroseconds)));
   }
   if (builder === 'podman') {
-    // Its name and labels come afterwards, see `labelDockerfile`.
-    // Without this, Podman's build endpoint runs commands in the host's network, where they reach all that listens on
-    // 127.0.0.1 (seen with 4.3.1, whatever `networkmode` says).
+    // The name and the labels are set afterwards, see `labelDockerfile`. Without `nsoptions`, Podman's build endpoint
+    // runs commands in the host's network, where they reach everything that listens on 127.0.0.1 (seen with 4.3.1,
+    // whatever `networkmode` is).
     query['nsoptions'] = JSON.stringify([{ Name: 'network', Host: false, Path: '' }]);
     query['dropcaps'] = JSON.stringify(droppedCapabilities);
     if (input.group !== null) query['cgroupparent'] = `/${input.group}/run`;
@@ -79,8 +79,11 @@ export function planBuild(input: PlanInput): BuildPlan {
 }
 
 /**
- * A second build that puts the labels on an image of Podman. Its own `labels` (seen with 4.3.1) come in a random order, which
- * makes another image of the same content each time, cost a commit each, and are lost when the target is not the last stage.
+ * Returns the Dockerfile of a second build that labels a Podman image. Podman's own `labels` parameter (seen with
+ * 4.3.1) has three faults:
+ * - The labels come in a random order, which creates a different image from the same content each time.
+ * - Each label costs a commit.
+ * - The labels are lost if the target is not the last stage.
  */
 export function labelDockerfile(imageId: string, request: Pick<BuildRequest, 'owner'>): string {
   const quoted = (text: string): string => `"${text.replace(/["\\$]/g, '\\$&')}"`;
@@ -88,8 +91,8 @@ export function labelDockerfile(imageId: string, request: Pick<BuildRequest, 'ow
   return `FROM ${imageId.replace('sha256:', '')}\nLABEL ${labels.toSorted().join(' ')}\n`;
 }
 
-// The classic builder by choice, although BuildKit is faster: the build endpoint hands BuildKit no limit for memory or CPU, so
-// that a build could starve the host (Docker Engine 20.10 ignores even `cgroupparent` there).
+// Chooses the classic builder although BuildKit is faster. The build endpoint passes no memory or CPU limit to
+// BuildKit, so a build could starve the host (Docker Engine 20.10 ignores even `cgroupparent` there).
 function builderFor(dockerfile: Dockerfile, traits: BuildTraits): Builder {
   if (traits.engine === 'podman') return 'podman';
   return dockerfile.needsBuildKit === null ? 'classic' : 'buildkit';

@@ -2,7 +2,7 @@ import type Dockerode from 'dockerode';
 import { askVersion, engineOf } from '../describe.ts';
 import { call } from '../engine-api.ts';
 
-/** What a builder must know of its engine and of the host below it. */
+/** Properties of the engine and of its host that a builder needs. */
 export interface BuildTraits {
   readonly engine: 'docker' | 'podman';
   readonly canLimitMemory: boolean;

@@ -35,7 +35,7 @@ describe.each(kinds)('building on %s', (kind) => {
   let docker: Dockerode;
   let builder: ImageBuilder;
   let context: RecordedCall;
-  /** Containers that were there before, as tests share their engine. */
+  /** Containers that existed before, because tests share their engine. */
   let others: readonly string[];
 
   beforeAll(async () => {
@@ -136,11 +136,11 @@ describe.each(kinds)('building on %s', (kind) => {
     expect(shown).not.toContain('canary');
   });
 
-  // Docker Engine has no such limit for builds.
+  // Docker Engine has no process limit for builds.
   test.runIf(kind === 'podman')(
     'commands are held to a number of processes, and get no capabilities that builds do not need',
     async () => {
-      // Nothing is forked to print it, as nothing can be.
+      // The shell prints the text without forking, because no process can be forked.
       const loop = 'i=0; while [ $i -lt 6000 ]; do sleep 60 & i=$((i+1)); echo $i >/n; done';
       checkout.dockerfile(
         `RUN grep CapBnd /proc/self/status; mknod /dev/x c 1 3 || echo no devices; (${loop}) 2>/dev/null; read n </n; echo started $n`,
@@ -151,7 +151,8 @@ describe.each(kinds)('building on %s', (kind) => {
       expect(started).toBeLessThan(4097);
       expect(context.lines).toContain('no devices');
       const capabilities = BigInt(`0x${/CapBnd:\s*([0-9a-f]+)/.exec(context.lines.join('\n'))?.[1]}`);
-      // Numbers of capabilities(7): NET_RAW, MKNOD, AUDIT_WRITE, SETPCAP; and SETFCAP, which installing packages needs.
+      // Bit numbers of capabilities(7): NET_RAW, MKNOD, AUDIT_WRITE, SETPCAP; and SETFCAP, which the installation of
+      // packages needs.
       expect([13n, 27n, 29n, 8n, 31n].map((bit) => (capabilities >> bit) & 1n)).toEqual([0n, 0n, 0n, 0n, 1n]);
     },
   );
@@ -310,7 +311,7 @@ describe.each(kinds)('building on %s', (kind) => {
   });
 
   test('after all these builds no container is left', async () => {
-    // Podman removes a working container after it has answered.
+    // Podman removes a working container after it has responded.
     const ownContainers = async (): Promise<string[]> => (await containersOf(docker, kind)).filter((id) => !others.includes(id));
     await expect.poll(ownContainers).toEqual([]);
   });
@@ -348,7 +349,7 @@ describe('an engine that is not there', () => {
   });
 });
 
-// Engines of their own: the one loses its disk, the other its process.
+// These tests use separate engines: one loses its disk, the other its process.
 describe.each(kinds)('%s in trouble', (kind) => {
   const folder = `/tmp/davit-build-trouble-${process.pid}-${kind}`;
   let isMounted = false;
@@ -392,7 +393,7 @@ describe.each(kinds)('%s in trouble', (kind) => {
   });
 });
 
-/** All containers, those that Podman's builds use included. */
+/** Returns all containers, including those of Podman's builds. */
 async function containersOf(docker: Dockerode, kind: EngineKind): Promise<string[]> {
   if (kind === 'docker') return (await docker.listContainers({ all: true })).map(({ Id }) => Id);
   const query = { all: 'true', external: 'true' };

@@ -28,7 +28,7 @@ import { BuildOutput, type BuildOutcome } from '../../shared/build/output.ts';
 
 export interface ImageBuilderInput {
   readonly docker: Dockerode;
-  /** Only images that carry this installation's label are ever removed. */
+  /** Id of the installation. Only images with its label are ever removed. */
   readonly installation: string;
 }
 
@@ -39,7 +39,7 @@ interface Inspection {
   readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null } | null;
 }
 
-/** Builds on Docker Engine (20.10 or later) and on Podman (4 or later), over their build endpoint. */
+/** Creates a builder for Docker Engine (20.10 or later) and Podman (4 or later). It uses their build endpoint. */
 export function createImageBuilder({ docker, installation }: ImageBuilderInput): EngineImages {
   let known: BuildTraits | null = null;
   const traits = async (signal: AbortSignal): Promise<BuildTraits> => (known ??= await askBuildTraits(docker, signal));
@@ -133,7 +133,7 @@ class Build {
     throw new DriverError({ cause: 'ENGINE_FAILED', message: `The container engine could not label the image: ${words}.` });
   }
 
-  /** The engine's refusal, or null when it took the request. */
+  /** Runs the build. Returns the engine's refusal, or null if the engine accepted the request. */
   async #call(output: BuildOutput): Promise<string | null> {
     const { signal } = this.#scope.context;
     const connection = new AbortController();
@@ -155,7 +155,7 @@ class Build {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof BuildRefusal) return error.words;
-      // Podman is gone, and the command it started is not.
+      // Podman has exited, but the command that it started still runs.
       if (this.#scope.group !== null) await killControlGroup(this.#scope.group);
       throw error;
     } finally {
@@ -167,15 +167,16 @@ class Build {
   }
 
   /**
-   * Docker Engine ends a build, its command and its container when the connection ends. Podman (seen with 4.3.1) lets the
-   * command run on and its containers stay; killed, the command fails, and Buildah clears all away. It is found by its control
-   * group, which is this build's alone.
+   * Stops the build. Docker Engine ends a build, its command and its container when the connection closes. Podman (seen
+   * with 4.3.1) lets the command continue and leaves its containers behind. If the command is killed, it fails, and
+   * Buildah cleans up. The command is found by its control group, which only this build uses.
    */
   async #stop(connection: AbortController, isOver: () => boolean): Promise<void> {
     const { group } = this.#scope;
     if (group === null) return connection.abort();
-    // A step that is under way ends the build by its failure, and the answer ends with it. Between two steps there is nothing
-    // to kill, and the end of the connection ends the build; the next step may have begun just then.
+    // Killing the current step makes the build fail, which ends the response. Between two steps there is nothing to
+    // kill, and closing the connection ends the build. The next step may start at that very moment, so the group is
+    // killed again afterwards.
     for (let tries = 0; tries < 40 && !isOver(); tries += 1) {
       await killControlGroup(group);
       if (tries === 20) connection.abort();
@@ -199,7 +200,7 @@ class Build {
       dockerfile,
       dockerfilePath: files.dockerfilePath,
     });
-    // An engine that is being stopped kills what it runs, and that is nobody's fault.
+    // An engine that is being stopped kills its containers. That is not a fault of the build.
     const wasKilled = failure.code === 'BUILD_COMMAND_FAILED' && (failure.evidence.exit?.code ?? 0) > 128;
     context.signal.throwIfAborted();
     return wasKilled && !(await takesConnections(this.#docker)) ? unreachable('was stopped during the build', failure) : failure;
@@ -215,10 +216,10 @@ class Build {
   }
 }
 
-/** Whether the engine has noted a kill for memory in a container that it has meanwhile removed. */
+/** Returns whether the engine has recorded an out-of-memory kill in a container that it has since removed. */
 async function sawOutOfMemory(docker: Dockerode, container: string, signal: AbortSignal): Promise<boolean> {
   const filters = JSON.stringify({ type: ['container'], event: ['oom'], container: [container] });
-  // The note of the kill comes by another way than the exit, and may be a moment later.
+  // The engine receives the kill through a different channel than the exit, possibly slightly later.
   for (const milliseconds of [0, 100, 250]) {
     await pause(milliseconds, signal);
     const now = Date.now() / 1000;
@@ -252,8 +253,8 @@ async function removeImage(docker: Dockerode, id: string, { installation, contex
     context.log(`Image ${id} is not of this installation: left alone`);
     return;
   }
-  // By name first: an image with several names cannot be removed by its id without force, and force would take it from
-  // containers that use it. 404: gone meanwhile. 409: in use.
+  // Removes the names first. An image with several names cannot be removed by id without force, and force would remove
+  // it from containers that use it. 404: the image is already gone. 409: the image is in use.
   for (const name of [...(found.RepoTags ?? []), id]) {
     await call(docker, { method: 'DELETE', path: `/images/${name}`, signal, accept: [404, 409] });
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pullFailure } from './image-pull.ts';
 
-// Words of Docker Engine 20.10 to 28 and of Podman 4 and 5, of registries behind them included.
+// Messages of Docker Engine 20.10 to 28 and of Podman 4 and 5, including those of registries behind them.
 test.each([
   ['manifest for registry.example.org/app:2 not found: manifest unknown: manifest unknown', 'IMAGE_NOT_FOUND', 'other tags'],
   ['reading manifest 2 in registry.example.org/app: manifest unknown', 'IMAGE_NOT_FOUND', 'other tags'],

@@ -38,7 +38,10 @@ export async function pullImage(docker: Dockerode, request: PullRequest, context
   };
 }
 
-/** A registry that has one variant only gives that one, whatever the processor. With an emulator it may run all the same. */
+/**
+ * Logs a warning if the image is for a different processor than this machine. A registry that has only one variant
+ * delivers that one, whatever the processor. With an emulator the image may still run.
+ */
 async function warnOfProcessor(docker: Dockerode, { Os, Architecture }: Inspection, context: CallContext): Promise<void> {
   const { signal } = context;
   const { body } = await call<{ readonly Arch?: string }>(docker, { method: 'GET', path: '/version', signal });
@@ -58,14 +61,17 @@ async function readPull(
   for await (const text of transfer(docker, request, 'pulled')) output.write(text);
 }
 
-/** What the engine identifies itself with at the registry of an image. */
+/** Returns the credentials with which the engine authenticates to the registry of an image. */
 export function authOf(reference: string, credentials: RegistryCredentials | null): Pick<EngineRequest, 'registryAuth'> {
   if (credentials === null) return {};
   const { username, password } = credentials;
   return { registryAuth: { username, password: password.reveal(), serveraddress: reference.split('/', 1)[0] ?? '' } };
 }
 
-/** What the engine says while it carries an image, in pieces that end anywhere. `done`: pulled, pushed. */
+/**
+ * Yields the engine's progress output during a transfer, in pieces that may end anywhere. `done`: the verb for
+ * messages, such as `pulled` or `pushed`.
+ */
 export async function* transfer(docker: Dockerode, request: EngineRequest, done: string): AsyncGenerator<string> {
   const response = await stream(docker, request);
   const decoder = new TextDecoder();
@@ -78,7 +84,7 @@ export async function* transfer(docker: Dockerode, request: EngineRequest, done:
   if (!response.complete) throw unreachable(`went away while it ${done} an image`, new Error('the answer has no end'));
 }
 
-/** Why an image could not be had, by the engine's words. Pure. */
+/** Converts the engine's message to the reason why an image could not be pulled. Pure. */
 export function pullFailure(reference: string, words: string): DriverError {
   const { text, known } = knownWords(words, reference);
   const cause = known?.cause ?? 'ENGINE_FAILED';
@@ -94,7 +100,8 @@ export function pullFailure(reference: string, words: string): DriverError {
 function digestOf(reference: string, digests: readonly string[]): string | null {
   const written = /@(sha256:[0-9a-f]{64})$/.exec(reference)?.[1];
   if (written !== undefined) return written;
-  // Without tag, and as engines shorten names: what comes last tells them apart well enough.
+  // Removes the tag. Engines shorten image names, so the end of the name is compared; that distinguishes the digests
+  // well enough.
   const name = reference.replace(/:[^:/]*$/, '');
   const own = digests.find((digest) => name.endsWith(digest.split('@', 1)[0] ?? '')) ?? digests[0];
   return own?.split('@')[1] ?? null;

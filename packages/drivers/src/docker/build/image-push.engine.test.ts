@@ -40,7 +40,7 @@ describe.each(testEngineKinds())('pushing on %s', (kind) => {
     expect((await docker.getImage(pulled.id).inspect()).Config.Cmd).toEqual(['pushed']);
     expect(call.lines.length).toBeGreaterThan(0);
     expect((await namesOf()).filter((name) => name.includes(registry.address))).toEqual([]);
-    // Once more, as after an interruption.
+    // Pushes once more, as after an interruption.
     expect(await images.push({ image, reference, credentials }, recordedCall())).toEqual({ digest });
   });
 

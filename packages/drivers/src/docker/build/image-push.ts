@@ -25,7 +25,7 @@ export async function pushImage(docker: Dockerode, request: PushRequest, context
   try {
     return { digest: await send(docker, request, { repo, tag, context }) };
   } finally {
-    // Also of a push that was aborted. 409: something runs with it, which is nothing of Davit's.
+    // Removes the tag, also after an aborted push. 409: a container that is not Davit's uses the image.
     const forgotten = { method: 'DELETE', path: `/images/${reference}`, accept: [404, 409] } as const;
     await call(docker, { ...forgotten, signal: AbortSignal.timeout(forgetMilliseconds) }).catch(() => undefined);
   }
@@ -39,7 +39,7 @@ interface Destination {
   readonly context: CallContext;
 }
 
-/** The digest that the registry gives it under. */
+/** Pushes the image and returns the digest that the registry assigned. */
 async function send(docker: Dockerode, { reference, credentials }: PushRequest, to: Destination): Promise<string> {
   const { repo, tag, context } = to;
   const { signal } = context;

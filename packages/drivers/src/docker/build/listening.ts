@@ -9,8 +9,8 @@ interface Address {
 }
 
 /**
- * Whether the engine still takes new connections. One that is stopping goes on to answer over those it has, and so does not
- * look it; it has closed its door before it kills what it runs.
+ * Returns whether the engine still accepts new connections. An engine that is stopping still responds on existing
+ * connections and so looks healthy. It has closed its listening socket before it kills its containers.
  */
 export function takesConnections(docker: Dockerode): Promise<boolean> {
   const options = addressOf(docker.modem as unknown as Address); // oxlint-disable-line typescript/no-unsafe-type-assertion -- its types hide them

@@ -2,9 +2,9 @@ import http2 from 'node:http2';
 import { describeConnectError, type Target } from './tcp.ts';
 
 /**
- * One `grpc.health.v1.Health/Check` in clear text (HTTP/2 with prior knowledge, as Kubernetes probes): null when the service
- * says SERVING, otherwise what was seen. The two messages are small enough to write by hand: HealthCheckRequest is
- * `string service = 1`, HealthCheckResponse `enum status = 1`
+ * Sends one `grpc.health.v1.Health/Check` in clear text (HTTP/2 with prior knowledge, like Kubernetes probes). Returns
+ * null if the service reports SERVING, otherwise a description of the failure. The two messages are small enough to
+ * encode by hand: HealthCheckRequest is `string service = 1`, HealthCheckResponse is `enum status = 1`
  * (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
  */
 export function probeGrpc(
@@ -63,12 +63,15 @@ function judge(answer: Answer, service: string): string | null {
 }
 
 function describeHttp2Error(error: NodeJS.ErrnoException): string {
-  // A stream that never was says so first, and has the connection's failure as its cause.
+  // A stream that was never opened reports its own error first, with the connection error as the cause.
   if (error.cause instanceof Error) return describeHttp2Error(error.cause);
   return error.code?.startsWith('ERR_HTTP2') ? `no HTTP/2 in clear text: ${error.message}` : describeConnectError(error);
 }
 
-/** HealthCheckRequest in a gRPC frame: a byte for "not compressed", four for the length, then the message. */
+/**
+ * Encodes a HealthCheckRequest as a gRPC frame: one byte for "not compressed", four bytes for the length, then the
+ * message.
+ */
 export function encodeHealthRequest(service: string): Buffer {
   const name = Buffer.from(service, 'utf8');
   const message = name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a]), varint(name.length), name]);
@@ -79,7 +82,10 @@ export function encodeHealthRequest(service: string): Buffer {
 
 const statuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'] as const;
 
-/** The status of a framed HealthCheckResponse. An empty message is UNKNOWN: zero is not written in protobuf 3. */
+/**
+ * Returns the status in a framed HealthCheckResponse. An empty message means UNKNOWN, because protobuf 3 does not
+ * encode zero.
+ */
 export function decodeHealthStatus(frame: Buffer): string {
   if (frame.length < 5) return 'missing in the answer';
   const message = frame.subarray(5, 5 + frame.readUInt32BE(1));

@@ -7,12 +7,13 @@ export interface HttpCheck {
   readonly scheme: 'HTTP' | 'HTTPS';
 }
 
-/** As much of an answer's body as is shown. */
+/** Number of bytes of a response body that are shown. */
 const shownBytes = 200;
 
 /**
- * One GET: null for a status from 200 to 399, as Kubernetes 1.32 counts; otherwise what was seen. Redirects are not followed: an
- * application that redirects answers. Certificates are not checked: a probe asks whether the instance works, not who it is.
+ * Sends one GET request. Returns null for a status from 200 to 399, like Kubernetes 1.32, otherwise a description of
+ * the failure. Redirects are not followed: an application that redirects is responding. Certificates are not verified:
+ * a probe checks whether the instance works, not its identity.
  */
 export function probeHttp(
   target: Target,
@@ -51,7 +52,7 @@ export function probeHttp(
       request.once('error', failed);
       request.end();
     } catch (error) {
-      // A path with characters that no request line can hold.
+      // The path contains characters that are not allowed in a request line.
       resolve(error instanceof Error ? error.message : String(error));
     }
   });

@@ -12,7 +12,7 @@ export interface ProbeScope {
   readonly isDirect: boolean;
 }
 
-/** One probe, once: null when it succeeded, otherwise what was seen, in words. */
+/** Runs a probe once. Returns null if it succeeded, otherwise a description of the failure. */
 export async function probeOnce(
   scope: ProbeScope,
   probe: Probe,
@@ -47,7 +47,7 @@ function seenAt(
   }
 }
 
-/** A check as people write it. */
+/** Returns a readable description of a check. */
 export function describeCheck(check: ProbeCheck): string {
   switch (check.type) {
     case 'tcp':
@@ -64,13 +64,15 @@ export function describeCheck(check: ProbeCheck): string {
 }
 
 /**
- * Where a check goes. Always the instance itself: `tcp.host` only says by which name its process expects to be called. Going
- * wherever it points would let a tenant look around the operator's network from Davit's own place in it.
+ * Returns the address that a check connects to, or null if the port is not published. The address is always the
+ * instance itself: `tcp.host` only names the host that its process expects to be called by. Connecting to any other
+ * host would let a tenant scan the operator's network from Davit's position in it.
  */
 function targetOf(scope: ProbeScope, check: { readonly port: number }, instance: Instance): Target | null {
   const endpoint = instance.endpoints.find(({ internalPort }) => internalPort === check.port);
   if (endpoint) return { host: endpoint.host, port: endpoint.port, isProxied: !scope.isDirect };
-  // A port for probes alone need not be a port of the service; directly, any port is reached.
+  // A port that is used only by probes need not be a port of the service. With direct addresses, every port is
+  // reachable.
   const host = scope.isDirect ? instance.endpoints[0]?.host : undefined;
   return host === undefined ? null : { host, port: check.port, isProxied: false };
 }

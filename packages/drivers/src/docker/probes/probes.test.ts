@@ -7,7 +7,7 @@ import { probeGrpc } from './grpc.ts';
 import { probeHttp } from './http.ts';
 import { probeTcp, type Target } from './tcp.ts';
 
-// Self-signed, of this test alone.
+// Self-signed certificate that only this test uses.
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgo6qANyyK7ioV4MWW
 0xdRS6jYncwBE6iPeemI/kQPTnehRANCAASmvWe0r5ga3FF15Qx93sxnWdFk7DKe

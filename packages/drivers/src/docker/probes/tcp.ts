@@ -4,15 +4,15 @@ export interface Target {
   readonly host: string;
   readonly port: number;
   /**
-   * Whether a proxy of the engine stands in between (a published port). It accepts every connection itself and closes it when
-   * nobody listens behind it, so a connection only counts when it stays open for a moment.
+   * Whether a proxy of the engine is in between (a published port). The proxy accepts every connection and closes it if
+   * nothing listens behind it. A connection therefore only counts if it stays open for a moment.
    */
   readonly isProxied: boolean;
 }
 
 const proxyMomentMilliseconds = 100;
 
-/** One connection: null when it was accepted, otherwise what was seen. */
+/** Opens one connection. Returns null if it was accepted, otherwise a description of the failure. */
 export function probeTcp(target: Target, timeoutMilliseconds: number, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect({ host: target.host, port: target.port });
@@ -37,7 +37,7 @@ export function probeTcp(target: Target, timeoutMilliseconds: number, signal: Ab
   });
 }
 
-/** A connection's failure in words. */
+/** Returns a description of a connection error. */
 export function describeConnectError(error: NodeJS.ErrnoException): string {
   switch (error.code) {
     case 'ECONNREFUSED':

@@ -15,18 +15,18 @@ import { killsForMemory } from './failures.ts';
 import { ownFile, place } from './place.ts';
 import { BuildctlOutput } from './progress.ts';
 
-/** The pod of a build: `name` is that of its Job, `pod` its own. */
+/** The pod of a build. `name` is the name of its Job, `pod` the name of the pod. */
 export interface Site {
   readonly namespace: string;
   readonly name: string;
   readonly pod: string;
 }
 
-/** The exit code of the script below that is not one of `buildctl`. */
+/** Exit code of the script below, distinct from those of `buildctl`. */
 const silentCode = 125;
 /*
- * Waits for the daemon, then builds. The line now and then keeps what is between the API server and us from taking a long command that prints
- * nothing for a connection that nobody needs.
+ * Waits for the daemon, then builds. An occasional line of output keeps proxies between the API server and Davit from
+ * closing the connection of a long command that prints nothing.
  */
 const script = [
   '(while :; do sleep 20 >/dev/null 2>&1; echo; done) & beat=$!',
@@ -44,7 +44,9 @@ export type BuildRun =
   | { readonly type: 'SILENT' }
   | { readonly type: 'FAILED'; readonly outcome: BuildOutcome; readonly message: string };
 
-/** Brings the client what it builds from, and what it identifies itself with: in memory, past the cluster's store. */
+/**
+ * Copies the build context and the credentials into the client's memory, so that they never reach the cluster's store.
+ */
 export async function fill(
   scope: Scope,
   { namespace, name }: Site,
@@ -60,7 +62,7 @@ export async function fill(
   await putInto(scope, id, { folder: place.own, archive: own }, signal);
 }
 
-/** Runs `buildctl` to its end; what it tells goes to the log as it comes. */
+/** Runs `buildctl` to its end and logs its output as it arrives. */
 export async function runBuildctl(scope: Scope, site: Site, args: readonly string[], context: CallContext): Promise<BuildRun> {
   const output = new BuildOutput((line) => context.log(line));
   const said = new BuildctlOutput(output);
@@ -74,7 +76,7 @@ export async function runBuildctl(scope: Scope, site: Site, args: readonly strin
   return { type: 'FAILED', outcome: output.end(), message: message === '' ? errors.trim() : message };
 }
 
-/** The digest of what was pushed, by the file that `buildctl` wrote. */
+/** Returns the digest of the pushed image, from the file that `buildctl` wrote. */
 export async function readDigest(scope: Scope, site: Site, signal: AbortSignal): Promise<string> {
   const { output } = await runInside(scope.api, clientOf(site), ['cat', `${place.own}/${ownFile.metadata}`], signal);
   const digest = /"containerimage\.digest":\s*"(sha256:[0-9a-f]{64})"/.exec(output)?.[1];
@@ -86,7 +88,7 @@ export async function readDigest(scope: Scope, site: Site, signal: AbortSignal):
   });
 }
 
-/** Whether the kernel killed something of the build for memory; null: nobody knows. */
+/** Returns whether the kernel killed a process of the build for lack of memory, or null if this is unknown. */
 export async function wasKilledForMemory(scope: Scope, site: Site, signal: AbortSignal): Promise<boolean | null> {
   const files = ['/sys/fs/cgroup/memory.events', '/sys/fs/cgroup/memory/memory.oom_control'];
   try {

@@ -15,7 +15,7 @@ import { buildNamespaceName } from '../names/names.ts';
 import { openTestDriver, testBuilds, testCluster } from '../testing/cluster.ts';
 import { openDoor, type Door } from '../testing/registry-door.ts';
 
-/* Builds on a cluster, with the real BuildKit and a registry that asks for a password. */
+/* Builds on a cluster, with the real BuildKit and a registry that requires a password. */
 
 const cluster = testCluster();
 const installation = randomUUID();
@@ -64,14 +64,15 @@ describe.skipIf(cluster.missing !== null)(
     const buildOnce = (name: string, change: Partial<ClusterBuildRequest> = {}): Promise<PushedImage> =>
       driver.builder.build(request(name, change), context);
     const isRetryable = (error: unknown): boolean => error instanceof DriverError && error.retryable;
-    // As whoever works with a driver does: image and cache are pushed at once, and a registry may lose a part of two that are the same.
+    // Retries as the callers of a driver do: image and cache are pushed at the same time, and a registry may lose one
+    // of two equal parts.
     const build = (name: string, change: Partial<ClusterBuildRequest> = {}): Promise<PushedImage> =>
       retry({ attempts: 3, firstPauseMilliseconds: 100, maximumPauseMilliseconds: 1_000, isRetryable }, () =>
         buildOnce(name, change),
       );
     const buildFails = (name: string, change: Partial<ClusterBuildRequest> = {}) => failureOf(buildOnce(name, change));
     const log = () => context.lines.join('\n');
-    /** What there is of a kind in the namespace of builds. */
+    /** Returns the names of the objects of a kind in the namespace of builds. */
     const left = async (kind: 'Job' | 'Pod' | 'Secret') => {
       const { items } = await list<Pod>(api, { path: pathOf(kind, { namespace }), query: {} }, signal);
       return items.map(({ metadata }) => metadata?.name);

@@ -20,10 +20,10 @@ import { builderImage, toBuildJob } from './manifests.ts';
 import { BuildPod, type PodEnd } from './pod.ts';
 
 const shownLines = 50;
-/** Between a daemon that was killed and its node saying so. */
+/** Time that a node may take to report that a daemon was killed. */
 const tellMilliseconds = 5_000;
 
-/** Builds on the cluster itself: see `ClusterBuilder`, and docs/adr/0024 for why it is so. */
+/** Builds on the cluster itself. See `ClusterBuilder`, and docs/adr/0024 for the reasons. */
 export function clusterBuilder(scope: ClusterScope): ClusterBuilder {
   return {
     limits: scope.settings.builds.limits,
@@ -49,7 +49,7 @@ async function buildOnCluster(scope: ClusterScope, request: ClusterBuildRequest,
     throw translated(error, 'The image could not be built on the cluster');
   } finally {
     build.close();
-    // Also of a build that was canceled.
+    // This also cleans up after a canceled build.
     await tidy(scope, { namespace, name }).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       context.log(`The job ${name} in the namespace ${namespace} could not be taken away, and ends by its deadline: ${why}.`);
@@ -80,7 +80,7 @@ class ClusterBuild {
   readonly #request: ClusterBuildRequest;
   readonly #parts: BuildParts;
   #pod: BuildPod | null = null;
-  /** The last of its output. */
+  /** The last lines of the output. */
   #lines: readonly string[] = [];
 
   constructor(scope: ClusterScope, request: ClusterBuildRequest, parts: BuildParts) {
@@ -107,7 +107,7 @@ class ClusterBuild {
       return runBuildctl(this.#scope, site, buildArguments(this.#request, files.dockerfilePath, offered), within);
     };
     const working = work();
-    // Whichever is first; the other is told, and heard of no more.
+    // The first result wins. The other task is aborted and its result ignored.
     working.catch(() => undefined);
     try {
       const first = await Promise.race([working, this.#endOfPod()]);
@@ -124,7 +124,7 @@ class ClusterBuild {
     const { namespace, name } = this.#parts;
     const { settings } = this.#scope;
     this.#pod = new BuildPod(this.#scope, { namespace, name });
-    // Not cut short: a request that the API server still has would make the Job when it is thought to be gone.
+    // This request is not aborted: the API server might still create the Job when the Job is thought to be gone.
     await apply(this.#scope, toBuildJob(this.#request, settings.builds, name), new AbortController().signal);
     signal.throwIfAborted();
     context.log(`Building on the cluster: pod of the job ${name} in the namespace ${namespace}.`);

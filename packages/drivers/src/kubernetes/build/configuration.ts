@@ -3,15 +3,15 @@ import type { OfferedArguments } from '../../shared/build/arguments.ts';
 import type { BuildSettings } from '../manifests/settings.ts';
 import { buildLabels, ownFile, place } from './place.ts';
 
-/** `buildkitd.toml`. Pure. */
+/** Returns the content of `buildkitd.toml`. Pure. */
 export function daemonConfiguration(request: ClusterBuildRequest, { isolation, plainRegistries }: BuildSettings): string {
   const own = request.registry.isPlain ? [hostOf(request.reference)] : [];
   const plain = [...new Set([...plainRegistries, ...own])];
   return [
     '[worker.oci]',
-    // All of it goes with the pod.
+    // All data of the build disappears with the pod.
     'gc = false',
-    // In a pod no user namespace of its own may mount a new /proc.
+    // In a pod, no nested user namespace may mount a new /proc.
     ...(isolation === 'rootless' ? ['noProcessSandbox = true'] : []),
     ...plain.flatMap((host) => [`[registry.${JSON.stringify(host)}]`, 'http = true']),
     '',
@@ -19,15 +19,16 @@ export function daemonConfiguration(request: ClusterBuildRequest, { isolation, p
 }
 
 /**
- * What a Dockerfile may begin with. The credentials of the registry may read what was built for all services of the cluster, whosesoever they
- * are: without this a `FROM` line, or a frontend of its own, could have any of them. Pure.
+ * Restricts the base images of a Dockerfile. The credentials of the registry can read the images of all services of the
+ * cluster, whichever environment they belong to. Without this policy a `FROM` line, or a custom frontend, could read
+ * any of them. Pure.
  */
 export function sourcePolicy({ folder }: Pick<BuildRegistry, 'folder'>): object {
   const identifier = `docker-image://${folder}/*`;
   return { rules: [{ action: 'DENY', selector: { identifier, match_type: 'WILDCARD' } }] };
 }
 
-/** `config.json` of Docker with the credentials of the one registry. Pure. */
+/** Returns a `config.json` of Docker with the credentials of the one registry. Pure. */
 export function dockerConfiguration({ host, credentials }: Pick<BuildRegistry, 'host' | 'credentials'>): object {
   if (credentials === null) return { auths: {} };
   const { username, password } = credentials;
@@ -35,7 +36,7 @@ export function dockerConfiguration({ host, credentials }: Pick<BuildRegistry, '
   return { auths: { [host]: { auth } } };
 }
 
-/** Arguments of `buildctl`. Pure. */
+/** Returns the arguments of `buildctl`. Pure. */
 export function buildArguments(request: ClusterBuildRequest, dockerfilePath: string, { offered }: OfferedArguments): string[] {
   const cache = `type=registry,ref=${request.reference.replace(/:[^:/]*$/, '')}:cache`;
   const options = [
@@ -55,7 +56,8 @@ export function buildArguments(request: ClusterBuildRequest, dockerfilePath: str
     `--metadata-file=${place.own}/${ownFile.metadata}`,
     `--source-policy-file=${place.own}/${ownFile.policy}`,
     ...(request.withoutCache === true ? ['--no-cache'] : [`--import-cache=${cache}`]),
-    // Also of the stages that the image does not have. A registry that takes no such thing costs time, and no build.
+    // The cache also holds the stages that are not in the image. A registry that rejects the cache costs time but does
+    // not fail the build.
     `--export-cache=${cache},mode=max,image-manifest=true,oci-mediatypes=true,ignore-error=true`,
   ];
 }

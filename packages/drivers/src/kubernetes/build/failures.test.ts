@@ -69,7 +69,7 @@ test('a node that cannot make the pod is given half a minute, from when it first
     type: 'FAILED',
     suspicion: { type: 'UNSTARTABLE', words: 'no user namespaces' },
   });
-  // It could make it then.
+  // A later event shows that the node could set up the pod.
   expect(judge(240_000, said, event('Pulling'))).toEqual({ type: 'WAIT', againAt: Infinity });
 });
 

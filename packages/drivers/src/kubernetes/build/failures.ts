@@ -7,7 +7,7 @@ import { meaningOf } from '../client/meanings.ts';
 import type { Suspicion } from '../diagnosis/failures.ts';
 import type { PodEnd } from './pod.ts';
 
-/** Why a build did not begin. Pure. */
+/** Returns why a build did not start. Pure. */
 export function beginFailure(suspicion: Suspicion, { memoryMiB }: ClusterBuildRequest, image: string): DriverError {
   switch (suspicion.type) {
     case 'REFUSED': {
@@ -42,7 +42,10 @@ export function beginFailure(suspicion: Suspicion, { memoryMiB }: ClusterBuildRe
   }
 }
 
-/** Why a build ended whose pod ended; `lines`: the last of its output, or of the daemon where that ended. Pure. */
+/**
+ * Returns why a build ended whose pod ended. `lines` are the last lines of its output, or of the daemon if the daemon
+ * ended. Pure.
+ */
 export function endFailure(end: PodEnd, { memoryMiB }: ClusterBuildRequest, lines: readonly string[]): DriverError {
   switch (end.type) {
     case 'OUT_OF_MEMORY':
@@ -71,7 +74,7 @@ export function endFailure(end: PodEnd, { memoryMiB }: ClusterBuildRequest, line
   }
 }
 
-/** BuildKit does not answer in its pod. Pure. */
+/** Returns the failure for a BuildKit that does not respond in its pod. Pure. */
 export function silentDaemon(lines: readonly string[]): DriverError {
   return failure('BUILD_UNAVAILABLE', 'BuildKit did not come up in the pod of the build.', { hint: isolationHint, lines });
 }
@@ -79,23 +82,30 @@ export function silentDaemon(lines: readonly string[]): DriverError {
 const isolationHint =
   'The message says why, or the last lines of BuildKit do. Nodes that cannot make user namespaces in the way that build_isolation asks for need another one in the settings of the cluster (docs/kubernetes.md#builds-on-the-cluster).';
 
-/** Why a build failed that ran to its end. Pure. */
+/** Returns why a build failed that ran to its end. Pure. */
 export function runFailure(build: FailedBuild, reference: string): DriverError {
   if (!build.message.startsWith('failed to push ')) return buildFailure(build);
   const failure = pushFailure(reference, build.message);
   if (failure.code !== 'ENGINE_FAILED') return failure;
-  // What nobody knows of a registry may pass; the layers are built, and the next attempt has them where the registry took them.
+  // An unknown failure of a registry may be temporary. The layers are built, and the next attempt reuses them if the
+  // registry accepted them.
   return new DriverError({ cause: failure.code, message: failure.message, evidence: failure.evidence, retryable: true });
 }
 
-/** Whether the last words are those of a client whose daemon went away, or who was killed with it: its pod may have ended. Pure. */
+/**
+ * Returns whether the last output is that of a client whose daemon vanished, or that was killed with its daemon. The
+ * pod may have ended then. Pure.
+ */
 export function lostPod(words: string): boolean {
   const lost =
     /rpc error: code = (?:Unavailable|Canceled)|connection error|error reading from server|transport is closing|\bEOF\b/i;
   return words === '' || lost.test(words);
 }
 
-/** How often the kernel killed something for memory, as control groups of both versions tell; null: they do not. Pure. */
+/**
+ * Returns how often the kernel killed a process for lack of memory, as reported by control groups of version 1 or 2.
+ * Returns null if they report nothing. Pure.
+ */
 export function killsForMemory(text: string): number | null {
   const counts = [...text.matchAll(/^oom_kill (\d+)$/gm)].map(([, count]) => Number(count));
   return counts.length === 0 ? null : Math.max(...counts);

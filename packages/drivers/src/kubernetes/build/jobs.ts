@@ -14,7 +14,9 @@ import { buildLabels } from './place.ts';
 const tidyMilliseconds = 30_000;
 const againMilliseconds = 500;
 
-/** The namespace of builds, in which nothing is left of a former build of the same image: it is of a process that died. */
+/**
+ * Prepares the namespace of builds and deletes former builds of the same image there, which a dead process left behind.
+ */
 export async function prepare(scope: Scope, request: ClusterBuildRequest, signal: AbortSignal): Promise<void> {
   const { api, installation } = scope;
   const namespace = toBuildNamespace(installation);
@@ -31,7 +33,7 @@ export async function prepare(scope: Scope, request: ClusterBuildRequest, signal
   for (const { metadata } of former.items) await end(scope, { ...place, name: metadata?.name ?? '' }, signal);
 }
 
-/** Takes a build away, its pod at once. */
+/** Deletes a build and, immediately, its pods. */
 async function end(
   scope: Scope,
   site: { readonly namespace: string; readonly name: string },
@@ -42,7 +44,10 @@ async function end(
     await remove(scope.api, pathOf('Pod', { namespace: site.namespace, name: metadata?.name ?? '' }), signal);
 }
 
-/** As `end`, until it is so: an API server that is busy for a moment must not leave a pod running for an hour. */
+/**
+ * Works like `end`, but retries until the build is deleted: an API server that is busy for a moment must not leave a
+ * pod running for an hour.
+ */
 export async function tidy(scope: Scope, site: { readonly namespace: string; readonly name: string }): Promise<void> {
   const signal = AbortSignal.timeout(tidyMilliseconds);
   for (;;) {

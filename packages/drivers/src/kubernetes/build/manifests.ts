@@ -10,11 +10,12 @@ import { daemonConfiguration } from './configuration.ts';
 import { buildLabels, place } from './place.ts';
 
 /*
- * What builds one image: a Job of one pod with two containers. The daemon runs the commands of the Dockerfile, which are anybody's; the
- * client has the repository's files and what may write to the registry. They share a socket and nothing else, processes included.
+ * The objects that build one image: a Job of one pod with two containers. The daemon runs the commands of the
+ * Dockerfile, which are not trusted. The client has the repository's files and the credentials that may write to the
+ * registry. The containers share a socket and nothing else, not even their processes.
  */
 
-/** Of BuildKit's makers. */
+/** Images published by the makers of BuildKit. */
 const images: Readonly<Record<BuildIsolation, string>> = {
   rootless: 'docker.io/moby/buildkit:v0.32.2-rootless',
   user_namespace: 'docker.io/moby/buildkit:v0.32.2',
@@ -22,7 +23,9 @@ const images: Readonly<Record<BuildIsolation, string>> = {
 };
 
 const defaultTimeoutSeconds = 3_600;
-/** After its time, and after its end: for whoever waits for it to end it himself. */
+/**
+ * Seconds that a build may exist beyond its time limit, and beyond its end, so that a waiting caller can end it itself.
+ */
 const marginSeconds = 60;
 const clientMemory = '256Mi';
 
@@ -30,15 +33,19 @@ export function builderImage({ image, isolation }: BuildSettings): string {
   return image ?? images[isolation];
 }
 
-/** The namespace of all builds. What runs there needs more than `baseline` allows; no tenant's workload is ever in it. Pure. */
+/**
+ * Returns the namespace of all builds. Builds need more than `baseline` allows. No workload of a tenant ever runs in
+ * this namespace. Pure.
+ */
 export function toBuildNamespace(installation: string): Namespace {
   const labels = { ...sharedLabels(installation), 'pod-security.kubernetes.io/enforce': 'privileged' };
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: buildNamespaceName(installation), labels } };
 }
 
 /**
- * Nobody connects to a build. It may connect to anything but link-local addresses, where clouds hand out the credentials of the node; names
- * are asked for there too in some clusters. Pure.
+ * Returns the network policy of builds. Nothing may connect to a build. A build may connect to any address except
+ * link-local ones, where clouds serve the credentials of the node. DNS is allowed everywhere, because some clusters
+ * serve it at a link-local address. Pure.
  */
 export function toBuildPolicy(installation: string): NetworkPolicy {
   const dns = [53].flatMap((port) => [
@@ -59,7 +66,7 @@ export function toBuildPolicy(installation: string): NetworkPolicy {
           to: [
             { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
             { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } },
-            // Some network plugins do not count pods among addresses.
+            // Some network plugins do not apply rules for addresses to pods.
             { namespaceSelector: {} },
           ],
         },
@@ -68,7 +75,7 @@ export function toBuildPolicy(installation: string): NetworkPolicy {
   };
 }
 
-/** The Job of one attempt. It ends, and goes, by itself where nobody is left to end it. Pure. */
+/** Returns the Job of one attempt. The Job ends and is deleted by itself if no process is left to end it. Pure. */
 export function toBuildJob(request: ClusterBuildRequest, settings: BuildSettings, name: string): Job {
   const labels = { ...buildLabels(request), [label.instance]: name };
   return {
@@ -88,7 +95,7 @@ function toPod(request: ClusterBuildRequest, settings: BuildSettings): PodSpec {
   const sizeLimit = `${settings.diskGiB}Gi`;
   return {
     restartPolicy: 'Never',
-    // What a build has is worth nothing once it is to end.
+    // The state of a build is worthless once the build is ended.
     terminationGracePeriodSeconds: 1,
     enableServiceLinks: false,
     automountServiceAccountToken: false,
@@ -116,7 +123,7 @@ function toDaemon(request: ClusterBuildRequest, settings: BuildSettings): Contai
     command: ['/bin/sh', '-c', start, 'buildkitd', ...(isRootless ? ['rootlesskit'] : []), ...daemon],
     env: [{ name: 'CONFIGURATION', value: daemonConfiguration(request, settings) }],
     resources: {
-      // Memory that is not there kills; of processors a build takes what is free.
+      // A lack of memory kills processes. A build uses whatever processors are free.
       requests: { cpu: `${Math.ceil(request.cpuMillicores / 4)}m`, memory },
       limits: { cpu: `${request.cpuMillicores}m`, memory },
     },
@@ -133,14 +140,14 @@ const daemonSecurity: Readonly<Record<BuildIsolation, SecurityContext>> = {
     runAsUser: 1000,
     runAsGroup: 1000,
     runAsNonRoot: true,
-    // `newuidmap` is a program that becomes root, to give the user namespace its ids.
+    // `newuidmap` becomes root to set the ids of the user namespace.
     allowPrivilegeEscalation: true,
     capabilities: { drop: ['ALL'], add: ['SETGID', 'SETUID'] },
-    // The usual profiles forbid to make namespaces and to mount in them.
+    // The usual profiles forbid creating namespaces and mounting in them.
     seccompProfile: { type: 'Unconfined' },
     appArmorProfile: { type: 'Unconfined' },
   },
-  // In a user namespace this is privileged in that namespace alone.
+  // In a user namespace, this container is privileged only within that namespace.
   user_namespace: { privileged: true, runAsUser: 0 },
   privileged: { privileged: true, runAsUser: 0 },
 };

@@ -2,18 +2,18 @@ import type { ClusterBuildRequest } from '../../image-builder.ts';
 import { label, serviceLabels, type Labels } from '../names/labels.ts';
 import { digest } from '../names/names.ts';
 
-/** Places in the containers of a build. */
+/** Paths in the containers of a build. */
 export const place = {
   socket: '/davit/socket/buildkitd.sock',
   context: '/davit/context',
-  /** Of the client, in memory. */
+  /** Folder of the client, in memory. */
   own: '/davit/own',
 } as const;
 
-/** Files of the client, in `place.own`. */
+/** Names of the client's files in `place.own`. */
 export const ownFile = { credentials: 'config.json', policy: 'policy.json', metadata: 'metadata.json' } as const;
 
-/** Labels by which the Jobs of an image are found. Pure. */
+/** Returns the labels by which the Jobs of an image are found. Pure. */
 export function buildLabels({ owner, reference }: Pick<ClusterBuildRequest, 'owner' | 'reference'>): Labels {
   return { ...serviceLabels(owner, 'build'), [label.build]: digest(16, reference) };
 }

@@ -8,18 +8,18 @@ import { mainStatus } from '../instances/instances.ts';
 import { helperContainer } from '../manifests/pod.ts';
 import { label } from '../names/labels.ts';
 
-/** For how long a node may try to make the pod itself: it never can where it has no user namespaces for pods. */
+/** How long a node may try to set up the pod. A node without user namespaces for pods never succeeds. */
 const sandboxMilliseconds = 30_000;
 
-/** How the pod of a build ended under it. */
+/** How the pod of a build ended during the build. */
 export type PodEnd =
   | { readonly type: 'OUT_OF_MEMORY' }
-  /** The node took it away: its disk, or the pod's share of it, is full; or the node is drained. */
+  /** The node removed the pod: its disk, or the pod's share of the disk, is full, or the node is drained. */
   | { readonly type: 'EVICTED' | 'GONE'; readonly words: string }
   /** The daemon ended. */
   | { readonly type: 'ENDED'; readonly code: number };
 
-/** What has become of a pod's daemon; null: nothing has ended. Pure. */
+/** Returns how the daemon of a pod ended, or null if it has not ended. Pure. */
 export function endOf(pod: Pod): PodEnd | null {
   const { reason, message = '' } = pod.status ?? {};
   if (reason === 'Evicted') return { type: 'EVICTED', words: message.trim() };
@@ -34,13 +34,13 @@ function disruption(pod: Pod): string {
   return pod.status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.message ?? 'somebody deleted it';
 }
 
-/** Whether both containers run. Pure. */
+/** Returns whether both containers run. Pure. */
 export function isUp(pod: Pod): boolean {
   const statuses = pod.status?.containerStatuses ?? [];
   return statuses.length > 0 && statuses.every(({ state }) => state?.running !== undefined);
 }
 
-/** Whether the client runs, so that the daemon's end can be told from a pod that is only beginning. Pure. */
+/** Returns whether the client runs. This distinguishes a daemon that ended from a pod that is only starting. Pure. */
 export function hasClient(pod: Pod): boolean {
   const status = pod.status?.containerStatuses?.find(({ name }) => name === helperContainer);
   return status?.state?.running !== undefined;
@@ -48,11 +48,11 @@ export function hasClient(pod: Pod): boolean {
 
 export type Beginning = { readonly type: 'UP'; readonly pod: Pod } | { readonly type: 'FAILED'; readonly suspicion: Suspicion };
 
-/** Keeps up with the pod of a build, from before there is one until `close`. */
+/** Follows the pod of a build, from before the pod exists until `close`. */
 export class BuildPod {
-  /** Rejects where the cluster can no longer be watched. */
+  /** Rejects if the cluster can no longer be watched. */
   readonly begun: Promise<Beginning | { readonly type: 'ENDED'; readonly end: PodEnd }>;
-  /** As `begun`. */
+  /** Rejects if the cluster can no longer be watched. */
   readonly ended: Promise<PodEnd>;
   readonly #begun = Promise.withResolvers<Awaited<BuildPod['begun']>>();
   readonly #ended = Promise.withResolvers<PodEnd>();
@@ -68,7 +68,7 @@ export class BuildPod {
     this.#name = name;
     this.begun = this.#begun.promise;
     this.ended = this.#ended.promise;
-    // Whoever waits is told; nobody may be.
+    // A waiting caller gets the rejection, but there may be no caller.
     for (const promise of [this.begun, this.ended]) promise.catch(() => undefined);
     const { signal } = this.#done;
     const labelSelector = `${label.installation}=${installation},${label.instance}=${name}`;
@@ -129,7 +129,7 @@ export class BuildPod {
   }
 }
 
-/** As `faultOf`, but a node that cannot make the pod is given less time. Pure. */
+/** Works like `faultOf`, but gives less time to a node that cannot set up the pod. Pure. */
 export function buildFaultOf(seen: Seen): Fault | null {
   const { pod, events } = seen;
   const said = events.find(({ reason }) => reason === 'FailedCreatePodSandBox');

@@ -4,7 +4,7 @@ import { parseDockerfile } from '../../shared/build/dockerfile.ts';
 import { BuildOutput, type BuildOutcome } from '../../shared/build/output.ts';
 import { BuildctlOutput } from './progress.ts';
 
-// Recorded from buildctl of August 2026 (0.32), digests shortened.
+// Recorded from buildctl of August 2026 (0.32), with shortened digests.
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const at = '2026-11-22T10:47:08Z';
 const copy = { digest: 'sha256:fc2a', name: '[1/3] COPY busybox /bin/busybox' };

@@ -2,8 +2,8 @@ import type { BuildOutput } from '../../shared/build/output.ts';
 import type { Trace } from '../../shared/build/trace.ts';
 
 /*
- * What `buildctl build --progress=rawjson` prints: BuildKit's progress as lines of JSON (`SolveStatus` of its client/graph.go, version
- * 0.32), and at the end of a build that failed some lines of text, of which one begins with `error:`.
+ * The output of `buildctl build --progress=rawjson` is BuildKit's progress as lines of JSON (`SolveStatus` of its
+ * client/graph.go, version 0.32). A failed build ends with some lines of text, one of which begins with `error:`.
  */
 
 interface SolveStatus {
@@ -20,11 +20,13 @@ interface SolveStatus {
   readonly warnings?: readonly { readonly short?: string }[];
 }
 
-/** What an image is made and sent in. Others, of each layer that is copied, are too many for a log. */
+/**
+ * Steps in which an image is exported and pushed. Other steps, of each layer that is copied, are too many for a log.
+ */
 const toldStatus = /^(?:exporting|pushing|naming|preparing|sending)\b(?!.*sha256:)/;
 const keptLines = 20;
 
-/** Reads what `buildctl` prints, in pieces that end anywhere, into the output of a build. */
+/** Converts the output of `buildctl`, in chunks that end anywhere, into the output of a build. */
 export class BuildctlOutput {
   readonly #output: BuildOutput;
   readonly #decoder = new TextDecoder();
@@ -42,11 +44,11 @@ export class BuildctlOutput {
     for (const line of lines) this.#line(line);
   }
 
-  /** The words in which it said why it failed; '' where it said nothing. */
+  /** Returns the message with which `buildctl` failed, or '' if it printed none. */
   end(): string {
     this.#line(this.#rest);
     this.#rest = '';
-    // What a registry answers may follow on lines of its own.
+    // The response of a registry may follow on lines of its own.
     const from = this.#text.findLastIndex((line) => line.startsWith('error: '));
     const said = this.#text.slice(Math.max(from, 0)).join('\n');
     return said.replace(/^error: (?:failed to solve: )?/, '');

@@ -15,15 +15,16 @@ import { environmentLabels } from '../names/labels.ts';
 import { namespaceName } from '../names/names.ts';
 
 /*
- * A chart's templates are somebody else's program: they read what is on the cluster (`lookup`) and make whatever they like. So Helm does
- * not work with Davit's own account, which sees the secrets of all environments, but with one that may do everything inside of the
- * namespace of the chart's environment and nothing elsewhere (docs/adr/0027).
+ * The templates of a chart are third-party programs: they read objects of the cluster (`lookup`) and create whatever
+ * they like. So Helm does not use Davit's own account, which can read the secrets of all environments. Helm uses an
+ * account that may do everything inside of the namespace of the chart's environment and nothing elsewhere
+ * (docs/adr/0027).
  */
 
 const account = 'davit-charts';
-/** Every cluster has this role; operators of kinds of their own add to it. */
+/** Every cluster has this role. Operators of custom kinds add rules to it. */
 const role = 'admin';
-/** The API server refuses shorter ones. */
+/** The API server refuses shorter lifetimes of tokens. */
 const leastSeconds = 600;
 const marginSeconds = 300;
 const heardWithinMilliseconds = 15_000;
@@ -62,7 +63,7 @@ function notClusterWide(): DriverError {
 function accountObjects(owner: Ownership, namespace: string): { serviceAccount: ServiceAccount; binding: RoleBinding } {
   const metadata = { name: account, namespace, labels: environmentLabels(owner, 'account') };
   return {
-    // Pods that name it get no token of it by themselves.
+    // Pods that use this account get no token automatically.
     serviceAccount: { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
     binding: {
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -88,7 +89,10 @@ async function makeToken({ api }: ClusterScope, namespace: string, seconds: numb
   return body.status?.token ?? '';
 }
 
-/** A binding that was made a moment ago is not heard of by all servers at once: a release would begin and break in its middle. */
+/**
+ * Waits until a new binding is effective. Not all API servers know it at once: without the wait, a release would start
+ * and break in its middle.
+ */
 async function untilHeard(
   { api: { access } }: ClusterScope,
   { namespace, token }: { readonly namespace: string; readonly token: string },
@@ -117,7 +121,7 @@ async function untilHeard(
         body,
         signal,
       });
-      // When it takes longer, Helm's own words say what it may not do.
+      // If this takes longer, Helm's own message says what Helm may not do.
       if (review.body.status?.allowed === true || Date.now() > until) return;
       await pause(lookAgainMilliseconds, signal);
     }
@@ -126,7 +130,7 @@ async function untilHeard(
   }
 }
 
-/** With nothing in it that would have Helm run a program or read another file. */
+/** The kubeconfig contains nothing that makes Helm run a program or read another file. */
 function toKubeconfig(access: ClusterAccess, { token }: { readonly token?: string }): Sensitive {
   const data = (name: string, text: string | undefined): Record<string, string> =>
     text === undefined ? {} : { [name]: Buffer.from(text).toString('base64') };

@@ -9,7 +9,7 @@ export function namespaceOf({ owner }: ChartPlace): string {
   return namespaceName(owner.installation, owner.environment);
 }
 
-/** The objects of a kind that Helm made for a release; none where Davit may not look at that kind. */
+/** Returns the objects of a kind that Helm created for a release, or none if Davit may not read that kind. */
 export async function members<T extends KubernetesObject>(
   { api }: Scope,
   place: ChartPlace,
@@ -23,13 +23,16 @@ export async function members<T extends KubernetesObject>(
   return body.items.filter(({ metadata }) => metadata?.annotations?.['meta.helm.sh/release-name'] === place.release);
 }
 
-/** What made a pod, by the names that Kubernetes gives: a ReplicaSet is called by its Deployment, a Job of a CronJob by that. */
+/**
+ * The controller of a pod, derived from the names that Kubernetes generates: a ReplicaSet has the name of its
+ * Deployment as prefix, a Job of a CronJob that of the CronJob.
+ */
 export interface Maker {
   readonly kind: string;
   readonly name: string;
 }
 
-/** Pods of Davit's own and pods that nothing made have none. Pure. */
+/** Returns the controller of a pod. Davit's own pods, and pods without an owner, have none. Pure. */
 export function makerOf({ metadata }: Pod): Maker | null {
   const [owner] = metadata?.ownerReferences ?? [];
   if (owner === undefined || metadata?.labels?.[label.installation] !== undefined) return null;
@@ -38,7 +41,7 @@ export function makerOf({ metadata }: Pod): Maker | null {
   return { kind: 'Deployment', name: owner.name.endsWith(suffix) ? owner.name.slice(0, -suffix.length) : owner.name };
 }
 
-/** Whether that made the pod, be it by way of something that it made. Pure. */
+/** Returns whether a controller created the pod, directly or through another controller. Pure. */
 export function isMadeBy(pod: Pod, { kind, name }: Maker): boolean {
   const maker = makerOf(pod);
   if (maker === null) return false;

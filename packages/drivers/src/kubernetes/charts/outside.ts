@@ -11,7 +11,7 @@ interface ResourceList {
 
 const atOnce = 4;
 
-/** See `ClusterCharts.outside`. A kind that the cluster does not know counts as one of the whole cluster. */
+/** See `ClusterCharts.outside`. A kind that the cluster does not know counts as cluster-scoped. */
 export async function outsideOf(
   scope: Scope,
   owner: Ownership,
@@ -24,7 +24,10 @@ export async function outsideOf(
   return outsideAmong(objects, namespaced, namespace);
 }
 
-/** `namespaced`: `<apiVersion> <kind>` of the kinds whose objects are in namespaces. Pure. */
+/**
+ * Returns the objects outside of a namespace. `namespaced` contains `<apiVersion> <kind>` of all namespaced kinds.
+ * Pure.
+ */
 export function outsideAmong(objects: readonly ChartObject[], namespaced: ReadonlySet<string>, namespace: string): string[] {
   const words = objects.flatMap(({ apiVersion, kind, name, namespace: named }) => {
     if (!namespaced.has(`${apiVersion} ${kind}`)) return [`${kind} ${name}`];

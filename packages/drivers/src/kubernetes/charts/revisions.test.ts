@@ -11,7 +11,7 @@ test('revisions are read without what is in their Secrets', async () => {
   const labels = (version: string) => ({ metadata: { labels: { version, status: 'deployed', 'davit.service': 's' } } });
   const server = createServer({ cert: pem, key: pem }, (request, response) => {
     asked.push(request.headers.accept ?? '');
-    // What an API server says where there is nothing.
+    // An API server returns null if there are no objects.
     const items = request.url?.includes('helm-none') === true ? null : [labels('10'), labels('9')];
     response.end(JSON.stringify({ metadata: {}, items }));
   }).listen(0);

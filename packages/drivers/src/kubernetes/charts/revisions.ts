@@ -4,7 +4,7 @@ import { pathOf, type Scope } from '../client/objects.ts';
 import { label } from '../names/labels.ts';
 import { namespaceName } from '../names/names.ts';
 
-/** Helm keeps each revision in a Secret, and says what matters of it in labels. See `ClusterCharts.revisions`. */
+/** See `ClusterCharts.revisions`. Helm stores each revision in a Secret and describes it in labels. */
 export async function readRevisions(
   { api }: Scope,
   { owner, release }: ChartPlace,
@@ -13,7 +13,7 @@ export async function readRevisions(
   const namespace = namespaceName(owner.installation, owner.environment);
   const query = { labelSelector: `owner=helm,name=${release}` };
   const path = pathOf('Secret', { namespace });
-  // Without what is in them: all templates and values of each revision.
+  // Only the metadata is read: the data of the Secrets are all templates and values of each revision.
   const { body } = await call<{ readonly items: readonly KubernetesObject[] | null }>(api, {
     method: 'GET',
     path,
@@ -21,7 +21,7 @@ export async function readRevisions(
     signal,
     metadataOnly: true,
   });
-  // A list of nothing is null in that form.
+  // In that form, an empty list is null.
   return (body.items ?? [])
     .map(({ metadata }) => toRevision(metadata?.labels ?? {}))
     .toSorted((left, right) => left.revision - right.revision);

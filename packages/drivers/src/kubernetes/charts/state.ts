@@ -14,7 +14,10 @@ export async function readServices(scope: Scope, place: ChartPlace, signal: Abor
   return services.map(toChartService).toSorted((left, right) => left.name.localeCompare(right.name));
 }
 
-/** All of the namespace: also those that an operator made for what a chart asked it for, which nothing marks as the chart's. */
+/**
+ * Returns all Services of the namespace. These include the Services that an operator created at the request of a chart,
+ * which carry no mark of the chart.
+ */
 export async function readServicesAround(
   { api }: Scope,
   place: ChartPlace,

@@ -60,7 +60,7 @@ export async function wakeRelease(
   for (const kind of scaled) {
     for (const object of await members<Deployment | StatefulSet>(scope, place, kind, signal)) {
       if (object.spec?.replicas !== 0 || !isSilent(kind, object)) continue;
-      // As Kubernetes begins without a number; what scales by itself goes on from there.
+      // Kubernetes starts with 1 if no number is given. An autoscaler continues from there.
       await change(scope, place, { kind, object, spec: { replicas: 1 } }, signal);
     }
   }

@@ -81,7 +81,7 @@ test('an attempt of a Job is not, after which another one succeeded', () => {
   const makers = [{ kind: 'Job', name: 'migrate' }];
   const first = attempt('migrate-a', 'Failed', 1, { state: ended });
   const unstartable = attempt('migrate-a', 'Failed', 1, { state: { terminated: { exitCode: 128, reason: 'StartError' } } });
-  // It was started again by its node before it succeeded.
+  // The node restarted this container before it succeeded.
   const second = attempt('migrate-b', 'Succeeded', 2, { state: { terminated: { exitCode: 0 } }, restartCount: 1 });
   expect(lastSuspect(seen([first, second], { makers }))).toBeNull();
   expect(lastSuspect(seen([unstartable, second], { makers }))).toBeNull();

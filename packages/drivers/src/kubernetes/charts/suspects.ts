@@ -4,38 +4,38 @@ import { alone, faultOf, judgeBegin, statusOf, type Fault, type Seen } from '../
 import { lastEnd, mainStatus } from '../instances/instances.ts';
 import { isMadeBy, type Maker } from './members.ts';
 
-/** What is known of the pods that come of a release. */
+/** The known state of the pods of a release. */
 export interface SeenRelease {
-  /** What makes pods, by what the chart says. */
+  /** Controllers of the pods, according to the chart. */
   readonly makers: readonly Maker[];
-  /** Those that came since the release was begun. */
+  /** Pods that appeared since the release began. */
   readonly pods: readonly Pod[];
-  /** Since then. */
+  /** Events since the release began. */
   readonly events: readonly Event[];
   /** See `Seen.faults`. */
   readonly faults?: ReadonlyMap<string, number> | undefined;
-  /** In milliseconds since 1970. */
+  /** When the release began, in milliseconds since 1970. */
   readonly began: number;
-  /** Infinity: nothing is waited for any more. */
+  /** Current time in milliseconds since 1970. Infinity: the wait is over. */
   readonly now: number;
 }
 
-/** Why something of a release does not come up. */
+/** The part of a release that does not start, and why. */
 export interface Suspect {
-  /** For people: `Deployment web, container app of pod web-1`. */
+  /** Description for people: `Deployment web, container app of pod web-1`. */
   readonly what: string;
   readonly suspicion: Suspicion;
-  /** Of the container; null: no pod is made. */
+  /** The container, or null if no pod is created. */
   readonly container: Pick<Container, 'name' | 'image' | 'resources'> | null;
 }
 
 /**
- * After so many starts a container is given up. More than of a service of Davit's own: charts are written so that one part ends again and
- * again until another one is there.
+ * Number of restarts after which a container is given up. It is higher than for Davit's own services: charts are
+ * written so that one part exits repeatedly until another part is up.
  */
 const mostRestarts = 5;
 
-/** What can be told of a release, and when to look again; `suspect`: what cannot become right by itself. Pure. */
+/** Judges a release. `suspect` is a part that cannot recover by itself; `againAt` is when to judge again. Pure. */
 export function judgeRelease(seen: SeenRelease): { readonly suspect: Suspect | null; readonly againAt: number } {
   let againAt = Infinity;
   for (const maker of seen.makers) {
@@ -48,7 +48,9 @@ export function judgeRelease(seen: SeenRelease): { readonly suspect: Suspect | n
   return { suspect: null, againAt };
 }
 
-/** What keeps a release from being ready when the time is over: also what might still become right. Pure. */
+/**
+ * Returns what keeps a release from being ready when its time is over. Includes parts that might still recover. Pure.
+ */
 export function lastSuspect(seen: SeenRelease): Suspect | null {
   const pods = seen.pods.filter((pod) => !isMadeGood(pod, seen.pods));
   const final = judgeRelease({ ...seen, pods, now: Infinity }).suspect;
@@ -69,15 +71,15 @@ interface Judged {
   readonly againAt: number;
 }
 
-/** A container of a pod that a maker made, or what should make a pod and has not. */
+/** A container of a pod of a controller, or a controller that has created no pod. */
 interface Part {
   readonly what: string;
   readonly container: Container | null;
-  /** Each container as if it were the only one, as it is in the pods of Davit. */
+  /** Each container is judged as if it were the only one, as in Davit's own pods. */
   readonly seen: Seen;
 }
 
-/** Faults of all that comes of a release. Pure. */
+/** Returns the faults of all parts of a release. Pure. */
 export function faultsOf(seen: SeenRelease): (Fault | null)[] {
   return seen.makers.flatMap((maker) => partsOf(maker, seen)).map((part) => faultOf(part.seen));
 }
@@ -100,10 +102,13 @@ function partsOf(maker: Maker, release: SeenRelease): Part[] {
   });
 }
 
-/** Signs of the hash behind the name of a ReplicaSet (SafeEncodeString of k8s.io/apimachinery). */
+/** Alphabet of the hash at the end of a ReplicaSet's name (SafeEncodeString of k8s.io/apimachinery). */
 const hash = /^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/;
 
-/** Whether an event is about what makes pods, or about the ReplicaSet by which it does: not of another whose name begins as its own. */
+/**
+ * Returns whether an event concerns a controller or its ReplicaSet. Excludes other controllers whose names have the
+ * same prefix.
+ */
 function isOf({ kind, name: about = '' }: Event['involvedObject'], { kind: own, name }: Maker): boolean {
   if (kind === own) return about === name;
   return own === 'Deployment' && kind === 'ReplicaSet' && about.startsWith(`${name}-`) && hash.test(about.slice(name.length + 1));
@@ -123,7 +128,7 @@ function crashes({ pod }: Seen, container: Container | null): Suspicion | null {
   return { type: 'ENDED', pod, container: container.name };
 }
 
-/** Whether a pod is an earlier attempt of a Job that has succeeded since. */
+/** Returns whether a pod is an earlier attempt of a Job that has succeeded since. */
 function isMadeGood(pod: Pod, pods: readonly Pod[]): boolean {
   const [owner] = pod.metadata?.ownerReferences ?? [];
   if (owner?.kind !== 'Job' || pod.status?.phase === 'Succeeded') return false;
@@ -136,7 +141,8 @@ function isMadeGood(pod: Pod, pods: readonly Pod[]): boolean {
 
 function unreadiness(pod: Pod, container: Container, events: readonly Event[]): Suspicion | null {
   const status = statusOf(pod, container.name);
-  // Whatever was before: charts are written so that one part ends until another one is there, and Helm fails for a third one.
+  // Earlier exits do not count: charts are written so that one part exits until another part is up, and Helm may have
+  // failed because of a third part.
   if (status?.ready === true || pod.status?.phase === 'Succeeded') return null;
   const end = lastEnd(status);
   const own = alone(pod, container.name);

@@ -14,7 +14,7 @@ import { whileWatched } from './watch.ts';
 let server: Server;
 let api: Api;
 let pods: object[];
-/** What the lists and the version answer instead. */
+/** Statuses that the lists and the version return in place of 200. */
 let answers: Partial<Record<'pods' | 'events' | 'version', number>>;
 let watches: ServerResponse[];
 let lists: number;
@@ -25,7 +25,7 @@ beforeEach(async () => {
   const { pem } = await testCertificate('localhost');
   server = createServer({ cert: pem, key: pem }, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'https://localhost');
-    // The node does not answer.
+    // The node does not respond.
     if (pathname.endsWith('/log')) return;
     const what = (['pods', 'events'] as const).find((one) => pathname.endsWith(one)) ?? 'version';
     const status = answers[what] ?? 200;
@@ -121,7 +121,7 @@ test('a watch that can no longer be had is taken up again with its list, and not
     await expect.poll(() => watches.length).toBe(2);
     throw failed;
   };
-  // The new list has no pod.
+  // The new list contains no pod.
   await expect(watched(work)).rejects.toBe(failed);
 });
 
@@ -181,7 +181,7 @@ test('what Helm itself failed for is said behind why a pod is not ready', async 
   const work = async (): Promise<void> => {
     pods = [{ ...unready, status: { containerStatuses: [ended] } }];
     delete answers.pods;
-    // What the list has is known before it is watched.
+    // The content of the list is known before it is watched.
     await expect.poll(() => watches.length, { timeout: 10_000 }).toBe(2);
     throw failed;
   };

@@ -21,7 +21,7 @@ interface Watched {
 
 const makingKinds = ['Deployment', 'StatefulSet', 'DaemonSet', 'Job'];
 const answerWithinMilliseconds = 10_000;
-/** Between two attempts to keep up with a list. */
+/** Pause between two attempts to follow a list. */
 const followAgainMilliseconds = 2_000;
 
 /** See `ClusterCharts.whileWatched`. */
@@ -47,14 +47,18 @@ export async function whileWatched(scope: ClusterScope, { place, objects, work }
   }
 }
 
-/** When the API server went away, Helm failed for that, and what is known of the pods is old. ENGINE_UNREACHABLE. */
+/**
+ * Fails with ENGINE_UNREACHABLE if the API server is unreachable. Helm failed for that reason then, and the known state
+ * of the pods is old.
+ */
 async function refuseAway(api: Api, signal: AbortSignal): Promise<void> {
   const deadline = AbortSignal.timeout(answerWithinMilliseconds);
   try {
     await call(api, { method: 'GET', path: '/version', signal: AbortSignal.any([signal, deadline]) });
   } catch (error) {
     signal.throwIfAborted();
-    // One that refuses to say it is there; what stands before a server that is not says 502 or 503.
+    // A server that refuses the request is reachable. A proxy in front of an unreachable server responds with 502 or
+    // 503.
     if (error instanceof ApiRefusal && error.status < 500) return;
     if (error instanceof DriverError) throw error;
     throw unreachable(deadline.aborted ? `gave no answer within ${answerWithinMilliseconds / 1000} s` : 'does not work', error);
@@ -75,7 +79,8 @@ async function explained(
   };
   const failure = await explain(scope, of, suspicion, context.signal);
   const said = error instanceof DriverError ? (error.evidence.lines ?? []) : [];
-  // Work that was ended for the suspect has nothing to say of its own; what failed by itself may have failed for something else.
+  // Work that was aborted because of the suspect has no message of its own. Work that failed by itself may have failed
+  // for another reason.
   const behind = error instanceof DriverError ? `${failure.message.endsWith('.') ? '' : '.'} ${error.message}` : '';
   return new DriverError({
     cause: failure.code,
@@ -90,18 +95,18 @@ const lists = ['Pod', 'Event'] as const;
 type List = (typeof lists)[number];
 
 /**
- * Keeps up with the pods and events of the namespace, again and again where it cannot: that is no failure of the work. While one of them is not
- * followed, nothing is said of a pod: what is known of it may be long past.
+ * Follows the pods and events of the namespace, and retries if that fails: such a failure is not one of the work. While
+ * one of the two lists is not followed, no pod is judged, because the known state may be outdated.
  */
 class Look {
   readonly #makers: readonly Maker[];
   readonly #onFinal: () => void;
   readonly #began = Date.now();
   readonly #ready = Promise.withResolvers<void>();
-  /** Those whose first attempt has come, or failed. */
+  /** Lists whose first read has succeeded or failed. */
   readonly #attempted = new Set<List>();
   readonly #followed = new Set<List>();
-  /** What was there before: pods of the release that is replaced may fail as they like. */
+  /** Pods that existed before. Pods of the replaced release may fail. */
   #former: ReadonlySet<string> | null = null;
   #formerEvents: ReadonlySet<string> | null = null;
   #faults: ReadonlyMap<string, number> = new Map();
@@ -115,7 +120,7 @@ class Look {
     this.#onFinal = onFinal;
   }
 
-  /** Resolves when it is known what was there before, as far as the cluster says it. */
+  /** Resolves when the previous pods and events are known, as far as the cluster returns them. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -142,7 +147,7 @@ class Look {
       try {
         await follow<T>(api, { path: pathOf(list, { namespace }), query: {} }, { onChange }, signal);
       } catch {
-        // The list is read anew; the work goes on meanwhile.
+        // The list is read again; the work continues in the meantime.
       }
       this.#followed.delete(list);
       clearTimeout(this.#timer);
@@ -169,7 +174,7 @@ class Look {
   }
 
   #takePods(items: ReadonlyMap<string, Pod>): void {
-    // Where the first attempt failed, the work has begun: what came since is not what was there before.
+    // If the first attempt failed, the work has already begun. Pods that appeared since do not count as former ones.
     this.#former ??= new Set(
       [...items].flatMap(([uid, pod]) => (this.#isFormer('Pod', pod.metadata?.creationTimestamp) ? [uid] : [])),
     );

@@ -4,7 +4,7 @@ import { startTestApi } from '../testing/api-server.ts';
 import { call, stream, unreachable, type Api, type KubernetesObject } from './api.ts';
 import { follow, type Change } from './follow.ts';
 
-/* What becomes of an API server that is busy, falls silent, or is cut off. */
+/* Requests to an API server that is busy, falls silent, or is cut off. */
 
 const signal = new AbortController().signal;
 
@@ -20,7 +20,7 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
   return api;
 }
 
-/** Refuses as often as there are statuses, then answers. */
+/** Refuses one request for each given status, then responds. */
 async function busy(...statuses: readonly number[]): Promise<{ readonly api: Api; readonly methods: string[] }> {
   const methods: string[] = [];
   const api = await serve(({ method = '' }, response) => {
@@ -128,16 +128,16 @@ describe('a server that can do nothing is away', () => {
 
 interface Followed {
   readonly api: Api;
-  /** The version of each watch. */
+  /** Resource version of each watch. */
   readonly watches: string[];
-  /** Names of what was told. */
+  /** Names of the reported objects. */
   readonly told: string[];
   readonly lists: () => number;
   readonly following: Promise<void>;
   readonly stop: () => void;
 }
 
-/** Follows a list of nothing; each watch is answered by the next of `answers`, by the last one again and again. */
+/** Follows an empty list. Each watch gets the next of `answers`; the last one is repeated. */
 async function followed(...answers: readonly ((response: ServerResponse) => void)[]): Promise<Followed> {
   const [watches, told]: [string[], string[]] = [[], []];
   let lists = 0;
@@ -166,7 +166,7 @@ const cut = (response: ServerResponse): void => {
   quiet(response);
   setImmediate(() => response.destroy());
 };
-/** Tells one thing and half of another one. */
+/** Sends one complete event and half of another one. */
 const cutAfter =
   (name: string) =>
   (response: ServerResponse): void => {

@@ -11,26 +11,26 @@ export interface Api {
   readonly access: ClusterAccess;
   /** Keeps connections open between requests. */
   readonly agent: https.Agent;
-  /** For answers that last: one for each log and watch, so that none of them takes the place of a request. */
+  /** Agent for long-lived responses: one connection for each log and watch, so that none of them blocks a request. */
   readonly streams: https.Agent;
 }
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Without query; names of ours need no escape. */
+  /** Path without the query. Davit's own names need no escaping. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: object;
   readonly contentType?: 'application/json' | 'application/apply-patch+yaml' | 'application/merge-patch+json';
   readonly signal: AbortSignal;
-  /** Of the objects of a list their metadata is enough. */
+  /** Requests only the metadata of the objects of a list. */
   readonly metadataOnly?: boolean;
-  /** Statuses besides 2xx that are an answer and not a failure. */
+  /** Statuses besides 2xx that count as a response, not as a failure. */
   readonly accept?: readonly number[];
 }
 
-/** Any object of the API, as far as all have the same. */
+/** Any object of the API, with the fields that all kinds share. */
 export interface KubernetesObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -44,14 +44,14 @@ export interface ListOf<T> {
 
 export interface ApiAnswer<Body> {
   readonly status: number;
-  /** Parsed JSON; text where it is none. */
+  /** Parsed JSON, or the text if it is not JSON. */
   readonly body: Body;
 }
 
-/** The API server answered, and refused. */
+/** The API server responded and refused the request. */
 export class ApiRefusal extends Error {
   readonly status: number;
-  /** The server's own words. */
+  /** The server's own message. */
   readonly words: string;
 
   constructor(request: Pick<ApiRequest, 'method' | 'path'>, status: number, words: string) {
@@ -62,9 +62,12 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** Longer than any API server takes by itself; watches and logs have no such limit. */
+/** Longer than any API server needs for a response. Watches and logs have no such limit. */
 const timeoutMilliseconds = 60_000;
-/** How often a request is made again that the server was too busy for, and how long before, where it does not say or says much. */
+/**
+ * How often a request is repeated if the server was too busy, and the pause before each repeat: `repeatMilliseconds` if
+ * the server sends no Retry-After, at most `mostRepeatMilliseconds` if it does.
+ */
 const mostRepeats = 2;
 const repeatMilliseconds = 1_000;
 const mostRepeatMilliseconds = 5_000;
@@ -76,13 +79,13 @@ export function openApi(access: ClusterAccess): Api {
   return { access, agent, streams: new https.Agent(options) };
 }
 
-/** Ends its connections, also those under way. */
+/** Closes all connections, including those in use. */
 export function closeApi({ agent, streams }: Api): void {
   agent.destroy();
   streams.destroy();
 }
 
-/** How TLS is spoken to an API server. */
+/** Returns the TLS options for an API server. */
 export function tlsOptions(access: ClusterAccess): https.AgentOptions {
   return {
     ...(access.authority !== undefined && { ca: access.authority }),
@@ -92,7 +95,7 @@ export function tlsOptions(access: ClusterAccess): https.AgentOptions {
   };
 }
 
-/** Headers that say who asks. */
+/** Returns the headers that authenticate Davit. */
 export function authorization({ token, basic }: ClusterAccess): Record<string, string> {
   if (token !== undefined) return { authorization: `Bearer ${token}` };
   if (basic === undefined) return {};
@@ -105,9 +108,9 @@ export function urlOf({ access }: Api, { path, query }: Pick<ApiRequest, 'path' 
 }
 
 /**
- * A request and its whole answer, made again a few times where the server is too busy for it: one moment of that is no news of a cluster. Ends with
- * an answer, an `ApiRefusal`, a `DriverError` ENGINE_UNREACHABLE (retryable), or the signal's reason. `Body` is what the API promises for a status
- * of 2xx.
+ * Sends a request and returns its whole response. Repeats the request a few times if the server is too busy: being busy
+ * for a moment does not make a cluster unreachable. Rejects with an `ApiRefusal`, a `DriverError` ENGINE_UNREACHABLE
+ * (retryable), or the signal's reason. `Body` is the type that the API promises for a status of 2xx.
  */
 export async function call<Body = unknown>(api: Api, request: ApiRequest): Promise<ApiAnswer<Body>> {
   const deadline = AbortSignal.timeout(timeoutMilliseconds);
@@ -123,7 +126,7 @@ export async function call<Body = unknown>(api: Api, request: ApiRequest): Promi
   }
 }
 
-/** Ends with the beginning of an answer, or as `refused` where there is none. */
+/** Returns a response as soon as it begins. Rejects with `refused` if its status is not accepted. */
 async function answered(api: Api, agent: https.Agent, request: ApiRequest): Promise<IncomingMessage> {
   for (let repeats = 0; ; repeats += 1) {
     const response = await send(api, agent, request);
@@ -135,14 +138,15 @@ async function answered(api: Api, agent: https.Agent, request: ApiRequest): Prom
   }
 }
 
-/** What a refusal is: one of a server that works, or ENGINE_UNREACHABLE. */
+/** Returns the error for a refusal: an `ApiRefusal` if the server works, otherwise ENGINE_UNREACHABLE. */
 export function refused(request: Pick<ApiRequest, 'method' | 'path'>, status: number, words: string): ApiRefusal | DriverError {
   if (tellsAbsence(request, status, words)) return unreachable(`answers with ${status}`, words);
   return new ApiRefusal(request, status, words);
 }
 
-// What has no room (429) was not begun; what failed in the server may have been done, which is the same only for what is read.
-// A node that is away is dialled for half a minute each time.
+// A request that was rejected for lack of capacity (429) was not started. A request that failed in the server may have
+// been processed, so only reads are repeated. Failed reads from a node are not repeated either: an unreachable node is
+// dialed for half a minute each time.
 function isBusy({ method, path }: ApiRequest, status: number): boolean {
   return status === 429 || (method === 'GET' && status >= 500 && !asksNode(path));
 }
@@ -152,7 +156,7 @@ function repeatAfter({ headers }: IncomingMessage): number {
   return Number.isNaN(seconds) ? repeatMilliseconds : Math.min(Math.max(seconds, 0) * 1_000, mostRepeatMilliseconds);
 }
 
-/** As `call`, for an answer that is read as it comes: the caller reads the response to its end or destroys it. */
+/** Works like `call` for a streamed response. The caller reads the response to its end or destroys it. */
 export async function stream(api: Api, request: ApiRequest): Promise<IncomingMessage> {
   try {
     return await answered(api, api.streams, request);
@@ -163,7 +167,7 @@ export async function stream(api: Api, request: ApiRequest): Promise<IncomingMes
   }
 }
 
-/** The failure for a server that is not there; `why` continues "the API server of the cluster". */
+/** Returns the error for an unreachable server. `why` continues the sentence "The API server of the cluster". */
 export function unreachable(why: string, error: unknown): DriverError {
   const original = error instanceof Error ? error.message : String(error);
   return new DriverError({
@@ -181,18 +185,22 @@ export function unreachable(why: string, error: unknown): DriverError {
 const untrusted =
   /^(?:ERR_TLS_CERT_ALTNAME_INVALID|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF))/;
 
-/** Whether it answered, with a certificate that is not taken (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
+/**
+ * Returns whether the server presented a certificate that is not trusted
+ * (https://nodejs.org/api/tls.html#x509-certificate-error-codes).
+ */
 function isUntrusted(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && untrusted.test(error.code);
 }
 
-/** The object at that path, or null. */
+/** Returns the object at the path, or null if there is none. */
 export async function find<T>(api: Api, path: string, signal: AbortSignal): Promise<T | null> {
   const { status, body } = await call<T>(api, { method: 'GET', path, signal, accept: [404] });
   return status === 404 ? null : body;
 }
 
-// A connection that was kept may be closed by the server just as it is used: nothing has been done then, and a new one works.
+// The server may close a kept connection just when it is used. Nothing has been processed then, and a new connection
+// works.
 async function send(api: Api, agent: https.Agent, request: ApiRequest): Promise<IncomingMessage> {
   try {
     return await sendOnce(api, agent, request);
@@ -214,7 +222,7 @@ function sendOnce(api: Api, agent: https.Agent, request: ApiRequest): Promise<In
         request.metadataOnly === true ? 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io' : 'application/json',
       'user-agent': 'davit',
       ...authorization(api.access),
-      // Said for all methods: without it Node.js sends the body of a DELETE as if it were the next request.
+      // Sent for all methods: without the length, Node.js sends the body of a DELETE as if it were the next request.
       ...(content && { 'content-type': contentType, 'content-length': content.length }),
     };
     const sent = https.request(urlOf(api, request), { method, headers, agent, signal }, resolve);
@@ -226,13 +234,13 @@ function sendOnce(api: Api, agent: https.Agent, request: ApiRequest): Promise<In
   });
 }
 
-/** The whole text of an answer. */
+/** Returns the whole body of a response as text. */
 export async function bodyOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    // The server is somebody else's: what it answers must not fill our memory.
+    // The server is not under Davit's control: its response must not fill the memory of this process.
     if (length > mostBytes) throw new Error(`the answer is larger than ${mostBytes} bytes`);
     chunks.push(chunk);
   }
@@ -252,7 +260,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The words of a refusal: of a `Status` its message, of anything else (a proxy) the text. */
+/** Returns the message of a refusal: the message of a `Status`, or the whole text of anything else (a proxy). */
 export function wordsOf(text: string): string {
   const body = parse(text);
   const message = typeof body === 'object' && body !== null && 'message' in body ? body.message : undefined;

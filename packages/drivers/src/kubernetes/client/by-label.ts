@@ -1,7 +1,7 @@
 import { call, type Api, type KubernetesObject } from './api.ts';
 import { pathOf, remove } from './objects.ts';
 
-/** Objects of several kinds that have labels, in all namespaces, each with its kind. */
+/** Returns the objects of several kinds that match a label selector, from all namespaces, each with its kind. */
 export async function labelled(
   api: Api,
   kinds: readonly string[],
@@ -11,7 +11,10 @@ export async function labelled(
   return listEach(api, kinds, { labelSelector, signal, accept: [] });
 }
 
-/** The same, where a cluster may not have the kinds, or the account may not look at them: then Davit made none. */
+/**
+ * Works like `labelled`, but ignores kinds that the cluster does not have or that the account may not read: Davit
+ * created no objects of these kinds.
+ */
 export async function labelledWhereSeen(
   api: Api,
   kinds: readonly string[],
@@ -32,14 +35,14 @@ async function listEach(api: Api, kinds: readonly string[], { labelSelector, ...
     kinds.map(async (kind) => {
       const request = { method: 'GET', path: pathOf(kind), query: { labelSelector }, ...how } as const;
       const { status, body } = await call<{ readonly items?: readonly KubernetesObject[] }>(api, request);
-      // Objects of a list do not say their kind.
+      // Objects in a list do not carry their kind.
       return status === 200 ? (body.items ?? []).map((item) => ({ ...item, kind })) : [];
     }),
   );
   return lists.flat();
 }
 
-/** Deletes an object that has its kind. One that is gone is fine. */
+/** Deletes an object that carries its kind. Succeeds if the object is already gone. */
 export async function removeObject(api: Api, { kind = '', metadata }: KubernetesObject, signal: AbortSignal): Promise<void> {
   await remove(api, pathOf(kind, { namespace: metadata?.namespace, name: metadata?.name }), signal);
 }

@@ -13,24 +13,31 @@ export interface Place {
 
 /** A command that runs in a container. */
 export interface Execution {
-  /** What it prints; the caller reads it to its end or destroys it. */
+  /** Standard output of the command. The caller reads it to its end or destroys it. */
   readonly output: Readable;
   /**
-   * Its end: exit code, and the beginning of what it printed on stderr. Rejects with a DriverError where it has none: the connection
-   * broke first, or the node did not start it.
+   * Resolves with the exit code and the beginning of stderr. Rejects with a DriverError if there is no exit code: the
+   * connection broke first, or the node did not start the command.
    */
   readonly end: Promise<{ readonly code: number; readonly errors: string }>;
 }
 
-/** Numbers of the streams in the protocol `channel.k8s.io`: the first byte of each message. */
+/** Stream numbers of the protocol `channel.k8s.io`. They are the first byte of each message. */
 const channel = { input: 0, output: 1, errors: 2, status: 3, close: 255 } as const;
-/** v5 can end the input and leave the rest open; v4 is what servers before 1.30 have, and later ones where an operator left it at that. */
+/**
+ * v5 can close the input and leave the other streams open. Servers before 1.30 support only v4, and so do later servers
+ * whose operator disabled v5.
+ */
 const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
-/** Servers that are known to have v4 alone, so that no command is begun in vain: a node may leave it waiting for the end of its input. */
+/**
+ * Servers known to support only v4. They are remembered so that no command is started without an end of input: a node
+ * may leave such a command waiting for it.
+ */
 const endless = new WeakSet<Api>();
 /*
- * Gives a command an input that ends where the connection cannot end it: lines of base64, then one with a dot, and a second one, as busybox's
- * sed does nothing with a line until it has the next. GNU's tar takes no input at all for an empty archive, so the programs are looked for.
+ * Gives a command an end of input if the connection cannot close the input. The input is sent as lines of base64, then
+ * a line with a dot, then a second one, because busybox's sed does not process a line until it has read the next. GNU
+ * tar accepts an empty input as an empty archive, so the script first checks that its programs exist.
  */
 const untilDot = [
   'for program in sed base64; do',
@@ -47,8 +54,9 @@ const highWater = 1024 * 1024;
 const handshakeMilliseconds = 30_000;
 
 /**
- * Runs a command in a running container, `input` as its stdin. Fails, before it has begun, with `ApiRefusal`, ENGINE_UNREACHABLE or the
- * signal's reason; an abort later ends the connection, and the kubelet the command's streams with it.
+ * Runs a command in a running container, with `input` as its stdin. Before the command has started, this rejects with
+ * `ApiRefusal`, ENGINE_UNREACHABLE or the signal's reason. An abort after that closes the connection, and the kubelet
+ * closes the command's streams.
  */
 export async function execute(
   api: Api,
@@ -64,14 +72,14 @@ export async function execute(
   if (socket.protocol === protocols[0]) endless.delete(api);
   else if (hasInput && !isMarked) {
     endless.add(api);
-    // The command has had no input yet; it is begun again so that it finds the end of it.
+    // The command has received no input yet. It is started again in a form that detects the end of the input.
     socket.terminate();
     signal.throwIfAborted();
     isMarked = true;
     socket = await connect(api, place, { command: marked, hasInput }, signal);
   }
   const output = new Readable({ read: () => socket.resume() });
-  // Whoever reads is told by the stream; without a reader nobody needs to know.
+  // A reader gets the error from the stream. Without a reader the error does not matter.
   output.on('error', () => undefined);
   const end = ending(socket, output, signal);
   end.catch((error: unknown) => output.destroy(error instanceof Error ? error : new Error(String(error))));
@@ -80,7 +88,7 @@ export async function execute(
   return { output, end };
 }
 
-/** Runs a command to its end. More output than 64 KiB is dropped. */
+/** Runs a command to its end. Output beyond 64 KiB is dropped. */
 export async function runInside(
   api: Api,
   place: Place,
@@ -116,7 +124,7 @@ function connect(
     signal.addEventListener('abort', abort, { once: true });
     socket.once('close', () => signal.removeEventListener('abort', abort));
     socket.once('open', () => {
-      // Nothing may arrive before somebody listens.
+      // No message may arrive before there is a listener.
       socket.pause();
       resolve(socket);
     });
@@ -158,14 +166,17 @@ function ending(socket: WebSocket, output: Readable, signal: AbortSignal): Execu
   });
 }
 
-/** What shells say of a program that is not there. */
+/** Exit code of shells if a program does not exist. */
 const noProgramCode = 127;
 
-/** Runtimes tell in words alone that an image has no such program. */
+/** Runtimes report only in their message that an image does not contain a program. */
 const isNoProgram = (said: string): boolean =>
   /executable file not found|exec: \\?".*": (?:stat .*: )?no such file or directory/.test(said);
 
-/** Whether a command ran, and how far, nobody knows: of a node that is busy or away it says nothing about what the command is for. */
+/**
+ * Returns the error for a command of which nobody knows whether it ran, or how far. A busy or unreachable node says
+ * nothing about the purpose of the command.
+ */
 function notRun(said: string): unknown {
   const code = (parsed(said) ?? {}).code ?? 500;
   const refusal = new ApiRefusal({ method: 'GET', path: 'exec' }, code, wordsOf(said));
@@ -178,7 +189,10 @@ interface EndStatus {
   readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] } | null;
 }
 
-/** The exit code in the `Status` that ends a command; null: it was not started, or the words are none. Never throws. Pure. */
+/**
+ * Returns the exit code in the `Status` that ends a command. Returns null if the command was not started or the text is
+ * not a `Status`. Never throws. Pure.
+ */
 export function exitCodeOf(text: string): number | null {
   const ended = parsed(text);
   if (ended?.status === 'Success') return 0;
@@ -200,7 +214,7 @@ function toBuffer(data: RawData): Buffer {
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }
 
-/** See `untilDot`. */
+/** Encodes the input as `untilDot` expects it. */
 async function* asLines(input: Readable): AsyncIterable<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of input as AsyncIterable<Buffer>) {
@@ -220,7 +234,7 @@ async function send(socket: WebSocket, input: AsyncIterable<Buffer>): Promise<vo
       if (socket.readyState !== WebSocket.OPEN) return;
       await new Promise<void>((resolve) => {
         const sent = Buffer.concat([Buffer.of(channel.input), chunk]);
-        // Waits for the network only when it is behind.
+        // Waits for the network only if it cannot keep up.
         const isBehind = socket.bufferedAmount > highWater;
         socket.send(sent, () => (isBehind ? resolve() : undefined));
         if (!isBehind) resolve();
@@ -228,7 +242,7 @@ async function send(socket: WebSocket, input: AsyncIterable<Buffer>): Promise<vo
     }
     if (socket.protocol === protocols[0]) socket.send(Buffer.of(channel.close, channel.input));
   } catch {
-    // The source broke: what it gave is half of something, and the command must not take it for all.
+    // The source broke, so its data is incomplete. The command must not treat that data as complete.
     socket.terminate();
   }
 }

@@ -4,7 +4,7 @@ import { DriverError } from '../../errors.ts';
 import { pause } from '../../shared/pause.ts';
 import { ApiRefusal, call, refused, stream, unreachable, type Api, type KubernetesObject, type ListOf } from './api.ts';
 
-/** A list of the API, and which of its objects are meant. */
+/** A list of the API, and the query that selects its objects. */
 export interface Listed {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -12,18 +12,22 @@ export interface Listed {
 
 export type Change<T> = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T };
 
-/** The API server ends a watch by itself after this time. */
+/** Seconds after which the API server ends a watch by itself. */
 const watchSeconds = 240;
 /**
- * So much later it has not: a proxy between may keep up a connection whose server is gone. One that is gone itself is noticed by TCP, as
- * the agents have connections kept alive.
+ * Time after which a watch counts as dead: 30 s more than the server's own limit. A proxy in between may keep a
+ * connection open although its server is gone. TCP detects a peer that is gone itself, because the agents use
+ * keep-alive.
  */
 const silentMilliseconds = (watchSeconds + 30) * 1_000;
-/** Within this time a watch is answered, before anything is told by it: as long as requests have. */
+/** Time within which a watch must get its response, before any event. It equals the timeout of requests. */
 const answerMilliseconds = 60_000;
-/** Between the end of a watch and the next one. */
+/** Pause between the end of a watch and the next watch. */
 const againMilliseconds = 500;
-/** A watch that ended sooner, and had told nothing, was none; after so many of them in a row the server is taken to be away. */
+/**
+ * A watch that ended sooner than this, without an event, is futile. After `mostFutile` such watches in a row the server
+ * counts as unreachable.
+ */
 const futileMilliseconds = 5_000;
 const mostFutile = 5;
 /** Kubernetes stores no object of more than a few megabytes. */
@@ -34,9 +38,10 @@ export async function list<T>(api: Api, { path, query }: Listed, signal: AbortSi
 }
 
 /**
- * Keeps up with a list: calls back with all that it has at first and after each change, until the signal aborts; then resolves.
- * Rejects when the list can neither be read nor watched any more; a connection that breaks is no such thing, as what stands between closes
- * those on which nothing was said for a while. `onEvent` gets the changes, without what was there at first.
+ * Follows a list until the signal aborts, then resolves. Calls `onChange` with all objects at first and after each
+ * change. Calls `onEvent` with each change, but not with the objects that existed at first. Rejects if the list can
+ * neither be read nor watched any more. A broken connection does not reject, because proxies close connections that
+ * were silent for a while.
  */
 export async function follow<T extends KubernetesObject>(
   api: Api,
@@ -70,7 +75,7 @@ interface Line<T> {
   readonly object?: T & { readonly code?: number; readonly message?: string };
 }
 
-/** Watches until the list is to be read anew. */
+/** Watches until the list must be read again. */
 async function watch<T extends KubernetesObject>(
   api: Api,
   listed: Listed,
@@ -93,7 +98,10 @@ async function watch<T extends KubernetesObject>(
   }
 }
 
-/** One watch, and why it ended; FORGOTTEN: the next one cannot go on from the last version. Rejects where it was not begun, or is refused. */
+/**
+ * Runs one watch and returns why it ended. FORGOTTEN means that the next watch cannot resume at the last version.
+ * Rejects if the watch could not be started or was refused.
+ */
 async function watchOnce<T extends KubernetesObject>(
   api: Api,
   { path, query }: Listed,
@@ -123,7 +131,7 @@ async function watchOnce<T extends KubernetesObject>(
   } catch (error) {
     if (error instanceof CutWatch) return error;
     if (error instanceof ApiRefusal && error.status === 410) return 'FORGOTTEN';
-    // What was silent may have lost something; what did not even answer is away.
+    // A watch that was silent may have lost events. A server that did not even respond is unreachable.
     if (error === silent.signal.reason && !(error instanceof DriverError)) return 'FORGOTTEN';
     throw error;
   } finally {
@@ -141,7 +149,7 @@ async function answerOf(api: Api, listed: Listed, silent: AbortController, signa
   }
 }
 
-/** The connection of a watch broke that had been answered: by that alone nobody is away. */
+/** The connection of an established watch broke. That alone does not make the server unreachable. */
 class CutWatch extends Error {}
 
 async function* linesOf<T>(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Line<T>> {

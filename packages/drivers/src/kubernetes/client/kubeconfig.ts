@@ -2,26 +2,26 @@ import { createSecureContext } from 'node:tls';
 import { load } from 'js-yaml';
 import { DriverError } from '../../errors.ts';
 
-/** How an API server is reached, and as whom. All of it is secret except `server`. */
+/** The address of an API server and the credentials for it. All of it is secret except `server`. */
 export interface ClusterAccess {
-  /** `https://host:port`, perhaps with a path, without a slash at its end. */
+  /** `https://host:port`, optionally with a path, without a trailing slash. */
   readonly server: string;
-  /** PEM. Absent: the authorities that Node.js trusts. */
+  /** CA certificates as PEM. If absent, the authorities that Node.js trusts apply. */
   readonly authority?: string;
-  /** The server's certificate is not checked. */
+  /** If true, the server's certificate is not verified. */
   readonly isUnchecked: boolean;
-  /** The name that the server's certificate has, where it is not that of `server`. */
+  /** Name in the server's certificate, if it differs from the host of `server`. */
   readonly serverName?: string;
   readonly token?: string;
   readonly basic?: { readonly username: string; readonly password: string };
-  /** PEM. */
+  /** Client certificate as PEM. */
   readonly certificate?: string;
   readonly key?: string;
 }
 
-/** No kubeconfig needs more; nested, a few of them stand for more text than memory holds. */
+/** No kubeconfig needs more YAML aliases. A few nested aliases expand to more text than fits into memory. */
 const mostAliases = 50;
-/** Of the contexts that a kubeconfig has, so many are named where it does not say which one is meant. */
+/** Number of contexts listed in the error if the kubeconfig does not say which one to use. */
 const mostNames = 10;
 const longestName = 100;
 
@@ -31,9 +31,9 @@ const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
 
 /**
- * Reads a kubeconfig: its current context, or the only one it has. It is text of whoever manages the cluster, so nothing in it may
- * reach this machine: programs (`exec`, `auth-provider`) are not run and files are not read; a kubeconfig that needs them is refused
- * with what would be right. Fails with CLUSTER_ACCESS_INVALID. Pure.
+ * Reads a kubeconfig: its current context, or its only one. The text comes from the operator of the cluster, so nothing
+ * in it may reach this machine: programs (`exec`, `auth-provider`) are not run and files are not read. A kubeconfig
+ * that needs them is refused with a hint what to use instead. Fails with CLUSTER_ACCESS_INVALID. Pure.
  */
 export function readKubeconfig(text: string): ClusterAccess {
   const config = fieldsOf(parse(text));
@@ -68,7 +68,7 @@ function parse(text: string): unknown {
   try {
     return load(text, { maxAliases: mostAliases });
   } catch {
-    // The parser's words quote the text, which holds credentials.
+    // The parser's message quotes the text, which contains credentials.
     throw invalid('is no YAML that Davit reads', 'Store the file as `kubectl config view --raw --minify --flatten` prints it.');
   }
 }
@@ -130,14 +130,14 @@ function serverOf(cluster: Fields): string {
 
 function tokenOf(user: Fields): string | undefined {
   const token = textOf(user, 'token');
-  // It is sent as part of a header.
+  // The token is sent as part of a header.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw invalid('has a token with a line break, a space or another sign that no token has', 'Copy it as it is, on one line.');
   }
   return token;
 }
 
-/** What TLS cannot be spoken with would look like a cluster that is away. */
+/** Refuses certificates and keys that TLS cannot use. Otherwise the cluster would look unreachable. */
 function refuseUnusable({ authority, certificate, key }: Pick<ClusterAccess, 'authority' | 'certificate' | 'key'>): void {
   try {
     createSecureContext({

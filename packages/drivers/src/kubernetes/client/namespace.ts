@@ -3,7 +3,10 @@ import { DriverError } from '../../errors.ts';
 import { find, type KubernetesObject } from './api.ts';
 import { apply, pathTo, type Scope } from './objects.ts';
 
-/** Makes the namespace of an environment, or leaves it as it is. Fails, retryably, while the cluster removes a former one of that name. */
+/**
+ * Creates the namespace of an environment, or leaves it as it is. Fails, retryably, while the cluster is deleting a
+ * former namespace of that name.
+ */
 export async function ensureNamespace(scope: Scope, namespace: Namespace, signal: AbortSignal): Promise<void> {
   const found = await find<KubernetesObject>(scope.api, pathTo(namespace), signal);
   if (found?.metadata?.deletionTimestamp !== undefined) {

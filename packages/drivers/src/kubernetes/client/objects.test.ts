@@ -4,7 +4,7 @@ import { startTestApi, type TestApi } from '../testing/api-server.ts';
 import type { KubernetesObject } from './api.ts';
 import { apply } from './objects.ts';
 
-/* Objects that are made where one of their name is on its way out. */
+/* Objects that are created while one of the same name is being deleted. */
 
 const signal = new AbortController().signal;
 const installation = 'i';
@@ -18,7 +18,10 @@ const leaving = {
 const apis: TestApi[] = [];
 afterEach(() => apis.splice(0).forEach(({ close }) => close()));
 
-/** Answers reads with one after the other of `found`, with the last one again and again, and a change with what it is given. */
+/**
+ * Responds to reads with the objects of `found` in turn, repeating the last one, and to a change with the body that it
+ * received.
+ */
 async function serve(
   found: readonly (KubernetesObject | null)[],
   changed: readonly KubernetesObject[] = [],

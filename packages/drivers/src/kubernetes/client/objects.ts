@@ -4,13 +4,13 @@ import { pause } from '../../shared/pause.ts';
 import { label } from '../names/labels.ts';
 import { call, find, type Api, type KubernetesObject } from './api.ts';
 
-/** The cluster, and whose objects on it are ours. */
+/** The cluster, and the installation that owns Davit's objects on it. */
 export interface Scope {
   readonly api: Api;
   readonly installation: string;
 }
 
-/** Where objects of a kind are; without namespace: all of the cluster. */
+/** Base path and plural of each kind. A path without a namespace covers the whole cluster. */
 const places: Readonly<Record<string, { readonly base: string; readonly plural: string }>> = {
   Namespace: { base: '/api/v1', plural: 'namespaces' },
   Node: { base: '/api/v1', plural: 'nodes' },
@@ -38,10 +38,10 @@ const places: Readonly<Record<string, { readonly base: string; readonly plural: 
   PodDisruptionBudget: { base: '/apis/policy/v1', plural: 'poddisruptionbudgets' },
 };
 
-/** Kinds of which an instance is made, the ones that make others first. */
+/** Kinds of which an instance consists. Kinds that create others come first. */
 export const controllerKinds = ['Deployment', 'StatefulSet', 'Job'] as const;
 
-/** The path of a list of objects of a kind, or of one of them. */
+/** Returns the path of a list of objects of a kind, or of one of these objects. */
 export function pathOf(kind: string, place: { readonly namespace?: string; readonly name?: string } = {}): string {
   const { base, plural } = places[kind] ?? {};
   if (base === undefined || plural === undefined) throw new Error(`objects of kind ${kind} are not known`);
@@ -49,22 +49,23 @@ export function pathOf(kind: string, place: { readonly namespace?: string; reado
   return `${base}${namespace}/${plural}${place.name === undefined ? '' : `/${encodeURIComponent(place.name)}`}`;
 }
 
-/** The path of an object that has its name. */
+/** Returns the path of an object that carries its name. */
 export function pathTo({ kind = '', metadata }: KubernetesObject): string {
   return pathOf(kind, { namespace: metadata?.namespace, name: metadata?.name ?? '' });
 }
 
 /**
- * For how long what is being deleted is waited for. A controller takes away what it made outside, as a load balancer, in some ten seconds; steps of
- * deployments try again several times, and keepers must not be held up for long.
+ * Time to wait for an object that is being deleted. A controller removes external resources, such as a load balancer,
+ * in some ten seconds. Steps of deployments are retried several times, and keepers must not be blocked for long.
  */
 const leavingMilliseconds = 10_000;
 const lookAgainMilliseconds = 200;
 
 /**
- * Makes an object be as it is given (server-side apply; all that Davit says of an object it says as the field manager `davit`). One of
- * that name that is not ours is left as it is: fails with ENGINE_FAILED. One that is being deleted would take with it what is written to it: it is
- * waited for, for `patience`; where it stays, fails with ENGINE_FAILED (retryable).
+ * Creates or updates an object with server-side apply; Davit sets all fields as the field manager `davit`.
+ * - An object of that name that is not Davit's is left as it is: fails with ENGINE_FAILED.
+ * - An object that is being deleted would take the written changes with it, so the call waits for its end, for
+ *   `patience`. If the object is still there after that, it fails with ENGINE_FAILED (retryable).
  */
 export async function apply<T extends KubernetesObject>(
   { api, installation }: Scope,
@@ -81,14 +82,14 @@ export async function apply<T extends KubernetesObject>(
     if (found !== null && found.metadata?.labels?.[label.installation] !== installation) throw foreign(object);
     if (found === null || !isLeaving(found)) {
       const { body } = await call<T>(api, { method: 'PATCH', path, query, body: object, contentType, signal });
-      // Its deletion may have begun since it was looked at.
+      // The deletion of the object may have begun since it was read.
       if (!isLeaving(body)) return body;
     } else if (Date.now() > until) throw staying({ ...object, ...found });
     await pause(lookAgainMilliseconds, signal);
   }
 }
 
-/** Whether an object is being deleted: it is there until nobody's finalizer holds it. Pure. */
+/** Returns whether an object is being deleted. It exists until no finalizer holds it. Pure. */
 function isLeaving({ metadata }: KubernetesObject): boolean {
   return metadata?.deletionTimestamp !== undefined;
 }
@@ -118,11 +119,14 @@ function placeOf(metadata: KubernetesObject['metadata']): string {
 interface RemoveOptions {
   readonly graceSeconds?: number;
   readonly uid?: string | undefined;
-  /** What it made is gone before it is itself. */
+  /** `WHAT_IT_MADE`: the object stays until its dependents are gone. */
   readonly staysFor?: 'NOTHING' | 'WHAT_IT_MADE';
 }
 
-/** Deletes an object and, behind the call, what it made. One that is gone is fine; `graceSeconds` is for pods. */
+/**
+ * Deletes an object. The cluster deletes its dependents in the background. Succeeds if the object is already gone.
+ * `graceSeconds` is for pods.
+ */
 export async function remove(
   api: Api,
   path: string,
@@ -134,13 +138,16 @@ export async function remove(
     kind: 'DeleteOptions',
     propagationPolicy: staysFor === 'NOTHING' ? 'Background' : 'Foreground',
     ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
-    // Only the very one that was looked at: another one of its name may be there by now.
+    // Deletes only the object that was read: another one of the same name may exist by now.
     ...(uid !== undefined && { preconditions: { uid } }),
   };
   await call(api, { method: 'DELETE', path, body, signal, accept: [404, 409] });
 }
 
-/** Pods, newest first, those that are being deleted last. One that failed comes after what was made for it in the same second. */
+/**
+ * Sorts pods: newest first, pods that are being deleted last. A failed pod comes after its replacement of the same
+ * second.
+ */
 export function byAge(pods: readonly Pod[]): Pod[] {
   const leaves = (pod: Pod): number => (isLeaving(pod) ? 1 : 0);
   const hasFailed = (pod: Pod): number => (pod.status?.phase === 'Failed' ? 1 : 0);

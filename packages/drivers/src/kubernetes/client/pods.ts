@@ -3,7 +3,7 @@ import { podSelector } from '../names/labels.ts';
 import { list } from './follow.ts';
 import { byAge, pathOf, type Scope } from './objects.ts';
 
-/** The pods of an instance, newest first, those that end last. */
+/** Returns the pods of an instance: newest first, pods that are being deleted last. */
 export async function podsOf(
   { api, installation }: Scope,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -13,12 +13,13 @@ export async function podsOf(
     const query = { labelSelector: podSelector(installation, name, isScheduled) };
     return (await list<Pod>(api, { path: pathOf('Pod', { namespace }), query }, signal)).items;
   };
-  // A name does not tell which of the two it is of; few are of runs of schedules.
+  // The name does not show whether the instance is a scheduled run. Few instances are, so the others are looked up
+  // first.
   const own = await pods(false);
   return byAge(own.length > 0 ? own : await pods(true));
 }
 
-/** The one that counts; null: there is none. */
+/** Returns the current pod of an instance, or null if there is none. */
 export async function newestPod(
   scope: Scope,
   place: { readonly namespace: string; readonly name: string },

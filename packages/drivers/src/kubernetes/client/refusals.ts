@@ -2,7 +2,10 @@ import { DriverError, type Cause } from '../../errors.ts';
 import { ApiRefusal } from './api.ts';
 import { meaningOf } from './meanings.ts';
 
-/** The failure of a call, in our words. What is no refusal (unreachable, aborted, a bug) passes through. */
+/**
+ * Returns the failure of a call in Davit's words. Errors that are no refusals (unreachable, aborted, a bug) are
+ * returned unchanged.
+ */
 export function translated(error: unknown, doing: string): unknown {
   if (!(error instanceof ApiRefusal)) return error;
   const { status, words } = error;
@@ -12,7 +15,8 @@ export function translated(error: unknown, doing: string): unknown {
     cause: known?.cause ?? byStatus,
     message: `${doing}: ${words}`,
     evidence: { original: words },
-    // Too many requests, or what was asked (a node, a server behind this one, a webhook) is away.
+    // Too many requests, or the target of the request (a node, a server behind the API server, a webhook) is
+    // unreachable.
     retryable: known?.retryable ?? (status === 409 || status === 429 || status >= 500),
     error,
   });

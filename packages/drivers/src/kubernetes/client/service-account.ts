@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import { DriverError } from '../../errors.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
-/** Where a pod finds the credentials of its service account. */
+/** Folder in which a pod finds the credentials of its service account. */
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-// The kubelet renews the token when a fifth of its time is left, so some minutes before it ends.
+// The kubelet renews the token when a fifth of its lifetime is left, so some minutes before it expires.
 const rememberMilliseconds = 10_000;
 
 /**
- * How the pod that this process runs in reaches the API server of its own cluster. The token is read again while it is used, as it lives
- * for an hour only. Fails with CLUSTER_ACCESS_INVALID outside of a pod, or where the pod has no token.
+ * Returns how the pod of this process reaches the API server of its own cluster. The token is read again from time to
+ * time, because it is valid for only an hour. Fails with CLUSTER_ACCESS_INVALID outside of a pod, or if the pod has no
+ * token.
  */
 export function readServiceAccount(
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -21,7 +22,7 @@ export function readServiceAccount(
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = environment;
   if (host === '') throw invalid('KUBERNETES_SERVICE_HOST is not set: this process runs in no pod');
   const token = new TokenFile(join(folder, 'token'));
-  // At once, so that what is missing is found here and not in the middle of something.
+  // The token is read at once, so that a missing file is detected here and not during a later operation.
   token.read();
   return {
     server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,

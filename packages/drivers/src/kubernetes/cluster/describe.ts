@@ -15,7 +15,10 @@ export interface Version {
   readonly minor: string;
 }
 
-/** Fails with CLUSTER_ACCESS_INVALID where something else than an API server answers, as the page of a proxy to sign in at. */
+/**
+ * Returns the version of the API server. Fails with CLUSTER_ACCESS_INVALID if something else responds, such as the
+ * login page of a proxy.
+ */
 export async function askVersion(api: Api, signal: AbortSignal): Promise<Version> {
   const { body } = await call<Version>(api, { method: 'GET', path: '/version', signal });
   if (typeof body.gitVersion === 'string') return body;
@@ -27,8 +30,8 @@ export async function askVersion(api: Api, signal: AbortSignal): Promise<Version
 }
 
 /**
- * What tells a cluster from any other, whatever name or address it is reached by: the uid of a namespace that it makes for itself. Null: whoever
- * asks may not see it.
+ * Returns the identity of a cluster, which does not depend on its name or address: the uid of a namespace that every
+ * cluster creates for itself. Returns null if the account may not read it.
  */
 export async function identityOf(api: Api, signal: AbortSignal): Promise<string | null> {
   const path = pathOf('Namespace', { name: 'kube-system' });
@@ -36,27 +39,28 @@ export async function identityOf(api: Api, signal: AbortSignal): Promise<string 
   return status === 200 ? (body.metadata?.uid ?? null) : null;
 }
 
-/** Whether a server is of this version or later. Some write `30+`. Pure. */
+/** Returns whether a server has at least the given version. Some servers write `30+`. Pure. */
 export function isAtLeast({ major, minor }: Version, wanted: { readonly major: number; readonly minor: number }): boolean {
   const [ownMajor, ownMinor] = [Number.parseInt(major, 10), Number.parseInt(minor, 10)];
   return ownMajor > wanted.major || (ownMajor === wanted.major && ownMinor >= wanted.minor);
 }
 
 /**
- * See `ClusterDriver.ping`. A namespace that every cluster has, as the server looks it up where it stores everything: its version it tells also when
- * it can do nothing else. Whoever may not see it has been answered.
+ * See `ClusterDriver.ping`. Reads a namespace that every cluster has, because the server looks it up in its storage. A
+ * server returns its version even if it cannot do anything else. A refusal to read the namespace counts as a response.
  */
 export async function pingCluster(api: Api, signal: AbortSignal): Promise<void> {
   const path = pathOf('Namespace', { name: 'default' });
   await soon(signal, (within) => call(api, { method: 'GET', path, signal: within, accept: [403, 404] }));
 }
 
-/** See `ClusterDriver.describe`. How large it is, is what pods may have of the nodes that take some. */
+/** See `ClusterDriver.describe`. The size of the cluster is what its schedulable nodes can allocate to pods. */
 export async function describeCluster(api: Api, signal: AbortSignal): Promise<ClusterDescription> {
   return soon(signal, async (within) => {
     const [version, nodes] = await Promise.all([
       askVersion(api, within),
-      // As the server has them in memory: what nodes are called and hold seldom changes, and of many that is megabytes.
+      // The server returns the nodes from its memory: their names and sizes seldom change, and a list of many nodes is
+      // megabytes.
       list<Node>(api, { path: pathOf('Node'), query: { resourceVersion: '0' } }, within),
     ]);
     const open = nodes.items.filter(({ spec }) => spec?.unschedulable !== true).map(({ status }) => status?.allocatable ?? {});

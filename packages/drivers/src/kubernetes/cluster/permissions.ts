@@ -3,11 +3,13 @@ import { call, type Api } from '../client/api.ts';
 import { translated } from '../client/refusals.ts';
 
 export interface Permission {
-  /** Empty: the core group. */
+  /** Empty for the core group. */
   readonly group: string;
   readonly resource: string;
   readonly verbs: readonly string[];
-  /** Without it something is left out (there may be no such API at all), and everything else works. */
+  /**
+   * Without an optional permission one feature is missing (its API may not exist at all), and everything else works.
+   */
   readonly isOptional?: boolean;
 }
 
@@ -15,8 +17,9 @@ const made = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
 const applied = made.filter((verb) => verb !== 'watch');
 
 /**
- * All that Davit does on a cluster, in all namespaces, as it makes those of environments itself. `davit cluster manifest` prints it as a
- * role, docs/kubernetes.md and the chart show it; tests hold all of them equal.
+ * All permissions that Davit uses on a cluster. They apply to all namespaces, because Davit creates those of the
+ * environments itself. `davit cluster manifest` prints them as a role, and docs/kubernetes.md and the chart show them.
+ * Tests keep all of these equal.
  */
 export const permissions: readonly Permission[] = [
   { group: '', resource: 'namespaces', verbs: ['get', 'create', 'patch', 'delete'] },
@@ -53,7 +56,7 @@ export const permissions: readonly Permission[] = [
 
 const scalingGroups = { USE: ['davit.dev', 'autoscaling'], EVENTS: ['davit.dev', 'keda.sh'] };
 
-/** What of it a cluster that decides on the number of instances needs, by use or by events. */
+/** Returns the permissions for a cluster that decides on the number of instances, by use or by events. */
 export function scalingPermissions(by: keyof typeof scalingGroups): readonly Permission[] {
   return permissions.filter(({ group }) => scalingGroups[by].includes(group));
 }
@@ -62,7 +65,10 @@ interface Review {
   readonly status?: { readonly allowed?: boolean };
 }
 
-/** What of it the credentials may not do in all namespaces, in words (`create deployments.apps`), but for what is optional. */
+/**
+ * Returns the required permissions that the credentials lack in all namespaces, as text (`create deployments.apps`).
+ * Optional permissions are left out.
+ */
 export async function missingPermissions(api: Api, signal: AbortSignal): Promise<string[]> {
   return refusedAmong(
     api,
@@ -71,7 +77,7 @@ export async function missingPermissions(api: Api, signal: AbortSignal): Promise
   );
 }
 
-/** What of these permissions the credentials do not have in all namespaces, in words. */
+/** Returns those of the needed permissions that the credentials lack in all namespaces, as text. */
 export async function refusedAmong(api: Api, needed: readonly Permission[], signal: AbortSignal): Promise<string[]> {
   const asked = needed.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
   try {
@@ -85,7 +91,7 @@ export async function refusedAmong(api: Api, needed: readonly Permission[], sign
   }
 }
 
-/** Whether the credentials may do this in all namespaces. */
+/** Returns whether the credentials have a permission in all namespaces. */
 export async function mayDo(
   api: Api,
   { group, resource: whole, verb }: { readonly group: string; readonly resource: string; readonly verb: string },

@@ -4,24 +4,24 @@ import type { ClusterRole, ClusterRoleBinding, PolicyRule } from 'kubernetes-typ
 import { scaleTargetDefinition } from '../manifests/scale-target.ts';
 import { permissions } from './permissions.ts';
 
-/** How the objects are called that let Davit work on a cluster. */
+/** Names of the objects that let Davit work on a cluster. */
 export interface RoleNames {
   /** Namespace of the service account. */
   readonly namespace: string;
-  /** Of service account, role and binding. */
+  /** Name of the service account, the role and the binding. */
   readonly name: string;
 }
 
 type RoleObject = Namespace | CustomResourceDefinition | ServiceAccount | ClusterRole | ClusterRoleBinding;
 
-/** The least that Davit needs on a cluster, as a role's rules. */
+/** Returns the rules of the role with the least permissions that Davit needs on a cluster. */
 export function roleRules(): PolicyRule[] {
   return permissions.map(({ group, resource, verbs }) => ({ apiGroups: [group], resources: [resource], verbs: [...verbs] }));
 }
 
 /**
- * What Davit needs besides where charts of Helm are deployed: to make, in the namespaces of environments, an account that may do there what the
- * role `admin` of every cluster says. To bind that role it need not be allowed itself what the role says.
+ * Returns the additional rules for Helm charts: creating, in the namespaces of environments, an account with the role
+ * `admin` of every cluster. Davit may bind that role without having the permissions of the role itself.
  */
 export function chartRules(): PolicyRule[] {
   return [
@@ -34,8 +34,9 @@ export function chartRules(): PolicyRule[] {
 }
 
 /**
- * What an operator applies so that Davit can work on a cluster: a service account that may do `permissions`, and nothing else, and the kind of
- * object by which the cluster says how many instances there should be; with `charts` also what those need.
+ * Returns the objects that an operator applies so that Davit can work on a cluster: a service account with
+ * `permissions` and nothing else, and the kind of object in which the cluster states how many instances it wants. With
+ * `charts`, the result includes what charts need.
  */
 export function roleObjects({ namespace, name }: RoleNames, { charts = false } = {}): RoleObject[] {
   const rules = [...roleRules(), ...(charts ? chartRules() : [])];

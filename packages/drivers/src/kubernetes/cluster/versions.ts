@@ -1,4 +1,4 @@
-/** A version of a Kubernetes that a system-upgrade-controller can install: `v1.36.2+k3s1`, `v1.36.2+rke2r1`. */
+/** A version of Kubernetes that a system-upgrade-controller can install: `v1.36.2+k3s1`, `v1.36.2+rke2r1`. */
 export interface DistributionVersion {
   readonly distribution: 'k3s' | 'rke2';
   readonly major: number;
@@ -9,7 +9,7 @@ export interface DistributionVersion {
 
 const pattern = /^v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?\+(k3s|rke2r)(\d+)$/;
 
-/** null: it is the version of something else. Pure. */
+/** Parses a version, or returns null if it is that of another distribution. Pure. */
 export function parseVersion(text: string): DistributionVersion | null {
   const [, major, minor, patch, suffix, build] = pattern.exec(text) ?? [];
   if (suffix === undefined) return null;
@@ -22,14 +22,14 @@ export function parseVersion(text: string): DistributionVersion | null {
   };
 }
 
-/** Negative: `a` is the older one. Pure. */
+/** Compares two versions. Negative: `a` is older. Pure. */
 export function compareVersions(a: DistributionVersion, b: DistributionVersion): number {
   return a.major - b.major || a.minor - b.minor || a.patch - b.patch || a.build - b.build;
 }
 
 /**
- * Why a cluster cannot be brought from one version to another, in words; null: it can. The minor versions of Kubernetes are taken one at a
- * time (its version skew policy), and never back. Pure.
+ * Returns why a cluster cannot be upgraded from one version to another, or null if it can. Kubernetes is upgraded one
+ * minor version at a time (its version skew policy) and never downgraded. Pure.
  */
 export function stepFault(from: string, to: string): string | null {
   const [here, there] = [parseVersion(from), parseVersion(to)];

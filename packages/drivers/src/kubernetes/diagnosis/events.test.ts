@@ -31,7 +31,7 @@ test('what was said before the waiting began is no refusal of what is asked for 
   for (const times of [
     { firstTimestamp: old, lastTimestamp: now },
     { eventTime: old, series: { count: 2, lastObservedTime: now } },
-    // Clocks differ.
+    // The clocks of machines differ.
     { lastTimestamp: '2026-01-01T00:59:45Z' },
   ] satisfies Partial<Event>[])
     expect(counts(told(set, times))).toHaveLength(1);

@@ -5,7 +5,7 @@ import { sampleWorkload } from '../testing/workloads.ts';
 import { explain, type Suspicion } from './failures.ts';
 import { evidenceMilliseconds } from './logs.ts';
 
-/* What is said of an instance whose node the API server does not reach. */
+/* Failures of an instance whose node the API server does not reach. */
 
 const pod: Pod = {
   metadata: { name: 'web-1-0-x', namespace: 'davit-a' },
@@ -21,7 +21,7 @@ afterEach(() => {
   closers.splice(0).forEach((close) => close());
 });
 
-/** Asked for output or for a command it does not answer. */
+/** Starts an API server that does not respond to requests for logs or commands. */
 async function dialling(): Promise<{ readonly explained: (signal: AbortSignal) => Promise<Error>; readonly asked: string[] }> {
   const asked: string[] = [];
   const { api, close } = await startTestApi(({ url = '' }) => asked.push(url.replace(/^.*\/|\?.*$/g, '')));
@@ -39,7 +39,7 @@ test('why it failed is said in time, without what the node could tell', async ()
   const { explained, asked } = await dialling();
   expect(await explained(new AbortController().signal)).toMatchObject({ code: 'PROBE_FAILED', evidence: { lines: [] } });
   expect(asked.toSorted()).toEqual(['exec', 'log']);
-  // Both at once, so that it is no more in all.
+  // Both requests run at the same time, so the total is no longer than one limit.
   expect(limits).toEqual([evidenceMilliseconds, evidenceMilliseconds]);
 });
 

@@ -12,10 +12,10 @@ import { lastEnd, mainStatus } from '../instances/instances.ts';
 import { mainContainer } from '../manifests/pod.ts';
 import { evidenceMilliseconds, lastLines } from './logs.ts';
 
-/** Why an instance does not come up, as far as its objects tell. */
+/** The reason why an instance does not start, as far as its objects show. */
 export type Suspicion =
   | { readonly type: 'REFUSED' | 'UNSCHEDULED' | 'VOLUME'; readonly words: string }
-  /** `helper`: the image of the helper beside the process, where it is that one. */
+  /** `helper`: the image of the helper beside the process, if the helper is the cause. */
   | {
       readonly type: 'IMAGE';
       readonly fault: 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE';
@@ -23,20 +23,22 @@ export type Suspicion =
       readonly helper?: string;
     }
   | { readonly type: 'UNSTARTABLE'; readonly reason: string; readonly words: string; readonly helper?: string }
-  /** The node could not make the pod: `reason` is its own, or its name. */
+  /** The node could not create the pod. `reason` is the reason that the node gave, or the name of the node. */
   | { readonly type: 'UNMADE'; readonly reason: string; readonly words: string }
-  /** A node refused the pod, or gave it up, before its process began. `isFinal`: nothing that waits for it sees another one. */
+  /**
+   * A node refused or gave up the pod before its process started. `isFinal`: the caller does not wait for another pod.
+   */
   | { readonly type: 'REJECTED'; readonly reason: string; readonly words: string; readonly isFinal: boolean }
   | { readonly type: 'ENDED'; readonly pod: Pod; readonly container?: string }
   | { readonly type: 'UNREADY'; readonly pod: Pod; readonly events: readonly Event[]; readonly container?: string };
 
-/** What of a workload is said in a failure. */
+/** The fields of a workload that failures mention. */
 export type Explained = Pick<Workload, 'image' | 'memoryMiB' | 'readyTimeoutSeconds' | 'ports' | 'readiness'>;
 
 const shownLines = 50;
 const keptAttempts = 10;
 
-/** The failure for a suspicion, with what an instance that runs or ran can still tell. */
+/** Returns the failure for a suspicion, with evidence from the instance if the instance runs or has run. */
 export async function explain(
   scope: Scope,
   workload: Explained,
@@ -80,7 +82,7 @@ function failure(cause: Cause, message: string, original: string): DriverError {
   return new DriverError({ cause, message, evidence: { original } });
 }
 
-// The scheduler waits for claims as for nodes, and says which it is.
+// The scheduler waits for claims as it does for nodes. Its message shows which of the two is missing.
 function unscheduled(words: string): DriverError {
   if (/persistentvolumeclaim|volume/i.test(words))
     return failure('VOLUME_UNAVAILABLE', `The volume could not be had: ${words}`, words);
@@ -94,7 +96,7 @@ const imageCauses: Readonly<Record<Extract<Suspicion, { type: 'IMAGE' }>['fault'
   UNREACHABLE: 'REGISTRY_UNREACHABLE',
 };
 
-/** Whoever deploys cannot change it. */
+/** The user who deploys cannot change the helper image. */
 const helperHint =
   'Have the operator set helper_image in the settings of the cluster to an image with sh and tar that its nodes can pull and run (docs/kubernetes.md#settings-of-a-cluster); nothing of the service has to change.';
 
@@ -119,7 +121,8 @@ function unstartable({ reason, words, helper }: Extract<Suspicion, { type: 'UNST
   return failure('START_FAILED', `The process could not be started (${reason}): ${words}`, words);
 }
 
-// What the kubelet does not take, as there was room, or a label, when the scheduler looked; all else is a node that goes or clears itself.
+// Reasons of the kubelet for refusing a pod although the scheduler had found room or a matching label. All other
+// reasons come from a node that shuts down or evicts pods.
 const refusedByNode = /^(?:OutOf|NodeAffinity|UnexpectedAdmission|PodOSNotSupported|Topology)/;
 
 function rejected({ reason, words, isFinal }: Extract<Suspicion, { type: 'REJECTED' }>): DriverError {
@@ -191,7 +194,10 @@ async function unreadyFailure(
   });
 }
 
-/** Ports on which nothing listens that others reach, where that is known. Without a probe it is what is waited for. */
+/**
+ * Returns the ports on which nothing listens that other pods can reach. Without a probe, the first port that is not UDP
+ * is the one that readiness waits for. With a probe, the result is empty if the listeners are unknown.
+ */
 function closedPorts({ readiness, ports }: Explained, listeners: readonly Listener[] | null): number[] {
   const isOpen = (port: number): boolean => listeners?.some((one) => one.port === port && isReachable(one)) === true;
   if (readiness !== null) {
@@ -202,7 +208,7 @@ function closedPorts({ readiness, ports }: Explained, listeners: readonly Listen
   return awaited === undefined || isOpen(awaited) ? [] : [awaited];
 }
 
-/** With the image's own `cat`; null where it has none, or the node does not tell. */
+/** Reads the listeners with the image's own `cat`. Returns null if the image has none or the node does not respond. */
 async function listenersOf(scope: Scope, pod: Pod, container: string, signal: AbortSignal): Promise<Listener[] | null> {
   const place = { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container };
   const limited = AbortSignal.any([signal, AbortSignal.timeout(evidenceMilliseconds)]);

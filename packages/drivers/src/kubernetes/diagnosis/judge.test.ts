@@ -191,7 +191,7 @@ describe('an instance has been started', () => {
     expect(start(pulling, late)).toEqual({ type: 'WAIT', againAt: Infinity });
     const stuck: Pod = { ...pulling, status: { ...pulling.status, conditions: [{ ...ready, status: 'False' }] } };
     expect(start(stuck, late)).toMatchObject({ type: 'FAILED', suspicion: { type: 'UNMADE' } });
-    // An older kubelet does not say.
+    // An older kubelet does not report the condition.
     const unsaid: Pod = { ...pulling, status: { ...pulling.status, conditions: [] } };
     expect(start(unsaid, late)).toEqual({ type: 'WAIT', againAt: Infinity });
   });
@@ -202,7 +202,7 @@ describe('an instance has been started', () => {
     const away = pod({ state: waiting('ErrImagePull', 'dial tcp: connection refused') });
     expect(start(away)).toEqual({ type: 'WAIT', againAt: 60_000 });
     expect(start(away, late)).toMatchObject({ suspicion: { fault: 'UNREACHABLE' } });
-    // Between two attempts only the warning of the last one tells why.
+    // Between two attempts only the warning of the last attempt shows the cause.
     const backingOff = pod({ state: waiting('ImagePullBackOff', 'Back-off pulling image "a:b"') });
     const told = { events: [event('Failed', 'Failed to pull image "a:b": unauthorized')] };
     expect(start(backingOff, told)).toMatchObject({ suspicion: { fault: 'DENIED' } });
@@ -270,7 +270,7 @@ describe('an instance with a helper has been started', () => {
     expect(start(withHelper({ helper }), late)).toEqual({ type: 'WAIT', againAt: Infinity });
     expect(start(withHelper({ main: ended(0), helper }), late)).toEqual({ type: 'WAIT', againAt: Infinity });
     expect(start(withHelper({ main: ended(0) }), late)).toEqual({ type: 'WAIT', againAt: Infinity });
-    // Nothing begins any more in a pod that is over.
+    // In a pod that is over, nothing starts any more.
     expect(start(withHelper({ main: ended(1), helper, phase: 'Failed' })).type).toBe('DONE');
     expect(start(withHelper({ main: ended(1), helper: absent, phase: 'Failed' })).type).toBe('DONE');
   });
@@ -622,7 +622,7 @@ test('refusals have causes, and say whether trying again may help', () => {
     true,
   ]);
   expect(cause(403, 'unable to create new content because it is being terminated')).toEqual(['ENGINE_FAILED', true]);
-  // What each namespace gets has not come yet; what a chart names may never.
+  // The default account of the namespace has not been created yet. An account that a chart names may never be created.
   const account = (name: string) =>
     cause(403, `pods "x" is forbidden: error looking up service account davit-1/${name}: serviceaccount "${name}" not found`);
   expect(account('default')).toEqual(['ENGINE_FAILED', true]);

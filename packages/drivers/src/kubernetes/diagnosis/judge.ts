@@ -7,24 +7,33 @@ import { helperContainer, mainContainer } from '../manifests/pod.ts';
 import { label } from '../names/labels.ts';
 import type { Suspicion } from './failures.ts';
 
-/** What is known of one instance. */
+/** The known state of one instance. */
 export interface Seen {
   readonly name: string;
-  /** Null: none was made yet. */
+  /** Null if no pod has been created yet. */
   readonly pod: Pod | null;
-  /** The name of the one container that the pod is here (see `alone`). Absent: the `mainContainer`, and the helper where it has one. */
+  /**
+   * Name of the only container in this view of the pod (see `alone`). If absent, the view has the `mainContainer`, and
+   * the helper if the pod has one.
+   */
   readonly container?: string;
-  /** About the instance's pods, and what makes them. */
+  /** Events of the instance's pods and of their controllers. */
   readonly events: readonly Event[];
-  /** How many of its pods a node refused, or gave up, before their process began. Absent: it is not waited for one pod alone. */
+  /**
+   * Number of pods that a node refused or gave up before their process started. If absent, the wait is not for a single
+   * pod.
+   */
   readonly rejected?: number;
-  /** When the first of them was seen. Absent: when the waiting began. */
+  /** When the first rejected pod was seen. If absent, when the wait began. */
   readonly rejectedSince?: number | undefined;
-  /** When its present process was first seen to run, by the clock of this machine, as nodes have their own. Absent: now. */
+  /**
+   * When the current process was first seen running, by the clock of this machine, as nodes have their own clocks. If
+   * absent, now.
+   */
   readonly runningSince?: number | undefined;
-  /** When the faults that last were first seen, by their ids and the same clock. Absent: when the waiting began. */
+  /** When each current fault was first seen, by fault id and by the same clock. If absent, when the wait began. */
   readonly faults?: ReadonlyMap<string, number> | undefined;
-  /** When the waiting began, and now; in milliseconds since 1970. */
+  /** When the wait began, and the current time, in milliseconds since 1970. */
   readonly began: number;
   readonly now: number;
 }
@@ -32,53 +41,62 @@ export interface Seen {
 export type Judgement =
   | { readonly type: 'DONE' }
   | { readonly type: 'FAILED'; readonly suspicion: Suspicion }
-  /** Nothing to say before something changes, or the time comes (Infinity: only a change matters). */
+  /** No judgement until something changes or `againAt` is reached (Infinity: only a change matters). */
   | { readonly type: 'WAIT'; readonly againAt: number };
 
-/** What keeps an instance from beginning. Its time counts from when it was first seen: a node that comes late may fail at first, too. */
+/**
+ * A cause that keeps an instance from starting. Its time counts from when the fault was first seen, because a node that
+ * joins late may also fail at first.
+ */
 export interface Fault {
-  /** Stays the same for as long as the same pod has the same kind of fault. */
+  /** Unchanged as long as the same pod has the same kind of fault. */
   readonly id: string;
-  /** For how long it may last until it is taken for one that stays. */
+  /** How long the fault may last before it counts as permanent. */
   readonly milliseconds: number;
   readonly suspicion: Suspicion;
 }
 
-/** For how long a cluster may look for room: the scheduler tries again, and a cluster that grows by itself says so. */
+/**
+ * How long a cluster may look for room. The scheduler retries. A cluster with an autoscaler reports that it grows, and
+ * gets `growMilliseconds`.
+ */
 const scheduleMilliseconds = 60_000;
 const growMilliseconds = 600_000;
-/** For how long nodes may try to reach a registry, or to attach a volume, again. */
+/** How long nodes may retry to reach a registry, or to attach a volume. */
 const registryMilliseconds = 60_000;
-/** So many refusals of a registry are none of a node that had no credentials yet. */
+/** From this number on, refusals by a registry are not those of a node that had no credentials yet. */
 const knowingDenials = 2;
 const volumeMilliseconds = 120_000;
-/** For how long a node may try to make the pod itself: its network, its place. */
+/** How long a node may try to set up the pod itself: its network and its folders. */
 const sandboxMilliseconds = 120_000;
-/** After this a node that has not even done so, and does not say why, is taken for one that never will. Pulls begin later. */
+/**
+ * How long a node may do none of this and give no reason. After that it counts as one that never will. Image pulls
+ * begin later.
+ */
 const silentMilliseconds = 600_000;
-/** For how long a node may try to start a container again, which it does after 10 to 15 s. */
+/** How long a node may retry to start a container. It retries after 10 to 15 s. */
 const unstartableMilliseconds = 20_000;
-/** For how long a quota or policy may refuse the pods of an instance: others may be on their way out. */
+/** How long a quota or policy may refuse the pods of an instance. Other pods may just be ending. */
 const refusalMilliseconds = 10_000;
-/** For how long what the API server asks before it takes a pod may be away. */
+/** How long a webhook that the API server calls before it accepts a pod may be unreachable. */
 const awayMilliseconds = 60_000;
-/** After so many ends an instance is given up: it was started again twice. */
+/** Number of exits after which an instance is given up: it has been restarted twice by then. */
 const mostEnds = 3;
-/** How long a workload without ports and probe must run. */
+/** How long a workload without ports and without a probe must run. */
 const steadyMilliseconds = 1000;
 
-/** Whether the process of an instance has been started. Pure. */
+/** Judges whether the process of an instance has started. Pure. */
 export function judgeStart(_: Workload, seen: Seen): Judgement {
   return judgeBegin(seen);
 }
 
-/** The same of any pod with a `mainContainer`. Pure. */
+/** Works like `judgeStart`, for any pod with a `mainContainer`. Pure. */
 export function judgeBegin(seen: Seen): Judgement {
   if (seen.pod !== null && isRejected(seen.pod)) return judgeRejected(seen, seen.pod);
   return judgeFault(faultOf(seen), seen);
 }
 
-/** The same, where it is known what keeps it from beginning. Pure. */
+/** Works like `judgeBegin`, if the fault that prevents the start is known. Pure. */
 export function judgeFault(fault: Fault | null, seen: Seen): Judgement {
   const { pod, faults, began, now } = seen;
   if (fault === null) return pod !== null && hasBegun(pod) && hasHelper(seen, pod) ? { type: 'DONE' } : waitUntil(Infinity);
@@ -94,35 +112,44 @@ function hasRun(status: ContainerStatus | undefined): boolean {
   return status?.state?.running !== undefined || lastEnd(status) !== undefined;
 }
 
-/** Whether what the process leaves in its folders is held, where a helper is to hold it. In a pod that is over nothing begins any more. */
+/**
+ * Returns whether the process's folders are held, if a helper must hold them. In a pod that is over, no container
+ * starts any more.
+ */
 function hasHelper(seen: Seen, pod: Pod): boolean {
   return helperOf(seen, pod) === undefined || isOver(pod) || hasRun(statusOf(pod, helperContainer));
 }
 
-/** Pods of charts may have a container of that name, and it is none; those that Davit made before there were helpers have none. */
+/**
+ * Returns the helper of a pod. Pods of charts may have a container of that name that is not a helper. Pods that Davit
+ * created before helpers existed have none.
+ */
 function helperOf({ container }: Seen, { spec }: Pod): Container | undefined {
   if (container !== undefined) return undefined;
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === helperContainer);
 }
 
-/** Whether no container of a pod is started any more. Pure. */
+/** Returns whether no container of a pod is started any more. Pure. */
 export function isOver({ metadata, status }: Pod): boolean {
   return metadata?.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 
-/** Pure. */
+/** Returns the status of a container or init container of a pod. Pure. */
 export function statusOf({ status }: Pod, name: string): ContainerStatus | undefined {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find((one) => one.name === name);
 }
 
-/** A pod as if that container were the only one, and the `mainContainer`. Pure. */
+/** Returns a view of a pod in which one container is the only one, named `mainContainer`. Pure. */
 export function alone(pod: Pod, name: string): Pod {
   const status = statusOf(pod, name);
   const containerStatuses = status === undefined ? [] : [{ ...status, name: mainContainer }];
   return { ...pod, status: { ...pod.status, containerStatuses } };
 }
 
-/** What keeps an instance from beginning; null: nothing that is known. Of a pod that a node refused it is told by `judgeBegin`. Pure. */
+/**
+ * Returns the fault that keeps an instance from starting, or null if none is known. Pods that a node rejected are
+ * handled by `judgeBegin`. Pure.
+ */
 export function faultOf(seen: Seen): Fault | null {
   const { pod } = seen;
   if (pod === null) return unmade(seen);
@@ -133,21 +160,21 @@ export function faultOf(seen: Seen): Fault | null {
 }
 
 /**
- * What keeps the helper from running. Without it a process may do its work and nobody ever reads what it left; and one whose helper
- * has to run first waits for it as long as it may.
+ * Returns the fault that keeps the helper from running. Without a helper, a process may do its work and nobody ever
+ * reads its output. A process whose helper must start first waits for the helper as long as it is allowed to.
  */
 function helperFault(seen: Seen, pod: Pod): Fault | null {
   const helper = helperOf(seen, pod);
   if (helper === undefined || statusOf(pod, helperContainer)?.state?.running !== undefined) return null;
   const own = alone(pod, helperContainer);
-  // By another name, so that its fault has a time of its own.
+  // The different name gives the helper's fault a time of its own.
   const view = { ...seen, name: `${seen.name} ${helperContainer}`, container: helperContainer, pod: own };
   const fault = refusedProgram(view, own) ?? (isOver(pod) ? null : heldUp(view, own));
   if (fault?.suspicion.type !== 'IMAGE' && fault?.suspicion.type !== 'UNSTARTABLE') return fault;
   return { ...fault, suspicion: { ...fault.suspicion, helper: helper.image ?? '' } };
 }
 
-/** Since when each fault has been seen: those of before that last, and new ones from now on. Pure. */
+/** Returns when each fault was first seen: earlier times for faults that persist, `now` for new ones. Pure. */
 export function lasting(
   before: ReadonlyMap<string, number>,
   faults: readonly (Fault | null)[],
@@ -158,18 +185,21 @@ export function lasting(
   return lasts;
 }
 
-/** `milliseconds`: 0 for what does not pass. `kind` tells apart what is waited for one after the other. Pure. */
+/**
+ * Creates a fault. `milliseconds` is 0 for a permanent fault. `kind` separates faults whose waits follow each other.
+ * Pure.
+ */
 export function toFault({ name, pod }: Seen, milliseconds: number, suspicion: Suspicion, kind: string = suspicion.type): Fault {
   return { id: [name, pod?.metadata?.uid ?? '', kind].join(' '), milliseconds, suspicion };
 }
 
-/** Whether an instance is ready. Pure. */
+/** Judges whether an instance is ready. Pure. */
 export function judgeReady(workload: Workload, seen: Seen): Judgement {
   const { pod, began, now } = seen;
   const started = judgeStart(workload, seen);
   if (started.type === 'FAILED' || pod === null) return started;
   const status = mainStatus(pod);
-  // Ready counts, whatever was before: an instance that is adopted may have ended many times in its life.
+  // The condition Ready counts, whatever happened before: an adopted instance may have exited many times in its life.
   const isReady = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
   if (isReady && status?.state?.running) return judgeSteady(workload, seen);
   const ends = (status?.restartCount ?? 0) + (status?.state?.running ? 0 : lastEnd(status) ? 1 : 0);
@@ -185,20 +215,22 @@ function judgeSteady({ ports, readiness }: Workload, { now, runningSince = now }
   return now < steadyAt ? waitUntil(steadyAt) : { type: 'DONE' };
 }
 
-/** The controller makes no pod: the cluster refuses to have it. */
+/** Returns the fault of a controller that creates no pod because the cluster refuses the pod. */
 function unmade(seen: Seen): Fault | null {
   const refusal = seen.events.find(({ reason }) => reason === 'FailedCreate');
   if (refusal === undefined) return null;
   const { message: words = '' } = refusal;
   const known = meaningOf(words);
-  // A policy does not change its mind; a quota is free again when others have ended; a webhook that is away is started again.
+  // A policy refuses permanently. A quota becomes free when other pods end. An unreachable webhook is started again.
   if (known?.cause === 'ADMISSION_REFUSED') return toFault(seen, 0, { type: 'REFUSED', words });
   return toFault(seen, known?.retryable === true ? awayMilliseconds : refusalMilliseconds, { type: 'REFUSED', words });
 }
 
 /**
- * The Job of a run makes no other pod, that of a schedule's run may, what makes those of services does: such a one is given up when it has gone on
- * for a while.
+ * Judges a pod that a node rejected, by its controller:
+ * - The Job of a run creates no other pod.
+ * - The Job of a schedule's run may create another pod.
+ * - The controllers of services create other pods. A service is given up when rejections have continued for a while.
  */
 function judgeRejected({ rejected = 0, began, rejectedSince = began, now }: Seen, pod: Pod): Judgement {
   const isOfJob = pod.spec?.restartPolicy === 'Never';
@@ -207,7 +239,7 @@ function judgeRejected({ rejected = 0, began, rejectedSince = began, now }: Seen
   return now < until ? waitUntil(until) : failed(rejection(pod, false));
 }
 
-/** Why a pod that `isRejected` is. Pure. */
+/** Returns the reason for which a pod `isRejected`. Pure. */
 export function rejection({ status }: Pod, isFinal: boolean): Extract<Suspicion, { readonly type: 'REJECTED' }> {
   return { type: 'REJECTED', reason: status?.reason ?? 'Failed', words: status?.message ?? '', isFinal };
 }
@@ -223,7 +255,7 @@ function unscheduled(seen: Seen, pod: Pod): Fault {
   return toFault(seen, grows ? growMilliseconds : scheduleMilliseconds, { type: 'UNSCHEDULED', words });
 }
 
-/** What keeps a container from being started, by the kubelet's reason. */
+/** Returns the fault that keeps a container from starting, by the reason that the kubelet gives. */
 function heldUp(seen: Seen, pod: Pod): Fault | null {
   const { reason = '', message = '' } = mainStatus(pod)?.state?.waiting ?? {};
   switch (reason) {
@@ -242,7 +274,10 @@ function heldUp(seen: Seen, pod: Pod): Fault | null {
   }
 }
 
-/** A node tries again what its runtime could not do; a program that is not there, or must not run as it would, stays so. */
+/**
+ * Returns the fault for a failed start. A node retries what its runtime could not do. A program that is missing, or
+ * must not run as configured, is a permanent fault.
+ */
 function unstartable(reason: string, words: string, seen: Seen): Fault {
   const stays =
     /runAsNonRoot|run as root|no such file|executable file|exec: \S+ not found|exec format|permission denied|no command specified/i.test(
@@ -251,7 +286,10 @@ function unstartable(reason: string, words: string, seen: Seen): Fault {
   return toFault(seen, stays ? 0 : unstartableMilliseconds, { type: 'UNSTARTABLE', reason, words });
 }
 
-/** What a node says of an image that it cannot have, whatever those that it may speak of are called. Pure. */
+/**
+ * Classifies a node's message about an image that the node cannot pull. The names of `images` in the message are
+ * ignored. Pure.
+ */
 export function imageFault(
   said: string,
   images: readonly string[] = [],
@@ -269,13 +307,16 @@ export function imageFault(
   return null;
 }
 
-/** How often a registry refused the same; nodes count what they say again. */
+/** Returns how often a registry refused the same image. Nodes count repeated events. */
 function denials(events: readonly Event[], images: readonly string[]): number {
   const denied = events.filter(({ reason, message = '' }) => reason === 'Failed' && imageFault(message, images) === 'DENIED');
   return Math.max(0, ...denied.map(({ count, series }) => series?.count ?? count ?? 1));
 }
 
-/** What is said of a pod, without what is said of another one of its containers alone: the kubelet names the field. */
+/**
+ * Returns the events of a pod without those that concern only another container. The kubelet names the container in the
+ * field path.
+ */
 function eventsOf({ events, container = mainContainer }: Seen): Event[] {
   return events.filter(({ involvedObject: { fieldPath = '' } }) => {
     const name = /\{(.+)\}$/.exec(fieldPath)?.[1];
@@ -286,36 +327,44 @@ function eventsOf({ events, container = mainContainer }: Seen): Event[] {
 function withoutImage(reason: string, message: string, { seen, pod }: { readonly seen: Seen; readonly pod: Pod }): Fault {
   const events = eventsOf(seen);
   const images = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = '' }) => image);
-  // While it waits for the next attempt, a node says no more than that; the warning of the attempt says why.
+  // While a node waits for the next attempt, its message gives no cause. The warning event of the attempt gives the
+  // cause.
   const told = events
     .filter(({ reason }) => reason === 'Failed' || reason === 'InspectFailed')
     .map((event) => event.message ?? '');
   const words = [message, ...told.toReversed()].find((one) => imageFault(one, images) !== null) ?? message;
   const fault = reason === 'ErrImageNeverPull' || reason === 'InvalidImageName' ? 'MISSING' : imageFault(words, images);
-  // A node may hear of a pod before it may read the pod's Secret, and then pulls without credentials; when it tries again, after ten seconds, it has them.
+  // A node may see a pod before it may read the pod's Secret, and then pulls without credentials. It has the
+  // credentials when it retries after ten seconds.
   const mayLackCredentials =
     fault === 'DENIED' && (pod.spec?.imagePullSecrets ?? []).length > 0 && denials(events, images) < knowingDenials;
   const passes = fault === null || fault === 'UNREACHABLE' || mayLackCredentials;
   return toFault(seen, passes ? registryMilliseconds : 0, { type: 'IMAGE', fault: fault ?? 'UNREACHABLE', words });
 }
 
-/** The container has ended without its process having begun: the kernel refused the program, or the runtime could not start it then. */
+/**
+ * Returns the fault of a container that exited before its process started: the kernel refused the program, or the
+ * runtime could not start it at that time.
+ */
 function refusedProgram(seen: Seen, pod: Pod): Fault | null {
   const status = mainStatus(pod);
   const end = lastEnd(status);
-  // Another start has succeeded since.
+  // A later start has succeeded.
   if (status?.state?.running !== undefined) return null;
   if (end?.reason !== 'StartError' && end?.reason !== 'ContainerCannotRun') return null;
   if (end.message !== undefined) return unstartable(end.reason, end.message, seen);
   return toFault(seen, 0, { type: 'UNSTARTABLE', reason: end.reason, words: `exit code ${end.exitCode}` });
 }
 
-/** Whether the pod has its volumes and its network, so that images are pulled: what was said before has passed. */
+/**
+ * Returns whether the pod has its volumes and its network, so that images are pulled. Earlier failures of these no
+ * longer count.
+ */
 export function isMade({ events }: Pick<Seen, 'events'>, pod: Pod): boolean {
   return conditionOf(pod) === 'True' || events.some(({ reason }) => reason === 'Pulling' || reason === 'Pulled');
 }
 
-/** Of nodes older than Kubernetes 1.29 nothing. */
+/** Returns the status of the condition PodReadyToStartContainers. Nodes older than Kubernetes 1.29 report none. */
 function conditionOf({ status }: Pod): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
 }

@@ -10,7 +10,9 @@ const { pem } = await testCertificate('localhost');
 const closers: (() => void)[] = [];
 afterEach(() => closers.splice(0).forEach((close) => close()));
 
-/** An API server that answers by the last word of the path: with a list of these, or with this status. */
+/**
+ * Starts an API server that responds by the last word of the path: with a list of these objects, or with this status.
+ */
 async function serve(answers: Readonly<Record<string, readonly object[] | number>>): Promise<Api> {
   const server = https.createServer({ key: pem, cert: pem }, (request, response) => {
     const answer = answers[new URL(request.url ?? '', 'https://localhost').pathname.split('/').at(-1) ?? ''] ?? 404;

@@ -8,8 +8,8 @@ import { translated } from '../client/refusals.ts';
 import { parseId } from '../instances/instances.ts';
 
 /**
- * Null: the kubelet finds the instance ready; otherwise why not, in its words. Throws where the cluster does not answer or refuses to
- * tell: then nothing is known.
+ * Returns null if the kubelet considers the instance ready, otherwise the kubelet's message why not. Throws if the
+ * cluster is unreachable or refuses the request, because then nothing is known.
  */
 export async function lastProbe(scope: Scope, instance: Pick<Instance, 'id'>, signal: AbortSignal): Promise<string | null> {
   try {
@@ -25,7 +25,10 @@ export async function lastProbe(scope: Scope, instance: Pick<Instance, 'id'>, si
   }
 }
 
-/** What the last probe that failed has seen. It is not needed to know that one failed: null also where events may not be read. */
+/**
+ * Returns what the latest failed probe saw. This is extra information about a failure, so the result is also null if
+ * events may not be read.
+ */
 async function lastEvent(
   { api }: Scope,
   { namespace, uid }: { readonly namespace: string; readonly uid: string | undefined },

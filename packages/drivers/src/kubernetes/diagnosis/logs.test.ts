@@ -6,7 +6,7 @@ import { label } from '../names/labels.ts';
 import { startTestApi, type TestApi } from '../testing/api-server.ts';
 import { followLogs } from './logs.ts';
 
-/* What an instance prints, whose pods and containers take each other's place. */
+/* The log of an instance whose pods and containers replace each other. */
 
 interface Printer {
   readonly uid: string;
@@ -14,18 +14,18 @@ interface Printer {
   readonly restarts?: number;
   readonly isLeaving?: true;
   readonly labels?: Readonly<Record<string, string>>;
-  /** By its containers, the newest one last; which of them a node tells is its own matter, see `nodeTells`. */
+  /** Lines of each container, the newest container last. For the container that a node returns, see `nodeTells`. */
   readonly printed: readonly (readonly string[])[];
-  /** Its newest container runs on. */
+  /** The newest container keeps running. */
   readonly isOpen?: boolean;
-  /** The node of this one answers with it. */
+  /** The node of this pod responds with this status. */
   status?: number;
 }
 
 const running: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
 const waiting: ContainerState = { waiting: { reason: 'CrashLoopBackOff' } };
 const second = (number: number): string => `2026-01-01T00:00:${String(number).padStart(2, '0')}`;
-/** A line of a log, as nodes tell it. */
+/** Returns a line of a log in the format of nodes. */
 const line = (at: number, text: string, fraction = '000000000'): string => `${second(at)}.${fraction}Z ${text}`;
 const timeOf = (at: number): string => `${second(at)}.000000000Z`;
 
@@ -45,7 +45,10 @@ function toPod({ uid, state = running, restarts = 0, isLeaving, labels = {} }: P
   return { metadata, status: { containerStatuses: [status] } };
 }
 
-/** `validateContainerLogStatus` of the kubelet (Kubernetes 1.36): of a container that waits it tells the one before, whichever is asked for. */
+/**
+ * Works like `validateContainerLogStatus` of the kubelet (Kubernetes 1.36): for a waiting container, the kubelet
+ * returns the log of the previous one, whichever is requested.
+ */
 function nodeTells({ state = running, printed }: Printer, previous: boolean): readonly string[] | undefined {
   const ended = state.waiting === undefined ? -2 : -1;
   return printed.at(previous ? ended : -1);
@@ -75,7 +78,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   else open.push({ uid: pod.uid, response });
 }
 
-/** Follows the output of these, oldest first. */
+/** Follows the output of these pods, oldest first. */
 async function follow(printers: readonly Printer[], position: LogPosition | null = null) {
   pods = [...printers];
   open = [];
@@ -90,7 +93,7 @@ async function follow(printers: readonly Printer[], position: LogPosition | null
   return { done, texts };
 }
 
-/** What that one prints now, and then, if it ends, its end. */
+/** Writes further output of a pod. `end` ends or breaks the output. */
 const print = (uid: string, text: string): void => {
   for (const one of open) if (one.uid === uid) one.response.write(`${text}\n`);
 };
@@ -168,13 +171,13 @@ test('a run that has ended is not held up by an attempt of it on a node that is 
   const { done, texts } = await follow([a, b]);
   const began = performance.now();
   await done;
-  // It is to go in ten seconds, and read for half a minute more.
+  // The pod ends in ten seconds and is read for half a minute more.
   expect(performance.now() - began).toBeLessThan(9_000);
   expect(texts()).toEqual(['two']);
 }, 60_000);
 
 test('the lines of a container that has crashed, and waits for its next start, are told once', async () => {
-  // Two of them have the same time.
+  // Two of the lines have the same time.
   const printed = [[line(0, 'start'), line(1, 'one'), line(1, 'two')]];
   const { done, texts } = await follow([{ uid: 'a', state: waiting, restarts: 1, printed }]);
   await done;

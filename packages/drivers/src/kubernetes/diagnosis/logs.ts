@@ -12,11 +12,14 @@ import { mainContainer } from '../manifests/pod.ts';
 import { parseChartInstanceId } from '../names/chart-instance-id.ts';
 import { label } from '../names/labels.ts';
 
-/** Between two readings of a pod that is to go and whose node does not answer. */
+/** Pause between two attempts to read a pod that is being deleted and whose node does not respond. */
 const againMilliseconds = 1_000;
-/** What a run printed is the run's last attempt: what ends beside it must not keep others from what that left. */
+/**
+ * How long pods that end beside a run are read after its last attempt has ended. The output of a run is that of its
+ * last attempt. Other pods must not block the readers of what that attempt left.
+ */
 const besideRunMilliseconds = 3_000;
-/** So much longer than it is given to end a pod that is to go is read: by then its node has ended it, or does not answer. */
+/** How long a pod is still read after its grace period. By then its node has ended the pod, or does not respond. */
 const lateMilliseconds = 30_000;
 
 interface Sink {
@@ -25,9 +28,12 @@ interface Sink {
 }
 
 /**
- * Lines of the container of an instance that is its newest, until that ends; before them, what is left of those of the container
- * before it, which has ended; beside them those of pods that are to go, as the cluster makes one in their place before they have ended.
- * See `ClusterDriver.followLogs`. Nodes keep both streams in one: all lines are of stdout. Their origin is the pod (its uid).
+ * Follows the newest container of an instance until it exits. See `ClusterDriver.followLogs`.
+ * - The remaining lines of the previous container, which has exited, come first.
+ * - Pods that are being deleted are followed at the same time: the cluster creates a new pod before the old one has
+ *   ended.
+ * - Nodes merge both streams into one, so all lines count as stdout.
+ * - The origin of a line is the uid of its pod.
  */
 export async function followLogs(scope: Scope, instanceId: string, position: LogPosition | null, sink: Sink): Promise<void> {
   const { signal } = sink;
@@ -43,7 +49,7 @@ export async function followLogs(scope: Scope, instanceId: string, position: Log
     const outputOf = (pod: Pod): PodOutput =>
       new PodOutput(scope.api, { pod, container: ofChart?.container, after: lastOf(pod, position) }, within);
     leaving = older.filter(isLeaving).map((pod) => readLeaving(outputOf(pod), pod, within.signal));
-    // Earlier attempts of a run that the cluster tries again by itself.
+    // Earlier attempts of a run, which the cluster repeats by itself.
     const isRun = newest.metadata?.labels?.[label.schedule] !== undefined;
     const attempts = isRun ? older.filter((pod) => !isLeaving(pod)).toReversed() : [];
     for (const attempt of attempts) await outputOf(attempt).read();
@@ -56,7 +62,7 @@ export async function followLogs(scope: Scope, instanceId: string, position: Log
     if (signal.aborted) return;
     throw translated(error, 'The output of an instance could not be read');
   } finally {
-    // Whoever begins again does so after the last line that was told.
+    // A caller that resumes does so after the last reported line.
     end.abort();
     await Promise.all(leaving);
   }
@@ -66,7 +72,7 @@ function isLeaving({ metadata }: Pod): boolean {
   return metadata?.deletionTimestamp !== undefined;
 }
 
-/** The time of the last line of a pod that was read; null: none was. */
+/** Returns the time of the last line that was read of a pod, or null if none was. */
 function lastOf({ metadata }: Pod, position: LogPosition | null): string | null {
   const own = position?.origins?.[metadata?.uid ?? ''] ?? null;
   const any = position?.at ?? null;
@@ -74,8 +80,8 @@ function lastOf({ metadata }: Pod, position: LogPosition | null): string | null 
 }
 
 /**
- * Reads to its end what a pod prints that is to go, for as long as it may take to go. Never rejects: a node that does not answer
- * is asked again, and holds up nothing else.
+ * Reads the output of a pod that is being deleted to its end, for as long as the deletion may take. Never rejects: a
+ * node that does not respond is asked again and blocks nothing else.
  */
 async function readLeaving(output: PodOutput, { metadata }: Pod, signal: AbortSignal): Promise<void> {
   const left = Math.max(Date.parse(metadata?.deletionTimestamp ?? '') - Date.now(), 0) + lateMilliseconds;
@@ -89,7 +95,7 @@ async function readLeaving(output: PodOutput, { metadata }: Pod, signal: AbortSi
   }
 }
 
-/** What a pod has printed after a time, each line once in as many readings as it takes. */
+/** The output of a pod after a given time. Each line is reported once, however many reads it takes. */
 class PodOutput {
   readonly #api: Api;
   readonly #pod: Pod;
@@ -110,8 +116,8 @@ class PodOutput {
   }
 
   /**
-   * Goes on after the latest line of the readings before: of a container that has crashed and waits nodes tell the same with `previous` and
-   * without it.
+   * Resumes after the latest line of the earlier reads. For a container that has crashed and waits, nodes return the
+   * same lines with and without `previous`.
    */
   async read(
     { follow = false, previous = false }: Pick<LogQuery, 'follow' | 'previous'> = {},
@@ -120,7 +126,8 @@ class PodOutput {
     const since = this.#last;
     const origin = this.#pod.metadata?.uid;
     const onLine = (line: LogLine): ReturnType<OnLine> => {
-      // Not against the line before: what came from two streams at once is not always in the order of its times.
+      // Compares with the start of this read, not with the line before: lines of two streams at once are not always
+      // ordered by time.
       if (since !== null && line.timestamp <= since) return undefined;
       if (this.#last === null || line.timestamp > this.#last) this.#last = line.timestamp;
       return this.#sink.onLine({ ...line, ...(origin !== undefined && { origin }) });
@@ -148,9 +155,9 @@ interface LogQuery {
   readonly since?: string | null;
   readonly tail?: number;
   readonly follow?: boolean;
-  /** Of the container before the newest. */
+  /** Reads the container before the newest one. */
   readonly previous?: boolean;
-  /** Left out: the one that Davit's own pods have. */
+  /** If absent, the `mainContainer` of Davit's own pods is read. */
   readonly container?: string | undefined;
 }
 
@@ -167,7 +174,7 @@ async function readLines(
     ...(follow && { follow: 'true' }),
     ...(previous && { previous: 'true' }),
     ...(tail !== undefined && { tailLines: String(tail) }),
-    // Whole seconds are all it takes: what was seen already is left out by the caller.
+    // Whole seconds are enough: the caller drops the lines that it already has.
     ...(since !== null && { sinceTime: `${since.slice(0, 19)}Z` }),
   };
   const lines = new LogReader('stdout');
@@ -179,12 +186,13 @@ async function readLines(
         if (taken) await taken;
       }
     }
-    // Before the last line: half of one would have its time, and whoever goes on from that would never get the rest.
+    // This check precedes the last line. A partial line would carry the time of the whole line, and a reader that
+    // resumes after that time would never get the rest.
     if (!response.complete) throw new Error('the connection ended in the middle of a log');
     for (const line of lines.end()) await onLine(line);
   } catch (error) {
     signal.throwIfAborted();
-    // 400: the container has not begun, or there was none before it; 404: the pod is gone.
+    // 400: the container has not started, or there is no previous one. 404: the pod is gone.
     if (error instanceof ApiRefusal && (error.status === 404 || error.status === 400)) return;
     if (error instanceof ApiRefusal || (error instanceof Error && error.name === 'DriverError')) throw error;
     throw unreachable('ended a log', error);
@@ -192,12 +200,15 @@ async function readLines(
 }
 
 /**
- * For how long what a node could still tell is waited for. Whoever asks knows a cause already and has little time left to say it, while an
- * API server dials a node that it does not reach for half a minute.
+ * How long the collection of evidence from a node may take. The caller already knows a cause and has little time left
+ * to report it, while an API server dials an unreachable node for half a minute.
  */
 export const evidenceMilliseconds = 8_000;
 
-/** The last lines of a pod's process; none when they cannot be had, as they are only ever evidence for something worse. */
+/**
+ * Returns the last lines of a pod's process. Returns none if they cannot be read, because they are only evidence for a
+ * worse failure.
+ */
 export async function lastLines(
   { api }: Scope,
   pod: Pod,
@@ -206,7 +217,7 @@ export async function lastLines(
 ): Promise<string[]> {
   const lines: string[] = [];
   const status = mainStatus(pod);
-  // A container that is being started again has said nothing yet.
+  // A container that is being restarted has printed nothing yet.
   const previous =
     status?.state?.terminated === undefined && status?.state?.running === undefined && lastEnd(status) !== undefined;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(evidenceMilliseconds)]);

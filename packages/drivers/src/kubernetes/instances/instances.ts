@@ -9,33 +9,34 @@ import { helperContainer, mainContainer } from '../manifests/pod.ts';
 import { annotation, label, labelSelector, matchesSelector, parsePorts, withRunLabels } from '../names/labels.ts';
 import { namespaceName } from '../names/names.ts';
 
-/** Of a process that SIGTERM ended. */
+/** Exit code of a process that SIGTERM ended. */
 const terminatedCode = 143;
 
-/** An instance as the cluster has it: what makes its pods, and these. */
+/** An instance on the cluster: its controller and its pods. */
 export interface Found {
   /** `<namespace>/<name>`. */
   readonly id: string;
   readonly namespace: string;
   readonly name: string;
-  /** Null: gone, its pods are on their way. */
+  /** Null if the controller is gone; its pods are then being removed. */
   readonly controller: KubernetesObject | null;
-  /** Newest first, those that end last. */
+  /** Newest first, pods that are being deleted last. */
   readonly pods: readonly Pod[];
 }
 
-/** The instances selected, in the order of rollout and index. */
+/** Returns the selected instances, ordered by rollout and index. */
 export async function findSelected(scope: Scope, selector: Selector, signal: AbortSignal): Promise<Found[]> {
-  // The rollouts of scheduled runs are no labels of theirs: the selector is applied to what comes, below.
+  // Scheduled runs have no label for their rollout, so the selector is applied to the results below.
   const { service, environment } = selector;
   const query = { labelSelector: labelSelector(scope.installation, 'instance', { service, environment }) };
   const namespace = selector.environment === undefined ? undefined : namespaceName(scope.installation, selector.environment);
-  // Pods first: one whose controller is made in between would have none, one whose controller goes has lost it.
+  // Pods are listed before controllers. In the other order, a pod whose controller is created in between would seem to
+  // have none. In this order, a pod without a controller has lost it.
   const pods = await list<Pod>(scope.api, { path: pathOf('Pod', { namespace }), query }, signal);
   const controllers = await Promise.all(
     controllerKinds.map(async (kind) => {
       const { items } = await list<KubernetesObject>(scope.api, { path: pathOf(kind, { namespace }), query }, signal);
-      // Members of lists carry no kind.
+      // Objects in a list do not carry their kind.
       return items.map((item) => ({ ...item, kind }));
     }),
   );
@@ -44,7 +45,7 @@ export async function findSelected(scope: Scope, selector: Selector, signal: Abo
   );
 }
 
-/** Controllers with their pods. Pure. */
+/** Groups controllers with their pods. Pure. */
 export function gather(controllers: readonly KubernetesObject[], pods: readonly Pod[]): Found[] {
   const byId = Map.groupBy(pods.map(withRunLabels), (pod) => idOf(pod) ?? '');
   byId.delete('');
@@ -53,7 +54,7 @@ export function gather(controllers: readonly KubernetesObject[], pods: readonly 
     if (id === null) return [];
     const own = byAge(byId.get(id) ?? []);
     byId.delete(id);
-    // What is being deleted and has no pod any more is gone for all but the one who deletes it.
+    // A controller that is being deleted and has no pod left is gone for everyone except the caller that deletes it.
     if (controller.metadata?.deletionTimestamp !== undefined && own.length === 0) return [];
     return [{ ...parseId(id), controller, pods: own }];
   });
@@ -67,7 +68,7 @@ function compare(a: Found, b: Found): number {
   return rollouts || Number(left[label.index]) - Number(right[label.index]);
 }
 
-/** Id of the instance that an object is of, or null. */
+/** Returns the id of the instance that an object belongs to, or null. */
 export function idOf({ metadata }: KubernetesObject): string | null {
   const name = metadata?.labels?.[label.instance];
   return name === undefined || metadata?.namespace === undefined ? null : `${metadata.namespace}/${name}`;
@@ -86,23 +87,23 @@ function labelsOf(found: Found): Readonly<Record<string, string>> {
   return metadataOf(found)?.labels ?? {};
 }
 
-/** The state of the workload's own container in a pod. */
+/** Returns the status of the workload's own container in a pod. */
 export function mainStatus(pod: Pod | undefined): ContainerStatus | undefined {
   return pod?.status?.containerStatuses?.find(({ name }) => name === mainContainer);
 }
 
-/** The latest end of a container, whether it has been started again since or not. */
+/** Returns the latest termination of a container, whether or not the container has been restarted since. */
 export function lastEnd(status: ContainerStatus | undefined): ContainerStateTerminated | undefined {
   return status?.state?.terminated ?? status?.lastState?.terminated;
 }
 
-/** Whether a node refused a pod, or gave it up, before its process began: it never will. Pure. */
+/** Returns whether a node refused or gave up a pod before its process started. That process will never start. Pure. */
 export function isRejected(pod: Pod): boolean {
   const status = mainStatus(pod);
   return pod.status?.phase === 'Failed' && status?.state?.running === undefined && lastEnd(status) === undefined;
 }
 
-/** An instance in words that all clusters share. Pure. */
+/** Returns an instance in the terms that all drivers share. Pure. */
 export function toInstance(found: Found): Instance {
   const labels = labelsOf(found);
   const pod = found.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? found.pods[0];
@@ -132,8 +133,8 @@ export function toInstance(found: Found): Instance {
 }
 
 /**
- * The latest end of a process of an instance that nobody asked for: of pods that are being deleted only what ended before. An evicted pod
- * may be gone as soon as it was seen, and its successor knows nothing of it.
+ * Returns the latest exit of an instance's process that nobody requested. In pods that are being deleted, only exits
+ * before the deletion count. An evicted pod may be gone right after it was seen, and its successor has no record of it.
  */
 function lastEndOf({ pods }: Found): { readonly lastEnd?: InstanceEnd } {
   const ends = pods.flatMap((pod): InstanceEnd[] => {
@@ -145,7 +146,7 @@ function lastEndOf({ pods }: Found): { readonly lastEnd?: InstanceEnd } {
       const at = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime;
       return 'words' in evicted && at !== undefined ? [{ code: null, outOfMemory: false, at, ...evicted }] : [];
     }
-    // A deletion that is to be waited for is noted with the time at which the grace is over.
+    // The timestamp of a graceful deletion is the time at which the grace period ends.
     const grace = 1_000 * (pod.metadata?.deletionGracePeriodSeconds ?? 0);
     const askedAt = deletedAt === undefined ? Infinity : Date.parse(deletedAt) - grace;
     const exit = toExit(ended, pod);
@@ -155,7 +156,10 @@ function lastEndOf({ pods }: Found): { readonly lastEnd?: InstanceEnd } {
   return latest === undefined ? {} : { lastEnd: latest };
 }
 
-/** The kubelet waits ten seconds at first, then twice as long each time, at most five minutes; it says how long. */
+/**
+ * Returns the number of restarts and the current pause. The kubelet waits ten seconds at first, then twice as long each
+ * time, at most five minutes. Its message states the pause.
+ */
 function restartsOf(status: ContainerStatus | undefined): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
   const restarts = status?.restartCount ?? 0;
   if (restarts === 0) return {};
@@ -164,7 +168,10 @@ function restartsOf(status: ContainerStatus | undefined): Pick<Instance, 'restar
   return pause > 0 ? { restarts, restartPauseSeconds: pause } : { restarts };
 }
 
-/** A process that ends well when it is told to, as its time is over, has not done its work. One that ended before has. */
+/**
+ * Returns the exit of a process, with code 143 if the process exited with 0 only because its deadline passed: it has
+ * not finished its work. A process that exited before the deadline has.
+ */
 function withoutDeadline(
   ended: ContainerStateTerminated | undefined,
   pod: Pod | undefined,
@@ -186,7 +193,10 @@ function toExit(ended: ContainerStateTerminated | undefined, pod: Pod | undefine
   return { code: ended.exitCode, outOfMemory: ended.reason === 'OOMKilled', at: String(at) };
 }
 
-/** Of a run whose pod was lost with its node, or never began: how it ended nobody knows, and that it ended its Job does. */
+/**
+ * Returns the exit of a run whose pod was lost with its node, or never started. Nobody knows how the process ended;
+ * only the Job shows that the run is over.
+ */
 function jobExit({ controller }: Found, pod: Pod | undefined): InstanceExit | null {
   if (controller?.kind !== 'Job' || (pod !== undefined && !isRejected(pod))) return null;
   const condition = endOfJob(controller as Job); // oxlint-disable-line typescript/no-unsafe-type-assertion -- its kind says so
@@ -194,15 +204,15 @@ function jobExit({ controller }: Found, pod: Pod | undefined): InstanceExit | nu
   return { code: condition.type === 'Complete' ? 0 : 255, outOfMemory: false, at: String(condition.lastTransitionTime) };
 }
 
-/** What says that a Job makes no more pods; null: nothing does yet. Pure. */
+/** Returns the condition that shows that a Job creates no more pods, or null if there is none yet. Pure. */
 export function endOfJob({ status }: Pick<Job, 'status'>): JobCondition | null {
   const isEnd = ({ type, status }: JobCondition): boolean => status === 'True' && (type === 'Complete' || type === 'Failed');
   return status?.conditions?.find(isEnd) ?? null;
 }
 
 /**
- * Whether the cluster starts no further attempt of a run after this end. A failed pod is counted by its Job only when its helper has let go
- * of the folders, too.
+ * Returns whether the cluster starts no further attempt of a run after this exit. A Job counts a failed pod only once
+ * the pod's helper has released the folders, too.
  */
 function isLastEnd({ controller }: Found, pod: Pod | undefined, ended: ContainerStateTerminated): boolean {
   if (ended.exitCode === 0 || controller === null) return true;

@@ -6,13 +6,13 @@ import { translated } from '../client/refusals.ts';
 import { label, labelSelector, withRunLabels } from '../names/labels.ts';
 import { idOf, mainStatus } from './instances.ts';
 
-/** What of a pod's process was told last. */
+/** The state of a pod's process when its last event was reported. */
 interface Told {
   readonly startedAt: string | null;
   readonly isRunning: boolean;
 }
 
-/** See `ClusterDriver.watch`. The pods of all namespaces are watched, by their labels. */
+/** See `ClusterDriver.watch`. Watches the pods of all namespaces, selected by their labels. */
 export async function watchInstances(scope: Scope, onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {
   const query = { labelSelector: labelSelector(scope.installation, 'instance', {}) };
   const told = new Map<string, Told>();
@@ -42,7 +42,7 @@ function toldOf(pod: Pod): Told {
   return { startedAt: running?.startedAt ?? null, isRunning: running !== undefined };
 }
 
-/** What a change of a pod means for its instance. Pure. */
+/** Returns the events of an instance that follow from a change of its pod. Pure. */
 export function eventsOf({ type, object }: Change<Pod>, before: Told | undefined): InstanceEvent['type'][] {
   const wasRunning = before?.isRunning === true;
   if (type === 'DELETED') return wasRunning ? ['DIED', 'REMOVED'] : ['REMOVED'];

@@ -8,12 +8,13 @@ import { lingerSeconds } from '../manifests/settings.ts';
 import { label, podSelector } from '../names/labels.ts';
 
 const lookEveryMilliseconds = 1_000;
-/** How long after its time a pod may be there before that is told. A node that is busy takes some seconds. */
+/** How long a pod may exist after its grace period before this is logged. A busy node needs some seconds. */
 const lateMilliseconds = 30_000;
 
 /**
- * Deletes the pods of an instance, and waits until they are gone. Those of a node that does not answer stay until it does, or is removed: the log
- * says of each that it is late, and `force` ends the wait, unless a pod has volumes. Whatever comes next might write to these beside it.
+ * Deletes the pods of an instance and waits until they are gone. The pods of an unreachable node stay until the node
+ * responds or is removed. The log reports each pod that is late. `force` ends the wait, unless a pod has volumes: the
+ * next pod might write to them at the same time.
  */
 export async function untilGone(
   scope: ClusterScope,
@@ -46,7 +47,7 @@ export async function untilGone(
   const tellLate = lateTeller(context);
   const timer = setInterval(() => {
     tellLate(left);
-    // Each has been asked to end, and does so by itself.
+    // The deletion of each pod has been requested, and the pods end by themselves.
     if (force?.aborted === true && left.length > 0 && !left.some(hasVolumes))
       void Promise.all(asked.values()).then(() => end.abort());
   }, lookEveryMilliseconds);
@@ -66,13 +67,13 @@ function listedOf({ installation }: ClusterScope, { namespace, name, controller,
   return { path: pathOf('Pod', { namespace }), query: { labelSelector: podSelector(installation, name, isScheduled) } };
 }
 
-/** Tells once of each pod that is there long after its end. */
+/** Logs once for each pod that still exists long after its end was due. */
 function lateTeller(context: CallContext): (pods: readonly Pod[]) => void {
   const told = new Set<string | undefined>();
   return (pods) => {
     for (const pod of pods) {
       const { uid, deletionTimestamp } = pod.metadata ?? {};
-      // The time at which its grace has passed; of one that nobody deleted there is none.
+      // `deletionTimestamp` is the time at which the grace period ends. A pod that nobody deleted has none.
       const isLate = Date.now() > Date.parse(String(deletionTimestamp)) + lateMilliseconds;
       if (!isLate || told.has(uid)) continue;
       told.add(uid);
@@ -92,7 +93,8 @@ function hasVolumes({ spec }: Pod): boolean {
   return spec?.volumes?.some(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined) === true;
 }
 
-// The time in which an instance lingers is part of what Kubernetes calls grace. One that does not run has nothing to linger for.
+// Kubernetes counts the time in which an instance lingers as part of the grace period. An instance that does not run
+// need not linger.
 function graceOf({ settings, traits }: ClusterScope, pod: Pod, graceSeconds: number): number {
   const lingers = pod.spec?.containers.some(({ lifecycle }) => lifecycle?.preStop !== undefined) === true;
   if (mainStatus(pod)?.state?.running === undefined) return graceSeconds;

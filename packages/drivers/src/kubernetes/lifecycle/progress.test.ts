@@ -9,7 +9,7 @@ import { startTestApi } from '../testing/api-server.ts';
 import { cluster, sampleWorkload } from '../testing/workloads.ts';
 import { awaitStarted } from './progress.ts';
 
-/* Nodes that come late, and fail at first. */
+/* Nodes that join late and fail at first. */
 
 let api: Api;
 let close: () => void;
@@ -47,7 +47,7 @@ function tellPod(state: ContainerState): void {
   });
 }
 
-/** Three minutes go by, then a node takes the pod and says this of it. */
+/** Lets three minutes pass. Then a node accepts the pod and reports this reason. */
 async function failAtFirst(reason: string): Promise<void> {
   await expect.poll(() => Object.keys(watches).length).toBe(2);
   vi.setSystemTime(Date.now() + 180_000);
@@ -60,7 +60,7 @@ async function failAtFirst(reason: string): Promise<void> {
   });
 }
 
-/** Until what was told has been heard of, so that whoever does not wait on has given up. */
+/** Waits until the events have been received, so that a caller that does not continue to wait has given up. */
 async function untilHeard(waiting: Promise<unknown>): Promise<void> {
   const early = new Promise((resolve) => setTimeout(resolve, 200, 'it waits'));
   expect(await Promise.race([waiting.catch((error: unknown) => error), early])).toBe('it waits');

@@ -17,22 +17,28 @@ const longestStartMilliseconds = 600_000;
 
 type Judge = (workload: Workload, seen: Seen) => Judgement;
 
-/** Waits until the process of every instance, from `firstInstance` on, has been started once: its image is there by then. */
+/**
+ * Waits until the process of each instance, from `firstInstance` on, has started once. Its image has been pulled by
+ * then.
+ */
 export async function awaitStarted(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
   await awaitJudged(scope, workload, judgeStart, context);
 }
 
-/** The same of a run that a schedule of the cluster began, whose rollout the workload has; at most for a while, as it may be gone. */
+/**
+ * Works like `awaitStarted`, for a run that a schedule of the cluster began; the workload carries the run's rollout.
+ * The wait has a limit, because the run may be gone.
+ */
 export async function awaitRunStarted(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
   const { service } = workload.owner;
   const limited = AbortSignal.any([context.signal, AbortSignal.timeout(longestStartMilliseconds)]);
   try {
     const [run] = await findSelected(scope, { service, rollout: workload.rollout }, limited);
-    // What has a pod that ended has begun; without a Job nothing begins any more.
+    // A run with a pod that has ended has started. Without a Job, nothing starts any more.
     if (run?.controller === undefined || run.controller === null) return;
     const { state } = toInstance(run);
     const [last] = run.pods;
-    // One whose time was over is told as that, by its end.
+    // A run that exceeded its deadline is reported by its exit instead.
     if (state === 'EXITED' && last !== undefined && isRejected(last) && last.status?.reason !== 'DeadlineExceeded')
       throw await failureOf(scope, workload, rejection(last, true), context);
     if (state !== 'CREATED') return;
@@ -43,13 +49,13 @@ export async function awaitRunStarted(scope: ClusterScope, workload: Workload, c
   }
 }
 
-/** See `ClusterDriver.awaitReady`. The instances are those of the moment in which all of them were ready. */
+/** See `ClusterDriver.awaitReady`. Returns the instances as they were at the moment when all of them were ready. */
 export async function awaitReady(scope: ClusterScope, workload: Workload, context: CallContext): Promise<readonly Instance[]> {
   const found = await awaitJudged(scope, workload, judgeReady, context);
   return found.map(toInstance);
 }
 
-/** Keeps up with pods and events of the namespace, and judges after each change, and when a judgement wants to be asked again. */
+/** Follows pods and events of the namespace. Judges after each change, and at the time that a judgement asks for. */
 async function awaitJudged(scope: ClusterScope, workload: Workload, judge: Judge, context: CallContext): Promise<Found[]> {
   const names = indicesOf(workload).map((index) => instanceName(workload, index));
   return awaitNamed(scope, { workload, names, judge }, context);
@@ -57,7 +63,7 @@ async function awaitJudged(scope: ClusterScope, workload: Workload, judge: Judge
 
 interface Awaited {
   readonly workload: Workload;
-  /** Of instances. */
+  /** Names of the instances. */
   readonly names: readonly string[];
   readonly judge: Judge;
 }
@@ -108,9 +114,12 @@ class Look {
   readonly #outcome = Promise.withResolvers<Verdict>();
   #pods: ReadonlyMap<string, Pod> | null = null;
   #events: readonly Event[] = [];
-  /** By the name of the instance, the uids of those that were seen, and when: some controllers remove such a pod at once. */
+  /**
+   * For each instance name, the uids of the rejected pods and when they were seen. Some controllers remove such a pod
+   * at once.
+   */
   readonly #rejected = new Map<string, Map<string, number>>();
-  /** By the name of the instance, which process of it runs, and since when that was seen. */
+  /** For each instance name, the process that runs and when it was first seen. */
   readonly #running = new Map<string, { readonly process: string; readonly since: number }>();
   /** See `Seen.faults`. */
   #faults: ReadonlyMap<string, number> = new Map();
@@ -178,7 +187,7 @@ class Look {
     if (next < Infinity) this.#timer = setTimeout(() => this.#lookAgain(), Math.max(next - now, 0) + 1);
   }
 
-  // A timer has nobody above it: what goes wrong here must end the wait and not the process.
+  // A timer has no caller: an error here must end the wait, not the process.
   #lookAgain(): void {
     try {
       this.#look();
@@ -221,7 +230,7 @@ class Look {
   #rejectedOf(name: string, pods: readonly Pod[], now: number): Pick<Seen, 'rejected' | 'rejectedSince'> {
     const known = this.#rejected.get(name) ?? new Map<string, number>();
     this.#rejected.set(name, known);
-    // What a service lost before it was waited for says nothing of what is made now.
+    // Pods that a service lost before the wait began say nothing about the pods that are created now.
     const counts = (pod: Pod): boolean =>
       pod.spec?.restartPolicy === 'Never' ||
       Date.parse(String(pod.metadata?.creationTimestamp)) >= this.#began - clockMilliseconds;

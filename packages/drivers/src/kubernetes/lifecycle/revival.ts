@@ -12,8 +12,8 @@ import { label } from '../names/labels.ts';
 const replacedWithinMilliseconds = 60_000;
 
 /**
- * See `ClusterDriver.revive`. The pod is replaced by a new one of the same instance. One that has not begun yet is left to the cluster,
- * which is making it.
+ * See `ClusterDriver.revive`. Replaces the pod with a new one of the same instance. A pod that has not started yet is
+ * left to the cluster, which is still creating it.
  */
 export async function revive(scope: ClusterScope, instanceId: string, { signal }: CallContext): Promise<void> {
   const place = parseId(instanceId);
@@ -39,7 +39,7 @@ export async function revive(scope: ClusterScope, instanceId: string, { signal }
   }
 }
 
-/** Until a pod that was not there before has been started, a minute at most: the cluster goes on by itself. */
+/** Waits until a new pod has started, for a minute at most. The cluster continues by itself after that. */
 async function untilReplaced(
   { api, installation }: Scope,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -55,7 +55,7 @@ async function untilReplaced(
       if (state?.running ?? state?.terminated ?? lastState?.terminated) done.abort();
     }
   };
-  // Whoever took away what makes the pods meanwhile makes none.
+  // If the controller was deleted in the meantime, no new pod is created.
   const ended = AbortSignal.any([signal, done.signal, AbortSignal.timeout(replacedWithinMilliseconds)]);
   await follow<Pod>(api, { path: pathOf('Pod', { namespace }), query }, { onChange }, ended);
   signal.throwIfAborted();

@@ -8,8 +8,8 @@ import { label, labelSelector } from '../names/labels.ts';
 const atOnce = 8;
 
 /**
- * Makes the Services of a service lead to the instances of a rollout; nothing where that has none. From then on it gets all new
- * connections.
+ * Points the Services of a service to the instances of a rollout, which gets all new connections from then on. Does
+ * nothing if the rollout has no instances.
  */
 export async function serveRollout(
   scope: Scope,
@@ -34,7 +34,7 @@ export async function serveRollout(
   );
 }
 
-/** Whether there is anything that makes instances of a rollout. */
+/** Returns whether a rollout has a controller that creates instances. */
 export async function hasInstances(
   { api, installation }: Scope,
   selector: { readonly service: string; readonly rollout: string },

@@ -10,13 +10,16 @@ import { startTestApi, type TestApi } from '../testing/api-server.ts';
 import { cluster, sampleWorkload } from '../testing/workloads.ts';
 import { startWorkload } from './start.ts';
 
-/* Names of services, on a cluster that keeps what it is given; no instance is waited for, as none is asked for. */
+/*
+ * Names of services, on a cluster that stores what it receives. Nothing waits for instances, because none are
+ * requested.
+ */
 
 let testApi: TestApi;
 let objects: Map<string, KubernetesObject & Service>;
 let deleted: string[];
 let lines: string[];
-/** What was read, in order. */
+/** The objects that were read, in order. */
 let looks: string[];
 
 beforeEach(async () => {
@@ -25,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => testApi.close());
 
-/** As an API server does with server-side apply, deletions and lists by labels. */
+/** Works like an API server with server-side apply, deletions and lists by labels. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '', 'https://localhost');
   const say = (status: number, body: object): void => void response.writeHead(status).end(JSON.stringify(body));
@@ -77,7 +80,7 @@ function service(name: string): Service | undefined {
   return [...objects].find(([path]) => path.endsWith(`/services/${name}`))?.[1];
 }
 
-/** The service and the rollout that a name leads to. */
+/** Returns the service and the rollout that a name leads to. */
 function leadsTo(name: string): unknown[] {
   const { selector } = service(name)?.spec ?? {};
   expect(service(name)?.metadata?.labels?.[label.service]).toBe(selector?.[label.service]);
@@ -95,7 +98,7 @@ describe('a name that a service has no longer, and another one has', () => {
     expect(leadsTo('api')).toEqual([owner.service, 'ours']);
     expect(isHeadless(service('api') ?? {})).toBe(after.ports !== undefined);
     expect(lines).toEqual([expect.stringContaining('The name api leads to this service from now on')]);
-    // What the other one has besides is its own.
+    // The other names of the other service stay its own.
     expect(leadsTo(serviceObjectName(other))).toEqual([other.service, 'theirs']);
   });
 

@@ -22,7 +22,7 @@ import { hasInstances } from './serve.ts';
 const atOnce = 4;
 const lookAgainMilliseconds = 200;
 
-/** Makes all that a workload is, and waits until its processes have been started. See `ClusterDriver.start`. */
+/** Creates all objects of a workload and waits until its processes have started. See `ClusterDriver.start`. */
 export async function startWorkload(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
   try {
     const { signal } = context;
@@ -63,17 +63,20 @@ function tellRemarks({ hostnames, takesNames }: Workload, { others }: Served, co
 }
 
 interface Served {
-  /** The service's own Services that are there, by name. */
+  /** The existing Services of this service, by name. */
   readonly addresses: ReadonlyMap<string | undefined, Service>;
-  /** Those of other services of its environment. */
+  /** The Services of other services in the same environment, by name. */
   readonly others: ReadonlyMap<string | undefined, Service>;
-  /** The other rollout that they lead to; null: none that is there. */
+  /** The other rollout that the Services select, or null if that rollout does not exist. */
   readonly served: string | null;
-  /** They lead to nothing that is there. */
+  /** Whether the Services select no existing rollout. */
   readonly isIdle: boolean;
 }
 
-/** Where the Services of a workload's service lead. A rollout that is started beside another one gets no requests: `serveRollout` switches. */
+/**
+ * Returns which rollout the Services of a workload's service select. A rollout that is started beside another one gets
+ * no requests until `serveRollout` switches to it.
+ */
 async function servedNow(scope: ClusterScope, { owner, rollout }: Workload, signal: AbortSignal): Promise<Served> {
   const { api, installation } = scope;
   const { environment, service } = owner;
@@ -97,7 +100,8 @@ function besideServed(service: Service, { addresses, served, isIdle }: Served): 
   return mustKeep ? keepingPorts(service, existing) : service;
 }
 
-// Whether it has an address cannot change: where nobody is led by it, or to another service whose name it was, it is made anew.
+// A Service can neither gain nor lose its address. For such a change it is created anew, but only if it selects no
+// existing rollout, or belongs to another service whose name is taken over.
 async function ensureService(
   scope: Scope,
   service: Service,
@@ -110,14 +114,14 @@ async function ensureService(
   await apply(scope, service, signal);
 }
 
-// A claim can grow where its storage class allows that, and nothing else of it can change.
+// A claim can grow if its storage class allows that. Nothing else of a claim can change.
 async function ensureClaim(scope: Scope, claim: PersistentVolumeClaim, context: CallContext): Promise<void> {
   const there = await find<PersistentVolumeClaim>(scope.api, pathTo(claim), context.signal);
-  // One that is being deleted is waited for, and made anew.
+  // The call waits for a claim that is being deleted, and creates it anew.
   const found = there?.metadata?.deletionTimestamp === undefined ? there : null;
   const size = (one: PersistentVolumeClaim): string => one.spec?.resources?.requests?.['storage'] ?? '';
   if (found !== null && size(found) === size(claim)) return;
-  // What the cluster chose for it stays, whatever the settings say by now.
+  // The storage class that the cluster chose stays, whatever the current settings say.
   const kept = found?.spec?.storageClassName;
   const wanted = kept === undefined ? claim : { ...claim, spec: { ...claim.spec, storageClassName: kept } };
   try {
@@ -138,8 +142,9 @@ async function ensureBudget(scope: Scope, { owner }: Workload, manifests: Manife
   await remove(scope.api, pathOf('PodDisruptionBudget', place), signal);
 }
 
-// One that is there is left as it is: its pods run what this rollout is, and a change of its template would replace them. A Job whose
-// process never began has nothing that could be done twice, and would stay as it is.
+// An existing controller is left as it is: its pods run this rollout, and a change of its template would replace them.
+// A Job whose process never started is replaced: it has done nothing that could be done twice, and would otherwise stay
+// as it is.
 async function ensureController(scope: Scope, controller: KubernetesObject, signal: AbortSignal): Promise<void> {
   for (;;) {
     const found = await find<KubernetesObject & Job>(scope.api, pathTo(controller), signal);
@@ -158,7 +163,7 @@ async function ensureController(scope: Scope, controller: KubernetesObject, sign
   }
 }
 
-/** Whether a Job has failed for good because nodes took none of its pods. */
+/** Returns whether a Job has failed permanently because nodes rejected all of its pods. */
 async function neverBegan(scope: Scope, job: Job, signal: AbortSignal): Promise<boolean> {
   if (endOfJob(job)?.type !== 'Failed') return false;
   const { namespace = '', name = '' } = job.metadata ?? {};

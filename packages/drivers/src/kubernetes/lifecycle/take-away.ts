@@ -11,7 +11,10 @@ import { untilGone } from './pods-that-end.ts';
 
 const atOnce = 8;
 
-/** Deletes controllers and pods, and waits until the pods are gone: see `untilGone`. Null: each with the grace that it was made with. */
+/**
+ * Deletes controllers and pods and waits until the pods are gone (see `untilGone`). If `graceSeconds` is null, each pod
+ * keeps the grace period that it was created with.
+ */
 export async function takeAway(
   scope: ClusterScope,
   selector: Selector,
@@ -28,7 +31,7 @@ async function takeAwayOne(scope: ClusterScope, found: Found, graceSeconds: numb
   const { namespace, name, controller } = found;
   if (controller !== null) await remove(api, pathOf(controller.kind ?? '', { namespace, name }), signal);
   const query = { labelSelector: podSelector(installation, name, false) };
-  // What a Deployment makes pods with: until it is gone as well it would make another one.
+  // A Deployment creates pods with ReplicaSets. A ReplicaSet would create another pod until it is gone as well.
   const sets = await list<KubernetesObject>(api, { path: pathOf('ReplicaSet', { namespace }), query }, signal);
   for (const { metadata } of sets.items) await remove(api, pathOf('ReplicaSet', { namespace, name: metadata?.name }), signal);
   await untilGone(scope, found, graceSeconds, context);

@@ -5,14 +5,17 @@ import { annotation, distinctPorts, label, serviceLabels } from '../names/labels
 import { isServiceName, namespaceName, serviceObjectName } from '../names/names.ts';
 import { sharesVolumes } from './pod.ts';
 
-/** Names of a workload's Services: one of its own, by which routes know it, and one for each host name that Kubernetes can have. Pure. */
+/**
+ * Returns the names of a workload's Services: one for its routes, and one for each host name that Kubernetes accepts.
+ * Pure.
+ */
 export function addressNames({ owner, hostnames }: Pick<Workload, 'owner' | 'hostnames'>): string[] {
   return [...new Set([serviceObjectName(owner), ...hostnames.filter(isServiceName)])];
 }
 
 /**
- * The Services of a workload. They lead to the ready instances of one rollout, so that another one is switched to by changing one
- * label of the selector. Pure.
+ * Returns the Services of a workload. They select the ready instances of one rollout, so that changing one label of the
+ * selector switches them to another rollout. Pure.
  */
 export function toServices(workload: Workload, rollout: string): Service[] {
   const { owner, name } = workload;
@@ -29,13 +32,16 @@ export function toServices(workload: Workload, rollout: string): Service[] {
     spec: {
       type: 'ClusterIP',
       selector: { [label.installation]: owner.installation, [label.service]: owner.service, [label.rollout]: rollout },
-      // Without ports there is nothing to forward; the name still leads to the instances themselves.
+      // Without ports there is nothing to forward. The name still resolves to the instances themselves.
       ...(ports.length === 0 ? { clusterIP: 'None' } : { ports }),
     },
   }));
 }
 
-/** Whether the one that is there has an address and the wanted one has none, or the other way round: neither can change. Pure. */
+/**
+ * Returns whether exactly one of the existing and the wanted Service has an address. A Service can neither gain nor
+ * lose its address. Pure.
+ */
 export function isOtherwise(wanted: Service, existing: Service | undefined): boolean {
   return existing !== undefined && hasAddress(existing) !== hasAddress(wanted);
 }
@@ -45,8 +51,10 @@ function hasAddress({ spec }: Service): boolean {
 }
 
 /**
- * A Service with the ports of the one that is there as well: as long as it leads to another rollout, that one's ports must stay. One that
- * has an address keeps it, and with it its ports, as it needs some; one without stays so, and its name still leads to the instances. Pure.
+ * Returns a Service that also has the ports of the existing one: while the existing Service selects another rollout,
+ * the ports of that rollout must stay. An existing Service with an address keeps its address, and with it its ports,
+ * because it needs some. An existing Service without an address stays without, and its name still resolves to the
+ * instances. Pure.
  */
 export function keepingPorts(service: Service, existing: Service | undefined): Service {
   const own = service.spec?.ports ?? [];
@@ -78,8 +86,9 @@ function toServicePorts({ ports }: Workload): ServicePort[] {
 }
 
 /**
- * Lets a drain of nodes take away one instance of a service at a time; null for a single one, which would keep the node from being
- * drained for ever, and so would instances that share volumes: none of them can go elsewhere while another one stays. Pure.
+ * Returns a budget that lets a drain of nodes evict one instance of a service at a time. Returns null for a single
+ * instance, because its node could never be drained. Returns null as well for instances that share volumes: none of
+ * them can move while another one stays. Pure.
  */
 export function toDisruptionBudget(workload: Workload): PodDisruptionBudget | null {
   const { owner, instances, runsOnce } = workload;

@@ -5,7 +5,7 @@ import { annotation, serviceLabels } from '../names/labels.ts';
 import { namespaceName, serviceObjectName } from '../names/names.ts';
 import { withWanted } from './metadata.ts';
 
-/** What Davit says of a ScaledObject of KEDA (keda.sh/v1alpha1). */
+/** The fields of a ScaledObject of KEDA (keda.sh/v1alpha1) that Davit writes. */
 export interface ScaledObject {
   readonly apiVersion: 'keda.sh/v1alpha1';
   readonly kind: 'ScaledObject';
@@ -27,7 +27,7 @@ export interface ScaledObject {
   };
 }
 
-/** The same of a TriggerAuthentication. */
+/** The fields of a TriggerAuthentication that Davit writes. */
 export interface TriggerAuthenticationObject {
   readonly apiVersion: 'keda.sh/v1alpha1';
   readonly kind: 'TriggerAuthentication';
@@ -37,7 +37,7 @@ export interface TriggerAuthenticationObject {
 
 const scaleTargetRef = (name: string) => ({ apiVersion: 'davit.dev/v1', kind: 'ScaleTarget', name });
 
-/** What changes the number of a service by the use of its instances. Pure. */
+/** Returns the autoscaler that changes the number of instances of a service by their use. Pure. */
 export function toAutoscaler(scaled: ScaledService, by: ScalingByUse): HorizontalPodAutoscaler {
   const { cpuPercent, memoryPercent } = by;
   const metadata = metadataOf(scaled);
@@ -59,7 +59,7 @@ function utilization(name: string, averageUtilization: number): MetricSpec {
   return { type: 'Resource', resource: { name, target: { type: 'Utilization', averageUtilization } } };
 }
 
-/** As Davit itself does where it decides: up at once, down slowly. Within what Kubernetes takes. Pure. */
+/** Scales up at once and down slowly, as Davit does if it decides itself, within the limits of Kubernetes. Pure. */
 function behaviorOf({ scaleDownSeconds }: ScaledService): HorizontalPodAutoscalerBehavior {
   const up = 15;
   const down = Math.min(1_800, Math.max(1, Math.round(scaleDownSeconds / 5)));
@@ -83,7 +83,7 @@ function behaviorOf({ scaleDownSeconds }: ScaledService): HorizontalPodAutoscale
   };
 }
 
-/** What changes it by events. Pure. */
+/** Returns the ScaledObject that changes the number of instances by events. Pure. */
 export function toScaledObject(scaled: ScaledService, by: ScalingByEvents): ScaledObject {
   const metadata = metadataOf(scaled);
   return {
@@ -106,7 +106,10 @@ function toTrigger({ authentication, ...trigger }: ScalingTrigger, name: string)
   return { ...trigger, ...(authentication !== undefined && { authenticationRef: { name } }) };
 }
 
-/** With what its triggers show who they are, each its own, whatever users call it. Pure. */
+/**
+ * Returns the credentials of the triggers. Each trigger has its own TriggerAuthentication, whatever users call it.
+ * Pure.
+ */
 export function toTriggerAuthentications(scaled: ScaledService, by: ScalingByEvents): TriggerAuthenticationObject[] {
   const metadata = metadataOf(scaled);
   return by.triggers.flatMap(({ authentication }, position) => {

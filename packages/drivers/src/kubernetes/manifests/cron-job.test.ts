@@ -67,7 +67,7 @@ test('its pod is that of an attempt that Davit starts, but for the helper, which
   const [helper] = initContainers ?? [];
   expect(helper).toEqual({ ...both[1], restartPolicy: 'Always', command: helper?.command });
   expect(helper?.command?.join(' ')).toContain(`'/davit-output'/*`);
-  // Time to be read, after the process has ended.
+  // The additional time serves to read the folders after the process has ended.
   expect(terminationGracePeriodSeconds).toBe(grace + 120);
 });
 
@@ -81,7 +81,7 @@ test.each([
   writeFileSync(join(folder, 'davit-output.json'), '{}');
   const script = made(times).spec?.jobTemplate.spec?.template.spec?.initContainers?.[0]?.command?.[2] ?? '';
   const began = performance.now();
-  // It tells itself to end, as the node does once the process has.
+  // The script sends itself SIGTERM, as the node does once the process has ended.
   const shell = script.replaceAll('/davit-output', folder).replace('trap hold TERM', (line) => `${line}\nkill -TERM $$`);
   const { status } = spawnSync('/bin/sh', ['-c', shell], { timeout: 20_000 });
   const seconds = (performance.now() - began) / 1_000;
@@ -192,7 +192,7 @@ describe('a run', () => {
     expect(instance(job({ failed: 2 }), pod(ended(4)))).toMatchObject({ state: 'EXITED', exit: { code: 4 } });
     const over = job({ failed: 3, conditions: condition('Failed') });
     expect(instance(over, pod(ended(4), { phase: 'Failed' }))).toMatchObject({ state: 'EXITED', exit: { code: 4 } });
-    // Its pods were removed as it took too long.
+    // The Job removed its pods because it took too long.
     expect(instance(over)).toMatchObject({ state: 'EXITED', exit: { code: 255, at: '2025-11-13T08:10:00Z' } });
   });
 

@@ -8,24 +8,26 @@ import { withWanted } from './metadata.ts';
 import { helperContainer, toPodSpec } from './pod.ts';
 import type { ClusterSettings, ClusterTraits } from './settings.ts';
 
-/** With this code the helper of a run ends when nobody read in time what it held. */
+/** Exit code of a run's helper if nobody read the held folders in time. */
 export const foldersLostCode = 3;
 
-/** After the run's own time, so that Davit, when it is there, ends the run itself and keeps what it printed. */
+/** Seconds beyond the run's own time limit. If Davit is up, it ends the run itself first and keeps the output. */
 const deadlineMarginSeconds = 30;
-/** As many as Davit remembers of a job: what ended while it was down is found by it later. */
+/**
+ * Number of runs kept, as many as Davit remembers of a job. Davit finds the runs that ended while it was down later.
+ */
 const keptRuns = 20;
 
-/** A CronJob as it is asked for. */
+/** The input for a CronJob. */
 export interface CronJobInput extends ClusterSchedule {
-  /** As Kubernetes reads it. */
+  /** Cron expression in the syntax of Kubernetes. */
   readonly expression: string;
   readonly isSuspended: boolean;
 }
 
 /**
- * The schedule of a job. Its name tells expression and time zone: with others it is another CronJob, since Kubernetes would run at once what
- * the new times make look missed. Pure.
+ * Returns the CronJob of a schedule. Its name depends on the expression and the time zone. A changed schedule thus gets
+ * another CronJob: Kubernetes would immediately start runs that the new times make look missed. Pure.
  */
 export function toCronJob(
   { workload, expression, timezone, isSuspended, mostSeconds, mostRestarts, holdSeconds }: CronJobInput,
@@ -55,7 +57,8 @@ export function toCronJob(
       schedule: expression,
       timeZone: timezone,
       concurrencyPolicy: 'Forbid',
-      // No startingDeadlineSeconds: what came due while nobody could start it is started once, however long ago that was.
+      // There is no startingDeadlineSeconds: a run that was due while nobody could start it is started once, however
+      // long ago it was due.
       suspend: isSuspended,
       successfulJobsHistoryLimit: keptRuns,
       failedJobsHistoryLimit: keptRuns,
@@ -66,7 +69,8 @@ export function toCronJob(
           activeDeadlineSeconds: mostSeconds + deadlineMarginSeconds,
           template: {
             metadata: withWanted({ labels, annotations }, 'Pod', wanted),
-            // A Job that is too late removes its pod, and what that printed; a pod that is too late stays.
+            // A Job that exceeds its deadline deletes its pod and the pod's output. A pod that exceeds its deadline
+            // stays.
             spec: { ...podSpec, activeDeadlineSeconds: mostSeconds },
           },
         },
@@ -75,7 +79,7 @@ export function toCronJob(
   };
 }
 
-/** Of all runs of a schedule: see `withRunLabels`. */
+/** Returns the labels of all runs of a schedule. See `withRunLabels`. */
 function runLabels(workload: Workload): Labels {
   return {
     ...serviceLabels(workload.owner, 'instance'),
@@ -84,7 +88,7 @@ function runLabels(workload: Workload): Labels {
   };
 }
 
-/** The values of a schedule stay as long as it does, or a run of it. Pure. */
+/** Returns a Secret that is kept as long as its schedule, or a run of the schedule, exists. Pure. */
 export function asScheduleValues(secret: Secret, { rollout }: Workload): Secret {
   const { metadata } = secret;
   return { ...secret, metadata: { ...metadata, labels: { ...metadata?.labels, [label.schedule]: rollout } } };
@@ -96,8 +100,8 @@ interface HeldTimes {
 }
 
 /**
- * A helper that ends with the process, as the next run must not wait for it: a sidecar (Kubernetes 1.29). Is there something in the folders,
- * it holds it for a while first.
+ * Makes the helper a sidecar (Kubernetes 1.29), which ends with the process, because the next run must not wait for the
+ * helper. If the folders contain anything, the helper holds them for a while first.
  */
 function withHeldFolders(spec: PodSpec, times: HeldTimes): PodSpec {
   const helper = spec.containers.find(({ name }) => name === helperContainer);
@@ -111,10 +115,10 @@ function withHeldFolders(spec: PodSpec, times: HeldTimes): PodSpec {
   };
 }
 
-// The pod's time counts from when the node took it, a little before its helper begins.
+// The deadline of the pod counts from when the node accepted the pod, a little before its helper starts.
 const beforeDeadlineSeconds = 15;
 
-// A run that ended well would fail, and might be repeated, if its helper held on until the time of the pod is over.
+// The helper stops before the deadline of the pod. Otherwise a run that ended well would fail, and might be repeated.
 function holding({ volumeMounts = [] }: Container, { holdSeconds, mostSeconds }: HeldTimes): string {
   const quoted = volumeMounts.map(({ mountPath }) => `'${mountPath.replaceAll("'", String.raw`'\''`)}'`);
   const all = quoted.flatMap((folder) => [`${folder}/*`, `${folder}/.[!.]*`]).join(' ');

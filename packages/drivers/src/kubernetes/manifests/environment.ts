@@ -5,7 +5,7 @@ import { annotation, environmentLabels, serviceLabels } from '../names/labels.ts
 import { claimName, namespaceName } from '../names/names.ts';
 import type { ClusterSettings } from './settings.ts';
 
-/** The namespace of an environment. Pure. */
+/** Returns the namespace of an environment. Pure. */
 export function toNamespace(owner: Ownership, { podSecurity }: ClusterSettings): Namespace {
   return {
     apiVersion: 'v1',
@@ -20,7 +20,10 @@ export function toNamespace(owner: Ownership, { podSecurity }: ClusterSettings):
   };
 }
 
-/** Instances are reached by those of the same environment and by the sources of the cluster's settings, and by nobody else. Pure. */
+/**
+ * Returns the network policy of an environment: only instances of the same environment, and the sources in the
+ * cluster's settings, may connect to its instances. Pure.
+ */
 export function toNetworkPolicy(owner: Ownership, { sources }: ClusterSettings): NetworkPolicy {
   const from: NetworkPolicyPeer[] = [
     { podSelector: {} },
@@ -39,7 +42,10 @@ export function toNetworkPolicy(owner: Ownership, { sources }: ClusterSettings):
   };
 }
 
-/** The claims of a workload's volumes: named by the storage record, so that data outlives instances, rollouts and releases. Pure. */
+/**
+ * Returns the claims of a workload's volumes. They are named after the storage record, so that data outlives instances,
+ * rollouts and releases. Pure.
+ */
 export function toClaims({ owner, name, volumes }: Workload, { storageClass }: ClusterSettings): PersistentVolumeClaim[] {
   return volumes.map(({ id, sizeGiB }) => ({
     apiVersion: 'v1',

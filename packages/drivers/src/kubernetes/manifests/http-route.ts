@@ -6,7 +6,7 @@ import { backendName } from './ingress.ts';
 import { withWanted } from './metadata.ts';
 import type { GatewayName } from './settings.ts';
 
-/** What Davit says of an HTTPRoute of the Gateway API (gateway.networking.k8s.io/v1). */
+/** The fields of an HTTPRoute of the Gateway API (gateway.networking.k8s.io/v1) that Davit writes. */
 export interface HttpRoute {
   readonly apiVersion: 'gateway.networking.k8s.io/v1';
   readonly kind: 'HTTPRoute';
@@ -21,12 +21,13 @@ export interface HttpRoute {
   };
 }
 
-/** More the Gateway API takes in no HTTPRoute (`maxItems` of `hostnames`, v1). */
+/** Most hosts that the Gateway API accepts in an HTTPRoute (`maxItems` of `hostnames`, v1). */
 const mostHosts = 16;
 
 /**
- * The routes of a service at a Gateway: one for all ports that have the same hosts, as the hosts of an HTTPRoute are those of all its rules, and
- * several where these are too many for one. The first has the service's name. Pure.
+ * Returns the routes of a service at a Gateway. All ports with the same hosts share a route, because the hosts of an
+ * HTTPRoute apply to all its rules. If the hosts are too many for one route, there are several. The first route has the
+ * service's name. Pure.
  */
 export function toHttpRoutes({ owner, routes, metadata }: ServedRoutes, gateway: GatewayName): HttpRoute[] {
   const name = serviceObjectName(owner);

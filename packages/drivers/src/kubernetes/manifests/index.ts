@@ -10,7 +10,7 @@ import { withWanted } from './metadata.ts';
 import type { ClusterSettings, ClusterTraits } from './settings.ts';
 import { toPullSecret, toValues } from './values.ts';
 
-/** All that a workload is on a cluster, in the order in which it is made. */
+/** All objects of a workload on a cluster, in the order of their creation. */
 export interface Manifests {
   readonly namespace: Namespace;
   readonly networkPolicy: NetworkPolicy;
@@ -22,8 +22,8 @@ export interface Manifests {
 }
 
 /**
- * What to ask of the API server for a workload, instances from `firstInstance` on. `serving`: the rollout that its Services lead to.
- * Fails with START_FAILED where no cluster can run it. Pure.
+ * Returns the objects of a workload, with instances from `firstInstance` on. `serving` is the rollout that its Services
+ * select. Fails with START_FAILED if no cluster can run the workload. Pure.
  */
 export function toManifests(
   workload: Workload,
@@ -51,7 +51,7 @@ export function toManifests(
   };
 }
 
-// A port of a node is reached on that node alone, and Pod Security forbids it.
+// Refuses host ports. A port of a node can be reached only on that node, and Pod Security forbids it.
 function refuseHostPorts({ ports }: Workload): void {
   const port = ports.find(({ hostPort }) => hostPort !== undefined);
   if (port === undefined) return;

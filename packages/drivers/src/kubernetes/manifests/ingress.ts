@@ -5,7 +5,7 @@ import { digest, namespaceName, serviceObjectName } from '../names/names.ts';
 import { withWanted } from './metadata.ts';
 import type { CertificateSettings, ClusterSettings } from './settings.ts';
 
-/** The Ingress of a service with all its routes; null: it has none. Pure. */
+/** Returns the Ingress of a service with all its routes, or null if the service has no routes. Pure. */
 export function toIngress(
   { owner, routes, metadata }: ServedRoutes,
   { ingressClass, certificates }: ClusterSettings,
@@ -43,15 +43,16 @@ export function toIngress(
     ),
     spec: {
       ...(ingressClass !== null && { ingressClassName: ingressClass }),
-      // A certificate for each host: of one for all a single host that cannot be had (no DNS yet, a wildcard with HTTP-01) would keep the
-      // others from being made and renewed. The secrets are cert-manager's: it makes them, and keeps them when host or Ingress go.
+      // Each host has its own certificate. With one certificate for all hosts, a single host without one (no DNS yet, a
+      // wildcard with HTTP-01) would block the issuance and renewal for the others. The secrets belong to cert-manager:
+      // it creates them, and keeps them when the host or the Ingress is removed.
       ...(issued && { tls: certified.map((host) => ({ hosts: [host], secretName: `${name}-tls-${digest(8, host)}` })) }),
       rules,
     },
   };
 }
 
-/** The Service that a route leads to; `own`: the one that Davit made. Pure. */
+/** Returns the name of the Service that a route leads to. `own` is the Service that Davit created. Pure. */
 export function backendName(to: ClusterRoute['to'], own: string): string {
   return to !== undefined && 'name' in to ? to.name : own;
 }

@@ -9,14 +9,16 @@ import { withWanted } from './metadata.ts';
 import { toPodSpec } from './pod.ts';
 import type { ClusterSettings, ClusterTraits } from './settings.ts';
 
-/** What makes the pod of an instance, and makes it anew when it is lost. */
+/** The object that creates the pod of an instance, and recreates a lost pod. */
 export type Controller = Deployment | StatefulSet | Job;
 
 /**
- * The controller of one instance: a Job for what runs once; a StatefulSet where there are volumes, as it makes
- * no second pod of the same instance while the first one may still write to them; otherwise a Deployment, which replaces a pod of a lost
- * node at once. One for each instance, so that each has a number of its own and can be taken away by it: several that share volumes all
- * write to them, from one node. Pure.
+ * Returns the controller of one instance. Pure. Each instance has its own controller, so that it has a number and can
+ * be removed by that number. Several instances that share volumes all write to them, from one node. The kinds are:
+ * - A Job, for a workload that runs once.
+ * - A StatefulSet, if there are volumes: it creates no second pod of an instance while the first may still write to
+ *   them.
+ * - A Deployment otherwise: it replaces the pod of a lost node at once.
  */
 export function toController(
   workload: Workload,
@@ -41,7 +43,7 @@ export function toController(
   const template: PodTemplateSpec = { metadata: withWanted({ labels, annotations }, 'Pod', wanted), spec };
   const selector = { matchLabels: { [label.installation]: installation, [label.instance]: name } };
   if (workload.runsOnce === true) {
-    // Davit counts attempts itself: each is a Job of its own.
+    // Davit counts attempts itself: each attempt is a Job of its own.
     return {
       apiVersion: 'batch/v1',
       kind: 'Job',

@@ -13,7 +13,7 @@ import { defaultSettings } from './settings.ts';
 
 const manifests = (workload: Workload): Manifests => toManifests(workload, cluster, workload.rollout);
 
-/** All objects in the order in which they are made. */
+/** Returns all objects in the order in which they are created. */
 function objectsOf(all: Manifests) {
   const { namespace, networkPolicy, secrets, claims, services, disruptionBudget, controllers } = all;
   const budgets = disruptionBudget === null ? [] : [disruptionBudget];
@@ -91,7 +91,7 @@ test('whatever a service is called, names are ones that Kubernetes takes, and di
       const all = manifests(workload);
       for (const { metadata, kind } of objectsOf(all)) {
         expect(metadata?.name).toMatch(/^[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/);
-        // The pod of a Deployment has two more parts, and its name is that of the machine that its process sees.
+        // The pod of a Deployment has two more parts in its name. This name is the host name that its process sees.
         expect(metadata?.name?.length).toBeLessThanOrEqual(kind === 'Deployment' ? 63 - 17 : 63);
       }
       const other = manifests({ ...workload, rollout: `${workload.rollout.slice(0, -1)}x` });
@@ -131,7 +131,7 @@ test('values are in secrets alone, byte for byte', () => {
 });
 
 test('arguments and commands of probes arrive as they are, whatever dollar signs they have', () => {
-  // As the kubelet expands: `$$` is a dollar sign, `$(NAME)` the value of a variable.
+  // Expands like the kubelet: `$$` is a dollar sign, `$(NAME)` the value of a variable.
   const expanded = (argument: string): string => argument.replace(/\$(\$|\([^)]*\))/g, (_, rest) => (rest === '$' ? '$' : '!'));
   fc.assert(
     fc.property(fc.array(fc.constantFrom('$', '(', ')', 'A')), (parts) => {
@@ -172,7 +172,7 @@ describe('instances that share a volume', () => {
       expect(affinity?.podAntiAffinity).toBeUndefined();
       const [term, ...more] = affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
       expect([term?.topologyKey, more]).toEqual(['kubernetes.io/hostname', []]);
-      // The first one is put anywhere, as it is one of those that it is to be with.
+      // The first instance is placed on any node, because it matches its own affinity.
       expect(controller.spec?.template.metadata?.labels).toMatchObject(term?.labelSelector?.matchLabels ?? { none: 'none' });
       expect(term?.labelSelector?.matchLabels).toHaveProperty([label.service], sampleWorkload().owner.service);
     }
@@ -339,7 +339,7 @@ test('each host has a certificate of its own, so that one that cannot be had kee
     { hosts: ['*.shop.example.org'], secretName: expect.stringMatching(/^service-[0-9a-f]{16}-tls-[0-9a-f]{8}$/) },
   ]);
   expect(two[0]?.secretName).not.toBe(two[1]?.secretName);
-  // Another secret for the same host would be another certificate, asked for anew.
+  // Another secret for the same host would be another certificate, which would be requested anew.
   expect(entries('shop.example.org', '*.shop.example.org', 'new.example.org').slice(0, 2)).toEqual(two);
   expect(entries('new.example.org', ...two.flatMap(({ hosts = [] }) => hosts)).slice(1)).toEqual(two);
   expect(entries('*.shop.example.org')).toEqual(two.slice(1));
@@ -413,7 +413,7 @@ test('what users want written on objects is there, and never in place of what Da
       'app.kubernetes.io/managed-by': 'davit',
     });
   }
-  // Everything of the environment has these.
+  // All services of the environment share these two objects.
   expect(namespace.metadata?.labels).not.toHaveProperty('team');
   expect(networkPolicy.metadata?.labels).not.toHaveProperty('team');
   const [controller] = all.controllers;

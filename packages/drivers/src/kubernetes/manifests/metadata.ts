@@ -3,8 +3,8 @@ import type { markedKinds, ObjectMetadata } from '../../workload.ts';
 import { reservedPrefix } from '../names/labels.ts';
 
 /**
- * Metadata of an object with what users want there. What Davit itself writes goes before: it finds its objects by that, and by what it did not write
- * on them. Pure.
+ * Returns the metadata of an object with the labels and annotations that users want. Davit's own keys take precedence:
+ * Davit finds its objects by the keys that it wrote, and by the absence of those that it did not write. Pure.
  */
 export function withWanted(
   own: ObjectMeta,
@@ -20,7 +20,7 @@ export function withWanted(
   };
 }
 
-/** Groups that are older than the rule by which the API refuses such keys may have some. */
+/** Removes reserved keys. Groups that are older than the rule by which the API refuses such keys may have some. */
 function unreserved(entries: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(reservedPrefix)));
 }

@@ -7,37 +7,38 @@ import { lingerSeconds, type ClusterSettings, type ClusterTraits } from './setti
 import { unexpanded } from './unexpanded.ts';
 import { pullSecretName, valueKeys } from './values.ts';
 
-/** Name of the container that is the workload's own. */
+/** Name of the container of the workload itself. */
 export const mainContainer = 'main';
 /** Name of the container that holds the folders of a workload that runs once. */
 export const helperContainer = 'helper';
 
-/** Below this container runtimes refuse to start anything. */
+/** Below this limit, container runtimes refuse to start any container. */
 const leastMemoryMiB = 6;
-/** Members of it may write to volumes, whoever a process runs as. An id that images do not use for anything else. */
+/** Group that may write to volumes, whichever user a process has. Images use this id for nothing else. */
 const volumeGroup = 64_646;
 
 /**
- * Added back in `baseline`: with them an image that starts as root can chown its folders, change its user and bind port 80, as on a
- * container engine. All are in the set that the level allows.
+ * Capabilities added back in `baseline`. With them, an image that starts as root can chown its folders, change its user
+ * and bind port 80, as on a container engine. The level allows all of them.
  */
 const rootCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID'];
 
-/** The pod that an instance is. Pure. */
+/** Returns the pod of an instance. Pure. */
 export function toPodSpec(workload: Workload, settings: ClusterSettings, traits: ClusterTraits): PodSpec {
   const { volumes, mounts } = toVolumes(workload);
   const hasHelper = needsHelper(workload);
   return {
     restartPolicy: workload.runsOnce === true ? 'Never' : 'Always',
     terminationGracePeriodSeconds: workload.terminationGraceSeconds + (lingers(workload) ? lingerSeconds(settings, traits) : 0),
-    // Neither the addresses of neighbours in every environment, as they change, nor a way to the API server.
+    // The pod gets no environment variables with the addresses of its neighbours, because these change, and no access
+    // to the API server.
     enableServiceLinks: false,
     automountServiceAccountToken: false,
     ...(workload.registry && { imagePullSecrets: [{ name: pullSecretName(workload) }] }),
     securityContext: {
       seccompProfile: { type: 'RuntimeDefault' },
       ...(settings.podSecurity === 'restricted' && { runAsNonRoot: true }),
-      // So that an image with a user other than root binds port 80, as on a container engine.
+      // With this setting, an image with a user other than root can bind port 80, as on a container engine.
       sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }],
       ...(workload.volumes.length > 0 && { fsGroup: volumeGroup, fsGroupChangePolicy: 'OnRootMismatch' }),
     },
@@ -47,17 +48,17 @@ export function toPodSpec(workload: Workload, settings: ClusterSettings, traits:
   };
 }
 
-/** Whether something must hold on to what the process of a workload leaves in its folders. */
+/** Returns whether a helper must hold the folders that the process of a workload leaves. */
 export function needsHelper({ runsOnce, folders = [] }: Workload): boolean {
   return runsOnce === true && folders.length > 0;
 }
 
-/** Whether several instances have the same volumes, each of which is on one node at a time. */
+/** Returns whether several instances have the same volumes. Each volume is on one node at a time. */
 export function sharesVolumes({ instances, runsOnce, volumes }: Workload): boolean {
   return runsOnce !== true && instances > 1 && volumes.length > 0;
 }
 
-/** Whether anybody sends requests that a stop could lose. */
+/** Returns whether the workload gets requests that a stop could lose. */
 export function lingers({ ports, runsOnce }: Workload): boolean {
   return runsOnce !== true && ports.length > 0;
 }
@@ -72,7 +73,7 @@ function toContainer(
   return {
     name: mainContainer,
     image: workload.image,
-    // What a tag means can change; a digest is the same image for ever.
+    // A tag can change its meaning. A digest always denotes the same image.
     imagePullPolicy: workload.image.includes('@') ? 'IfNotPresent' : 'Always',
     ...(entrypoint.length > 0 && { command: entrypoint.map(unexpanded) }),
     ...(args.length > 0 && { args: args.map(unexpanded) }),
@@ -93,8 +94,8 @@ function toContainer(
 }
 
 /**
- * What is asked for is what may be used: an instance then has what its service was given whatever its neighbours do, and is among
- * the last that a node out of memory ends (class Guaranteed).
+ * Requests equal limits. An instance then has the resources of its service whatever its neighbours do, and is among the
+ * last that a node without memory kills (class Guaranteed).
  */
 function resources({ cpuMillicores, memoryMiB }: Workload): Container['resources'] {
   const amounts = {
@@ -112,7 +113,7 @@ function toSecurityContext({ podSecurity }: ClusterSettings, readOnlyRootFilesys
   };
 }
 
-// From a secret: neither is it expanded, nor does whoever reads pods read it.
+// Values come from a secret: Kubernetes does not expand them, and readers of pods cannot see them.
 function toEnvironment(workload: Workload): EnvVar[] {
   const name = rolloutName(workload);
   return workload.environment.map((entry, position) => ({
@@ -135,7 +136,7 @@ function toVolumes(workload: Workload): Mounted {
   const mounts: VolumeMount[] = workload.volumes.map(({ mountPath }, position) => ({
     name: `volume-${position}`,
     mountPath,
-    // Not the top of a file system, which has a `lost+found` that databases take for somebody else's data.
+    // The mount is not the root of a file system. A root has a `lost+found`, which databases take for foreign data.
     subPath: 'data',
   }));
   if (files.length > 0) {
@@ -182,12 +183,16 @@ function toHelper(workload: Workload, settings: ClusterSettings): Container {
   };
 }
 
-// Reads what the process left, whoever that ran as; where it must not be root, only what everybody may read, or is its own.
+// Returns the user of the helper. As root, the helper reads what the process left, whichever user that had. If it must
+// not be root, it reads only what everybody may read, or its own files.
 function helperUser({ podSecurity }: ClusterSettings): number {
   return podSecurity === 'baseline' ? 0 : 65_534;
 }
 
-/** On different nodes where there are some: one that is lost takes one instance with it. Those that share volumes all on one. */
+/**
+ * Spreads instances over nodes, if there are several, so that a lost node takes only one instance with it. Instances
+ * that share volumes are all placed on one node.
+ */
 function toPlacement(workload: Workload): Pick<PodSpec, 'affinity' | 'topologySpreadConstraints'> {
   const { owner, rollout } = workload;
   const topologyKey = 'kubernetes.io/hostname';
@@ -195,6 +200,7 @@ function toPlacement(workload: Workload): Pick<PodSpec, 'affinity' | 'topologySp
   if (!sharesVolumes(workload)) {
     return { topologySpreadConstraints: [{ maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector }] };
   }
-  // Where there is none yet the scheduler lets the first one go anywhere, as its own labels are what it asks for.
+  // For the first instance, the scheduler accepts any node, because the instance itself has the labels that its
+  // affinity requires.
   return { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector }] } } };
 }

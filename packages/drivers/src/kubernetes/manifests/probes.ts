@@ -3,13 +3,15 @@ import { never } from '@davit/base';
 import type { Probe, ProbeCheck, Workload } from '../../workload.ts';
 import { unexpanded } from './unexpanded.ts';
 
-/** A day of seconds: what did not open its port by then was given up long before. */
+/** A day in seconds. An instance that has not opened its port by then was given up long before. */
 const patience = 86_400;
 
 /**
- * How the kubelet learns that an instance is ready: by the readiness probe, without its initial delay, as failures before the first
- * success end nothing. Without one, by the first port that takes connections; once it does, it is not asked again, as servers write
- * a line for each connection that says nothing.
+ * Returns the probes by which the kubelet knows that an instance is ready.
+ * - With a readiness probe: that probe, without its initial delay, because failures before the first success end
+ *   nothing.
+ * - Without one: the first port that accepts connections. After the first success the port is not probed again, because
+ *   servers log a line for each connection that sends nothing.
  */
 export function toReadiness({ readiness, ports }: Workload): Pick<Container, 'readinessProbe' | 'startupProbe'> {
   if (readiness) return { readinessProbe: { ...toProbe(readiness), initialDelaySeconds: 0 } };
@@ -18,7 +20,10 @@ export function toReadiness({ readiness, ports }: Workload): Pick<Container, 're
   return { startupProbe: { tcpSocket: { port }, periodSeconds: 1, timeoutSeconds: 1, failureThreshold: patience } };
 }
 
-/** The kubelet restarts the container of an instance whose liveness probe fails; a liveness probe succeeds at its first success. */
+/**
+ * Returns a liveness probe. The kubelet restarts the container of an instance whose liveness probe fails. One success
+ * is enough for a liveness probe.
+ */
 export function toLivenessProbe(probe: Probe): KubernetesProbe {
   return { ...toProbe(probe), successThreshold: 1 };
 }
@@ -34,7 +39,7 @@ function toProbe(probe: Probe): KubernetesProbe {
   };
 }
 
-// `tcp.host` is left out, as on a container engine: probes go to the instance itself.
+// `tcp.host` is left out, as on a container engine: probes connect to the instance itself.
 function toAction(check: ProbeCheck): Partial<KubernetesProbe> {
   switch (check.type) {
     case 'tcp':

@@ -9,8 +9,9 @@ import { mainContainer } from './pod.ts';
 import { valueKeys } from './values.ts';
 
 /*
- * Each instance has a controller of its own, so there is nothing with a number that a HorizontalPodAutoscaler could change. This is: an
- * object with nothing but the number (`kubectl scale` takes it too), which Davit reads and makes so.
+ * Each instance has its own controller, so a HorizontalPodAutoscaler finds no object whose number it could change. A
+ * ScaleTarget is such an object. It has nothing but the number (`kubectl scale` changes it, too), which Davit reads and
+ * applies.
  */
 
 const group = 'davit.dev';
@@ -21,15 +22,15 @@ export interface ScaleTarget {
   readonly kind: 'ScaleTarget';
   readonly metadata: ObjectMeta;
   readonly spec: {
-    /** Written when it is made, then by those who decide. */
+    /** Written at the creation of the object, then by the deciders. */
     readonly replicas?: number;
-    /** Where KEDA looks for variables that triggers name. Of secrets it has the names. */
+    /** KEDA looks up the variables that triggers name here. For secrets, this contains only their names. */
     readonly template: { readonly spec: { readonly containers: readonly { readonly name: string; readonly env: EnvVar[] }[] } };
   };
   readonly status?: { readonly replicas?: number; readonly selector?: string };
 }
 
-/** The object of a service, without its number. Pure. */
+/** Returns the object of a service, without its number. Pure. */
 export function toScaleTarget(scaled: ScaledService): ScaleTarget {
   const { owner, name, mark, metadata } = scaled;
   const env = scaled.variables.map((variable, position) => ({
@@ -53,14 +54,14 @@ export function toScaleTarget(scaled: ScaledService): ScaleTarget {
   };
 }
 
-/** The pods by whose use is decided: those of the rollout that serves. Pure. */
+/** Returns the selector of the pods whose use decides: those of the serving rollout. Pure. */
 export function scaledPods({ owner, rollout }: Pick<ScaledService, 'owner' | 'rollout'>): string {
   return labelSelector(owner.installation, 'instance', { service: owner.service, rollout });
 }
 
 const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** What makes a cluster know such objects; an operator applies it. */
+/** The definition of ScaleTargets, which an operator applies to the cluster. */
 export const scaleTargetDefinition: CustomResourceDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

@@ -51,7 +51,7 @@ describe('a HorizontalPodAutoscaler', () => {
         const object = toAutoscaler({ ...scaled, scaleDownSeconds: seconds }, { type: 'USE', cpuPercent, memoryPercent });
         expect(faultsOf(object)).toEqual([]);
         const down = object.spec?.behavior?.scaleDown;
-        // What its validation wants besides the schema.
+        // Kubernetes validates this in addition to the schema.
         expect(down?.stabilizationWindowSeconds).toBeLessThanOrEqual(3_600);
         expect(down?.policies?.every(({ periodSeconds }) => periodSeconds >= 1 && periodSeconds <= 1_800)).toBe(true);
       }),

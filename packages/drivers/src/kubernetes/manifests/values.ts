@@ -4,16 +4,22 @@ import type { Workload } from '../../workload.ts';
 import { rolloutLabels } from '../names/labels.ts';
 import { namespaceName, rolloutName } from '../names/names.ts';
 
-/** Keys in the secret of a rollout. By position, as a path is no key, nor is every name of a variable. */
+/**
+ * Keys in the secret of a rollout. They use positions, because a path is not a valid key, and neither is every variable
+ * name.
+ */
 export const valueKeys = {
   variable: (position: number): string => `variable-${position}`,
   file: (position: number): string => `file-${position}`,
 };
 
-/** What Kubernetes takes in one secret. */
+/** The largest size of a secret that Kubernetes accepts, in bytes. */
 const mostBytes = 1_048_576;
 
-/** The secret with the variables and files of a rollout; null: it has none. Fails with START_FAILED where no process can get them. Pure. */
+/**
+ * Returns the secret with the variables and files of a rollout, or null if the rollout has none. Fails with
+ * START_FAILED if no process can receive them. Pure.
+ */
 export function toValues(workload: Workload): Secret | null {
   const { owner, environment, files } = workload;
   if (environment.length === 0 && files.length === 0) return null;
@@ -61,7 +67,7 @@ export function pullSecretName(workload: Pick<Workload, 'owner' | 'name' | 'roll
   return `${rolloutName(workload)}-registry`;
 }
 
-/** The secret with which the nodes pull the image; null: everybody may. Pure. */
+/** Returns the secret with which the nodes pull the image, or null for a public image. Pure. */
 export function toPullSecret(workload: Workload): Secret | null {
   const { owner, registry } = workload;
   if (registry === undefined) return null;

@@ -1,9 +1,12 @@
-/** A container of a pod that a chart made: it has no number in a rollout, and its pod's name is its own. */
+/**
+ * Returns the id of a container of a chart's pod. Such a container has no index in a rollout, and its pod has a name of
+ * its own.
+ */
 export function chartInstanceId(namespace: string, pod: string, container: string): string {
   return `${namespace}/pod/${pod}/${container}`;
 }
 
-/** null: the id is that of an instance that Davit made. */
+/** Parses the id of a container of a chart's pod. Returns null for the id of an instance that Davit created. */
 export function parseChartInstanceId(
   id: string,
 ): { readonly namespace: string; readonly pod: string; readonly container: string } | null {

@@ -1,12 +1,12 @@
 import type { Ownership, Selector, Workload, WorkloadPort } from '../../workload.ts';
 import type { KubernetesObject } from '../client/api.ts';
 
-/** What the keys of Davit's own labels and annotations begin with; users have none of these. */
+/** Prefix of Davit's own labels and annotations. Users cannot set keys with this prefix. */
 export const reservedPrefix = 'davit.';
 
 /**
- * Labels on everything that Davit makes on a cluster, the same as on a container engine. What carries no `davit.installation` of ours
- * is not ours. Ids are valid values of labels as they are.
+ * Labels on all objects that Davit creates on a cluster, the same as on a container engine. An object without Davit's
+ * `davit.installation` does not belong to Davit. Ids are valid label values without changes.
  */
 export const label = {
   installation: 'davit.installation',
@@ -17,23 +17,23 @@ export const label = {
   release: 'davit.release',
   rollout: 'davit.rollout',
   index: 'davit.index',
-  /** What the object is: see `ObjectKind`. */
+  /** Type of the object: see `ObjectKind`. */
   object: 'davit.object',
-  /** Of a pod and what makes it: the name that the instance has in its namespace. */
+  /** On a pod and its controller: the name of the instance in its namespace. */
   instance: 'davit.instance',
-  /** Of what builds an image: which one, so that what a dead process left is found. */
+  /** On the objects of a build: the image that is built, so that the leftovers of a dead process are found. */
   build: 'davit.build',
-  /** Of runs that a schedule of the cluster began, and of its values: the rollout of the schedule. */
+  /** On runs that a schedule of the cluster began, and on the values of the schedule: the rollout of the schedule. */
   schedule: 'davit.schedule',
 } as const;
 
-/** Annotations: what is no valid value of a label. */
+/** Annotations, for texts that are not valid label values. */
 export const annotation = {
-  /** Ports of the workload, so that endpoints can be told without it: `8080/TCP,53/UDP`. */
+  /** Ports of the workload, so that endpoints are known without the workload: `8080/TCP,53/UDP`. */
   ports: 'davit.ports',
   /** The service's name, for people. */
   name: 'davit.name',
-  /** Of a ScaleTarget: by which version of what it was told the cluster decides. */
+  /** On a ScaleTarget: the version of the settings by which the cluster decides. */
   mark: 'davit.mark',
 } as const;
 
@@ -52,7 +52,7 @@ export type ObjectKind =
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Labels of an object that all services of an environment share. */
+/** Returns the labels of an object that all services of an environment share. */
 export function environmentLabels(owner: Omit<Ownership, 'service'>, object: ObjectKind): Labels {
   return {
     'app.kubernetes.io/managed-by': 'davit',
@@ -64,12 +64,12 @@ export function environmentLabels(owner: Omit<Ownership, 'service'>, object: Obj
   };
 }
 
-/** Labels of an object that belongs to one service. */
+/** Returns the labels of an object that belongs to one service. */
 export function serviceLabels(owner: Ownership, object: ObjectKind): Labels {
   return { ...environmentLabels(owner, object), [label.service]: owner.service };
 }
 
-/** Labels of an object that all instances of a rollout share. */
+/** Returns the labels of an object that all instances of a rollout share. */
 export function rolloutLabels(workload: Workload, object: ObjectKind): Labels {
   return {
     ...serviceLabels(workload.owner, object),
@@ -78,12 +78,13 @@ export function rolloutLabels(workload: Workload, object: ObjectKind): Labels {
   };
 }
 
-/** What Kubernetes itself writes on the pods of a Job (1.27). */
+/** Labels that Kubernetes itself sets on the pods of a Job (1.27). */
 const jobLabel = { name: 'batch.kubernetes.io/job-name', uid: 'batch.kubernetes.io/controller-uid' } as const;
 
 /**
- * An object with the labels of an instance. What a schedule makes has the same labels for all its runs: each run is named by its Job, and has
- * that one's uid as its rollout. Everything else is answered as it is. Pure.
+ * Returns an object with the labels of an instance. The objects of a schedule have the same labels for all its runs.
+ * Each run gets the name of its Job as its instance, and the uid of the Job as its rollout. Other objects are returned
+ * unchanged. Pure.
  */
 export function withRunLabels<T extends KubernetesObject>(object: T): T {
   const { metadata } = object;
@@ -95,12 +96,12 @@ export function withRunLabels<T extends KubernetesObject>(object: T): T {
   return { ...object, metadata: { ...metadata, labels: { ...labels, ...own } } };
 }
 
-/** The `labelSelector` of an instance's pods, where it is a run of a schedule or not. */
+/** Returns the `labelSelector` of an instance's pods. `isScheduled`: the instance is a run of a schedule. */
 export function podSelector(installation: string, name: string, isScheduled: boolean): string {
   return `${label.installation}=${installation},${isScheduled ? `${label.schedule},${jobLabel.name}` : label.instance}=${name}`;
 }
 
-/** The `labelSelector` of a list; `fromIndex` is no equality and is applied by `matchesSelector`. */
+/** Returns the `labelSelector` of a list. `fromIndex` is not an equality and is applied by `matchesSelector`. */
 export function labelSelector(installation: string, object: ObjectKind | null, selector: Selector): string {
   const wanted: [string, string | undefined][] = [
     [label.installation, installation],
@@ -113,7 +114,10 @@ export function labelSelector(installation: string, object: ObjectKind | null, s
   return [...equal, ...(selector.exceptRollout === undefined ? [] : [`${label.rollout}!=${selector.exceptRollout}`])].join(',');
 }
 
-/** Whether an object with these labels is selected: what the API server was asked for, and what it cannot be asked. */
+/**
+ * Returns whether an object with these labels is selected. Checks all conditions, including those that a
+ * `labelSelector` cannot express.
+ */
 export function matchesSelector(labels: Labels, selector: Selector): boolean {
   return (
     (selector.environment === undefined || labels[label.environment] === selector.environment) &&
@@ -124,7 +128,7 @@ export function matchesSelector(labels: Labels, selector: Selector): boolean {
   );
 }
 
-/** Ports as the value of an annotation. */
+/** Formats ports as the value of an annotation. */
 export function formatPorts(ports: readonly WorkloadPort[]): string {
   return distinctPorts(ports)
     .map(({ port, transport }) => `${port}/${transport}`)
@@ -136,7 +140,7 @@ export interface TransportPort {
   readonly transport: 'TCP' | 'UDP';
 }
 
-/** Each port and transport once. */
+/** Returns each port and transport once. */
 export function distinctPorts(ports: readonly WorkloadPort[]): TransportPort[] {
   const byKey = new Map<string, TransportPort>();
   for (const { internalPort, protocol } of ports) {
@@ -146,7 +150,7 @@ export function distinctPorts(ports: readonly WorkloadPort[]): TransportPort[] {
   return [...byKey.values()];
 }
 
-/** The inverse of `formatPorts`; anything malformed is left out, as annotations can be written by others too. */
+/** Parses the output of `formatPorts`. Malformed entries are ignored, because others can write annotations, too. */
 export function parsePorts(text: string | undefined): number[] {
   const ports = (text ?? '').split(',').flatMap((part) => {
     const match = /^(\d{1,5})\/(?:TCP|UDP)$/.exec(part);

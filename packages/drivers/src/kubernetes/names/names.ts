@@ -2,32 +2,36 @@ import { createHash } from 'node:crypto';
 import type { Ownership, Workload } from '../../workload.ts';
 
 /*
- * Names on a cluster: readable, at most 63 characters, and the same for the same ids, so that making something a second time finds
- * the first one. What Kubernetes adds to the name of a controller (17 characters for a pod of a Deployment) fits as well.
+ * Names on a cluster are readable and have at most 63 characters. Equal ids give equal names, so that creating an
+ * object a second time finds the first one. The suffix that Kubernetes adds to the name of a controller (17 characters
+ * for a pod of a Deployment) fits as well.
  */
 
-/** Namespace of an environment. */
+/** Returns the namespace of an environment. */
 export function namespaceName(installation: string, environment: string): string {
   return `davit-${digest(16, installation, environment)}`;
 }
 
-/** Namespace in which images are built, for all environments. */
+/** Returns the namespace in which images are built, for all environments. */
 export function buildNamespaceName(installation: string): string {
   return `davit-builds-${digest(16, installation)}`;
 }
 
-/** What all instances of a rollout share: their secret is called so. */
+/** Returns the name that all instances of a rollout share. Their secret has this name. */
 export function rolloutName(workload: Pick<Workload, 'owner' | 'name' | 'rollout'>): string {
   const { installation, service } = workload.owner;
   return `${slug(workload.name)}-${digest(10, installation, service, workload.rollout)}`;
 }
 
-/** Name of an instance in its namespace. */
+/** Returns the name of an instance in its namespace. */
 export function instanceName(workload: Pick<Workload, 'owner' | 'name' | 'rollout'>, index: number): string {
   return `${rolloutName(workload)}-${index}`;
 }
 
-/** The schedule of a service: at most 52 characters, as Kubernetes puts the minute of each run behind it. */
+/**
+ * Returns the name of a service's schedule. It has at most 52 characters, because Kubernetes appends the minute of each
+ * run.
+ */
 export function scheduleName(
   workload: Pick<Workload, 'owner' | 'name'>,
   { expression, timezone }: { readonly expression: string; readonly timezone: string },
@@ -36,17 +40,17 @@ export function scheduleName(
   return `${slug(workload.name)}-${digest(10, installation, service, expression, timezone)}`;
 }
 
-/** What is there once for a service, whatever the service is called by now. */
+/** Returns the name of objects that exist once for each service. It does not change when the service is renamed. */
 export function serviceObjectName(owner: Pick<Ownership, 'installation' | 'service'>): string {
   return `service-${digest(16, owner.installation, owner.service)}`;
 }
 
-/** Claim of a storage record. */
+/** Returns the name of the claim of a storage record. */
 export function claimName(installation: string, storageId: string): string {
   return `volume-${digest(16, installation, storageId)}`;
 }
 
-/** Whether Kubernetes takes it as the name of a Service (RFC 1035). */
+/** Returns whether Kubernetes accepts the name for a Service (RFC 1035). */
 export function isServiceName(name: string): boolean {
   return /^[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(name);
 }

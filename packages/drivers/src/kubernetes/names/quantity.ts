@@ -17,7 +17,10 @@ const factors: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** A quantity of Kubernetes (`500m`, `2Gi`, `1e3`) as a number of its unit; 0 for what is none. Pure. */
+/**
+ * Converts a Kubernetes quantity (`500m`, `2Gi`, `1e3`) to a number of its unit. Returns 0 for an invalid quantity.
+ * Pure.
+ */
 export function toNumber(quantity: string | number | undefined): number {
   const match = /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)([numkKMGTPE]?i?)$/.exec(String(quantity ?? ''));
   const factor = factors[match?.[2] ?? ''];

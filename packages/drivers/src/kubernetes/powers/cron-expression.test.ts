@@ -7,7 +7,7 @@ test.each([
   ['0 9 * * 5-7', '0 9 * * 0,5,6'],
   ['0 9 * * fri-sun', '0 9 * * 0,5,6'],
   ['0 0 13 * 5', '0 0 13 * 5'],
-  // Each day fulfils one of them.
+  // Each day matches one of the two fields.
   ['0 0 */1 * 5', '0 0 * * *'],
   ['0 0 ? JAN,jul *', '0 0 * 1,7 *'],
 ])('%j is %j to Kubernetes', (text, expression) => {

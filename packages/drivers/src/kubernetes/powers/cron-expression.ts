@@ -1,6 +1,7 @@
 /*
- * What Kubernetes makes of a schedule is not in all cases what Davit does: it has no 7 for Sunday, and takes a day field with steps of one for
- * no restriction. So each field is sent as the list of its values, or `*` for no restriction, which both read in the same way.
+ * Kubernetes reads some schedules differently from Davit. It does not know 7 for Sunday, and it treats a day field with
+ * steps of one as no restriction. So each field is sent as the list of its values, or as `*` for no restriction. Both
+ * read these in the same way.
  */
 
 interface Field {
@@ -18,14 +19,16 @@ const month: Field = { least: 1, most: 12, names: months };
 const dayOfWeek: Field = { least: 0, most: 7, names: days };
 
 /**
- * A schedule of Davit (see `cronFault` of the engine) as Kubernetes reads it, due at the same times; or what of it Kubernetes does not know: the
- * last day of a month, the working day next to a day, the second Friday. Pure.
+ * Translates a schedule of Davit (see `cronFault` of the engine) into one of Kubernetes that is due at the same times.
+ * Returns `unknown` for what Kubernetes does not support: the last day of a month, the working day nearest to a day,
+ * the second Friday. Pure.
  */
 export function toKubernetesCron(expression: string): { readonly expression: string } | { readonly unknown: string } {
   const special = specialOf(expression);
   if (special !== null) return { unknown: special };
   const [minutes = '', hours = '', inMonth = '', ofMonths = '', inWeek = ''] = expression.trim().split(/\s+/);
-  // Where both are restricted either is enough: one that all days fulfil leaves no restriction.
+  // If both day fields are restricted, a day needs to match only one of them. A field that all days match leaves no
+  // restriction.
   const both = !isStar(inMonth) && !isStar(inWeek);
   const [monthDays, weekDays] = [valuesOf(inMonth, dayOfMonth), new Set([...valuesOf(inWeek, dayOfWeek)].map((day) => day % 7))];
   const isEveryDay = both && (monthDays.size === 31 || weekDays.size === 7);
@@ -57,14 +60,14 @@ function valuesOf(text: string, field: Field): Set<number> {
   return new Set(text.split(',').flatMap((part) => rangeOf(part, field)));
 }
 
-/** `*`, `5`, `1-5`, each perhaps with a step behind it. */
+/** Parses `*`, `5` or `1-5`, each with an optional step. */
 function rangeOf(part: string, field: Field): number[] {
   const [range = '', step = '1'] = part.split('/');
   const [first = '', last = first] = range.split('-');
-  // 7 is Sunday, once.
+  // Sunday is both 0 and 7, but counts once.
   const most = field.most === 7 ? 6 : field.most;
   const [from, to] = isStar(range) ? [field.least, most] : [numberOf(first, field), numberOf(last, field)];
-  // A week that ends with Sunday: `fri-sun`.
+  // The range ends with Sunday: `fri-sun`.
   const end = to < from && field.most === 7 && to === 0 ? 7 : to;
   const values: number[] = [];
   for (let value = from; value <= end; value += Math.max(Number(step), 1)) values.push(value);
@@ -80,10 +83,10 @@ function listOf(values: ReadonlySet<number>, all: number): string {
   return values.size === all ? '*' : [...values].toSorted((a, b) => a - b).join(',');
 }
 
-/** The name of a time zone as Kubernetes knows it, to which capitals matter. Pure. */
+/** Returns the name of a time zone as Kubernetes knows it. Kubernetes distinguishes upper and lower case. Pure. */
 export function toKubernetesZone(timezone: string): string {
   const known = new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone;
-  // Some names are other ones' second names; those that are written as names are (`US/Eastern`, `EST5EDT`) stay what they are.
+  // Some names are aliases of others. An alias in its proper spelling (`US/Eastern`, `EST5EDT`) is kept.
   const isWritten = timezone.split('/').every((part) => /^[A-Z]/.test(part) && !/^[A-Z]{4,}$/.test(part));
   return isWritten && known.toLowerCase() !== timezone.toLowerCase() ? timezone : known;
 }

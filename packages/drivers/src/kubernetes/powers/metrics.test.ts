@@ -3,7 +3,7 @@ import { label } from '../names/labels.ts';
 import { startTestApi, type TestApi } from '../testing/api-server.ts';
 import { clusterMetrics } from './metrics.ts';
 
-/* What instances use, on a cluster whose metrics server comes and goes. */
+/* The usage of instances, on a cluster whose metrics server appears and disappears. */
 
 const signal = new AbortController().signal;
 let testApi: TestApi;

@@ -9,7 +9,7 @@ import { toNumber } from '../names/quantity.ts';
 
 const path = '/apis/metrics.k8s.io/v1beta1/pods';
 
-/** A `PodMetrics`: what its containers used in the window that ends at the time stamp. */
+/** A `PodMetrics`: the usage of a pod's containers in the window that ends at `timestamp`. */
 export interface PodMetrics extends KubernetesObject {
   readonly timestamp: string;
   readonly containers: readonly {
@@ -24,10 +24,12 @@ interface Counter {
 }
 
 /**
- * The optional power "metrics", of metrics.k8s.io. That tells a rate where a counter is asked for: the counter is what the rates
- * have added up to since this process saw the instance first. What goes over the network and what volumes hold it does not tell:
- * bytes sent and received are 0, and there are no volumes. A cluster without a metrics server, which may get one at any time, tells nothing; one
- * whose metrics server is away fails, retryable.
+ * The optional power "metrics", from metrics.k8s.io.
+ * - The API returns rates, while callers expect a counter. The counter is the sum of the rates since this process first
+ *   saw the instance.
+ * - The API does not report network traffic and volumes: bytes sent and received are 0, and there are no volumes.
+ * - A cluster without a metrics server, which may get one at any time, reports no usage.
+ * - An unreachable metrics server is a retryable failure.
  */
 export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
   const counters = new Map<string, Counter>();
@@ -44,7 +46,7 @@ export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
       }
     },
     volumes: () => Promise.resolve([]),
-    // The kubelet watches disks and processes, and evicts: that is seen as the end of a pod.
+    // The kubelet watches disks and processes and evicts pods. An eviction is seen as the end of a pod.
     pressure: () => Promise.resolve([]),
   };
 }

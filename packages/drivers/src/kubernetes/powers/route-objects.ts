@@ -6,7 +6,9 @@ import { labelSelector } from '../names/labels.ts';
 
 const atOnce = 4;
 
-/** Takes the routes of a service away, of either kind: the settings may have been others when they were made. */
+/**
+ * Deletes the routes of a service, of both kinds: the settings may have been different when the routes were created.
+ */
 export async function removeRoutes(
   { api, installation }: Scope,
   owner: { readonly environment: string; readonly service: string },

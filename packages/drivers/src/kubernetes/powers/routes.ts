@@ -46,9 +46,10 @@ function letsNobodyIn({ settings: { sources } }: ClusterScope): boolean {
 }
 
 /**
- * Routes to Services of a chart, each by its name. First those of that release, then all of the environment: what selects the same elsewhere is
- * somebody else's, and what an operator made for the chart has no other mark. One that is not there, or has no such port, would answer every
- * request with an error.
+ * Resolves each route to a Service of a chart to the name of that Service. The Services of the release are searched
+ * first, then all Services of the environment: a Service with the same selector elsewhere belongs to another owner, and
+ * a Service that an operator created for the chart carries no other mark. Fails for a Service that does not exist or
+ * lacks the port, because that Service would answer every request with an error.
  */
 async function withNames(scope: ClusterScope, served: ServedRoutes, signal: AbortSignal): Promise<ServedRoutes> {
   const release = served.routes.find(({ to }) => to !== undefined)?.to?.release;
@@ -67,14 +68,14 @@ function meant(to: Wanted, services: readonly ChartService[]): readonly ChartSer
   return 'name' in to ? services.filter(({ name }) => name === to.name) : selected(services, Object.entries(to.selectors));
 }
 
-/** Pure. */
+/** Returns the route with the name of the one Service that matches it. Pure. */
 export function withName(route: ClusterRoute, services: readonly ChartService[]): ClusterRoute {
   const { to, internalPort } = route;
   if (to === undefined) return route;
   const named = meant(to, services);
   const found = named.filter(({ ports }) => ports.some(({ port }) => port === internalPort));
   const [one] = found;
-  // A headless one beside it leads to the same pods.
+  // A headless Service beside another one leads to the same pods.
   const ways = new Set(found.map(({ selectors }) => canonicalJson(selectors)));
   if (one !== undefined && ways.size === 1) return { ...route, to: { release: to.release, name: one.name } };
   const wanted = 'name' in to ? [] : Object.entries(to.selectors);

@@ -13,7 +13,10 @@ import { openTestDriver, testCluster } from '../testing/cluster.ts';
 import { defineScaleTargets, isServed, noteScaleTargets, writeScale } from '../testing/scale-target.ts';
 import { sampleWorkload, scriptWorkload } from '../testing/workloads.ts';
 
-/* What says how many instances there should be, on a real cluster with its own controller of HorizontalPodAutoscalers. */
+/*
+ * The objects that decide on the number of instances, on a real cluster with its own controller of
+ * HorizontalPodAutoscalers.
+ */
 
 const cluster = testCluster();
 const installation = `scaling-${randomUUID()}`;
@@ -76,7 +79,7 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     const watching = new AbortController();
     let changes = 0;
     const watched = driver.scaling.watch(() => (changes += 1), watching.signal);
-    // What happens before it has begun to watch is not told: until then it is written again.
+    // Changes before the watch has begun are not reported, so the number is written again until one is.
     const told = async (): Promise<number> => {
       for (const number of [3, 2]) await writeScale(api, path('ScaleTarget', web), number);
       return changes;
@@ -85,7 +88,7 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     expect((await wanted(web))?.instances).toBe(2);
     watching.abort();
     await watched;
-    // Another version of what the cluster is told leaves the number alone.
+    // A new version of the settings does not change the number.
     await driver.scaling.apply({ ...scaledOf(web), most: 5, instances: 1, mark: 'second' }, signal);
     await driver.scaling.report(web.owner, 2, signal);
     expect(await wanted(web)).toMatchObject({ instances: 2, running: 2, mark: 'second' });
@@ -94,11 +97,11 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     expect(scale?.status.selector).toContain(`davit.rollout=${web.rollout}`);
     const autoscaler = await find<HorizontalPodAutoscaler>(api, path('HorizontalPodAutoscaler', web), signal);
     expect(autoscaler?.spec).toMatchObject({ minReplicas: 1, maxReplicas: 5, scaleTargetRef: { kind: 'ScaleTarget' } });
-    // Events had brought it to nothing; by use it would stay there, as that is where an autoscaler is switched off.
+    // Events have set the number to 0. Scaling by use would leave it there, because an autoscaler is switched off at 0.
     await writeScale(api, path('ScaleTarget', web), 0);
     await driver.scaling.apply({ ...scaledOf(web), instances: 0, mark: 'third' }, signal);
     expect(await wanted(web)).toMatchObject({ instances: 1, mark: 'third' });
-    // What decides goes also where its number was taken away by somebody else.
+    // The deciders are also removed if another client removed the ScaleTarget.
     await call(api, { method: 'DELETE', path: path('ScaleTarget', web), signal });
     await driver.scaling.remove(web.owner, signal);
     await driver.scaling.remove(web.owner, signal);
@@ -117,9 +120,9 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
       const found = await find<HorizontalPodAutoscaler>(api, path('HorizontalPodAutoscaler', busy), signal);
       return found?.status?.conditions?.find(({ type }) => type === 'ScalingActive')?.status;
     };
-    // While a metrics server is late with an answer it is not.
+    // The condition is false while a metrics server is slow to respond.
     await expect.poll(isActive, { timeout: 60_000, interval: 1_000 }).toBe('True');
-    // What is retired as a whole is nobody's to decide on.
+    // Nothing decides on a service that is retired as a whole.
     await driver.retire({ service: busy.owner.service }, 1, context);
     expect([await has('ScaleTarget', busy), await has('HorizontalPodAutoscaler', busy)]).toEqual([false, false]);
   }, 180_000);
@@ -151,7 +154,7 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
       triggers: [{ type: 'cron' }, { type: 'rabbitmq' }],
     });
     const target = await find<ScaleTarget>(api, path('ScaleTarget', web), signal);
-    // KEDA reads the variables of a process there.
+    // KEDA reads the variables of a process from this container.
     const [container] = target?.spec.template.spec.containers ?? [];
     expect(container?.env.map(({ name }) => name)).toEqual(web.environment.map(({ name }) => name));
     for (const { valueFrom } of container?.env ?? []) {
@@ -160,7 +163,7 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
       const secret = await find<{ readonly data: object }>(api, pathOf('Secret', { namespace, name }), signal);
       expect(secret?.data).toHaveProperty([key]);
     }
-    // As KEDA does: an autoscaler of its own, with all labels of the ScaledObject.
+    // Works like KEDA, which creates its own autoscaler with all labels of the ScaledObject.
     const ofKeda = path('HorizontalPodAutoscaler', web, '-of-keda');
     const ownerReferences = [
       {
@@ -183,7 +186,7 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     await call(api, { method: 'POST', path: ofKeda.slice(0, ofKeda.lastIndexOf('/')), body: autoscaler, signal });
     await driver.scaling.apply({ ...scaledOf(web), least: 0, by, mark: 'events' }, signal);
     expect(await has('HorizontalPodAutoscaler', web, '-of-keda')).toBe(true);
-    // Scaled to nothing, and to something again: what it needs is still there.
+    // The service is scaled to zero and up again. The objects that it needs still exist.
     await driver.retire({ service: web.owner.service, rollout: web.rollout, fromIndex: 0 }, 1, context);
     expect(await driver.observe({ service: web.owner.service }, signal)).toEqual([]);
     const namespace = namespaceName(installation, environment);
@@ -191,12 +194,12 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     expect(await find(api, pathOf('Secret', { namespace, name }), signal)).not.toBeNull();
     await driver.start(web, context);
     expect(await driver.awaitReady(web, context)).toHaveLength(1);
-    // Less than before, and then use again.
+    // First there are fewer triggers than before, then scaling by use again.
     await driver.scaling.apply({ ...scaledOf(web), by: { ...by, triggers: triggers.slice(0, 1) } }, signal);
     expect(await has('TriggerAuthentication', web, '-1')).toBe(false);
     await driver.scaling.apply(scaledOf(web), signal);
     expect(await has('HorizontalPodAutoscaler', web)).toBe(true);
-    // KEDA lets go of it in its own time.
+    // KEDA releases the ScaledObject in its own time.
     await expect.poll(() => has('ScaledObject', web)).toBe(false);
     await driver.removeService(environment, web.owner.service, context);
     expect([await has('ScaleTarget', web), await has('HorizontalPodAutoscaler', web)]).toEqual([false, false]);

@@ -6,7 +6,7 @@ const signal = new AbortController().signal;
 let testApi: TestApi;
 afterEach(() => testApi.close());
 
-/** A cluster some of whose APIs answer 503, and all others well. */
+/** Starts a cluster on which some APIs respond with 503, and all others with success. */
 async function without(api: RegExp) {
   testApi = await startTestApi(({ url = '' }, response) => {
     const status = api.test(url) ? 503 : 200;

@@ -13,12 +13,13 @@ import { namespaceName, serviceObjectName } from '../names/names.ts';
 
 const atOnce = 4;
 const merge = { method: 'PATCH', contentType: 'application/merge-patch+json', query: { fieldManager: 'davit' } } as const;
-/** What decides, before what it decides on. */
+/** Kinds of objects that decide on the number of instances. They are removed before the ScaleTarget. */
 const deciders = ['HorizontalPodAutoscaler', 'ScaledObject', 'TriggerAuthentication'] as const;
 
 /**
- * The optional power "scaling": a HorizontalPodAutoscaler or KEDA writes the number of a ScaleTarget. Whoever makes that object gives
- * it its number once; afterwards the number is the deciders' alone, so that no two write it.
+ * The optional power "scaling": a HorizontalPodAutoscaler or KEDA writes the number of a ScaleTarget. The creator of
+ * the ScaleTarget sets its number once. Afterwards only the deciders write the number, so that it never has two
+ * writers.
  */
 export function clusterScaling(scope: Scope): ClusterScaling {
   return {
@@ -63,7 +64,8 @@ async function missing({ api }: Scope, by: 'USE' | 'EVENTS', signal: AbortSignal
   const absent = found.flat();
   return absent.length > 0 ? absent : refusedAmong(api, scalingPermissions(by), signal);
 
-  // The metrics server's API answers 503 while that is away; the others are the API server's own.
+  // The API of the metrics server returns 503 while that server is unreachable. The API server itself serves the
+  // others.
   async function isThere(path: string): Promise<boolean> {
     const accept = path.includes('metrics.k8s.io') ? [403, 404, 503] : [403, 404];
     return (await call(api, { method: 'GET', path, signal, accept })).status === 200;
@@ -75,12 +77,12 @@ async function applyScaling(scope: Scope, scaled: ScaledService, signal: AbortSi
   const { by } = scaled;
   const wanted: readonly KubernetesObject[] =
     by.type === 'USE' ? [toAutoscaler(scaled, by)] : [...toTriggerAuthentications(scaled, by), toScaledObject(scaled, by)];
-  // First what decides no more: KEDA refuses a second one beside it.
+  // Old deciders are removed first: KEDA refuses a second decider for the same target.
   await removeDeciders(scope, scaled.owner, wanted, signal);
   for (const object of wanted) await apply(scope, object, signal);
 }
 
-// Not by server-side apply, by which an author takes back what it says no more: the number, which it says once.
+// Does not use server-side apply, which removes fields that an author no longer sends: the number is sent only once.
 async function applyTarget(scope: Scope, scaled: ScaledService, signal: AbortSignal): Promise<void> {
   const { api, installation } = scope;
   const target = toScaleTarget(scaled);
@@ -93,7 +95,8 @@ async function applyTarget(scope: Scope, scaled: ScaledService, signal: AbortSig
   } else {
     if (found.metadata.labels?.[label.installation] !== installation) throw foreign(target);
     const { metadata, spec } = target;
-    // At nothing, where events had brought it, a HorizontalPodAutoscaler is switched off and would never write it.
+    // Events may have set the number to 0. A HorizontalPodAutoscaler is switched off at 0 and would never change the
+    // number.
     const isOff = scaled.by.type === 'USE' && found.spec.replicas === 0;
     const replicas = isOff ? { replicas: Math.max(scaled.least, scaled.instances, 1) } : {};
     await call(api, { ...merge, path, body: { metadata, spec: { ...spec, ...replicas } }, signal });
@@ -102,13 +105,13 @@ async function applyTarget(scope: Scope, scaled: ScaledService, signal: AbortSig
   await call(api, { ...merge, path: `${path}/status`, body: { status: { replicas, selector: scaledPods(scaled) } }, signal });
 }
 
-/** Takes away all by which a cluster decides on a service, and then its number. */
+/** Removes all objects by which a cluster decides on a service, and then the ScaleTarget. */
 export async function removeScaling(
   scope: Scope,
   { environment, service }: { readonly environment?: string | undefined; readonly service: string },
   signal: AbortSignal,
 ): Promise<void> {
-  // What decides may be there without the number, when somebody took that or its definition away.
+  // Deciders may exist without a ScaleTarget, if a user removed the ScaleTarget or its definition.
   await removeDeciders(scope, { environment, service }, [], signal);
   const items = await targets(scope, { environment, service }, signal);
   for (const { metadata } of items) await remove(scope.api, pathOf('ScaleTarget', metadata), signal);
@@ -123,7 +126,7 @@ async function removeDeciders(
   const labels = labelSelector(installation, 'scaling', { service, ...(environment && { environment }) });
   const kept = new Set(except.map(pathTo));
   const found = await labelledWhereSeen(api, deciders, labels, signal);
-  // KEDA's own HorizontalPodAutoscaler has the labels of its ScaledObject, and goes with it.
+  // KEDA's own HorizontalPodAutoscaler has the labels of its ScaledObject and is removed with it.
   const own = found.filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0);
   const gone = own.map(pathTo).filter((path) => !kept.has(path));
   await inParallel(gone, atOnce, (path) => remove(api, path, signal));
@@ -138,7 +141,7 @@ async function wanted(scope: Scope, signal: AbortSignal): Promise<WantedInstance
   });
 }
 
-/** None where the cluster does not know them, or the account may not look at them. */
+/** Returns the ScaleTargets, or none if the cluster does not know the kind or the account may not read it. */
 async function targets(
   scope: Scope,
   selector: { readonly environment?: string | undefined; readonly service?: string },

@@ -7,8 +7,8 @@ import { labelSelector } from '../names/labels.ts';
 const atOnce = 4;
 
 /**
- * The CronJobs of a service, or all of the installation; not those that are leaving, which begin no more runs. An account that may not look at
- * them has made none.
+ * Returns the CronJobs of a service, or all of the installation. CronJobs that are being deleted are left out, because
+ * they start no more runs. An account that may not read CronJobs has created none.
  */
 export async function findSchedules(
   { api, installation }: Scope,
@@ -19,7 +19,7 @@ export async function findSchedules(
   return found.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
 }
 
-/** Removes the CronJobs of a service but one. Their Jobs stay: they are runs, which have an end of their own. */
+/** Deletes the CronJobs of a service except one. Their Jobs stay, because these are runs that end by themselves. */
 export async function removeSchedules(
   scope: Scope,
   owner: { readonly environment: string; readonly service: string },

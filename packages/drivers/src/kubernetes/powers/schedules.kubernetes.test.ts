@@ -106,7 +106,7 @@ describe.skipIf(cluster.missing !== null)(
       const plain = schedule('echo "plain $KEY"');
       const telling = schedule('echo told >/davit-output/file', { holdSeconds: 30 });
       const unread = schedule('echo told >/davit-output/file', { holdSeconds: 5 });
-      // Five begin at once: on a busy node the first container of a pod takes seconds to start.
+      // Five runs begin at once. On a busy node, the first container of a pod takes seconds to start.
       const late = schedule('echo begun; sleep 600', { mostSeconds: 20 });
       const absent = schedule('true', {}, cluster.image.replace(/[:@][^/]*$/, ':davit-absent'));
       const quiet = schedule('true');
@@ -138,7 +138,7 @@ describe.skipIf(cluster.missing !== null)(
       await expect.poll(async () => (await instanceOf(slow))?.state, poll).toBe('EXITED');
       const ended = await instanceOf(slow);
       expect(ended?.exit?.code).not.toBe(0);
-      // What it printed is there, although the cluster has ended it.
+      // The output of the run is kept, although the cluster has ended the run.
       expect(await output(ended?.id ?? '')).toEqual(['begun']);
       expect(await runsOf(quiet)).toEqual([]);
 

@@ -61,7 +61,7 @@ async function unable(
   return may ? null : 'let Davit make CronJobs: its role lacks cronjobs.batch';
 }
 
-/** Suspended at first, so that no run begins before its values are there. */
+/** Creates the CronJob suspended, so that no run starts before its values exist. */
 async function applySchedule(
   scope: ClusterScope,
   schedule: ClusterSchedule,
@@ -98,7 +98,7 @@ function refused(words: string, error?: unknown): DriverError {
   return new DriverError({ cause: 'SCHEDULE_REFUSED', message, evidence: { original: words }, error });
 }
 
-/** Without `rollout` whatever the service has. */
+/** Suspends or resumes the CronJobs of a service, or only those of one `rollout`. */
 async function setSuspended(
   scope: Scope,
   { rollout, ...owner }: { readonly environment: string; readonly service: string; readonly rollout?: string },
@@ -112,7 +112,7 @@ async function setSuspended(
       method: 'PATCH',
       path: pathOf('CronJob', { namespace: metadata?.namespace, name: metadata?.name }),
       query: { fieldManager: 'davit' },
-      // Only what was looked at: another deployment may have given it other values since.
+      // With a rollout, only the version that was read is changed: another deployment may have set other values since.
       body: { metadata: { resourceVersion: rollout === undefined ? undefined : metadata?.resourceVersion }, spec: { suspend } },
       contentType: 'application/merge-patch+json',
       signal,
@@ -145,7 +145,7 @@ async function findRuns(
     .toSorted((a, b) => a.dueAt.localeCompare(b.dueAt));
 }
 
-/** Pure. */
+/** Converts a Job to a run. Pure. */
 export function toRun(job: Job): ScheduledRun {
   const { metadata, status } = job;
   const labels = metadata?.labels ?? {};
@@ -161,7 +161,7 @@ export function toRun(job: Job): ScheduledRun {
   };
 }
 
-/** Kubernetes names the Jobs of a CronJob by the minute for which they were due, since 1970. */
+/** Returns when a run was due. Kubernetes names the Jobs of a CronJob after that time, in minutes since 1970. */
 function dueAt(name: string): string | null {
   const minutes = /-(\d{8,9})$/.exec(name)?.[1];
   return minutes === undefined ? null : new Date(Number(minutes) * 60_000).toISOString();

@@ -7,8 +7,9 @@ import { testCluster } from '../testing/cluster.ts';
 import { clusterUpgrades } from './upgrades.ts';
 
 /*
- * The objects, on a real API server with the definition of Plans. A controller that carries them out replaces Kubernetes on the nodes, which
- * no test does to the cluster that it was given: what it writes into the status is written here.
+ * Tests the objects on a real API server with the definition of Plans. A controller that executes Plans replaces
+ * Kubernetes on the nodes, and no test does that to the cluster that it was given. So the test writes what the
+ * controller would write into the status.
  */
 
 const cluster = testCluster();
@@ -74,7 +75,7 @@ describe.skipIf(cluster.missing !== null)('upgrades of a cluster', () => {
     const contentType = 'application/merge-patch+json';
     await call(api, { method: 'PATCH', path: `${servers}/status`, body: { status }, contentType, signal });
     expect(await upgrades.state(signal)).toEqual({ ...underWay, failure: 'davit-servers: JobFailed: on node one' });
-    // Another installation of Davit does not take these over.
+    // Another installation of Davit does not take over these Plans.
     const others = clusterUpgrades({ api, installation: randomUUID() }, version);
     await expect(others.begin(version, signal)).rejects.toMatchObject({ code: 'ENGINE_FAILED' });
   });

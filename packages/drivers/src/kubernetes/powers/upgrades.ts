@@ -9,14 +9,15 @@ import { compareVersions, parseVersion, stepFault, type DistributionVersion } fr
 import { label } from '../names/labels.ts';
 
 /*
- * Upgrades of K3s and RKE2 by their system-upgrade-controller, which replaces the program on one node after the other as its Plans say:
- * https://docs.k3s.io/upgrades/automated. Davit writes a Plan for the servers and one for the agents, which wait for the servers.
+ * Upgrades of K3s and RKE2 with their system-upgrade-controller. The controller replaces the program on one node after
+ * the other, as its Plans request: https://docs.k3s.io/upgrades/automated. Davit writes a Plan for the servers and one
+ * for the agents. The agents wait for the servers.
  */
 
 const namespace = 'system-upgrade';
 const [serversPlan, agentsPlan] = ['davit-servers', 'davit-agents'];
 
-/** As far as it is read. */
+/** The fields of a Plan that Davit reads. */
 export interface Plan extends KubernetesObject {
   readonly spec?: { readonly version?: string };
   readonly status?: {
@@ -29,7 +30,7 @@ export interface Plan extends KubernetesObject {
   };
 }
 
-/** The optional power "upgrades", to the version that an operator has named. */
+/** The optional power "upgrades", to the version that an operator configured. */
 export function clusterUpgrades(scope: Scope, wanted: string): ClusterUpgrades {
   return {
     state: async (signal) => {
@@ -64,8 +65,9 @@ async function readState(scope: Scope, wanted: string, signal: AbortSignal): Pro
 }
 
 /**
- * What the Plans and the versions that run say of an upgrade. Plans that are not the wanted ones, or not all of them (whoever wrote them ended
- * in between), can be written again: a version that does not exist must not keep the right one away. Pure.
+ * Derives the state of an upgrade from the Plans and the running versions. Plans that differ from the wanted ones, or
+ * are incomplete (their writer ended in between), can be written again: a version that does not exist must not block
+ * the right one. Pure.
  */
 export function judgeUpgrade(plans: readonly Plan[], versions: readonly string[], wanted: string): UpgradeState {
   const targets = plans.map(({ spec }) => spec?.version ?? '');
@@ -75,14 +77,14 @@ export function judgeUpgrade(plans: readonly Plan[], versions: readonly string[]
   const failure = plans.map(failureOf).find((words) => words !== null) ?? null;
   const progress = isUnderWay ? { underWay: withoutLetter(target), failure } : { underWay: null, failure: null };
   if (isUnderWay && isAsWanted) return { ...progress, next: null, hindrance: null };
-  // The oldest part of a cluster says what may come next.
+  // The oldest part of a cluster determines which version may come next.
   const fault = versions.map((version) => stepFault(version, wanted)).find((words) => words !== null) ?? null;
   if (fault !== null) return { ...progress, next: null, hindrance: isUnderWay ? null : fault };
   const isThere = versions.every((version) => version === planVersion(wanted));
   return { ...progress, next: isThere ? null : withoutLetter(wanted), hindrance: null };
 }
 
-// A node that is ahead of a Plan was upgraded by hand: nothing brings it back.
+// A node that is ahead of a Plan was upgraded by hand, and nothing downgrades it.
 function isBehind(version: string, target: string): boolean {
   const [here, there] = [parseVersion(version), parseVersion(target)];
   return here === null || there === null ? version !== target : compareVersions(here, there) < 0;
@@ -95,7 +97,7 @@ async function readPlans({ api }: Scope, signal: AbortSignal): Promise<Plan[]> {
   return found.filter((plan) => plan !== null);
 }
 
-/** Of the API server and of all nodes. */
+/** Returns the versions of the API server and of all nodes. */
 async function runningVersions({ api }: Scope, signal: AbortSignal): Promise<string[]> {
   const [{ gitVersion }, nodes] = await Promise.all([
     askVersion(api, signal),
@@ -104,7 +106,10 @@ async function runningVersions({ api }: Scope, signal: AbortSignal): Promise<str
   return [gitVersion, ...nodes.items.flatMap(({ status }) => status?.nodeInfo?.kubeletVersion ?? [])];
 }
 
-/** What the controller says against a plan; null: nothing. `Complete` is false while it works as well, without a message then. */
+/**
+ * Returns what the controller reports against a Plan, or null. `Complete` is also false while the controller works, but
+ * then without a message.
+ */
 function failureOf({ metadata, status }: Plan): string | null {
   const bad = (status?.conditions ?? []).find(
     ({ type, status: is, reason = '', message = '' }) =>
@@ -114,10 +119,10 @@ function failureOf({ metadata, status }: Plan): string | null {
 }
 
 const withoutLetter = (version: string): string => version.replace(/^v/, '');
-/** As nodes and Plans have it. */
+/** Returns a version in the form that nodes and Plans use. */
 const planVersion = (version: string): string => `v${withoutLetter(version)}`;
 
-/** What an upgrade is begun with. Pure. */
+/** Returns the Plans that start an upgrade. Pure. */
 export function plansFor(version: string, installation: string): KubernetesObject[] {
   const target = planVersion(version);
   const parsed = parseVersion(target);
@@ -142,7 +147,7 @@ export function plansFor(version: string, installation: string): KubernetesObjec
   ];
 }
 
-// The tag is the version: the controller writes it there.
+// The images have no tag: the controller adds the version as the tag.
 const images: Readonly<Record<DistributionVersion['distribution'], string>> = {
   k3s: 'rancher/k3s-upgrade',
   rke2: 'rancher/rke2-upgrade',

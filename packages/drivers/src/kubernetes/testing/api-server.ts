@@ -12,7 +12,7 @@ export interface TestApi {
   readonly close: () => void;
 }
 
-/** Something on loopback that answers in place of an API server, and the way to it. */
+/** Starts a server on loopback that responds in place of an API server, and returns an `Api` for it. */
 export async function startTestApi(answer: RequestListener): Promise<TestApi> {
   const server = https.createServer({ key: pem, cert: pem }, answer);
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

@@ -7,19 +7,19 @@ import { readKubeconfig } from '../client/kubeconfig.ts';
 import { openKubernetesDriver, type KubernetesDriver } from '../index.ts';
 import { defaultSettings, type BuildSettings, type ClusterSettings } from '../manifests/settings.ts';
 
-/** A cluster to test on. */
+/** A cluster for tests. */
 export interface TestCluster {
-  /** Why there is none; null: there is one. */
+  /** Why there is no cluster, or null if there is one. */
   readonly missing: string | null;
-  /** Text of its kubeconfig. */
+  /** Text of the kubeconfig of the cluster. */
   readonly kubeconfig: string;
   /** Reference of an image with busybox: `sh`, `httpd`, `tar`, `cat`, `wget`. */
   readonly image: string;
 }
 
 /**
- * The cluster of KUBECONFIG. Only `npm run test:kubernetes` asks for it: a kubeconfig that somebody has in the environment is no
- * permission to make things there.
+ * Returns the cluster of KUBECONFIG. Only `npm run test:kubernetes` uses it: a kubeconfig in a developer's environment
+ * is no permission to create objects on that cluster.
  */
 export function testCluster(): TestCluster {
   const {
@@ -34,8 +34,8 @@ export function testCluster(): TestCluster {
 }
 
 /**
- * How images are built on it: DAVIT_TEST_KUBERNETES_BUILDER_IMAGE and DAVIT_TEST_KUBERNETES_BUILD_ISOLATION where the nodes have no BuildKit of
- * its makers, or no user namespaces.
+ * Returns how images are built on the test cluster. DAVIT_TEST_KUBERNETES_BUILDER_IMAGE and
+ * DAVIT_TEST_KUBERNETES_BUILD_ISOLATION are for nodes that have no BuildKit of its makers, or no user namespaces.
  */
 export function testBuilds(): BuildSettings {
   const { DAVIT_TEST_KUBERNETES_BUILDER_IMAGE: image = null, DAVIT_TEST_KUBERNETES_BUILD_ISOLATION: wanted } = process.env;
@@ -68,11 +68,11 @@ export function openTestDriver(
 
 export interface Ran {
   readonly instance: Instance;
-  /** What it printed. */
+  /** Output of the process. */
   readonly output: string;
 }
 
-/** Starts a workload that runs once, and waits for its end. */
+/** Starts a workload that runs once and waits for its end. */
 export async function ranOnce(driver: KubernetesDriver, job: Workload): Promise<Ran> {
   const { signal } = new AbortController();
   await driver.start(job, { signal, log: () => undefined });

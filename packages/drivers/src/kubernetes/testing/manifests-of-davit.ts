@@ -21,7 +21,7 @@ export interface Manifest {
   };
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly rules?: readonly unknown[];
-  /** What a cluster says of it. */
+  /** The status that a cluster writes. */
   readonly status?: unknown;
 }
 
@@ -30,7 +30,7 @@ export function parseManifests(text: string): Manifest[] {
   return documents as unknown as Manifest[]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- schemas judge them
 }
 
-/** What stands in a folder of manifests, without what kustomize is told there. */
+/** Returns the manifests of a folder, without the instructions for kustomize. */
 export function readManifests(folder: string): Manifest[] {
   const files = readdirSync(join(manifestsFolder, folder)).filter(
     (file) => file.endsWith('.yaml') && file !== 'kustomization.yaml',
@@ -38,14 +38,17 @@ export function readManifests(folder: string): Manifest[] {
   return files.flatMap((file) => parseManifests(readFileSync(join(manifestsFolder, folder, file), 'utf8')));
 }
 
-/** What `helm template` makes of the chart, in the namespace `davit`. Throws with Helm's words where it refuses. */
+/**
+ * Returns the output of `helm template` for the chart, in the namespace `davit`. Throws with Helm's message if Helm
+ * refuses.
+ */
 export function renderChart(helm: string, values: object = {}): Manifest[] {
   const args = ['template', 'davit', chartFolder, '--namespace', 'davit', '--values', '-'];
   const text = execFileSync(helm, args, { input: JSON.stringify(values), encoding: 'utf8', stdio: 'pipe' });
   return parseManifests(text);
 }
 
-/** As it is for those who use no Helm: without what is meant for Helm alone. */
+/** Returns a manifest for users without Helm: without the parts that only Helm uses. */
 export function withoutHelm(manifest: Manifest): Manifest {
   const { labels = {}, annotations = {} } = manifest.metadata;
   const own = (all: Readonly<Record<string, string>>) =>
@@ -60,7 +63,7 @@ export function withoutHelm(manifest: Manifest): Manifest {
   };
 }
 
-/** As a file that people read and apply. */
+/** Formats manifests as a file that people read and apply. */
 export function toFile(manifests: readonly Manifest[], about: string): string {
   const texts = manifests.map((manifest) => dump(manifest, { flowLevel: 7, lineWidth: 130, noRefs: true }));
   return `# ${about}\n${texts.join('---\n')}`;

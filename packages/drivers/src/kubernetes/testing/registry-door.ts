@@ -4,14 +4,14 @@ import type { Api } from '../client/api.ts';
 import { list } from '../client/follow.ts';
 import { pathOf } from '../client/objects.ts';
 
-/** A way by which pods reach what listens on 127.0.0.1 of this machine. */
+/** An address at which pods reach a port on 127.0.0.1 of this machine. */
 export interface Door {
   /** `<address of a node>:<port>` */
   readonly address: string;
   close(): Promise<void>;
 }
 
-/** Opens one on the address of a node, which has to be this machine; `port`: a free one. */
+/** Opens a door on the address of a node, which must be this machine. `port` 0 selects a free port. */
 export async function openDoor(api: Api, to: string, port = 0): Promise<Door> {
   const { items } = await list<Node>(api, { path: pathOf('Node'), query: {} }, new AbortController().signal);
   const host = items[0]?.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '127.0.0.1';

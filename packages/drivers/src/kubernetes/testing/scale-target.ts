@@ -6,7 +6,10 @@ const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 const path = `${definitions}/${scaleTargetDefinition.metadata?.name}`;
 
-/** Notes whether the cluster knows ScaleTargets. What it answers takes the definition away, unless it was there; all ScaleTargets go with it. */
+/**
+ * Records whether the cluster knows ScaleTargets. Returns a function that removes their definition, unless it already
+ * existed. All ScaleTargets are removed with it.
+ */
 export async function noteScaleTargets(api: Api): Promise<() => Promise<void>> {
   const wasThere = (await find(api, path, signal)) !== null;
   return async () => {
@@ -14,7 +17,7 @@ export async function noteScaleTargets(api: Api): Promise<() => Promise<void>> {
   };
 }
 
-/** Makes the cluster know ScaleTargets, as its operator would. */
+/** Installs the definition of ScaleTargets, as the operator of the cluster would. */
 export async function defineScaleTargets(api: Api): Promise<void> {
   const query = { fieldManager: 'davit-tests', force: 'true' };
   const contentType = 'application/apply-patch+yaml';
@@ -22,12 +25,12 @@ export async function defineScaleTargets(api: Api): Promise<void> {
   while (!(await isServed(api, '/apis/davit.dev/v1/scaletargets'))) await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
-/** Whether an API is there: `/apis/keda.sh/v1alpha1`. */
+/** Returns whether the cluster serves an API such as `/apis/keda.sh/v1alpha1`. */
 export async function isServed(api: Api, path: string): Promise<boolean> {
   return (await call(api, { method: 'GET', path, signal, accept: [404, 429, 503] })).status === 200;
 }
 
-/** Writes the number of an object by its subresource `scale`, as autoscalers do. */
+/** Writes the number of an object through its subresource `scale`, as autoscalers do. */
 export async function writeScale(api: Api, path: string, replicas: number): Promise<void> {
   const contentType = 'application/merge-patch+json';
   await call<KubernetesObject>(api, {

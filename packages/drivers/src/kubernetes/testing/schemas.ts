@@ -12,13 +12,16 @@ const schemas: Schemas = JSON.parse(readFileSync(file, 'utf8'));
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 ajv.addSchema({ $id: 'kubernetes', components: schemas.components });
 
-/** What the OpenAPI description of Kubernetes finds wrong with an object, unknown members included; empty: nothing. */
+/**
+ * Returns the errors that the OpenAPI schema of Kubernetes finds in an object, unknown fields included. Empty if there
+ * are none.
+ */
 export function faultsOf(object: { readonly apiVersion?: string; readonly kind?: string }): string[] {
   const root = schemas.roots[object.kind ?? ''];
   if (root === undefined) return [`no schema of kind ${object.kind}`];
   const validate = ajv.getSchema(`kubernetes${root}`);
   if (validate === undefined) return [`no schema at ${root}`];
-  // As it is sent: without what is undefined.
+  // The object is checked as it is sent: without undefined fields.
   if (validate(JSON.parse(JSON.stringify(object))) === true) return [];
   return (validate.errors ?? []).map(
     ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,

@@ -9,7 +9,7 @@ export const cluster: { readonly settings: ClusterSettings; readonly traits: Clu
   traits: { canLinger: true, canBuild: true, hasSidecars: true },
 };
 
-/** A workload with something of everything. */
+/** Returns a workload that uses every feature. */
 export function sampleWorkload(changes: Partial<Workload> = {}): Workload {
   return {
     owner: {
@@ -51,14 +51,17 @@ export function sampleWorkload(changes: Partial<Workload> = {}): Workload {
   };
 }
 
-/** Where a workload of a test runs, and of which image with busybox. */
+/** The cluster location of a test workload, and its image with busybox. */
 export interface TestPlace {
   readonly installation: string;
   readonly environment: string;
   readonly image: string;
 }
 
-/** A small service of a shell script, with ids of its own; it listens nowhere, has no names, and is ready when it runs. */
+/**
+ * Returns a small service that runs a shell script, with ids of its own. It opens no ports, has no names, and is ready
+ * when it runs.
+ */
 export function scriptWorkload({ image, ...place }: TestPlace, script: string, changes: Partial<Workload> = {}): Workload {
   return sampleWorkload({
     owner: { ...sampleWorkload().owner, ...place, service: randomUUID() },

@@ -3,11 +3,14 @@ import type { Dockerfile } from './dockerfile.ts';
 
 export interface OfferedArguments {
   readonly offered: Readonly<Record<string, string>>;
-  /** What the reader of the log should know of those that are kept back. */
+  /** Log lines about the arguments that were withheld. */
   readonly remarks: readonly string[];
 }
 
-/** The arguments that the Dockerfile declares, without secrets. Others would be refused or, worse, end in the image's history. Pure. */
+/**
+ * Returns the arguments that the Dockerfile declares, without secrets. Others would be refused or, worse, end up in the
+ * image's history. Pure.
+ */
 export function offeredArguments(
   request: Pick<BuildRequest, 'arguments' | 'secretNames'>,
   dockerfile: Dockerfile,

@@ -5,17 +5,19 @@ import type { BuildOutcome } from './output.ts';
 
 export interface FailedBuild {
   readonly outcome: BuildOutcome;
-  /** The engine's own words: of the answer's error, or of its refusal of the request. */
+  /** The engine's own message: the error in its response, or its refusal of the request. */
   readonly message: string;
   readonly dockerfilePath: string;
   readonly dockerfile: Dockerfile;
-  /** The cap under which commands ran; null when there was none. */
+  /** The memory limit of the commands; null if there was none. */
   readonly memoryMiB: number | null;
-  /** What engine or kernel say on whether a command was killed for memory; null when they do not know. */
+  /**
+   * Whether the engine or the kernel reports that a command was killed for lack of memory; null if they do not know.
+   */
   readonly wasKilledForMemory: boolean | null;
 }
 
-// Words of Docker Engine 20.10 to 29 (classic builder and BuildKit) and of Podman 4 and 5 (Buildah), lower case ignored.
+// Messages of Docker Engine 20.10 to 29 (classic builder and BuildKit) and of Podman 4 and 5 (Buildah), ignoring case.
 const patterns = {
   disk: /no space left on device|disk quota exceeded/i,
   parse:
@@ -31,7 +33,7 @@ const patterns = {
     /(?:^|[\s:])Killed$|\bSIGKILL\b|signal 9\b|Killed signal terminated|out of memory|Cannot allocate memory|JavaScript heap|ENOMEM/im,
 };
 
-/** Why a build failed, in the terms of a deployment. Pure. */
+/** Returns why a build failed, as the cause of a failed deployment. Pure. */
 export function buildFailure(build: FailedBuild): DriverError {
   const { outcome, message } = build;
   const words = unwrapped(message);
@@ -57,7 +59,7 @@ export function buildFailure(build: FailedBuild): DriverError {
       retryable: patterns.network.test(message),
     });
   }
-  // What sets nothing but metadata fails only by what is written there.
+  // An instruction that sets only metadata can fail only because of its own text.
   if (
     /^(HEALTHCHECK|EXPOSE|ENV|LABEL|VOLUME|STOPSIGNAL|SHELL|CMD|ENTRYPOINT|ONBUILD|ARG|MAINTAINER)\b/i.test(outcome.instruction)
   ) {
@@ -98,8 +100,9 @@ function commandFailure(build: FailedBuild, evidence: Evidence): DriverError {
   });
 }
 
-// Buildah keeps no record of a kill. A RUN whose own process was killed ends with these words; one whose child was, with a
-// shell's `Killed` or a program's own words about it. A mere exit code of 137 is what a command may choose.
+// Returns whether the output looks as if a command was killed. Buildah keeps no record of a kill. A RUN whose own
+// process was killed ends with this message. A RUN whose child was killed ends with a shell's `Killed`, or with a
+// message of its program. An exit code of 137 alone proves nothing, as any command may choose it.
 function looksKilled({ outcome }: FailedBuild, code: number | null): boolean {
   if (outcome.instructionLines.some((line) => /^container exited on killed$/.test(line))) return true;
   return code !== 0 && patterns.killed.test(outcome.instructionLines.slice(-25).join('\n'));
@@ -117,7 +120,7 @@ const hereDocuments =
 
 function invalid({ message, dockerfilePath, dockerfile, outcome }: FailedBuild, evidence: Evidence): DriverError {
   const line = patterns.parseLine.exec(message)?.[1] ?? lineOf(dockerfile, outcome.instruction) ?? undefined;
-  // A builder that does not know them takes the lines of the document for instructions.
+  // A builder without support for heredocs takes the lines of the document for instructions.
   const document = dockerfile.instructions.find(({ hasHeredoc }) => hasHeredoc);
   if (document !== undefined && /unknown instruction/i.test(message)) {
     const words = `the builder of this engine does not know here-documents, and took what follows line ${document.line} for instructions`;
@@ -143,10 +146,10 @@ function unwrapped(message: string): string {
   return (
     message
       .replace(/\s*\n\s*/g, ' ')
-      // Buildah repeats the instruction, which the message names already.
+      // Buildah repeats the instruction, which the message already names.
       .replace(/^building at STEP "(?:[^"\\]|\\.|"(?!: ))*": /, '')
       .replace(/^dockerfile parse error (on )?line \d+: /i, '')
-      // Where the engine keeps the context is of no use to the reader.
+      // The path at which the engine keeps the context does not help the reader.
       .replace(/^(failed to parse Dockerfile|parsing main Dockerfile): (\/\S+: )?/, '')
       .replace(/^checking on sources under "[^"]*": (copier: )?(stat: )?/, '')
       .trim()

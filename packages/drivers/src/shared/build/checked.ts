@@ -12,7 +12,10 @@ export async function declaredArguments(source: BuildSource): Promise<readonly s
   }
 }
 
-/** The Dockerfile of a context; fails with DOCKERFILE_INVALID or BUILD_TARGET_MISSING where that can be told without building. */
+/**
+ * Returns the Dockerfile of a context. Fails with DOCKERFILE_INVALID or BUILD_TARGET_MISSING if that is detectable
+ * without building.
+ */
 export function checkedDockerfile(files: BuildContext, request: Pick<BuildRequest, 'targetStage'>): Dockerfile {
   const dockerfile = parseDockerfile(files.dockerfile);
   if (dockerfile.fault) {

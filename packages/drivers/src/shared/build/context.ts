@@ -8,23 +8,26 @@ import { pack, type Pack } from 'tar-stream';
 import { DriverError } from '../../errors.ts';
 import type { BuildSource } from '../../image-builder.ts';
 
-/** A build context that lies inside the checkout, and its Dockerfile. */
+/** A build context inside the checkout, and its Dockerfile. */
 export interface BuildContext {
-  /** Absolute, without symbolic links. */
+  /** Absolute path without symbolic links. */
   readonly root: string;
-  /** Relative to `root`, as the engine takes it. */
+  /** Path relative to `root`, as the engine expects it. */
   readonly dockerfilePath: string;
   readonly dockerfile: string;
   readonly isIgnored: IgnoreRule | null;
 }
 
-/** Whether a path (relative, with slashes) is left out; `canPrune`: then also everything below it. */
+/**
+ * Returns whether a path (relative, with slashes) is ignored. If `canPrune` is set, everything below an ignored path is
+ * ignored too.
+ */
 export interface IgnoreRule {
   (path: string): boolean;
   readonly canPrune: boolean;
 }
 
-// 2000-01-01: not 1970, as archive formats from 1980 on refuse such times in the middle of a build.
+// 2000-01-01, not 1970: archive formats that start in 1980 refuse earlier times in the middle of a build.
 const fixedTime = new Date(946_684_800_000);
 
 /** Finds the context. Fails with BUILD_ROOT_MISSING or DOCKERFILE_MISSING. */
@@ -46,8 +49,8 @@ export async function openContext(request: BuildSource): Promise<BuildContext> {
 }
 
 /**
- * The context as a tar, made while it is read. Order, owner, times and modes are the same for the same commit wherever and
- * whenever it was checked out, so that the engine's cache hits. Symbolic links stay links and are never followed.
+ * Packs the context as a tar stream. Order, owner, times and modes depend only on the commit, not on the checkout, so
+ * that the engine's cache hits. Symbolic links stay links and are never followed.
  */
 export function packContext(context: BuildContext): Readable {
   const archive = pack();
@@ -57,7 +60,7 @@ export function packContext(context: BuildContext): Readable {
   return Readable.from(archive, { objectMode: false });
 }
 
-/** A context that is nothing but a Dockerfile. */
+/** Packs a context that contains only a Dockerfile. */
 export function packDockerfile(dockerfile: string): Readable {
   const archive = pack();
   archive.entry({ name: 'Dockerfile', mode: 0o644, mtime: fixedTime }, dockerfile);
@@ -65,11 +68,11 @@ export function packDockerfile(dockerfile: string): Readable {
   return Readable.from(archive, { objectMode: false });
 }
 
-/** The rule of a `.dockerignore`: the Dockerfile is never left out, as the engine must read it. */
+/** Returns the rule of a `.dockerignore`. The Dockerfile itself is never ignored, as the engine must read it. */
 function ignoreRule(patterns: string, dockerfilePath: string): IgnoreRule {
   const rules = dockerignore.default({ ignorecase: false }).add(patterns.replace(/^\uFEFF/, ''));
   const isIgnored = (path: string): boolean => path !== dockerfilePath && rules.ignores(path);
-  // With an exception something below a folder that is left out may be wanted. So may the Dockerfile.
+  // An exception (`!`) may include something below an ignored folder, possibly the Dockerfile.
   const canPrune = !/^\s*!/m.test(patterns);
   return Object.assign(isIgnored, { canPrune });
 }
@@ -108,7 +111,10 @@ async function dockerfileMissing({ checkout, root, written, leaves }: MissingDoc
   });
 }
 
-/** Files that look like Dockerfiles, by path, nearest first. Looks at no more than so many folders: it only helps a message. */
+/**
+ * Returns the paths of files that look like Dockerfiles, nearest first. Searches a limited number of folders, as the
+ * result is only a hint in a message.
+ */
 async function dockerfilesIn(checkout: string): Promise<string[]> {
   const found: string[] = [];
   const folders = [''];
@@ -129,7 +135,7 @@ async function readIgnoreRule(root: string, dockerfilePath: string): Promise<Ign
     if (place === null || !isInside(root, place)) continue;
     const rule = ignoreRule(await readFile(place, 'utf8'), dockerfilePath);
     if (path === '.dockerignore') return rule;
-    // The engine would apply the general one to what the Dockerfile's own one lets through.
+    // The engine would also apply the general `.dockerignore` to files that the Dockerfile's own one includes.
     return Object.assign((each: string) => each === '.dockerignore' || rule(each), { canPrune: rule.canPrune });
   }
   return null;
@@ -141,7 +147,7 @@ async function addFolder(archive: Pack, context: BuildContext, folder: string): 
     const isIgnored = context.isIgnored?.(path) ?? false;
     if (entry.isDirectory()) {
       if (isIgnored && context.isIgnored?.canPrune === true && !context.dockerfilePath.startsWith(`${path}/`)) continue;
-      // A folder that is left out may hold something that is not: the engine makes the folder then.
+      // An ignored folder may contain a file that is not ignored; the engine then creates the folder itself.
       if (!isIgnored) await addEntry(archive, { name: `${path}/`, type: 'directory', mode: 0o755 });
       await addFolder(archive, context, path);
     } else if (!isIgnored) {

@@ -1,32 +1,33 @@
 /**
- * What must be known of a Dockerfile before an engine sees it: its stages, its arguments, which builder it needs, and the
- * faults that engines name badly or differently. Rules: Dockerfile reference, version 1.7 of the frontend.
+ * Everything that Davit needs to know of a Dockerfile before an engine sees it: its stages, its arguments, which
+ * builder it needs, and the faults that engines report badly or differently. Rules: Dockerfile reference, version 1.7
+ * of the frontend.
  */
 export interface Dockerfile {
   readonly instructions: readonly Instruction[];
   readonly stages: readonly Stage[];
-  /** Names that an ARG line declares, in any stage. */
+  /** Names that ARG lines declare, in any stage. */
   readonly argumentNames: ReadonlySet<string>;
-  /** What in it only BuildKit understands, in words; null when every builder does. */
+  /** The feature that only BuildKit supports, as text; null if every builder can build the file. */
   readonly needsBuildKit: string | null;
   readonly fault: DockerfileFault | null;
 }
 
 export interface Instruction {
-  /** Of its first line, from 1. */
+  /** Number of its first line, from 1. */
   readonly line: number;
-  /** In capitals. */
+  /** Upper case. */
   readonly keyword: string;
-  /** `--from=base` and the like. */
+  /** Flags such as `--from=base`. */
   readonly flags: readonly string[];
-  /** What follows the flags, continued lines joined. */
+  /** The text after the flags, with continued lines joined. */
   readonly rest: string;
   readonly hasHeredoc: boolean;
 }
 
 export interface Stage {
   readonly index: number;
-  /** As written after AS; null when it has none. */
+  /** Name as written after AS; null if the stage has none. */
   readonly name: string | null;
   readonly base: string;
   readonly line: number;
@@ -42,7 +43,7 @@ const keywords = new Set(
     ' ',
   ),
 );
-// Every other flag came with BuildKit: a rule that new flags of BuildKit do not outdate.
+// All other flags were introduced with BuildKit. This way the rule stays valid when BuildKit adds flags.
 const classicFlags: Readonly<Record<string, readonly string[]>> = {
   FROM: ['platform'],
   ADD: ['chown'],
@@ -63,18 +64,18 @@ export function parseDockerfile(content: string): Dockerfile {
     stages,
     argumentNames: new Set(instructions.filter(({ keyword }) => keyword === 'ARG').flatMap(({ rest }) => argumentNames(rest))),
     needsBuildKit: isForeign ? `# syntax=${syntax}` : buildKitFeature(instructions),
-    // A syntax of its own may know instructions that we do not.
+    // A custom syntax may have instructions that Davit does not know.
     fault: isForeign ? null : faultOf(instructions),
   };
 }
 
-/** The stage that a target means: a name, ignoring case, or a number; undefined when there is none. */
+/** Returns the stage that a target names, by name (ignoring case) or number; undefined if there is none. */
 export function findStage(dockerfile: Dockerfile, target: string): Stage | undefined {
   const named = dockerfile.stages.findLast(({ name }) => name?.toLowerCase() === target.toLowerCase());
   return named ?? (/^\d+$/.test(target) ? dockerfile.stages[Number(target)] : undefined);
 }
 
-/** The line of an instruction as an engine repeats it; null when it is not found. */
+/** Returns the line number of an instruction as an engine repeats it; null if it is not found. */
 export function lineOf(dockerfile: Dockerfile, instruction: string): number | null {
   const plain = (text: string): string =>
     text
@@ -86,7 +87,7 @@ export function lineOf(dockerfile: Dockerfile, instruction: string): number | nu
   return found?.line ?? null;
 }
 
-/** Names declared by the text after ARG: `A`, `A=1`, `A=1 B="x y"`. */
+/** Returns the names declared by the text after ARG: `A`, `A=1`, `A=1 B="x y"`. */
 export function argumentNames(rest: string): string[] {
   return words(rest).flatMap((word) => /^([A-Za-z_][\w.-]*)(=|$)/.exec(word)?.[1] ?? []);
 }
@@ -95,7 +96,7 @@ function parseDirectives(text: string): Map<string, string> {
   const directives = new Map<string, string>();
   for (const line of text.split('\n')) {
     const match = /^#\s*([a-z]+)\s*=\s*(\S.*?)\s*$/i.exec(line);
-    // Directives end at the first line that is none, a comment and an empty line included.
+    // Directives end at the first line that is not a directive, including a comment or an empty line.
     if (!match || directives.has(match[1]!.toLowerCase())) break;
     directives.set(match[1]!.toLowerCase(), match[2]!);
   }
@@ -202,18 +203,18 @@ function faultIn({ keyword, rest, hasHeredoc }: Instruction): string | null {
     return `${keyword} needs a source and a destination`;
   }
   if (keyword === 'ENV' || keyword === 'LABEL') {
-    // `ENV name the rest is the value` is the old form, of which there is one to a line.
+    // `ENV name the rest is the value` is the old form, with one variable per line.
     const [first = '', ...others] = words(rest);
     if (!first.includes('=') && others.length === 0) return `${keyword} ${first} has no value`;
     const bare = first.includes('=') ? others.find((word) => !word.includes('=')) : undefined;
     if (bare !== undefined) return `${keyword} takes name=value, and ${bare} is none`;
   }
-  // Podman 4.3 builds such an image, and then cannot even show it.
+  // Podman 4.3 builds such an image, but then cannot even inspect it.
   const port = keyword === 'EXPOSE' ? words(rest).find((word) => !/^\d+(-\d+)?(\/(tcp|udp|sctp))?$|\$/i.test(word)) : undefined;
   return port === undefined ? null : `EXPOSE takes ports, and ${port} is none`;
 }
 
-/** Splits at blanks outside of quotes; quotes and escapes stay. */
+/** Splits at blanks outside of quotes; keeps quotes and escapes. */
 function words(text: string): string[] {
   return text.match(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g) ?? [];
 }

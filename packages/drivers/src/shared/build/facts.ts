@@ -1,12 +1,12 @@
 import { parseDockerfile, type DockerfileFault } from './dockerfile.ts';
 
-/** What a reader wants to know of a Dockerfile before it is built. */
+/** Facts about a Dockerfile that a reader wants to know before a build. */
 export interface DockerfileFacts {
   /** Names of the arguments that it declares, each once. */
   readonly argumentNames: readonly string[];
-  /** Images of its FROM lines as written, each once; neither its own stages nor `scratch`. */
+  /** Images of its FROM lines as written, each once, without its own stages and `scratch`. */
   readonly images: readonly string[];
-  /** The first mistake that can be told without building; null: none. */
+  /** The first fault that is detectable without building; null if there is none. */
   readonly fault: DockerfileFault | null;
 }
 

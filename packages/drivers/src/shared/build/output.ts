@@ -1,22 +1,22 @@
 import { decodeTrace, type Trace, type TraceVertex } from './trace.ts';
 
-/** What a build's answer said, as far as it has come. */
+/** The outcome of a build, as far as the engine's response has been read. */
 export interface BuildOutcome {
   readonly imageId: string | null;
   readonly error: BuildError | null;
-  /** The instruction that was under way at the end, as written: `RUN npm ci`. '' before the first. */
+  /** The last instruction that was started, as written: `RUN npm ci`. '' before the first one. */
   readonly instruction: string;
   /** Output of that instruction, newest last. */
   readonly instructionLines: readonly string[];
   /** Last lines of the whole build. */
   readonly lines: readonly string[];
-  /** Container of a RUN that was under way (classic builder of Docker Engine), abbreviated. */
+  /** Abbreviated id of the container of the last RUN (classic builder of Docker Engine). */
   readonly container: string | null;
 }
 
 export interface BuildError {
   readonly message: string;
-  /** The exit code where the engine gives it as a number. */
+  /** The exit code, if the engine reports it as a number. */
   readonly code: number | null;
 }
 
@@ -27,7 +27,7 @@ const escapeSequences = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b[@-Z\\-_]|[\u0000-\u0
 const engineLine =
   /^(Step \d+\/\d+ : |(\[\d+\/\d+\] )?STEP \d+\/\d+: | ---> |--> |Removing intermediate container |container exited on |Successfully |COMMIT )/;
 
-/** Turns the stream of JSON messages of a build (classic builder, BuildKit, Podman) into log lines and an outcome. */
+/** Converts the stream of JSON messages of a build (classic builder, BuildKit, Podman) to log lines and an outcome. */
 export class BuildOutput {
   readonly #log: (line: string) => void;
   #rest = '';
@@ -45,14 +45,14 @@ export class BuildOutput {
     this.#log = log;
   }
 
-  /** Takes the next piece of the answer. Pieces end anywhere. */
+  /** Takes the next chunk of the response. Chunks may end anywhere. */
   write(piece: string): void {
     const lines = (this.#rest + piece).split('\n');
     this.#rest = lines.pop() ?? '';
     for (const line of lines) this.#message(line);
   }
 
-  /** Takes a line that is of no step, as it is. */
+  /** Adds a line that belongs to no step, unchanged. */
   say(line: string): void {
     this.#line(line);
   }
@@ -77,7 +77,7 @@ export class BuildOutput {
     if (message.id === 'moby.buildkit.trace' && typeof message.aux === 'string') this.trace(decodeTrace(message.aux));
     else if (isObject(message.aux) && typeof message.aux['ID'] === 'string') this.#imageId = message.aux['ID'];
     else if (typeof message.stream === 'string') this.#text(message.stream);
-    // Progress of a pull: once per change of state, not once per kilobyte.
+    // Progress of a pull: logged once per change of state, not once per kilobyte.
     else if (typeof message.status === 'string' && message.progress === undefined) {
       this.#line([message.id, message.status].filter((part) => typeof part === 'string').join(': '));
     }
@@ -86,7 +86,7 @@ export class BuildOutput {
   }
 
   #text(text: string): void {
-    // Output of a command need not end with a line break; what the engine says next is a line of its own all the same.
+    // Output of a command need not end with a line break, but the engine's next message is still a line of its own.
     if (this.#partial !== '' && engineLine.test(text)) {
       this.#line(this.#partial);
       this.#partial = '';
@@ -104,7 +104,7 @@ export class BuildOutput {
     this.#line(line);
   }
 
-  /** Takes the next piece of BuildKit's progress. */
+  /** Takes the next chunk of BuildKit's progress. */
   trace(trace: Trace): void {
     for (const vertex of trace.vertexes) this.#vertex(vertex);
     for (const { vertex, text } of trace.logs) {
@@ -121,7 +121,7 @@ export class BuildOutput {
     const state = this.#vertexes.get(vertex.digest) ?? { number: 0, partial: '', ended: false };
     this.#vertexes.set(vertex.digest, state);
     if (vertex.isStarted && state.number === 0) {
-      // In the order in which they begin: they are told of long before.
+      // Steps are numbered in the order in which they start, as BuildKit announces them long before that.
       state.number = this.#begun += 1;
       this.#line(`#${state.number} ${vertex.name}`);
     }
@@ -130,7 +130,7 @@ export class BuildOutput {
     if (state.partial !== '') this.#line(`#${state.number} ${state.partial}`);
     if (vertex.isCached) this.#line(`#${state.number} CACHED`);
     if (vertex.error === '' || /context canceled/.test(vertex.error)) return;
-    // Steps run side by side: the one that failed is the one to tell about, with its own lines.
+    // Steps run in parallel: the failed step is the one to report, with its own lines.
     this.#instruction = vertex.name.replace(/^\[[^\]]*\] /, '');
     this.#instructionLines = this.#lines
       .filter((line) => line.startsWith(`#${state.number} `))
@@ -144,7 +144,7 @@ export class BuildOutput {
   }
 
   #line(raw: string): void {
-    // What a progress bar leaves visible: the text after its last return to the start of the line.
+    // The visible part of a progress bar: the text after its last carriage return.
     const line = raw.replace(/\r+$/, '').split('\r').at(-1)!.replace(escapeSequences, '').trimEnd();
     if (line === '' || line === ' --->') return;
     this.#log(line);
@@ -170,7 +170,7 @@ function parseMessage(json: string): Message | null {
     const value: unknown = JSON.parse(json);
     return isObject(value) ? value : null;
   } catch {
-    // The connection ended in the middle of a message; that there is no result says enough.
+    // The connection ended in the middle of a message. The missing result already indicates that.
     return null;
   }
 }

@@ -1,26 +1,26 @@
 import type { Dockerfile, Instruction } from './dockerfile.ts';
 
-/** Words of an instruction that read the history of a repository. */
+/** Git commands in an instruction that read the history of a repository. */
 const gitCommand = /\bgit\s+(?:-[cC]\s+\S+\s+|-\S+\s+)*(?:rev-parse|describe|log|rev-list|show|status|branch|submodule)\b/;
 
-/** What to do where a build wants `.git`. */
+/** Advice for a build that needs `.git`. */
 export const withoutRepository =
   'Builds get the files of the commit and no .git, which would change with each checkout, so that nothing is cached, and can hold credentials. ' +
   'Pass what you need of it as an argument (ARG, and a variable of the service), or write it into a file of the repository in your pipeline.';
 
-/** The first instruction that copies `.git`, or asks git about it; null: there is none. */
+/** Returns the first instruction that copies `.git` or runs git on it; null if there is none. */
 export function wantsRepository(dockerfile: Dockerfile): Instruction | null {
   return dockerfile.instructions.find((instruction) => copiesRepository(instruction) || asksGit(instruction)) ?? null;
 }
 
-/** Whether an instruction as written copies `.git` or something in it from the context. */
+/** Returns whether an instruction copies `.git`, or something inside it, from the context. */
 export function copiesRepository({ keyword, flags, rest }: Pick<Instruction, 'keyword' | 'flags' | 'rest'>): boolean {
   if (keyword !== 'COPY' && keyword !== 'ADD') return false;
   if (flags.some((flag) => flag.startsWith('--from'))) return false;
   return /(?:^|[\s["'])(?:\.?\/)*\.git(?:\/|["'\s,]|$)/.test(rest);
 }
 
-// A clone of its own makes a `.git`.
+// Excludes instructions that clone a repository, as the clone creates its own `.git`.
 function asksGit({ keyword, rest }: Instruction): boolean {
   return keyword === 'RUN' && gitCommand.test(rest) && !/\bgit\s+(?:clone|init)\b/.test(rest);
 }

@@ -5,7 +5,7 @@ import type { CallContext } from '../../driver.ts';
 import type { BuildRequest } from '../../image-builder.ts';
 import { DriverError } from '../../errors.ts';
 
-/** A checkout to build from, with busybox in it: test machines reach no registry. */
+/** A checkout to build from. It contains busybox, as test machines reach no registry. */
 export class TestCheckout {
   readonly folder = mkdtempSync(join(tmpdir(), 'davit-build-test-'));
 
@@ -20,7 +20,7 @@ export class TestCheckout {
     }
   }
 
-  /** A Dockerfile that goes on from a base with a shell; returns the line number of the first of these lines. */
+  /** Writes a Dockerfile that extends a base with a shell; returns the line number of the first of `lines`. */
   dockerfile(...lines: string[]): number {
     const base = [
       'FROM scratch AS base',
@@ -73,13 +73,13 @@ export async function failureOf(promise: Promise<unknown>): Promise<DriverError>
   return error;
 }
 
-/** Ids of processes whose command line has this in it, containers included. */
+/** Returns the ids of processes whose command line contains this text, including processes in containers. */
 export function processesWith(text: string): string[] {
   return readdirSync('/proc').filter((id) => {
     try {
       return /^\d+$/.test(id) && Number(id) !== process.pid && readFileSync(`/proc/${id}/cmdline`, 'utf8').includes(text);
     } catch {
-      return false; // It has ended meanwhile.
+      return false; // The process has exited meanwhile.
     }
   });
 }

@@ -1,7 +1,7 @@
 /**
  * BuildKit's progress as the build endpoint of Docker Engine sends it: `moby.buildkit.trace` messages, each a protobuf
- * `moby.buildkit.v1.StatusResponse` (BuildKit, api/services/control/control.proto) in base64. Only what a log needs is decoded;
- * unknown fields are skipped, as protobuf wants it.
+ * `moby.buildkit.v1.StatusResponse` (BuildKit, api/services/control/control.proto) in base64. Decodes only the fields
+ * that a log needs; unknown fields are skipped, as protobuf requires.
  */
 export interface Trace {
   readonly vertexes: readonly TraceVertex[];
@@ -24,7 +24,7 @@ export interface TraceLog {
   readonly text: string;
 }
 
-/** Decodes one message. Throws a RangeError when it is cut short or not protobuf. */
+/** Decodes one message. Throws a RangeError if it is truncated or not protobuf. */
 export function decodeTrace(base64: string): Trace {
   const fields = readFields(Buffer.from(base64, 'base64'));
   return {
@@ -49,7 +49,7 @@ export function decodeTrace(base64: string): Trace {
 
 interface Field {
   readonly number: number;
-  /** Bytes of a length-delimited field, the number of a varint, null of what is skipped. */
+  /** Bytes for a length-delimited field, a number for a varint, null for a skipped field. */
   readonly value: Buffer | number | null;
 }
 

@@ -14,7 +14,10 @@ import { ClusterTerraform } from './cluster-terraform.ts';
 import { defaultImages } from './pod.ts';
 import { ProcessCluster, serveStateAt } from './testing.ts';
 
-/* Runs on a cluster whose pods are processes of this machine; on a real one: e2e/terraform-job.kubernetes.test.ts. */
+/*
+ * Runs on a fake cluster whose pods are processes of this machine. For a real one see
+ * e2e/terraform-job.kubernetes.test.ts.
+ */
 
 const id = '0c1f2f5e-5f0b-8a51-8c9c-0d3f1d3b7f10';
 const long = { timeout: 60_000 };
@@ -68,7 +71,7 @@ const hello = `variable "greeting" { type = string }
 resource "terraform_data" "hello" { input = var.greeting }
 output "said" { value = terraform_data.hello.output }
 `;
-/** Counts that it is made, and then waits for a file. */
+/** Records that the resource is created, and then waits for a file. */
 const waiting = (): string => `resource "terraform_data" "slow" {
   provisioner "local-exec" { command = "echo one >> ${folder}/made; while [ ! -e ${folder}/go ]; do sleep 0.05; done" }
 }
@@ -93,7 +96,7 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     expect(state).toMatchObject({ held: null, state: expect.stringContaining('terraform_data') });
     expect({ pods: pods.started, fetched }).toEqual({ pods: 1, fetched: 1 });
     expect(lines.join('\n')).toContain('Apply complete! Resources: 1 added');
-    // What is asked of it afterwards is not for its output.
+    // Later queries do not belong in the output of the run.
     expect(pods.log(id)).not.toContain('"serial"');
     await terraform.remove(wanted.owner, 0, call());
   });
@@ -115,7 +118,7 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     await writeFile(join(folder, 'go'), '');
     await following;
     expect(lines.join('\n')).toContain('Apply complete!');
-    // Also once it has ended.
+    // This also works once the pod has ended.
     await (await terraform.open(wanted, call())).apply(call());
     expect(await readFile(join(folder, 'made'), 'utf8')).toBe('one\n');
     expect(state.held).toBeNull();
@@ -151,7 +154,7 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     const lost = { type: 'DAVIT', store: state, admit: () => Promise.reject(new Error('the lease is lost')) } as const;
     await terraform.open(wanted, call());
     const read = pods.cluster.readFile.bind(pods.cluster);
-    // It looked before the files came.
+    // The driver reads before the files have arrived.
     Object.assign(pods.cluster, { readFile: () => Promise.resolve(null) });
     await expect(terraform.open({ ...wanted, backend: lost }, call())).rejects.toThrow('the lease is lost');
     Object.assign(pods.cluster, { readFile: read });
@@ -265,7 +268,7 @@ test('a pod into which nobody can have put anything is made anew, and ended', lo
   };
   const unheld = new ClusterTerraform({ cluster, address: 'http://davit', images: defaultImages });
   expect(await unheld.end(owner, 60, call())).toEqual([]);
-  // It does not go on with that pod: it looks for the files that another one is to get.
+  // The driver does not resume with that pod: it looks for the files for a new pod.
   await expect(unheld.open(run({}, { rootPath: '/elsewhere' }), call())).rejects.toMatchObject({
     code: 'TERRAFORM_FILES_MISSING',
   });

@@ -14,14 +14,15 @@ import { places, runFolder } from './supervisor.ts';
 
 export interface ClusterTerraformInput {
   readonly cluster: ClusterDriver;
-  /** Where pods of the cluster reach the API, as `http://davit.davit-system.svc:4440`. */
+  /** Address at which pods of the cluster reach the API, such as `http://davit.davit-system.svc:4440`. */
   readonly address: string;
   readonly images: TerraformImages;
 }
 
 /**
- * Terraform and OpenTofu on a cluster: a run is a workload that runs once, in the environment of its service, with its commands one after
- * the other. What runs is found by the id of the run, so that another process goes on with it. Works with any cluster driver.
+ * Runs Terraform and OpenTofu on a cluster. A run is a workload that runs once, in the environment of its service, and
+ * executes its commands one after the other. A running run is found by its id, so that another process can resume it.
+ * Works with any cluster driver.
  */
 export class ClusterTerraform implements TerraformDriver {
   readonly #input: ClusterTerraformInput;
@@ -30,7 +31,7 @@ export class ClusterTerraform implements TerraformDriver {
     this.#input = input;
   }
 
-  /** Nobody asks a cluster: which versions there are is up to the images. */
+  /** Returns no versions, without contacting the cluster: the images determine which versions exist. */
   versions(): Promise<readonly never[]> {
     return Promise.resolve([]);
   }
@@ -77,9 +78,10 @@ export class ClusterTerraform implements TerraformDriver {
 
   async #make(run: TerraformRun, image: string, call: CallContext): Promise<FollowedPlace> {
     const { cluster, address } = this.#input;
-    // Before anything of the run is taken away: it fails for a worker whose deployment another one has by now, with a pod that works.
+    // Called before anything of the run is removed: it fails if another worker has meanwhile taken over the deployment
+    // and has a working pod.
     const state = 'admit' in run.backend ? { ...(await run.backend.admit()), address } : null;
-    // One that was made and got no files knows a password that is no longer good.
+    // A pod that was created but got no files has a password that is no longer valid.
     await cluster.retire({ service: run.owner.service, rollout: run.id }, 0, call);
     call.log(`Runs on the cluster with the image ${image}.`);
     await cluster.start(toRunWorkload(run, image, state), call);
@@ -89,7 +91,10 @@ export class ClusterTerraform implements TerraformDriver {
     return this.#placeOf(run, instance.id);
   }
 
-  /** A session of the pod that the run has already, also where its process has ended; null: there is none, or it got no files. */
+  /**
+   * Returns a session of the run's existing pod, even if the pod's process has ended; null if there is no pod, or if
+   * the pod got no files.
+   */
   async #attach(run: TerraformRun, signal: AbortSignal): Promise<ClusterSession | null> {
     const instance = await this.#find(run, signal);
     if (instance === null) return null;
@@ -98,7 +103,7 @@ export class ClusterTerraform implements TerraformDriver {
     if (begun.size > 0) return new ClusterSession(run, place, begun);
     const file = { path: `${runFolder}/${places.ready}`, mostBytes: 1 };
     const isReady = (await readGiven(place, file, signal)) !== null;
-    // Of a pod that is lost nothing can be read: whoever gives it a command hears so.
+    // Nothing can be read from a lost pod: the next command reports that.
     return isReady || instance.state === 'EXITED' ? new ClusterSession(run, place, begun) : null;
   }
 

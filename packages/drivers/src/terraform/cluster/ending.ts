@@ -11,7 +11,7 @@ const lookMilliseconds = 500;
 const mostPathBytes = 4096;
 const mostStateBytes = 64 * 1024 * 1024;
 
-/** See `TerraformDriver.end`. Of one run; null: it has no state that is not stored. */
+/** Implements `TerraformDriver.end` for one run. Returns null if the run has no unstored state. */
 export async function endRun(
   place: RunPlace,
   graceSeconds: number,
@@ -27,7 +27,10 @@ export async function endRun(
   return state === null ? null : { runId, state };
 }
 
-/** Until none is under way, or it is `latest`. The files of a run are read while its pod is there, so that goes only afterwards. */
+/**
+ * Stops the commands of a run, until none is under way or the time `latest` has come. The pod is deleted only later, as
+ * the files of a run are read from its pod.
+ */
 async function stopCommands(place: RunPlace, latest: number, signal: AbortSignal): Promise<Progress> {
   const told = new Set<string>();
   for (;;) {

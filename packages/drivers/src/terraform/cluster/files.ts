@@ -7,14 +7,14 @@ import { backendFile, backendText, erroredFile } from '../commands.ts';
 import { places } from './supervisor.ts';
 
 /**
- * The checked-out files of a run with its backend, as an archive for the folder of its pod. What says that they are all there comes
- * last, as what breaks in the middle leaves a part behind.
+ * Returns the checked-out files of a run and its backend file as an archive for the folder of its pod. The file that
+ * marks them as complete comes last, as an interrupted transfer leaves some of the files behind.
  */
 export function filesOf(run: TerraformRun): Readable {
   const source = join(run.folder, 'source');
   const text = backendText(run.backend);
   const override = join('/', run.rootPath, backendFile).slice(1);
-  // What lies there is of another run, and must not be taken for what this one could not store.
+  // A file with this name belongs to another run, and must not be taken for a state that this run could not store.
   const left = [override, join('/', run.rootPath, erroredFile).slice(1)];
   const archive = packFolder(source, {
     ignore: (name) => left.includes(relative(source, name)),
@@ -29,7 +29,7 @@ export function filesOf(run: TerraformRun): Readable {
   return readableOf(archive);
 }
 
-/** An archive of small files, in that order. */
+/** Returns an archive of small files, in this order. */
 export function smallFiles(files: readonly { readonly name: string; readonly text: string }[]): Readable {
   const archive = pack();
   for (const { name, text } of files) archive.entry({ name, mode: 0o600 }, text);
@@ -37,7 +37,7 @@ export function smallFiles(files: readonly { readonly name: string; readonly tex
   return readableOf(archive);
 }
 
-// Archives are streams of another make than Node's own, with the same bytes.
+// The archive is a stream of another type than Node's own, with the same bytes.
 function readableOf(archive: AsyncIterable<unknown>): Readable {
   return Readable.from(archive, { objectMode: false });
 }

@@ -13,30 +13,34 @@ export interface RunPlace {
   readonly instanceId: string;
 }
 
-/** One whose commands are followed. */
+/** A run whose commands are followed. */
 export interface FollowedPlace extends RunPlace {
   readonly memoryMiB: number;
 }
 
 const keptLines = 60;
 const mostJournalBytes = 1024 * 1024;
-/** Output may be lost, or stall without an end of its connection: what the journal says counts. */
+/**
+ * Milliseconds between two reads of the journal. Output may be lost, or stall without closing its connection, so the
+ * journal decides.
+ */
 const lookEveryMilliseconds = 10_000;
 const lookAgainMilliseconds = 500;
 
 export interface FollowedEnd extends CommandResult, CommandEnd {
-  /** The time in the output as far as which it was read. */
+  /** Timestamp up to which the output has been read. */
   readonly until: string | null;
 }
 
-/** What has begun and ended in a run, also of one whose process has ended. */
+/** Returns the commands of a run that have started and ended, also after its process has ended. */
 export async function progress(place: RunPlace, signal: AbortSignal): Promise<Progress> {
   return progressOf(await readGiven(place, { path: places.journal, mostBytes: mostJournalBytes }, signal));
 }
 
 /**
- * A file that is not there before files are put into the pod. Null as well while nobody can have put any: such a pod, whose helper may never
- * run, is nothing to go on with, and nothing to keep.
+ * Reads a file that exists only once files have been put into the pod. Returns null if it does not exist, and also
+ * while nothing can have been put into the pod yet. Such a pod, whose helper may never run, cannot be resumed and
+ * contains nothing worth keeping.
  */
 export async function readGiven(
   { cluster, instanceId }: RunPlace,
@@ -52,8 +56,9 @@ export async function readGiven(
 }
 
 /**
- * Waits for the end of a command and hands on its lines. `since`: a time in the output before its beginning; null: the output is read
- * from its start. Fails with OUT_OF_MEMORY and TERRAFORM_INTERRUPTED where the process of the run ends before the command.
+ * Waits for the end of a command and passes on its lines. `since`: a timestamp in the output before the command
+ * started; null: reads the output from its start. Fails with OUT_OF_MEMORY and TERRAFORM_INTERRUPTED if the process of
+ * the run ends before the command.
  */
 export async function followCommand(
   place: FollowedPlace,
@@ -72,7 +77,10 @@ export async function followCommand(
   }
 }
 
-/** null: it has not ended, or its node does not say now. Whether the process is there still is asked by whoever waits. */
+/**
+ * Returns how a command ended; null if it has not ended, or if its node does not respond at the moment. The caller
+ * checks whether the process still exists.
+ */
 async function endOf(place: RunPlace, key: string, signal: AbortSignal): Promise<CommandEnd | null> {
   try {
     return (await progress(place, signal)).ended.get(key) ?? null;
@@ -83,12 +91,15 @@ async function endOf(place: RunPlace, key: string, signal: AbortSignal): Promise
   }
 }
 
-/** A node that is busy or away: the command goes on meanwhile. A cluster that is away is the deployment's to wait for. */
+/**
+ * Returns whether the error is temporary: a node is busy or unreachable, and the command keeps running meanwhile. If
+ * the whole cluster is unreachable, the deployment does the waiting.
+ */
 function isPassing(error: unknown): boolean {
   return error instanceof DriverError && error.code === 'ENGINE_FAILED' && error.retryable;
 }
 
-/** Reads the output of a run as far as the end of one command, in as many connections as it takes. */
+/** Reads the output of a run up to the end of one command, over as many connections as necessary. */
 class OutputReader {
   readonly #place: RunPlace;
   readonly #key: string;
@@ -105,7 +116,10 @@ class OutputReader {
     this.until = command.since;
   }
 
-  /** Until the end of the command, of the output, or of some seconds after the journal tells of the end. */
+  /**
+   * Reads until the command ends, the output ends, or some seconds have passed since the journal recorded the end of
+   * the command.
+   */
   async read(signal: AbortSignal): Promise<void> {
     const { cluster, instanceId } = this.#place;
     const done = new AbortController();
@@ -125,7 +139,7 @@ class OutputReader {
       );
     } catch (error) {
       signal.throwIfAborted();
-      // It is read again from where it was.
+      // The next read resumes at the last position.
       if (!isPassing(error)) throw error;
     } finally {
       done.abort();
@@ -152,11 +166,11 @@ class OutputReader {
       try {
         await pause(lookEveryMilliseconds, undefined, { signal });
         const ended = (await progress(this.#place, signal)).ended.has(this.#key);
-        // The last lines get the time until the next look.
+        // The last lines may arrive until the next look.
         if (ended && wasEnded) done.abort();
         wasEnded = ended;
       } catch {
-        // The output tells as well when the cluster is away, and its reader is heard.
+        // If the cluster is unreachable, reading the output fails too, and that error is reported.
       }
     }
   }
@@ -166,7 +180,7 @@ export async function instanceOf({ cluster, service, runId }: RunPlace, signal: 
   return (await cluster.observe({ service, rollout: runId }, signal))[0] ?? null;
 }
 
-/** Fails as `followCommand` does where the process of a run has ended, or its pod is gone. */
+/** Fails as `followCommand` does if the process of a run has ended or its pod is gone. */
 export async function refuseEnded(place: FollowedPlace, lines: readonly string[], signal: AbortSignal): Promise<void> {
   const instance = await instanceOf(place, signal);
   if (instance?.state === 'RUNNING' || instance?.state === 'CREATED') return;

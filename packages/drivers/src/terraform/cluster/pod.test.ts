@@ -32,7 +32,7 @@ const state = { address: 'https://davit.example.org/api/', path: statePath(id), 
 const workload = toRunWorkload(run, 'registry.example.org/terraform:1.11', state);
 const variables = Object.fromEntries(workload.environment.map(({ name, value }) => [name, value.reveal()]));
 
-/** The Job and the Secret of the run. */
+/** Returns the Job and the Secret of the run. */
 function objects(podSecurity: 'baseline' | 'restricted') {
   const { controllers, secrets, claims } = toManifests(
     workload,
@@ -80,7 +80,7 @@ test.each(['baseline', 'restricted'] as const)('its Job is one that Kubernetes t
   expect(JSON.stringify(job)).not.toMatch(/canary|sesame/);
   const spec = job?.kind === 'Job' ? job.spec?.template.spec : undefined;
   const users = spec?.containers.map(({ securityContext }: Container) => securityContext?.runAsUser);
-  // Both write to the same folder.
+  // Both containers write to the same folder.
   expect(users).toEqual(level === 'baseline' ? [0, 0] : [65_534, 65_534]);
   expect(spec).toMatchObject({
     restartPolicy: 'Never',

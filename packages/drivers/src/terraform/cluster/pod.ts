@@ -6,10 +6,10 @@ import { limitVariables } from '../../shared/command.ts';
 import { argumentVariables, commonVariables } from '../commands.ts';
 import { runFolder, supervisor } from './supervisor.ts';
 
-/** By engine: images with `sh`, `git` and the program in the PATH. */
+/** Images by engine. They contain `sh`, `git` and the program in the PATH. */
 export type TerraformImages = Readonly<Record<TerraformEngine, string>>;
 
-/** Of `docs/terraform.md`; the versions that this was tested with. */
+/** The images of `docs/terraform.md`, with the versions that this was tested with. */
 export const defaultImages: TerraformImages = {
   TERRAFORM: 'docker.io/hashicorp/terraform:1.11',
   OPEN_TOFU: 'ghcr.io/opentofu/opentofu:1.9',
@@ -18,19 +18,22 @@ export const defaultImages: TerraformImages = {
 export const programs: Readonly<Record<TerraformEngine, string>> = { TERRAFORM: 'terraform', OPEN_TOFU: 'tofu' };
 
 const commands = ['init', 'plan', 'apply', 'destroy', 'output', 'show', 'state'];
-/** Together some ten minutes: for so long no process of the API may answer before a state is not stored. */
+/** Number of retries, some ten minutes altogether. The API may be unreachable for that long before a state is lost. */
 const stateAttempts = 24;
 const longestPauseSeconds = 30;
 const readyTimeoutSeconds = 60;
 
-/** The image of a run: with a version that is asked for as its tag, unless it is named by its digest. Pure. */
+/** Returns the image of a run. A requested version replaces its tag, unless the image is named by its digest. Pure. */
 export function imageOf({ engine, version }: Pick<TerraformRun, 'engine' | 'version'>, images: TerraformImages): string {
   const image = images[engine];
   if (version === null || image.includes('@')) return image;
   return `${image.replace(/:[^/:]+$/, '')}:${version}`;
 }
 
-/** What a run is on a cluster: a workload that waits for its commands. `state`: null where the state is not with Davit. Pure. */
+/**
+ * Returns the workload of a run on a cluster, which waits for its commands. `state` is null if the state is not stored
+ * in Davit. Pure.
+ */
 export function toRunWorkload(
   run: TerraformRun,
   image: string,

@@ -24,12 +24,15 @@ import { followCommand, outOfMemory, refuseEnded, type FollowedEnd, type Followe
 import { programs } from './pod.ts';
 import { commandScript, places, runFolder, sourceFolder } from './supervisor.ts';
 
-/** How a command is run. */
+/** Options of a command. */
 interface CommandOptions {
-  /** One of that name that has begun is the same one. Left out: it is another one each time. */
+  /**
+   * Identifies the command: a command with this key that has already started is resumed. Absent: each call starts a new
+   * command.
+   */
   readonly key?: string;
   readonly good?: readonly number[];
-  /** Its output is read and not logged. */
+  /** The output is read and not logged. */
   readonly quiet?: boolean;
 }
 
@@ -39,19 +42,19 @@ const stopAttempts = 6;
 const mostOutputBytes = 64 * 1024 * 1024;
 
 /**
- * A configuration that is worked on in a pod. What is done of it is in the pod: `init`, `plan` and `apply` are begun once in a run, and
- * whoever asks for one that has begun follows it to its end.
+ * A configuration under work in a pod. All progress is stored in the pod: `init`, `plan` and `apply` start once in a
+ * run, and later calls follow the started command to its end.
  */
 export class ClusterSession implements TerraformSession {
   readonly isNew: boolean;
   readonly #run: TerraformRun;
   readonly #place: FollowedPlace;
-  /** Commands that a session before began. */
+  /** Keys of the commands that earlier sessions started. */
   readonly #begun: ReadonlySet<string>;
-  /** How far the output has been read. */
+  /** Timestamp up to which the output has been read. */
   #until: string | null = null;
 
-  /** `begun`: by sessions before; null: there was none. */
+  /** `begun`: keys of the commands that earlier sessions started; null if there was no earlier session. */
   constructor(run: TerraformRun, place: FollowedPlace, begun: ReadonlySet<string> | null) {
     this.#run = run;
     this.#place = place;
@@ -59,7 +62,7 @@ export class ClusterSession implements TerraformSession {
     this.#begun = begun ?? new Set();
   }
 
-  /** TERRAFORM_VERSION_UNAVAILABLE: the image does not have the version that is asked for. */
+  /** Fails with TERRAFORM_VERSION_UNAVAILABLE if the image does not have the requested version. */
   async checkVersion(image: string, call: CallContext): Promise<void> {
     const found = versionOf(await this.#output('version', ['-json'], call));
     if (found !== null && found === this.#run.version) return;
@@ -81,14 +84,14 @@ export class ClusterSession implements TerraformSession {
       await this.#command('apply', [`${runFolder}/${planFile}`], call, { key: 'apply' });
     } catch (error) {
       const isLeft = call.signal.aborted && call.leave?.aborted === true;
-      // What may pass is no end of the command: it goes on, and whoever tries again follows it.
+      // After a retryable error the command keeps running, and the next attempt follows it.
       const goesOn = !call.signal.aborted && error instanceof DriverError && error.retryable;
       if (!isLeft && !goesOn && call.force?.aborted !== true) await this.#storeErrored(call);
       throw error;
     }
   }
 
-  /** An apply that began is never begun again, but followed. */
+  /** Always false: a started apply is followed, and never started again. */
   wasApplied(): Promise<boolean> {
     return Promise.resolve(false);
   }
@@ -111,12 +114,12 @@ export class ClusterSession implements TerraformSession {
     await this.#command('state', ['push', `${runFolder}/${moved}`], call);
   }
 
-  /** Nothing is held here; the pod goes when the driver is told to remove it. */
+  /** The session holds no resources. The driver's `remove` deletes the pod. */
   close(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** A state that a command could not store is stored now, or else kept on this machine. */
+  /** Stores a state that a command could not store. If that fails too, keeps the state on this machine. */
   async #storeErrored(call: CallContext): Promise<void> {
     const signal = AbortSignal.timeout(rescueMilliseconds);
     const { cluster, instanceId } = this.#place;
@@ -127,7 +130,7 @@ export class ClusterSession implements TerraformSession {
     try {
       await this.#command('state', ['push', '-force', errored], { ...call, signal });
     } catch {
-      // Its own failure is in the log. The file says to whoever removes the folder that it is to stay.
+      // The failure of this command is already in the log. The file keeps later code from deleting the folder.
       const folder = join(this.#run.folder, 'source', this.#run.rootPath);
       await mkdir(folder, { recursive: true });
       await writeFile(join(folder, erroredFile), text, { mode: 0o600 });
@@ -175,14 +178,17 @@ export class ClusterSession implements TerraformSession {
     try {
       await this.#put(files, signal);
     } catch (error) {
-      // A pod that has ended takes no commands: why it did says more.
+      // A pod that has ended accepts no commands; the reason why it ended is the better error.
       signal.throwIfAborted();
       await refuseEnded(this.#place, [], signal);
       throw error;
     }
   }
 
-  /** Follows a command to its end. When the call is aborted the command is told to stop, and is followed until it has, or its time is over. */
+  /**
+   * Follows a command to its end. If the call is aborted, sends a stop to the command and follows it until it has ended
+   * or its grace period is over.
+   */
   async #follow(key: string, since: string | null, call: CallContext): Promise<FollowedEnd> {
     const { signal, leave, force } = call;
     const enough = new AbortController();
@@ -208,7 +214,9 @@ export class ClusterSession implements TerraformSession {
     }
   }
 
-  /** A node that is busy for a moment must not make a cancel one that leaves the command alone. */
+  /**
+   * Retries, so that a node that is busy for a moment does not turn a cancel into one that leaves the command running.
+   */
   #tellToStop(key: string, enough: AbortSignal): Promise<void> {
     return retry(
       {

@@ -24,12 +24,12 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   child.kill('SIGKILL');
-  // What it began holds its output, and may be writing to the folder.
+  // Processes that it started hold its output open, and may still write to the folder.
   await closed;
   await rm(folder, { recursive: true, force: true });
 });
 
-/** As it is in a pod, but in a folder of this machine. */
+/** Replaces the folder of a pod by a folder of this machine. */
 const here = (text: string): string => text.replaceAll(runFolder, folder);
 const journal = async () => progressOf(await readFile(here(places.journal), 'utf8').catch(() => null));
 const ended = async (key: string, code: number): Promise<void> => {

@@ -1,33 +1,36 @@
 /*
- * What runs in the pod of a run: a small shell script that executes the commands which are put into its folder, one after the other,
- * and writes down when each began and how it ended, in a file and in its output. So a command needs nobody who watches: it goes on
- * while the worker that began it is gone, and the next one reads how far it is. Pure.
+ * A small shell script that runs in the pod of a run. It executes the commands that are put into its folder, one after
+ * the other. It records when each started and how it ended, in a file and in its output. So a command needs no watcher:
+ * it keeps running after the worker that started it is gone, and the next worker reads its progress. Pure.
  */
 
-/** The folder of a run in its pod. A helper beside the container holds it, so that it can be read after the process has ended. */
+/**
+ * The folder of a run in its pod. A helper container holds the folder, so that it can be read after the process has
+ * ended.
+ */
 export const runFolder = '/davit';
 export const sourceFolder = `${runFolder}/source`;
 const journalFile = `${runFolder}/journal`;
 const commandsFolder = 'commands';
 
-/** Where files are that commands are begun and stopped with, and that tell of them. Relative ones are below `runFolder`. */
+/** Paths of files that start and stop commands, and that report on them. Relative paths are below `runFolder`. */
 export const places = {
   journal: journalFile,
   script: (key: string): string => `${commandsFolder}/${key}/run`,
-  /** Begins the command. Has to come after its script. */
+  /** Starts the command. Must be written after its script. */
   go: (key: string): string => `${commandsFolder}/${key}/go`,
-  /** Has the command end in order. */
+  /** Stops the command gracefully. */
   stop: (key: string): string => `${commandsFolder}/${key}/stop`,
-  /** The folder of the configuration, by its whole path. */
+  /** Contains the absolute path of the folder of the configuration. */
   root: `${runFolder}/root`,
   output: (key: string): string => `${runFolder}/${commandsFolder}/${key}/output`,
-  /** The files of the run are all here. */
+  /** Marks that all files of the run have arrived. */
   ready: 'ready',
 };
 
 /**
- * SIGTERM, as the pod gets when it is deleted or evicted, is passed on to the command; Terraform ends in order at it as it does at
- * SIGINT, which a shell's background commands ignore.
+ * The supervisor passes SIGTERM, which the pod gets when it is deleted or evicted, on to the command. Terraform stops
+ * gracefully on SIGTERM as it does on SIGINT, which background commands of a shell ignore.
  */
 export const supervisor = `
 run="$1"
@@ -67,7 +70,10 @@ while [ -z "$stopping" ]; do
 done
 `;
 
-/** The script of one command, whose arguments are quoted. `output`: where its standard output goes, in place of the log. */
+/**
+ * Returns the script of one command, whose arguments are quoted. `output`: the file that gets its standard output
+ * instead of the log.
+ */
 export function commandScript(
   line: string,
   { folder, output }: { readonly folder: string; readonly output: string | null },
@@ -76,13 +82,16 @@ export function commandScript(
   return `echo $$ > ${runFolder}/pid\ncd ${folder} || exit 1\npwd > ${runFolder}/root\nexec ${line}${into}\n`;
 }
 
-/** How a command ended. `isShort`: the kernel killed a process of it, or of a provider, as there was no memory left. */
+/**
+ * The result of a command. `isShort`: the kernel killed a process of the command or of a provider, as no memory was
+ * left.
+ */
 export interface CommandEnd {
   readonly code: number;
   readonly isShort: boolean;
 }
 
-/** What the journal of a run says. */
+/** The commands that have started and ended, according to the journal of a run. */
 export interface Progress {
   readonly begun: ReadonlySet<string>;
   readonly ended: ReadonlyMap<string, CommandEnd>;
@@ -97,7 +106,9 @@ export function progressOf(journal: string | null): Progress {
   };
 }
 
-/** With a full disk there is no code: the command counts as failed, as nobody can say that it did what it was to do. */
+/**
+ * If the disk is full, the exit code is missing. The command then counts as failed, as its success cannot be verified.
+ */
 function toEnd(code: string, memory: string | undefined): CommandEnd {
   return { code: isCode(code) ? Number(code) : 1, isShort: memory === 'short' };
 }
@@ -106,7 +117,7 @@ function isCode(text: string): boolean {
   return /^\d+$/.test(text);
 }
 
-/** A line of the output of a run: the text that is its command's, and what it says of commands itself. */
+/** A line of the output of a run: text of its command, and the supervisor's own marks. */
 export interface OutputLine {
   readonly text: string;
   readonly begun: string | null;
@@ -116,7 +127,7 @@ export interface OutputLine {
 export function outputLine(line: string, runId: string): OutputLine {
   const at = line.lastIndexOf(`::davit ${runId} `);
   if (at < 0) return { text: line, begun: null, ended: null };
-  // What a command prints without an end of line stands before it.
+  // If the command's output does not end with a line break, its text precedes the mark on the same line.
   const text = line.slice(0, at);
   const [word, key = '', code = '', memory] = line.slice(at).trimEnd().split(' ').slice(2);
   return {

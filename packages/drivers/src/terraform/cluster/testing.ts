@@ -20,7 +20,9 @@ interface Pod {
   readonly watchers: Set<() => void>;
 }
 
-/** A cluster whose pods are processes of this machine, with a folder each; as much of it as runs of Terraform need. */
+/**
+ * A cluster whose pods are processes of this machine, with a folder each. Implements only what runs of Terraform need.
+ */
 export class ProcessCluster {
   readonly #folder: string;
   readonly #pods = new Map<string, Pod>();
@@ -47,14 +49,14 @@ export class ProcessCluster {
           const content = await text(entry);
           const file = join(this.#here(id, into), name);
           await mkdir(type === 'directory' ? file : dirname(file), { recursive: true });
-          // The scripts of commands name the folder as it is in a pod.
+          // The scripts of commands contain the folder as it is in a pod.
           if (type === 'file') await writeFile(file, name.endsWith('/run') ? this.#here(id, content) : content);
         }
       },
     };
   }
 
-  /** Ends a pod as a lost node does, or with a grace period as an eviction. */
+  /** Ends a pod as the loss of its node does, or with a grace period as an eviction does. */
   kill(id: string, signal: 'SIGKILL' | 'SIGTERM'): void {
     const { child } = this.#pods.get(id) ?? {};
     if (child?.pid !== undefined) process.kill(signal === 'SIGKILL' ? -child.pid : child.pid, signal);
@@ -150,7 +152,7 @@ function toInstance([id, { workload, end }]: [string, Pod]): Instance {
   };
 }
 
-/** Serves a state as the API does, to whoever asks. */
+/** Serves a state as the API does, without authentication. */
 export async function serveStateAt(store: StateStore): Promise<{ readonly address: string; readonly server: Server }> {
   const server = createServer((request, response) => {
     void text(request)

@@ -1,26 +1,28 @@
-/** What a store has of one backup. */
+/** Size and checksum of a stored backup. */
 export interface StoredBackup {
   readonly sizeBytes: number;
-  /** Of the bytes as they are stored, in hexadecimal digits. */
+  /** Checksum of the stored bytes, in hexadecimal digits. */
   readonly sha256: string;
 }
 
-/** Where backups are kept, as bytes under an id. Knows nothing of what they are; they come sealed. */
+/** Stores backups, as bytes under an id. The content is opaque and already encrypted. */
 export interface BackupStore {
   /**
-   * Stores all of it or nothing: what breaks, also by the death of this process, leaves nothing under the id. Replaces what an earlier
-   * attempt stored, and has nothing in common with another attempt that is under way, as one process may only seem dead to another.
-   * `confirm` is called when all is written and has not its name yet; where it throws, nothing is stored. Fails with what the content or
-   * `confirm` fails with, and with BACKUP_STORE_FAILED or DISK_FULL.
+   * Stores all of the content or nothing. A failure, even the death of this process, leaves nothing under the id.
+   * Replaces the content of an earlier attempt. Shares no files with another attempt under way, because a process that
+   * seems dead to others may still be writing.
+   *
+   * `confirm` is called after all bytes are written and before the file gets its final name. If it throws, nothing is
+   * stored. Fails with the error of the content or of `confirm`, and with BACKUP_STORE_FAILED or DISK_FULL.
    */
   write(id: string, content: AsyncIterable<Uint8Array>, confirm: () => Promise<void>): Promise<StoredBackup>;
 
-  /** Its bytes, a few at a time. Fails with BACKUP_MISSING, BACKUP_STORE_FAILED. */
+  /** Returns the bytes of a backup in small pieces. Fails with BACKUP_MISSING or BACKUP_STORE_FAILED. */
   read(id: string): AsyncIterable<Uint8Array>;
 
-  /** With what attempts that ended in the middle left of it. Idempotent. */
+  /** Removes a backup, and the leftovers of its interrupted attempts. Idempotent. */
   remove(id: string): Promise<void>;
 
-  /** Removes what attempts that ended in the middle left. One that is under way fails. */
+  /** Removes the leftovers of interrupted attempts. An attempt that is under way then fails. */
   removeUnfinished(): Promise<void>;
 }

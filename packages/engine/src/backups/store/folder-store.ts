@@ -5,10 +5,10 @@ import path from 'node:path';
 import { DriverError } from '@davit/drivers';
 import type { BackupStore, StoredBackup } from './backup-store.ts';
 
-// A former version gave all attempts at a backup the same name, without an id of the attempt.
+// A former version gave all attempts of a backup the same file name, without an id of the attempt.
 const unfinished = /^([0-9a-f-]{36})\.backup(?:\.[0-9a-f-]{36})?\.part$/;
 
-/** Keeps backups as files of a folder that only the user of this process can read. */
+/** Stores backups as files in a folder that only the user of this process can read. */
 export class FolderBackupStore implements BackupStore {
   readonly #folder: string;
 
@@ -42,7 +42,8 @@ export class FolderBackupStore implements BackupStore {
         hash.update(bytes);
         sizeBytes += bytes.length;
       }
-      // Before it has its name: after a power failure there must be no half file under it.
+      // Synced before the file gets its final name: after a power failure there must be no incomplete file under that
+      // name.
       await translated(() => handle.sync());
       return { sizeBytes, sha256: hash.digest('hex') };
     } finally {
@@ -79,7 +80,7 @@ export class FolderBackupStore implements BackupStore {
     await this.#removeParts();
   }
 
-  /** Of one backup, or of all. */
+  /** Removes the partial files of one backup; of all backups if `id` is omitted. */
   async #removeParts(id?: string): Promise<void> {
     const names = await readdir(this.#folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return [];

@@ -2,9 +2,10 @@ import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { DriverError } from '@davit/drivers';
 
 /*
- * How a backup is stored: `DAVITBK1`, then pieces of at most 1 MiB, each as `length (4) | ciphertext | tag (16)`, AES-256-GCM under
- * a key that only this backup has. The nonce of a piece is its number and whether it is the last one, so that pieces that are
- * missing, swapped or cut off at the end do not open. No byte of a piece is given before all of it is proven.
+ * The format of a stored backup: `DAVITBK1`, then pieces of at most 1 MiB, each as `length (4) | ciphertext | tag
+ * (16)`, encrypted with AES-256-GCM under a key that only this backup has. The nonce of a piece contains its number and
+ * whether it is the last one, so that missing, swapped or truncated pieces cannot be decrypted. No byte of a piece is
+ * returned before the whole piece is authenticated.
  */
 
 const magic = Buffer.from('DAVITBK1');
@@ -12,7 +13,7 @@ const pieceBytes = 1 << 20;
 const tagBytes = 16;
 const lengthBytes = 4;
 
-/** `key`: 32 bytes, for this content only. */
+/** @param key 32 bytes, for this content only. */
 export async function* sealed(content: AsyncIterable<Uint8Array>, key: Buffer): AsyncIterable<Buffer> {
   yield magic;
   let number = 0;
@@ -20,7 +21,7 @@ export async function* sealed(content: AsyncIterable<Uint8Array>, key: Buffer): 
   let heldBytes = 0;
   for await (const bytes of content) {
     for (let rest = bytes; rest.length > 0;) {
-      // One is always held back, as only the last one says that it is.
+      // One piece is always held back, because only the last piece is marked as the last.
       if (heldBytes === pieceBytes) {
         yield sealPiece(key, Buffer.concat(held), { number, isLast: false });
         number += 1;
@@ -35,7 +36,7 @@ export async function* sealed(content: AsyncIterable<Uint8Array>, key: Buffer): 
   yield sealPiece(key, Buffer.concat(held), { number, isLast: true });
 }
 
-/** The content again. Fails with BACKUP_DAMAGED at the first piece that is not what was sealed. */
+/** Returns the decrypted content. Fails with BACKUP_DAMAGED at the first piece that differs from the original. */
 export async function* opened(stored: AsyncIterable<Uint8Array>, key: Buffer): AsyncIterable<Buffer> {
   let number = 0;
   let isOver = false;
@@ -49,7 +50,7 @@ export async function* opened(stored: AsyncIterable<Uint8Array>, key: Buffer): A
   if (!isOver) throw damaged('its end is missing');
 }
 
-/** The pieces as they are stored, without their lengths. */
+/** Returns the stored pieces, without their lengths. */
 async function* piecesOf(stored: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
   let rest = Buffer.alloc(0);
   let begin = magic.length;
@@ -89,7 +90,7 @@ function sealPiece(key: Buffer, content: Buffer, name: PieceName): Buffer {
   return Buffer.concat([length, text, cipher.getAuthTag()]);
 }
 
-// Whether it is the last one is found out by trying: a piece that is cut off from what follows must not pass as the last.
+// Whether a piece is the last one is found by trying both nonces: a piece before a cut must not pass as the last one.
 function openPiece(key: Buffer, piece: Buffer, number: number): { readonly content: Buffer; readonly isLast: boolean } {
   for (const isLast of [false, true]) {
     const decipher = createDecipheriv('aes-256-gcm', key, nonceOf({ number, isLast }), { authTagLength: tagBytes });
@@ -99,7 +100,7 @@ function openPiece(key: Buffer, piece: Buffer, number: number): { readonly conte
       decipher.final();
       return { content, isLast };
     } catch {
-      // Not this one.
+      // The other nonce is tried next.
     }
   }
   throw damaged(`piece ${number} is not what was stored, or was stored with another key`);

@@ -18,7 +18,7 @@ async function* pieces(...all: readonly Uint8Array[]): AsyncGenerator<Uint8Array
 const seal = (content: Uint8Array): Promise<Buffer> => buffer(sealed(pieces(content), key));
 const confirmed = (): Promise<void> => Promise.resolve();
 const open = (stored: Uint8Array, with_ = key): Promise<Buffer> => buffer(opened(pieces(stored), with_));
-/** Gives the first text, then nothing until it is told to go on: with the second text, or by breaking. */
+/** Yields the first text, then waits until it is resumed, either with the second text or with an error. */
 function heldPieces(one: string, two: string) {
   const { promise: half, resolve: isHalf } = Promise.withResolvers<void>();
   const { promise: rest, resolve } = Promise.withResolvers<Error | undefined>();

@@ -3,16 +3,16 @@ import { planStages, type StepName } from '../../plan/plan.ts';
 import { steps as stepsByName } from '../../steps/index.ts';
 import { config, helmSource, terraformSource } from '../config.ts';
 
-/** What is done to a service while its deployment is at one of its points. */
+/** A fault that hits a service while its deployment is at one crash point. */
 export interface CrashCase<Name extends SubjectName = SubjectName> {
-  /** One line that says all of it. No other case has the same. */
+  /** The unique name of the case: subject, action, fault and point on one line. */
   readonly name: string;
   readonly subject: Name;
   readonly action: Action;
   readonly fault: Fault;
-  /** As `run/crash-point.ts` names them. */
+  /** The crash point, named as in `run/crash-point.ts`. */
   readonly point: string;
-  /** The point at which the deployment fails each time, so that it comes to the points of undoing. */
+  /** The point at which the deployment always fails, so that it reaches the crash points of the undo. */
   readonly failsAt?: string;
 }
 
@@ -25,7 +25,7 @@ export type Fault =
   | 'canceled'
   | 'killed while it is undone';
 export type SubjectName = keyof typeof subjects;
-/** Of those that the matrix on real engines has. */
+/** The subjects that the matrix on real engines includes. */
 export type EngineSubjectName = {
   [Name in SubjectName]: (typeof subjects)[Name] extends { readonly inMemoryOnly: true } ? never : Name;
 }[SubjectName];
@@ -34,9 +34,12 @@ interface CrashSubject {
   readonly serviceType: string;
   readonly config: ReleaseConfig;
   readonly actions: readonly Action[];
-  /** Whether it runs on the container engine, so that a restart and a full disk of the engine concern it. */
+  /** Whether the subject runs on the container engine, so that engine restarts and a full engine disk affect it. */
   readonly usesEngine: boolean;
-  /** Left out of the matrix on real engines, where its steps are those of another subject, or need another cluster. */
+  /**
+   * Set for subjects that the matrix on real engines leaves out: another subject has the same steps, or the subject
+   * needs another kind of cluster.
+   */
   readonly inMemoryOnly?: true;
 }
 
@@ -55,8 +58,8 @@ const process = { serviceType: 'APPLICATION', actions: processActions, usesEngin
 const job = { serviceType: 'JOB', usesEngine: true } as const;
 
 /**
- * Each kind of service as the planner sees it, and what can be asked of it. The planner gives the steps of the cases, so that
- * the next run also interrupts a step that was added since.
+ * Each kind of service as the planner receives it, with its actions. The planner returns the steps of the cases, so a
+ * step added later is interrupted as soon as the planner includes it.
  */
 const subjects = {
   application: { ...process, config: config() },
@@ -86,19 +89,24 @@ const subjects = {
   },
 } as const satisfies Record<string, CrashSubject>;
 
-/** Where a deployment is interrupted: before a step, after it was done but not recorded, and after it was recorded. */
+/**
+ * The moments of a step at which a deployment is interrupted: before the step, after the step but before its record,
+ * and after its record.
+ */
 const moments = ['before', 'after', 'recorded'] as const;
-/** Steps that put something onto the engine's disk. */
+/** Steps that write to the disk of the engine. */
 const filling: readonly StepName[] = ['build', 'pull', 'start', 'launch'];
 
 const subjectNames = Object.keys(subjects).filter(isSubject);
 
-/** Each kind of service, action, fault and point that a real engine can meet, in one order. */
+/** Every combination of service kind, action, fault and point that a real engine can meet, in a fixed order. */
 export const crashCases: readonly CrashCase<EngineSubjectName>[] = subjectNames
   .filter(isEngineSubject)
   .flatMap((name) => subjects[name].actions.flatMap((action) => casesOf(name, action)));
 
-/** The same and more: what takes seconds on a real engine and next to nothing on the cluster in memory. */
+/**
+ * `crashCases` and further cases that take seconds each on a real engine but almost no time on the cluster in memory.
+ */
 export const casesInMemory: readonly CrashCase[] = subjectNames.flatMap((name) =>
   subjects[name].actions.flatMap((action) => [...casesOf(name, action), ...furtherCasesOf(name, action)]),
 );
@@ -110,7 +118,7 @@ function casesOf<Name extends SubjectName>(subject: Name, action: Action): Crash
     one('killed', 'finish:before'),
     one('killed', 'finish:after'),
     ...steps.map((step) => one('canceled', `${step}:before`)),
-    // The step is done, and its record cannot be written.
+    // The step is done, but its record cannot be written.
     ...steps.map((step) => one('database cut', `${step}:after`)),
     ...(usesEngine ? steps.map((step) => one('engine restarted', `${step}:before`)) : []),
     ...(usesEngine ? steps.filter((step) => filling.includes(step)).map((step) => one('disk full', `${step}:before`)) : []),
@@ -128,14 +136,14 @@ function furtherCasesOf<Name extends SubjectName>(subject: Name, action: Action)
   ];
 }
 
-/** Each undo of a step, interrupted before and behind it, so that the next runner does it again. */
+/** Returns cases that interrupt each undo before and after it, so that the next runner repeats the undo. */
 function casesOfUndo<Name extends SubjectName>(subject: Name, action: Action): CrashCase<Name>[] {
   const { steps, one } = partsOf(subject, action);
   if (action !== 'DEPLOY' && action !== 'RESTART') return [];
   const undone = steps.filter((step) => stepsByName[step].undo !== undefined);
   const last = undone.at(-1);
   if (last === undefined) return [];
-  // From the change of routes on there is no way back.
+  // Once the routes have changed, the deployment can no longer be undone.
   const failing = last === 'route' ? last : steps[steps.indexOf(last) + 1];
   return undone.flatMap((step) =>
     ['before', 'after'].map((moment) => ({

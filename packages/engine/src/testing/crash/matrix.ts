@@ -3,8 +3,8 @@ import { casesInMemory, type SubjectName } from './cases.ts';
 import { Survival } from './survival.ts';
 
 /**
- * Tests of every action on these kinds of services, interrupted at each step, on the cluster in memory. `npm run test:crash` does
- * the same with real processes on real engines.
+ * Defines tests that interrupt every action on these kinds of services at each step, on the cluster in memory.
+ * `npm run test:crash` does the same with real processes on real engines.
  */
 export function describeCrashesInMemory(subjects: readonly SubjectName[]): void {
   describe('what is interrupted comes to its end by itself', () => {
@@ -21,7 +21,7 @@ export function describeCrashesInMemory(subjects: readonly SubjectName[]): void 
     });
 
     test.for(cases.map((one) => [one.name, one] as const))('%s', async ([, one]) => {
-      // Each case says itself what is wrong.
+      // A failed case reports the mismatch itself.
       await expect(survival.run(one)).resolves.toBeUndefined();
     });
   });

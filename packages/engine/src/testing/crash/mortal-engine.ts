@@ -1,24 +1,27 @@
 import { failingDatabase } from '@davit/testkit/failing-database';
 import { createEngine, type Engine, type EngineInput } from '../../index.ts';
 
-/** An engine in the test's own process that can end as a process does that is killed. */
+/** An engine in the test's own process that can end as abruptly as a killed process. */
 export interface MortalEngine {
   /** While true, each statement fails as if the database were unreachable. */
   isCut: boolean;
-  /** How many statements have failed because of `isCut`. */
+  /** Number of statements that failed because of `isCut`. */
   readonly refused: number;
   /**
-   * From now on nothing that the engine does has an effect: its statements and its calls to drivers fail. Synchronous, so that
-   * it takes effect at the very point at which it is called.
+   * Makes all later statements and driver calls of the engine fail, so that the engine has no further effect. The
+   * method is synchronous, so that it takes effect at exactly the point at which it is called.
    */
   kill(): void;
-  /** Begins to work. A deployment that waits may come to its next point, and be killed there, before this resolves. */
+  /** Starts the engine. A waiting deployment may reach its next point, and be killed there, before this resolves. */
   start(): Promise<void>;
-  /** Ends it in order, or waits until all of a killed one has ended; its locks are released then. */
+  /** Stops the engine in order, or waits until all work of a killed engine has ended. Its locks are released then. */
   stop(): Promise<void>;
 }
 
-/** An engine of these parts, which does not work yet. The database and the cluster stay as they are when it is killed. */
+/**
+ * Creates an engine from these parts without starting it. The database and the cluster stay unchanged when the engine
+ * is killed.
+ */
 export function createMortal(input: EngineInput): MortalEngine {
   const state = { isDead: false, isCut: false, refused: 0 };
   const database = failingDatabase(input.database, () => {
@@ -55,7 +58,7 @@ export function createMortal(input: EngineInput): MortalEngine {
   };
 }
 
-/** The same object, of which no method can be called any more once `isDead`. */
+/** Wraps an object so that its methods fail once `isDead` returns true. */
 function mortal<Driver extends object>(driver: Driver, isDead: () => boolean): Driver {
   return new Proxy(driver, {
     get(target, key) {

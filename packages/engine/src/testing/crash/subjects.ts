@@ -9,25 +9,25 @@ import type { SubjectName } from './cases.ts';
 /** A kind of service of the crash matrix on the cluster in memory. */
 export interface Subject {
   readonly serviceType: string;
-  /** The release of a service that shows this text once it is deployed. */
+  /** Returns the release configuration of a service that shows this text once it is deployed. */
   config(serviceId: string, text: string): ReleaseConfig;
-  /** The text that each part of what runs shows; none where nothing of it is there. */
+  /** Returns the text that each running part of the service shows; empty if the service has no part on the cluster. */
   shown(serviceId: string): readonly string[];
-  /** How many texts `shown` gives of one that is deployed. */
+  /** Number of texts that `shown` returns for a deployed service. */
   readonly parts: number;
-  /** Whether a STOP keeps what `shown` gives. */
+  /** Whether the parts that `shown` reports survive a STOP. */
   readonly staysWhenStopped?: true;
-  /** Whether requests reach it at the gateway while it is deployed. */
+  /** Whether the gateway routes requests to the service while it is deployed. */
   readonly isPublic?: true;
-  /** Whether it has a volume. */
+  /** Whether the service has a volume. */
   readonly hasVolume?: true;
-  /** Whether its actions run a command to its end. */
+  /** Whether the service's actions run a command to its end. */
   readonly runs?: true;
 }
 
 const image = { type: 'IMAGE', tag: '1', registryId: null } as const;
 
-/** All of them, on one world. */
+/** Creates every subject on one world. */
 export function makeSubjects(world: World, terraform: FakeTerraform): Readonly<Record<SubjectName, Subject>> {
   const texts = (serviceId: string): readonly string[] =>
     running(world, serviceId).map(
@@ -102,19 +102,19 @@ const gitSource = {
 
 const shows = (text: string): Partial<ReleaseConfig> => ({ environment: [{ name: 'TEXT', parts: [text] }] });
 
-/** Another repository for each text, so that there is something to build. */
+/** Returns a different repository for each text, so that each deployment has an image to build. */
 function repositoryOf(text: string): ReleaseConfig['source'] {
   return { ...gitSource, url: `https://git.example/shop-${text}` };
 }
 
-/** The gateway takes no two routes of one id or host. */
+/** Returns a port that is unique to the service: the gateway rejects two routes with the same id or host. */
 function portOf(serviceId: string): ReleaseConfig['ports'][number] {
   const [port] = plainPorts;
   if (port === undefined) throw new Error('the configuration of tests has no port');
   return { ...port, id: routeOf(serviceId), hosts: [`${serviceId}.localhost`] };
 }
 
-/** The id of the route of a public service. */
+/** Returns the id of the route of a public service. */
 export function routeOf(serviceId: string): string {
   return `port-${serviceId}`;
 }
@@ -140,7 +140,7 @@ export function running(world: World, serviceId?: string): readonly Instance[] {
   );
 }
 
-/** What is asked for to deploy a service of that kind so that it shows this text. */
+/** Returns the request that deploys a service of this kind so that it shows this text. */
 export function requestOf(subject: Subject, serviceId: string, text: string): RequestedService {
   return {
     ...service({ serviceType: subject.serviceType, name: 'shop', config: subject.config(serviceId, text) }),

@@ -9,13 +9,13 @@ import type { CrashCase, Fault, SubjectName } from './cases.ts';
 import { createMortal, type MortalEngine } from './mortal-engine.ts';
 import { makeSubjects, requestOf, routeOf, running, type Subject } from './subjects.ts';
 
-/** The state that each action leaves. A service that was deleted has none. */
+/** The state of a service after each action. A deleted service has no state. */
 const ends = { DEPLOY: 'DEPLOYED', RESTART: 'RESTARTED', STOP: 'STOPPED', UNINSTALL: 'READY', DELETE: 'gone' } as const;
-/** Calls to the engine that fail when its disk is full, by the step that makes them. */
+/** The engine call that fails on a full disk, by the step that makes the call. */
 const fillingCalls: Readonly<Record<string, string>> = { build: 'build', pull: 'pull', start: 'start', launch: 'start' };
-/** What a client may see of a fault that the platform cannot undo by itself. */
+/** Faults that may fail the deployment, because the platform cannot recover from them by itself. */
 const failingFaults: readonly Fault[] = ['engine restarted', 'disk full', 'canceled', 'killed while it is undone'];
-/** Faults of which the former release is back when the deployment has ended without success. */
+/** Faults after which an unsuccessful deployment has restored the former release. */
 const undoneFaults: readonly Fault[] = ['canceled', 'killed while it is undone'];
 
 const openRows = statement<{ id: string; status: string }>(
@@ -23,22 +23,22 @@ const openRows = statement<{ id: string; status: string }>(
   `SELECT id, status FROM deployment WHERE status IN ('QUEUED', 'RUNNING')`,
 );
 
-/** A service that the cases of its kind share, and what is known of it. */
+/** A service shared by the cases of its kind, with its expected state. */
 interface Life {
   readonly id: string;
-  /** What it shows while it is deployed. */
+  /** The text that the service shows while it is deployed. */
   text: string;
 }
 
-/** Brings cases over one world, one after the other. */
+/** Runs cases on one world, one after the other. */
 export class Survival {
   readonly #world: World;
   readonly #input: EngineInput;
   readonly #subjects: Readonly<Record<SubjectName, Subject>>;
   readonly #lives = new Map<SubjectName, Life>();
-  /** Services of cases that failed. They are as that case left them. */
+  /** Services of failed cases. They stay as the failed case left them. */
   readonly #given: string[] = [];
-  /** How many runs of commands began, by service. */
+  /** Number of command runs that have begun, by service. */
   readonly #runs = new Map<string, number>();
   readonly #watching = new AbortController();
   #engine: MortalEngine;
@@ -72,14 +72,15 @@ export class Survival {
   }
 
   /**
-   * Does the action with the fault in it. It must come to an end by itself, and leave the world as if nothing had happened; where
-   * the fault may fail it, it leaves what was there before, and succeeds when it is asked for again.
+   * Runs the action with its fault. The action must end by itself and leave the world as if the fault had not happened.
+   * If the fault may fail the action, a failed action must leave the former state and succeed when it is requested
+   * again.
    */
   async run(one: CrashCase): Promise<void> {
     try {
       await this.#run(one);
     } catch (error) {
-      // The next case begins with another service and with an engine that works.
+      // The next case starts with a new service and a working engine.
       const life = this.#lives.get(one.subject);
       if (life !== undefined) this.#given.push(life.id);
       this.#lives.delete(one.subject);
@@ -111,14 +112,14 @@ export class Survival {
     }
     assert.equal(await this.#state(life.id), ends[one.action], await this.#log(deployment));
     await this.#check(one, life);
-    // A run that its engine interrupts is done again by the next request, and only then.
+    // A run that the engine interrupted is repeated only by the next request.
     if (!mayFail && subject.runs === true) {
       const expected = one.action === 'RESTART' ? 0 : 1;
       assert.equal((this.#runs.get(life.id) ?? 0) - runsBefore, expected, 'the command of the job runs exactly once');
     }
   }
 
-  /** A service of that kind that is deployed. */
+  /** Returns a deployed service of this kind. */
   async #prepared(name: SubjectName): Promise<Life> {
     const subject = this.#subjects[name];
     const life = this.#lives.get(name) ?? { id: randomUUID(), text: this.#text() };
@@ -131,7 +132,10 @@ export class Survival {
     return life;
   }
 
-  /** Has the fault happen at the point of the case. `suffered` resolves when it is over and the engine works again. */
+  /**
+   * Arranges for the fault at the point of the case. `suffered` resolves when the fault is over and the engine works
+   * again.
+   */
   #arrange(one: CrashCase): { readonly suffered: Promise<void> } {
     let left = one.fault === 'killed twice' ? 2 : 1;
     const suffered = Promise.withResolvers<void>();
@@ -143,7 +147,7 @@ export class Survival {
       if (one.fault.startsWith('killed')) {
         const killed = this.#engine;
         killed.kill();
-        // Not awaited: the killed engine ends only when this point has thrown.
+        // The call is not awaited, because the killed engine ends only after this point has thrown.
         void this.#takeOver(killed).then(() => isLast && suffered.resolve(), suffered.reject);
         throw new Error('this process was killed');
       }
@@ -158,7 +162,7 @@ export class Survival {
     await this.#engine.start();
   }
 
-  /** What happens to the world while the deployment waits at its point. */
+  /** Applies the fault to the world while the deployment waits at its point. */
   async #strike(one: CrashCase): Promise<void> {
     switch (one.fault) {
       case 'canceled':
@@ -174,17 +178,17 @@ export class Survival {
     }
   }
 
-  /** The database is unreachable until the engine has noticed. */
+  /** Makes the database unreachable until one of the engine's statements has failed. */
   #cutDatabase(): Promise<void> {
     const before = this.#engine.refused;
     this.#engine.isCut = true;
     const noticed = async (): Promise<true | undefined> => (this.#engine.refused > before ? true : undefined);
-    // The point is passed meanwhile, so that the next statement is the one that fails.
+    // The method does not wait: the deployment must leave its point, so that its next statement fails.
     void eventually(noticed, 'a statement that failed').finally(() => (this.#engine.isCut = false));
     return Promise.resolve();
   }
 
-  /** All processes end, and for its next calls the cluster does not answer. */
+  /** Kills all processes and makes the cluster unreachable for the next calls. */
   #restartCluster(): Promise<void> {
     const { fake } = this.#world;
     for (const { id } of running(this.#world)) fake.kill(id, 137);
@@ -198,7 +202,7 @@ export class Survival {
     return Promise.resolve();
   }
 
-  /** What the step asks of the engine fails once for want of space. */
+  /** Makes the engine call of the step fail once with a full disk. */
   #fillDisk(step: string): Promise<void> {
     const { fake } = this.#world;
     const before = ({ method }: FakeCall): void => {
@@ -218,7 +222,10 @@ export class Survival {
     await this.#nothingElse();
   }
 
-  /** A canceled deployment leaves what it found; one that was past its point of no return says that it succeeded. */
+  /**
+   * Checks that a canceled deployment restored the former release. A deployment past its point of no return reports
+   * success instead.
+   */
   async #isAsBefore(one: CrashCase, former: Life): Promise<void> {
     if (one.action === 'DEPLOY') await this.#isDeployed(this.#subjects[one.subject], former);
   }
@@ -226,7 +233,7 @@ export class Survival {
   async #isDeployed(subject: Subject, { id, text }: Life): Promise<void> {
     const { engine, database, fake } = this.#world;
     const expected = Array.from({ length: subject.parts }, () => text);
-    // After the cluster was restarted, the keeper starts what had died.
+    // The keeper restarts instances that died when the cluster restarted.
     await within(
       eventually(async () => (sameTexts(subject.shown(id), expected) ? true : undefined), 'what runs'),
       `${subject.serviceType} to show ${text}, not ${subject.shown(id).join()}`,
@@ -256,7 +263,7 @@ export class Survival {
     if (subject.hasVolume === true) assert.equal(fake.volumes.has(`volume-${id}`), !isRemoved);
   }
 
-  /** Neither the cluster nor the queue has anything but what belongs to a service that is there. */
+  /** Checks that the cluster and the queue contain only items that belong to existing services. */
   async #nothingElse(): Promise<void> {
     const known = [...this.#given, ...[...this.#lives.values()].map(({ id }) => id)];
     const strangers = this.#world.fake.instances.filter((instance) => !known.includes(instance.service));
@@ -264,7 +271,7 @@ export class Survival {
     assert.deepEqual(await this.#world.database.database.many(openRows), []);
   }
 
-  /** The command of a job prints a line and ends well as soon as it has begun. */
+  /** Ends the run of a job as soon as it has begun: prints one line and exits with success. */
   #endRun(serviceId: string, instanceId: string): void {
     const life = this.#lives.get('job');
     if (life?.id !== serviceId) return;
@@ -303,7 +310,7 @@ function sameTexts(shown: readonly string[], expected: readonly string[]): boole
   return shown.length === expected.length && shown.every((text, index) => text === expected[index]);
 }
 
-/** A promise with a limit: a point that is never reached fails the case instead of holding it up. */
+/** Limits the wait for a promise, so that a point that is never reached fails the case instead of blocking it. */
 async function within<Value>(promise: Promise<Value>, what: string): Promise<Value> {
   const limit = Promise.withResolvers<never>();
   const timer = setTimeout(() => limit.reject(new Error(`waited in vain for ${what}`)), 20_000);

@@ -2,35 +2,41 @@ import type { Operation } from '@davit/contract';
 import { keyed, source, type Ids, type Recipe, type Scene } from '../../resources/event/testing/scene.ts';
 import type { Thing } from './things.ts';
 
-/* The fields of queries and bodies that may name another place or thing than the path does, and what each of them names. */
+/*
+ * The fields of queries and bodies that may name another place or thing than the path does, and the thing that each
+ * names.
+ */
 
-/** `fields`: matches `operation part:path`, as in `cloneJob body:environment_id`. The first rule that matches counts. */
+/**
+ * A field that names no place. `fields` matches `operation part:path`, such as `cloneJob body:environment_id`. The
+ * first matching rule counts.
+ */
 interface Harmless {
   readonly fields: RegExp;
   /** Why a field with such a name names no place. */
   readonly because: string;
 }
 
-/** A field that names something, and how a request is made that names another one. */
+/** A field that names a thing, and how to build a request that names another one. */
 export interface Attempt {
   readonly fields: RegExp;
   readonly thing: Thing;
-  /** The field's value by the thing's id. Default: the id. */
+  /** Returns the field's value for the thing's id. Default: the id. */
   readonly value?: (id: string) => unknown;
   /**
-   * Whose thing the field must not name. `foreign`: another organization's; everybody may use what the own one has. `denied`: of a place
-   * where the role has no right. `both` is the default.
+   * Which things the field must not name. `foreign`: those of another organization, while everybody may use those of
+   * their own. `denied`: those of a place where the role has no right. Default: `both`.
    */
   readonly refuses?: 'foreign' | 'denied' | 'both';
   /** The thing to which the role has no right. Default: `thing`, in a production environment. */
   readonly deniedThing?: Thing;
-  /** Even the administrator names nothing outside of the path's place. */
+  /** Even the administrator cannot name a thing outside the path's place. */
   readonly staysInside?: true;
-  /** The request fails for another reason in these tests, also with the caller's own thing. */
+  /** In these tests the request fails for another reason, even with the caller's own thing. */
   readonly failsAnyway?: true;
-  /** The field narrows a list, which is empty for what is not the caller's. */
+  /** The field filters a list, which is empty for things of others. */
   readonly isFilter?: true;
-  /** Parts of the request, where the calls of the audit log's tests do not have them. */
+  /** Parts of the request that the calls of the audit log's tests do not have. */
   readonly ids?: Recipe['ids'];
   readonly body?: (ids: Ids) => object;
   readonly query?: (ids: Ids) => Readonly<Record<string, string>>;
@@ -98,7 +104,7 @@ const places: readonly Attempt[] = [
   { fields: /restoreDatabase body:backup_id$/, thing: 'backupId' },
   { fields: /cloneEnvironment body:project_id$/, thing: 'projectId' },
   { fields: /cloneEnvironment body:cluster_id$/, thing: 'clusterId', refuses: 'foreign' },
-  // Nothing of these is deployed in these tests, or can be stopped.
+  // In these tests, these services are not deployed, so they cannot be stopped.
   {
     fields: /(stopSelectedServices|rebootServices) body:container_ids\[\]$/,
     thing: 'containerId',
@@ -139,7 +145,7 @@ const ofOrganization: readonly (Attempt & { readonly refuses: 'foreign' })[] = [
   { fields: /body:cluster_permissions\[\]\.cluster_id$/, thing: 'clusterId', refuses: 'foreign' },
   { fields: /body:project_permissions\[\]\.project_id$/, thing: 'projectId', refuses: 'foreign' },
   { fields: /Rule body:cluster_id$/, thing: 'clusterId', refuses: 'foreign' },
-  // Nothing here can reach a repository or registry.
+  // In these tests, no repository or registry is reachable.
   {
     fields: /checkContainerImage body:registry_id$/,
     thing: 'containerRegistryId',
@@ -196,9 +202,9 @@ export const rules: readonly (Harmless | Attempt)[] = [...harmless, ...places, .
 export interface NamedField {
   readonly operation: Operation;
   readonly part: 'query' | 'body';
-  /** As in `applications[].application_id`. */
+  /** Example: `applications[].application_id`. */
   readonly path: string;
-  /** As in `deployAllServices body:applications[].application_id`. */
+  /** Example: `deployAllServices body:applications[].application_id`. */
   readonly name: string;
   readonly rule: Harmless | Attempt | undefined;
 }
@@ -213,7 +219,7 @@ interface Shape {
 
 const wordsOfPlaces = /(^|_)(id|ids|scope|mode|target|parent|environment|project|cluster|registry|organization|service)$/i;
 
-/** Every field, however deep, that holds a uuid or whose name is such as places have. */
+/** Returns all fields, at any depth, that hold a uuid or have a name like those of places. */
 export function namedFields(operations: readonly Operation[]): NamedField[] {
   return operations.flatMap((operation) =>
     (['query', 'body'] as const).flatMap((part) => {
@@ -240,7 +246,7 @@ function pathsIn(shape: Shape, path: string): string[] {
   return isNamed ? [path] : [];
 }
 
-/** A body with another value at a path; lists on the way have one element. */
+/** Returns the body with another value at a path. Lists on the path have one element. */
 export function withValue(body: unknown, path: string, value: unknown): unknown {
   if (path === '') return value;
   if (path.startsWith('[]'))

@@ -2,10 +2,10 @@ import { statement } from '@davit/db';
 import { backupIsGood, databaseRuns } from '../../resources/event/testing/databases.ts';
 import { keyed, named, source, type Ids, type Scene } from '../../resources/event/testing/scene.ts';
 
-/** What a field of a request may name. */
+/** The kinds of things that a field of a request may name. */
 export type Thing = keyof typeof makers;
 
-/** Things that are in an environment, and the environment. */
+/** Things in an environment, and the environment itself. */
 const inEnvironment: ReadonlySet<string> = new Set([
   'environmentId',
   'applicationId',
@@ -21,13 +21,13 @@ const inEnvironment: ReadonlySet<string> = new Set([
 
 interface Where {
   readonly organizationId: string;
-  /** Ids that are there already. */
+  /** Ids of existing things. */
   readonly ids?: Ids;
-  /** With it the environment is a new one of this mode in the project of `ids`, and all that is in it is new as well. */
+  /** Mode of a new environment in the project of `ids`. If set, all things in the environment are new as well. */
   readonly mode?: string;
 }
 
-/** One of everything in an organization, each made when it is first asked for. */
+/** One thing of each kind in an organization, each created when it is first requested. */
 export class Things {
   readonly scene: Scene;
   readonly organizationId: string;
@@ -47,12 +47,15 @@ export class Things {
     return id;
   }
 
-  /** Ids of all that was asked for. */
+  /** Ids of all things requested so far. */
   get known(): readonly string[] {
     return [...this.#ids.values()];
   }
 
-  /** POSTs what has a name below the organization or, with a slash, anywhere. Answers the id. */
+  /**
+   * Creates a named thing by a POST to a path below the organization or, with a leading slash, to any path. Returns the
+   * id.
+   */
   make(path: string, body: object): Promise<string> {
     return this.scene.make(path.startsWith('/') ? path : `/organization/${this.organizationId}/${path}`, { ...named(), ...body });
   }
@@ -74,7 +77,7 @@ const makers = {
     const { results } = await scene.server.client().call('listOrganizationCluster', { params: { organizationId } });
     return results[0]?.id ?? '';
   },
-  /** One on which the role of the tests may not make environments. */
+  /** A cluster on which the role of the tests may not create environments. */
   otherClusterId: (things: Things) => things.make('cluster', { region: 'eu-west-3', cloud_provider: 'AWS' }),
   environmentId: async (things: Things) =>
     things.make(`/project/${await things.get('projectId')}/environment`, things.mode === undefined ? {} : { mode: things.mode }),

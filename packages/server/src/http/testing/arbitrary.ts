@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** JSON Schema as the OpenAPI document of this API has it. */
+/** JSON Schema as used in the OpenAPI document of this API. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -22,7 +22,7 @@ export interface Schema {
   readonly additionalProperties?: Schema | boolean;
 }
 
-/** Text that has broken programs before. */
+/** Texts that have broken programs before. */
 const nastyTexts = [
   '',
   ' ',
@@ -45,17 +45,17 @@ const nastyTexts = [
   'Infinity',
 ] as const;
 export const nastyText = fc.constantFrom(...nastyTexts);
-/** Any JSON at all, numbers included that do not fit anywhere. */
+/** Any JSON value, including numbers that fit no field. */
 export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   nastyText,
   fc.constantFrom<unknown>(-1, 0, 2 ** 31, 2 ** 53, -(2 ** 63), 1e300, 0.5, null, true, [], {}, [[]], [null]),
 );
 
-/** Gives ids of things that exist, whatever they are. */
+/** Ids of existing things of any kind. */
 export type IdSource = fc.Arbitrary<string>;
 
-/** Values that a schema allows. */
+/** Generates values that a schema allows. */
 export function valid(schema: Schema, ids: IdSource): fc.Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
@@ -132,7 +132,7 @@ function objects({ properties = {}, required = [], additionalProperties }: Schem
   return fc.tuple(others, known).map(([more, all]) => ({ ...more, ...all }));
 }
 
-/** The same with one thing in it that is something else, is missing, or is there once more. */
+/** Generates values in which one part is replaced, missing or duplicated. */
 export function broken(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
     .tuple(value, fc.array(fc.nat(20), { maxLength: 4 }), anyJson, fc.boolean())

@@ -1,18 +1,21 @@
 import type { Schema } from './arbitrary.ts';
 
-/** Values for places of a request that the generator cannot know: by the place, `labels_groups.0.id`. */
+/**
+ * Returns the value for a place of a request that the generator cannot know. Example of a place: `labels_groups.0.id`.
+ */
 export type OwnValues = (place: string) => unknown;
 
 interface At {
   readonly place: string;
   readonly own: OwnValues;
-  /** What stands there at present. */
+  /** The present value. */
   readonly now: unknown;
 }
 
 /**
- * A value that a schema allows, whole to its last member, and other than what stands there now, so that whoever drops any part of it is
- * seen. What `own` has for a place is taken as it is; its `undefined` leaves the choice to the schema.
+ * Returns a value that the schema allows and that differs from the present one. Every member is set, so that a test
+ * notices if a part of it is dropped. A value from `own` is used unchanged; `undefined` leaves the choice to the
+ * schema.
  */
 export function changedValue(schema: Schema, at: At): unknown {
   const own = at.own(at.place);

@@ -27,7 +27,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
 }
 
-/** A request as it is sent; printed as it is when it shows a fault. */
+/** A request as it is sent; printed unchanged if it shows a fault. */
 export interface FuzzRequest {
   readonly operation: string;
   readonly method: string;
@@ -36,7 +36,7 @@ export interface FuzzRequest {
   readonly body?: string;
 }
 
-/** A body that was drawn, as it is sent. */
+/** A generated body, as it is sent. */
 interface Drawn {
   readonly text?: string;
   readonly type?: string;
@@ -59,25 +59,25 @@ const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'api', ...document });
 
-/** Longest time for an answer. */
+/** Milliseconds until a request times out. */
 const longestMilliseconds = 5000;
-/** After as many requests what was deleted is made again. */
+/** Number of requests after which deleted things are created again. */
 const requestsOfOnePool = 400;
-/** After as many there is a new server: lists would grow with the run, until only they take time. */
+/** Number of requests after which a new server is started: otherwise lists grow until they take all the time. */
 const requestsOfOneServer = 4000;
 
 function openScene(): Promise<Scene> {
-  // The engine is never started: what is deployed waits, and only reads of repositories are answered by the cluster.
+  // The engine is never started: deployments stay queued, and the cluster only serves reads of repositories.
   const engine = (parts: ApiParts): Engine => createEngine({ ...parts, drivers: { docker: createFakeCluster() } });
   return Scene.open({ engine });
 }
 
-/** Sends requests that the OpenAPI document allows, and such that it does not, and says what is wrong with the answers. */
+/** Sends requests that the OpenAPI document allows and requests that it does not, and checks the responses. */
 export class Fuzz {
   #scene: Scene;
-  /** Ids that belong together: of one call each. */
+  /** Sets of ids that belong together: each has the ids of one call. */
   #worlds: readonly Ids[] = [];
-  /** Bodies that are right, by operation. */
+  /** Generators of valid bodies, by operation. */
   #bodies: ReadonlyMap<string, () => unknown> = new Map();
   #pool: Map<string, string[]> = new Map();
   #tokens: readonly string[] = [];
@@ -94,7 +94,7 @@ export class Fuzz {
     return fuzz;
   }
 
-  /** Who calls, and what there is. */
+  /** Creates the callers and the things. */
   async #begin(): Promise<void> {
     const { server, issuer, organizationId } = this.#scene;
     const stranger = await server.organization('stranger');
@@ -103,7 +103,7 @@ export class Fuzz {
       const body = { name: scope, scope };
       own.push((await server.client().call('createOrganizationApiToken', { params: { organizationId }, body })).token);
     }
-    // Most may all, so that most requests get as far as they can.
+    // Most callers are administrators, so that most requests get as far as possible.
     const admin = server.adminToken;
     this.#tokens = [...Array.from({ length: 16 }, () => admin), ...own, stranger.tokens.ADMIN, await issuer.person('fuzzer')];
     await this.#refill();
@@ -117,7 +117,7 @@ export class Fuzz {
     return this.#sent;
   }
 
-  /** Ids of everything, as what was there may be deleted by now. */
+  /** Creates things of every kind again, since earlier ones may have been deleted. */
   async #refill(): Promise<void> {
     this.#scene.here = await this.#scene.fresh();
     const worlds: Ids[] = [this.#scene.here];
@@ -135,7 +135,10 @@ export class Fuzz {
     this.#pool = pool;
   }
 
-  /** One of the requests of an operation. What it names is drawn when it is sent: ids change while the property runs. */
+  /**
+   * Generates a request of any operation. Its ids are chosen when it is sent, because they change while the property
+   * runs.
+   */
   request(): fc.Arbitrary<FuzzRequest> {
     return fc.constantFrom(...routes).chain((route) => this.#requestOf(route));
   }
@@ -172,7 +175,7 @@ export class Fuzz {
     });
   }
 
-  /** Ids for all of these parameters that belong together, where there are such. */
+  /** Chooses ids for all of these parameters that belong together, if there are such. */
   #world(names: readonly string[]): fc.Arbitrary<Ids> {
     return fc.nat(1_000_000).map((number) => {
       const fitting = this.#worlds.filter((world) => names.every((name) => world[name] !== undefined));
@@ -180,9 +183,9 @@ export class Fuzz {
     });
   }
 
-  /** undefined: what belongs to the others. */
+  /** Generates a path parameter; undefined: use the id that belongs to the others. */
   #pathValue(operation: string, name: string): fc.Arbitrary<string | undefined> {
-    // Everything is in the organization: without it there is nothing to send requests to.
+    // Deleting the organization would delete all things to which requests are sent.
     const known = operation === 'deleteOrganization' ? fc.uuid() : fc.constant(undefined);
     return fc.oneof(
       { weight: 40, arbitrary: name.endsWith('Id') ? known : fc.constantFrom('eu-west-3', 'fr-par-1', 'POSTGRESQL', 'x') },
@@ -248,7 +251,7 @@ export class Fuzz {
     return fc.tuple(authorization, extra).map(([one, other]): Record<string, string> => ({ ...one, ...other }));
   }
 
-  /** Sends a request; what is wrong with its answer, a line each. */
+  /** Sends a request; returns the faults of its response, one per line. */
   async faults(request: FuzzRequest): Promise<string[]> {
     this.#sent += 1;
     if (this.#sent % requestsOfOneServer === 0) {
@@ -256,7 +259,7 @@ export class Fuzz {
       this.#scene = await openScene();
       await this.#begin();
     } else if (this.#sent % requestsOfOnePool === 0) await this.#refill();
-    // Twice: a machine that does much else may have stood still for a while; what hangs, hangs again.
+    // A timeout is retried once: a busy machine may have been suspended, but a hanging request hangs again.
     const answer = (await this.#send(request)) ?? (await this.#send(request));
     if (answer === null) return [`${request.operation}: no answer within ${longestMilliseconds} ms, twice`];
     const { response, text } = answer;
@@ -265,13 +268,13 @@ export class Fuzz {
     return faultsOf(request, response, text);
   }
 
-  /** null: no answer in time. */
+  /** Returns null on a timeout. */
   async #send({ method, url, headers, body }: FuzzRequest): Promise<{ response: Response; text: string } | null> {
     const signal = AbortSignal.timeout(longestMilliseconds);
     const sent = body === undefined || method === 'GET' ? {} : { body };
     try {
       const response = await fetch(`${this.#scene.server.baseUrl}${url}`, { method, headers, signal, ...sent });
-      // A stream has no end; what it tells has tests of its own.
+      // A stream does not end; its events have tests of their own.
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
       if (isStream) await response.body?.cancel();
       return { response, text: isStream ? '' : await response.text() };
@@ -281,7 +284,7 @@ export class Fuzz {
     }
   }
 
-  /** What was made can be named from now on. */
+  /** Adds a created thing to the ids that later requests can name. */
   #remember({ url, method }: FuzzRequest, status: number, text: string): void {
     if (method !== 'POST' || status !== 201 || !text.startsWith('{')) return;
     const { id }: { id?: unknown } = JSON.parse(text);
@@ -338,14 +341,16 @@ function validatorOf({ path: template, method }: Route, status: number, type: st
 }
 
 export interface FuzzRun {
-  /** What decides the requests, so that a run can be repeated. */
+  /** Seed of the random generator, so that a run can be repeated. */
   readonly seed: number;
   readonly requests: number;
-  /** After which no further request is sent. */
+  /** Seconds after which no further request is sent. */
   readonly seconds: number;
 }
 
-/** Sends as many requests; throws at the first answer that is wrong, with the shortest request that shows it. */
+/**
+ * Sends `requests` requests. Throws at the first faulty response, with the shortest request that reproduces the fault.
+ */
 export async function fuzz({ seed, requests, seconds }: FuzzRun): Promise<Fuzz> {
   const run = await Fuzz.open();
   try {

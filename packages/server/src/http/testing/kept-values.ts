@@ -3,9 +3,11 @@ import { roleDescriptions } from '@davit/contract';
 import { expect } from 'vitest';
 import { keyed, type Ids } from '../../resources/event/testing/scene.ts';
 
-/* What is sent for fields whose right values no schema tells, where what was sent is answered, and which fields are no such thing. */
+/*
+ * Values for fields whose valid values no schema defines, the places where responses return them, and the exceptions.
+ */
 
-/** The first one that fits a place counts. */
+/** The value for some places; the first matching entry counts. */
 type Own = readonly [operations: RegExp, places: RegExp, value: (ids: Ids) => unknown];
 
 const git = { url: 'https://git.example.org/shop/kept.git', branch: 'kept', root_path: '/kept' };
@@ -34,7 +36,7 @@ const port = {
 const event = { entrypoint: 'run', arguments: ['kept'] };
 const chart = { chart_name: 'redis', chart_version: '1.2.3' };
 const staticIp = '0b7f1f0e-6a55-4f0a-9d0e-6f1f3c1b0a02';
-/** Variables that are files lie at different places. */
+/** Number of files so far: each file variable needs its own path. */
 let files = 0;
 
 const recordValues: readonly Own[] = [
@@ -145,7 +147,7 @@ const serviceValues: readonly Own[] = [
   [/AdvancedSettings$/, /extra_headers$/, () => '{"X-Kept":"kept"}'],
 ];
 
-/** The value for a place of a request; undefined: any that the schema allows. */
+/** Returns the value for a place of a request; undefined: any value that the schema allows. */
 export function ownValue(operationId: string, place: string, ids: Ids): unknown {
   return [...recordValues, ...serviceValues].find(
     ([operations, places]) => operations.test(operationId) && places.test(place),
@@ -156,7 +158,7 @@ function among(values: readonly object[]): unknown {
   return expect.arrayContaining(values.map((value): unknown => expect.objectContaining(value)));
 }
 
-/** Where a value is answered that does not stand under the name that it was sent under, as a part of the whole answer. */
+/** Fields that are returned under another name than they were sent, as a part of the response. */
 const elsewhere: readonly (readonly [operations: RegExp, field: string, answer: (value: never) => object])[] = [
   [/^createVariable/, 'variable_scope', (scope: string) => ({ scope })],
   [/^createVariable/, 'alias_scope', (scope: string) => ({ scope })],
@@ -165,7 +167,7 @@ const elsewhere: readonly (readonly [operations: RegExp, field: string, answer: 
   [/^createVariable/, 'alias_parent_id', (service_id: string) => ({ service_id })],
   [/^createVariable/, 'override_parent_id', (service_id: string) => ({ service_id })],
   [/^createEnvironment$/, 'cluster', (cluster_id: string) => ({ cluster_id })],
-  // Beside it stand those of all other clusters and projects.
+  // The response contains the entries of all other clusters and projects too.
   [/CustomRole$/, 'cluster_permissions', (value: readonly object[]) => ({ cluster_permissions: among(value) })],
   [/CustomRole$/, 'project_permissions', (value: readonly object[]) => ({ project_permissions: among(value) })],
   [/AWSCredentials$/, 'type', () => ({ object_type: 'AWS' })],
@@ -189,7 +191,7 @@ const elsewhere: readonly (readonly [operations: RegExp, field: string, answer: 
   [/Terraform$/, 'terraform_files_source', (value: object) => ({ terraform_files_source: { git: value } })],
 ];
 
-/** What an answer must have in it when this was sent for a field. */
+/** Returns the part of a response that is expected after this value was sent for a field. */
 export function expectedAnswer(operationId: string, field: string, value: unknown): object {
   const found = elsewhere.find(([operations, name]) => operations.test(operationId) && name === field);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the tables above make for that field
@@ -199,7 +201,7 @@ export function expectedAnswer(operationId: string, field: string, value: unknow
 type Exception = readonly [operations: RegExp, fields: RegExp, because: string];
 
 const secret = 'a secret is never shown';
-/** Fields that are taken and that no answer has, and why. */
+/** Fields that are accepted and never returned, with the reason. */
 export const unanswered: readonly Exception[] = [
   [/GitToken$/, /^token$/, secret],
   [/Credentials$/, /^(secret_access_key|vendora_secret_key|cloudc_credentials|vsphere_password)$/, secret],
@@ -217,7 +219,7 @@ export const unanswered: readonly Exception[] = [
 ];
 
 const notOffered = 'a setting that would do nothing is refused by its name';
-/** Fields that are refused whatever they say, and why. */
+/** Fields that are refused whatever their value, with the reason. */
 export const refusedFields: readonly Exception[] = [
   [/./, /^gpu$/, 'the container engine has no GPU'],
   [/./, /^(cpu_architecture|ephemeral_storage_in_gib|secret_manager_accesses)$/, 'of later clients, and nothing holds it'],

@@ -3,16 +3,16 @@ import { publicDescription, routeOf, type PublicOperation, type PublicSchema } f
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 
-/** An operation that is served, and what the public description says of it. */
+/** An implemented operation and its public description. */
 export interface Described {
   readonly operation: Operation;
   readonly one: PublicOperation;
-  /** Its place in the description. */
+  /** Its index in the description. */
   readonly index: number;
 }
 
 const linkBecause = 'the server does not know under which addresses proxies offer it; a reference holds behind each of them';
-/** Where the contract says something else than the description, and why: what stands in its place, by schema. */
+/** Schemas in which the contract deviates from the description: the replacement and the reason. */
 const exceptions: readonly { readonly schema: string; readonly change: PublicSchema; readonly because: string }[] = [
   {
     schema: 'GitProviderEnum',
@@ -33,19 +33,19 @@ const exceptions: readonly { readonly schema: string; readonly change: PublicSch
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats.default(ajv);
-// With fractions of seconds, as ISO 8601 has them and clients read them.
+// The format allows fractions of seconds, as ISO 8601 does and clients accept.
 ajv.addFormat('duration', /^P(?=.)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/);
 ajv.addSchema({ $id: 'public', ...withExceptions() });
 
 const described = new Map(publicDescription.operations.map((one, index) => [routeOf(one), { one, index }]));
 
-/** All operations that are both served and described. */
+/** All operations that are both implemented and described. */
 export const describedOperations: readonly Described[] = operationList.flatMap((operation) => {
   const found = described.get(routeOf(operation));
   return found === undefined ? [] : [{ operation, ...found }];
 });
 
-/** What is wrong with an answer, a line each; a status that is no code of the operation is wrong as well. */
+/** Returns the faults of a response, one per line. A status that the operation does not document is a fault too. */
 export function faultsOfAnswer({ one, index }: Described, status: number, text: string): string[] {
   const schema = one.responses[status];
   if (schema === undefined) return [`${status} is none of the codes ${Object.keys(one.responses).join(', ')}`];
@@ -58,7 +58,7 @@ export function faultsOfAnswer({ one, index }: Described, status: number, text: 
   );
 }
 
-/** How many members the list of an answer has; undefined: it is none. */
+/** Returns the length of a response's list; undefined if the response has none. */
 export function lengthOfList(text: string): number | undefined {
   if (!text.startsWith('{')) return undefined;
   const value: { readonly results?: unknown } = JSON.parse(text);

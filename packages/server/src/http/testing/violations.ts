@@ -2,19 +2,19 @@ import { resolved, type PublicSchema } from '@davit/testkit/public-description';
 
 /** A request body that breaks one rule of the public description. */
 export interface Violation {
-  /** Where, as error answers name it: `ports.0.internal_port`. */
+  /** The broken place, in the notation of error responses: `ports.0.internal_port`. */
   readonly path: string;
-  /** What is broken: `required`, `enum`, `minimum` and so on. */
+  /** The broken keyword: `required`, `enum`, `minimum` and so on. */
   readonly rule: string;
   readonly body: unknown;
 }
 
-/** Deeper than any request that people write by hand. */
+/** Nesting limit: deeper than any request that people write by hand. */
 const deepest = 8;
 
 /**
- * Every way to break one required field, list of words, limit or type of a schema, starting from a body that is right. What the
- * body leaves out is filled with an example of the schema, so that what is inside of it can be broken too.
+ * Returns every way to break one required field, enum, limit or type of a schema, starting from a valid body. Fields
+ * that the body omits are filled with an example of the schema, so that the fields inside can be broken too.
  */
 export function violationsOf(schema: PublicSchema, body: unknown): Violation[] {
   return [...broken(schema, body, { path: [], depth: 0 })].map(({ path, rule, value }) => ({
@@ -32,7 +32,7 @@ interface Place {
 interface Broken {
   readonly path: readonly string[];
   readonly rule: string;
-  /** What stands there; undefined: nothing. */
+  /** The value at the place; undefined: none. */
   readonly value: unknown;
 }
 
@@ -51,7 +51,7 @@ function* broken(reference: PublicSchema, value: unknown, { path, depth }: Place
   }
 }
 
-/** Values that break what a schema says of the value itself. */
+/** Returns values that break the schema's rules for the value itself. */
 function brokenValues(schema: PublicSchema): { rule: string; value: unknown }[] {
   const found: { rule: string; value: unknown }[] = [];
   if (schema.enum !== undefined) found.push({ rule: 'enum', value: 'NO_SUCH_WORD' });
@@ -80,7 +80,7 @@ function typeOf({ type }: PublicSchema): string | undefined {
   return typeof type === 'string' ? type : type?.find((one) => one !== 'null');
 }
 
-/** The branch of a union that a value is of; the first one where there is no value. */
+/** Returns the branch of a union that matches a value; the first branch if there is no value. */
 function chosen(schema: PublicSchema, value: unknown): PublicSchema {
   const branches = schema.anyOf?.map(resolved);
   if (branches === undefined) return schema;
@@ -98,7 +98,7 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
 }
 
-/** A value of the schema with all that it requires. */
+/** Returns a value of the schema with all required members. */
 export function example(reference: PublicSchema, depth = 0): unknown {
   const schema = chosen(resolved(reference), undefined);
   if (schema.default !== undefined && schema.default !== null) return schema.default;
@@ -127,7 +127,7 @@ const exampleTexts: Readonly<Record<string, string>> = {
   email: 'ada@example.org',
 };
 
-/** The body with another value at a place; what is missing on the way there is made by the schema's example. */
+/** Returns the body with another value at a place. Missing members on the path are filled from the schema's example. */
 function replaced(body: unknown, [name, ...rest]: readonly string[], value: unknown, reference: PublicSchema): unknown {
   if (name === undefined) return value;
   const schema = chosen(resolved(reference), body);

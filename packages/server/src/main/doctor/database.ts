@@ -16,7 +16,7 @@ const serverRead = statement<{ version: string; number: number; is_new: boolean;
 );
 const appliedRead = statement<{ number: number; name: string; sha256: string; needs: number }>(
   'doctor_applied',
-  // The column is missing until a program that has it was started.
+  // The column is missing until a program version that has it was started.
   `select number, name, sha256, coalesce((to_jsonb(davit_migration) ->> 'needs')::integer, 0) as needs
      from davit_migration order by number`,
 );
@@ -30,13 +30,13 @@ const waitingRead = statement<{ waiting: number; runners: readonly string[] }>(
           (select coalesce(array_agg('runner ' || id), '{}') from runner) as runners`,
 );
 
-/** What the database said of the instance, for the checks of other things. */
+/** The state of the instance in the database, for the other checks. */
 export interface DatabaseState {
-  /** Whether a server of this state folder runs. */
+  /** Whether a server of this state folder is running. */
   readonly isServing: boolean;
 }
 
-/** Looks without changing anything: a schema that is behind is brought up by the next start. */
+/** Checks the database without changing anything: an outdated schema is migrated by the next start. */
 export async function lookAtDatabase(config: Configuration, tell: (state: DatabaseState) => void): Promise<Finding[]> {
   const place = config.databaseUrl === null ? 'the embedded database' : 'the database of DATABASE_URL';
   if (config.databaseUrl === null && !(await hasEmbedded(config)))
@@ -62,7 +62,7 @@ export async function lookAtDatabase(config: Configuration, tell: (state: Databa
   }
 }
 
-/** Opening the embedded database would make it. */
+/** Returns whether the embedded database exists. Opening it would create it. */
 async function hasEmbedded({ stateFolder }: Configuration): Promise<boolean> {
   const looks = ['postgres', 'postgres-place'].map((name) => stat(path.join(stateFolder, name)).catch(() => null));
   return (await Promise.all(looks)).some((found) => found !== null);
@@ -98,7 +98,7 @@ async function schema(database: Database, words: string): Promise<Finding> {
   return warn(`${words}, ${missing} migrations behind`, 'The next start applies them; make an export before.');
 }
 
-/** Without making the key file: one that is lost must not be hidden by a new one. */
+/** Checks the key without creating the key file: a new file must not hide that the old one is lost. */
 async function secretKey(config: Configuration, database: Database): Promise<Finding> {
   const { is_sealed } = await database.one(sealedRead);
   if (!is_sealed) return ok('no secret is stored yet');

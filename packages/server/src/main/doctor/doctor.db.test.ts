@@ -44,7 +44,7 @@ async function listen(port = 0): Promise<number> {
 interface Report {
   readonly code: number;
   readonly text: string;
-  /** Lines of what is wrong or reserved, with their advice. */
+  /** Lines of failures and warnings, with their advice. */
   readonly trouble: string;
 }
 
@@ -53,7 +53,7 @@ async function look(environment: Readonly<Record<string, string>> = {}): Promise
   const given = {
     DAVIT_HOME: home,
     DATABASE_URL: database.connectionString,
-    // Nothing listens there; the engine project looks at real ones.
+    // Nothing listens on this socket; the tests of the engine project use real engines.
     DOCKER_HOST: `unix://${path.join(folder, 'none.sock')}`,
     DAVIT_PORT: String(await freePort()),
     DAVIT_GATEWAY_PORT: String(await freePort()),
@@ -65,7 +65,7 @@ async function look(environment: Readonly<Record<string, string>> = {}): Promise
   return { code, text: lines.join('\n'), trouble: rest.join('\n') };
 }
 
-/** Only this is wrong; whether this machine has a container engine is not asked. */
+/** Expects the failures and warnings to match `words`. The container engine of this machine is ignored. */
 async function finds(environment: Readonly<Record<string, string>>, words: RegExp): Promise<Report> {
   const report = await look(environment);
   expect(report.trouble).toMatch(words);

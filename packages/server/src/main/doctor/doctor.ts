@@ -12,8 +12,8 @@ interface Check {
 }
 
 /**
- * Checks what Davit needs, all of it, while it runs or when it cannot start, and changes nothing. Says of each thing what is wrong
- * and what to do. Exit code 1 when anything fails; warnings alone are 0.
+ * Checks everything that Davit needs, while it runs or when it cannot start, and changes nothing. Reports what is wrong
+ * and what to do. Returns exit code 1 if any check fails, and 0 if there are only warnings.
  */
 export async function doctor(environment: NodeJS.ProcessEnv, print: Print): Promise<number> {
   let config: Configuration;
@@ -49,7 +49,7 @@ async function look(config: Configuration, print: Print): Promise<number> {
   return failures === 0 ? 0 : 1;
 }
 
-/** A check that fails itself is a finding too: the others are still worth knowing. */
+/** Runs a check. A check that throws becomes a finding, so that the other checks still run. */
 async function found(find: Check['look']): Promise<readonly Finding[]> {
   try {
     return await find();

@@ -1,4 +1,7 @@
-/** Something that works (`found` says what it is), works with a reservation, or does not. `advice`: what to do about it. */
+/**
+ * The result of a check. `ok`: it passed, and `found` describes what was found. `WARN`: it passed with a reservation.
+ * `FAIL`: it failed. `advice` says what to do.
+ */
 export interface Finding {
   readonly grade: 'ok' | 'WARN' | 'FAIL';
   readonly found: string;
@@ -9,7 +12,7 @@ export const ok = (found: string): Finding => ({ grade: 'ok', found });
 export const warn = (found: string, advice: string): Finding => ({ grade: 'WARN', found, advice });
 export const fail = (found: string, advice: string): Finding => ({ grade: 'FAIL', found, advice });
 
-/** What a check that was expected to throw has to say, in its first words. */
+/** Returns the message of an error. */
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -43,7 +43,7 @@ export async function lookAtConfiguration(config: Configuration): Promise<Findin
   return found.length === 0 ? [ok('complete')] : found;
 }
 
-/** The engine, and the disk that it keeps images and volumes on. */
+/** Checks the container engine, and the disk with its images and volumes. */
 export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
   if (!config.localEngine) return [ok('none is worked with (DAVIT_LOCAL_ENGINE)')];
   const signal = AbortSignal.timeout(engineTimeoutMilliseconds);
@@ -77,7 +77,7 @@ function withoutInit(engine: 'docker' | 'podman'): Finding {
   );
 }
 
-/** What makes an engine slow, and why. */
+/** Returns a warning if the storage driver makes the engine slow. */
 function slowFindings({ storage }: Pick<DockerEngine, 'storage'>): Finding[] {
   if (storage !== 'vfs') return [];
   const words =
@@ -87,7 +87,7 @@ function slowFindings({ storage }: Pick<DockerEngine, 'storage'>): Finding[] {
   return [warn(words, advice)];
 }
 
-/** Whether Davit can close environments to each other, see docs/operate.md, "What containers reach". */
+/** Checks whether Davit can isolate environments from each other, see docs/operate.md, "What containers reach". */
 function closedFindings({ engine, isLocal }: Pick<DockerEngine, 'engine' | 'isLocal'>): Finding[] {
   const isHeld = isLocal && process.getuid?.() === 0 && findProgram('iptables') !== null;
   if (isHeld || engine === 'docker') return [];
@@ -98,7 +98,7 @@ function closedFindings({ engine, isLocal }: Pick<DockerEngine, 'engine' | 'isLo
 export async function lookAtStateFolder(config: Configuration): Promise<Finding[]> {
   const folder = config.stateFolder;
   const there = await stat(folder).catch(() => null);
-  // The first start makes it; what can be asked is the folder above.
+  // The first start creates the folder; until then the parent folder is checked.
   const asked = there === null ? path.dirname(folder) : folder;
   if (there !== null && !there.isDirectory()) return [fail(`${folder} is no folder`, 'Set DAVIT_HOME to a folder.')];
   try {
@@ -118,7 +118,7 @@ function diskFinding({ folder, freeBytes }: { folder: string; freeBytes: number 
   return freeBytes < 2 * least ? warn(`${words}: images for rollbacks are given up`, advice) : ok(words);
 }
 
-/** Programs that Davit starts. */
+/** Checks the programs that Davit runs. */
 export async function lookAtPrograms(config: Configuration): Promise<Finding[]> {
   const wanted: readonly (readonly [string | null, string])[] = [
     ['git', 'Install git (on Debian and Ubuntu: apt-get install git).'],
@@ -131,7 +131,7 @@ export async function lookAtPrograms(config: Configuration): Promise<Finding[]> 
   return [...found, await lookAtHelm(config)];
 }
 
-/** Needed only where charts are deployed, so that without it nothing is wrong unless somebody named it. */
+/** Checks Helm. It is needed for charts only, so its absence is a failure only if DAVIT_HELM names it. */
 async function lookAtHelm({ helmProgram }: Configuration): Promise<Finding> {
   const version = await new Helm(helmProgram ?? 'helm').version();
   if (version !== null) return ok(`Helm ${version}`);

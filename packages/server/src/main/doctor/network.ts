@@ -10,7 +10,7 @@ import { fail, ok, warn, wordsOf, type Finding } from './finding.ts';
 const run = promisify(execFile);
 const leastVersion = 2006;
 
-/** HAProxy, and whether it serves or could. */
+/** Checks HAProxy, and whether it serves or could serve. */
 export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
   if (!config.localEngine) return [ok('none is needed without a container engine (DAVIT_LOCAL_ENGINE)')];
   const install = 'Install HAProxy 2.6 or later (on Debian and Ubuntu: apt-get install haproxy).';
@@ -29,7 +29,7 @@ export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
   return [fail(`${version}, and port ${port} cannot be listened on: ${taken}`, adviceFor(taken, 'DAVIT_GATEWAY'))];
 }
 
-/** The port of the API: answered by Davit, or free. */
+/** Checks that the API's port is served by Davit or free. */
 export async function lookAtApi({ host, port, role }: Configuration, isServing: boolean): Promise<Finding[]> {
   if (role === 'worker') return [ok('this process answers no requests but those for its health (DAVIT_ROLE)')];
   const at = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
@@ -47,7 +47,7 @@ export async function lookAtApi({ host, port, role }: Configuration, isServing: 
   return [fail(`davit serve does not run, and ${host}:${port} cannot be listened on: ${taken}`, adviceFor(taken, 'DAVIT'))];
 }
 
-/** `text`: of `/readyz?verbose`. */
+/** Checks the state of the log in `text`, the body of `/readyz?verbose`. */
 function logFindings(text: string): Finding[] {
   const dropped = Number(/"dropped_lines":(\d+)/.exec(text)?.[1] ?? 0);
   if (dropped === 0) return [];
@@ -62,7 +62,7 @@ function adviceFor(code: string, prefix: string): string {
   return `Set ${prefix}_HOST to an address of this machine.`;
 }
 
-/** Whether services' host names lead here. */
+/** Checks whether the host names of services resolve to this machine. */
 export async function lookAtDns(config: Configuration): Promise<Finding[]> {
   const { gatewayDomain: domain, dnsServers } = config;
   if (domain === 'localhost' || domain.endsWith('.localhost')) {
@@ -96,7 +96,7 @@ export async function lookAtDns(config: Configuration): Promise<Finding[]> {
   return [warn(words, 'Right where a router or load balancer stands before it; otherwise correct the record.')];
 }
 
-/** Whether somebody listens on this unix socket. */
+/** Returns whether a process listens on this unix socket. */
 function answers(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);
@@ -108,7 +108,7 @@ function answers(socketPath: string): Promise<boolean> {
   });
 }
 
-/** The code with which listening there fails; null: it works. */
+/** Returns the error code of listening on this address; null if it succeeds. */
 function whyTaken(host: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer();

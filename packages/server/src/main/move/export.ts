@@ -18,17 +18,20 @@ import { openVolumes, type OpenVolumes } from './volumes.ts';
 
 export interface ExportRequest {
   readonly file: string;
-  /** Also the files of volumes, whose services must not run: what is written meanwhile would be read half. Default: no. */
+  /**
+   * Whether to include the files of volumes. Their services must be stopped: files could be incomplete if they were
+   * written during the export. Default: no.
+   */
   readonly withVolumes?: boolean;
 }
 
-// Files take as long as they take.
+// The transfer of files has no timeout.
 const forever = new AbortController().signal;
 
 /**
- * Writes everything of the database, as it is at one moment, and the keys of its secrets into a file under a passphrase; the server may
- * run. The file is there when it is complete, and readable by its owner only. FILE_EXISTS, PASSPHRASE_MISSING, SECRET_KEY_WRONG,
- * VOLUME_IN_USE.
+ * Writes a snapshot of the whole database and the keys of its secrets into a file, encrypted with a passphrase. The
+ * server may run. The file appears once it is complete, and only its owner can read it. FILE_EXISTS,
+ * PASSPHRASE_MISSING, SECRET_KEY_WRONG, VOLUME_IN_USE.
  */
 export async function exportInstance(
   config: Configuration,
@@ -42,7 +45,7 @@ export async function exportInstance(
   const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
   const { connectionString } = state;
   try {
-    // The schema stays as it is: an export is what one makes before an upgrade.
+    // The schema is not migrated: exports are made before an upgrade.
     const snapshot = await openSnapshot(connectionString);
     try {
       const keys = await readKeys(config.stateFolder, config.secretKey);
@@ -72,7 +75,7 @@ export async function exportInstance(
   return 0;
 }
 
-// Secrets that no key opens would be found out at the other place only.
+// Otherwise, secrets that no key can open would be noticed only after the import.
 async function assertKeysFit(connectionString: string, keys: readonly Buffer[]): Promise<void> {
   const database = openDatabase({ connectionString, applicationName: 'davit export', maximumConnections: 1, readsOnly: true });
   try {

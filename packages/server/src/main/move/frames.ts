@@ -1,19 +1,22 @@
 import { damaged } from './sealed-file.ts';
 
 /*
- * The content of an export: frames of a letter, a length of four bytes, and so many bytes. J: a JSON object that says what begins;
- * D: data of it.
+ * The content of an export is a sequence of frames. A frame consists of a letter, a length of four bytes, and the
+ * payload. J: a JSON object that begins an entry; D: data of that entry.
  */
 
-/** What an export consists of, in this order: keys, tables, volumes, end. */
+/** The entries of an export, in this order: keys, tables, volumes, end. */
 export type Entry =
-  /** Keys of the vault, base64, the one that seals first; and whose labels are on the engine's objects. */
+  /**
+   * Keys of the vault in base64, beginning with the key that seals new secrets. `installation`: the id in the labels of
+   * the engine's objects.
+   */
   | { readonly kind: 'keys'; readonly keys: readonly string[]; readonly installation: string }
-  /** Its rows follow as data. */
+  /** The rows follow as data. */
   | { readonly kind: 'table'; readonly name: string; readonly columns: readonly string[] }
-  /** Its files follow as a tar. */
+  /** The files follow as a tar archive. */
   | { readonly kind: 'volume'; readonly name: string; readonly labels: Readonly<Record<string, string>> }
-  /** Nothing follows: whoever has read so far has it all. */
+  /** End of the export: it shows that nothing is missing. */
   | { readonly kind: 'end' };
 
 export function entryFrame(entry: Entry): Buffer {
@@ -31,7 +34,7 @@ function frame(letter: 'J' | 'D', payload: Buffer): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** Calls `onEntry` for each entry with its data, which is read to its end whatever `onEntry` leaves. EXPORT_UNREADABLE. */
+/** Calls `onEntry` for each entry with its data. Data that `onEntry` does not read is skipped. EXPORT_UNREADABLE. */
 export async function readEntries(
   content: AsyncIterable<Buffer>,
   onEntry: (entry: Entry, data: AsyncIterable<Buffer>) => Promise<void>,

@@ -1,16 +1,16 @@
 import type { SealParameters } from './sealed-file.ts';
 import { damaged } from './sealed-file.ts';
 
-/** The first line of every export, so that it is told from other files. */
+/** The first line of every export, which distinguishes it from other files. */
 export const magic = 'davit export 1';
 
-/** The second line: what can be known of an export without its passphrase. */
+/** The second line: the facts about an export that can be read without its passphrase. */
 export interface Head {
   /** ISO 8601. */
   readonly createdAt: string;
-  /** Version of Davit that wrote it. */
+  /** Version of Davit that wrote the export. */
   readonly davit: string;
-  /** The migrations of the database that it comes from. */
+  /** The migrations of the exported database. */
   readonly migrations: readonly { readonly number: number; readonly name: string; readonly sha256: string }[];
   readonly seal: SealParameters;
 }
@@ -21,7 +21,10 @@ export function headBytes(head: Head): Buffer {
 
 const longestHead = 1024 * 1024;
 
-/** The head at the begin of these bytes; null: more of them are needed. EXPORT_UNREADABLE: it is no export. */
+/**
+ * Returns the head at the start of these bytes; null if more bytes are needed. EXPORT_UNREADABLE: the file is not an
+ * export.
+ */
 export function readHead(bytes: Buffer): { readonly head: Head; readonly bytes: Buffer } | null {
   const begin = `${magic}\n`;
   const there = bytes.toString('utf8', 0, begin.length);

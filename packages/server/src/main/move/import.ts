@@ -15,13 +15,13 @@ import { passphraseOf } from './passphrase.ts';
 import { damaged, unsealed } from './sealed-file.ts';
 import { volumesOf, type OpenVolumes } from './volumes.ts';
 
-// Files take as long as they take.
+// The transfer of files has no timeout.
 const forever = new AbortController().signal;
 
 /**
- * Fills a new instance with an export: all of it or nothing. The file is read to its end first, so that nothing is written of one that
- * is damaged. What ran is deployed anew by the next start. EXPORT_UNREADABLE, EXPORT_NEWER, INSTANCE_NOT_EMPTY, INSTANCE_IN_USE,
- * PASSPHRASE_MISSING, SECRET_KEY_WRONG, VOLUME_EXISTS.
+ * Fills a new instance with an export, completely or not at all. The whole file is read first, so that nothing is
+ * written if it is damaged. The next start deploys the services that were running. EXPORT_UNREADABLE, EXPORT_NEWER,
+ * INSTANCE_NOT_EMPTY, INSTANCE_IN_USE, PASSPHRASE_MISSING, SECRET_KEY_WRONG, VOLUME_EXISTS.
  */
 export async function importInstance(config: Configuration, file: string, print: Print): Promise<number> {
   const passphrase = passphraseOf(config);
@@ -34,7 +34,7 @@ export async function importInstance(config: Configuration, file: string, print:
   const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
   const { connectionString } = state;
   try {
-    // The schema that the rows are of; what came later is applied to them then.
+    // The database gets the schema of the exported rows. Later migrations are applied after the rows were imported.
     const { current } = await migrate({ connectionString, upTo: head.migrations.length });
     if (current !== head.migrations.length) throw tooNew(head, current);
     const rows = await fill(connectionString, source, { volumes, beforeCommit: () => keepKeys(config, keys) });
@@ -52,7 +52,7 @@ export async function importInstance(config: Configuration, file: string, print:
 
 interface Source {
   readonly head: Head;
-  /** Read anew from the begin by each call. */
+  /** Returns the content from its beginning; each call reads the file again. */
   content(): AsyncIterable<Buffer>;
 }
 
@@ -64,7 +64,7 @@ async function openExport(file: string, passphrase: Sensitive): Promise<Source> 
       const rest: AsyncIterable<Buffer> = createReadStream(file, { start: bytes.length, highWaterMark: 1024 * 1024 });
       const opened = unsealed({ passphrase, parameters: head.seal, head: bytes }, rest);
       const unzipped = createGunzip();
-      // A failure of the first destroys the second with it, whose reader gets it.
+      // A failure of `opened` destroys `unzipped` with the same error, which its reader gets.
       pipeline(opened, unzipped, () => undefined);
       return unzipped;
     },
@@ -113,11 +113,11 @@ function tooNew({ migrations }: Head, current: number): AppError {
 interface Contents {
   readonly keys: readonly string[];
   readonly volumes: readonly string[];
-  /** Whose labels they carry. */
+  /** Id of the installation in the labels of the volumes. */
   readonly installation: string;
 }
 
-/** Reads all of it, so that what cannot be read is known before anything is written. */
+/** Reads the whole export, so that a damaged one is detected before anything is written. */
 async function readThrough(source: Source): Promise<Contents> {
   let keys: readonly string[] = [];
   let installation = '';
@@ -132,7 +132,9 @@ async function readThrough(source: Source): Promise<Contents> {
   return { keys, volumes, installation };
 }
 
-/** VOLUME_EXISTS: the engine has one of these, and what is in it is not for us to replace. */
+/**
+ * Returns the volumes of the container engine. VOLUME_EXISTS: one of the names is taken; its data must not be replaced.
+ */
 async function placeFor(config: Configuration, installation: string, names: readonly string[]): Promise<OpenVolumes> {
   const volumes = await volumesOf(config, installation);
   const there = volumes.all.filter(({ name }) => names.includes(name)).map(({ name }) => name);
@@ -143,7 +145,7 @@ async function placeFor(config: Configuration, installation: string, names: read
   });
 }
 
-/** What is no failure of ours is one of the file: unzipping and parsing fail in words of their own. */
+/** Translates errors of unzipping and parsing into EXPORT_UNREADABLE. Davit's own errors are kept. */
 async function translated(read: () => Promise<void>): Promise<void> {
   try {
     await read();
@@ -175,14 +177,14 @@ async function fill(connectionString: string, source: Source, { volumes, beforeC
   } catch (error) {
     for (const name of made) await volumes?.store.remove(name, forever).catch(() => undefined);
     if (isAppError(error)) throw error;
-    // Only its message: the details of a failed COPY quote the row.
+    // The cause is left out: the details of a failed COPY quote the row.
     throw new AppError({ code: 'IMPORT_FAILED', message: `The import failed, and nothing of it remains: ${reason(error)}.` });
   } finally {
     await arrival.close();
   }
 }
 
-/** A key of the configuration goes before the file, so it must be one that opens what comes. */
+/** The configured keys take precedence over the key file, so they must include all keys of the export. */
 function assertKeysGiven({ secretKey }: Configuration, keys: readonly string[]): void {
   if (secretKey === null) return;
   const given = words(secretKey.reveal());
@@ -194,7 +196,10 @@ function assertKeysGiven({ secretKey }: Configuration, keys: readonly string[]):
   });
 }
 
-/** The keys that came go first; a key that was there stays, as a database may have been begun with it. */
+/**
+ * Writes the imported keys to the key file, before existing keys. Those are kept, since a database may already use
+ * them.
+ */
 async function keepKeys({ stateFolder, secretKey }: Configuration, keys: readonly string[]): Promise<void> {
   if (secretKey !== null) return;
   await mkdir(stateFolder, { recursive: true, mode: 0o711 });

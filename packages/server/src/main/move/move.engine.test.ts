@@ -82,7 +82,7 @@ describe.each(testEngineKinds().filter((kind) => kind === 'docker'))('moving vol
       await exportInstance(configuration('a', here), request, print);
       await expect(importInstance(configuration('b', there), file, print)).rejects.toMatchObject({ code: 'VOLUME_EXISTS' });
       await store.remove(name, signal);
-      // A failure after the volumes takes them away again.
+      // If the import fails after the volumes were created, they are removed again.
       await expect(importInstance(configuration('../../dev/null/x', there), file, print)).rejects.toMatchObject({
         code: 'IMPORT_FAILED',
       });

@@ -74,7 +74,10 @@ const tables = statement<{ name: string; rows: number }>(
      from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by 1`,
 );
 
-/** An environment with a container and an application that run, a stopped one, secrets, and a job that a schedule runs. */
+/**
+ * Creates an environment with a running container, a running application, a stopped service, secrets, and a scheduled
+ * job.
+ */
 async function furnish(): Promise<{ readonly environmentId: string; readonly services: Record<string, string> }> {
   const { id: organizationId } = await server.organization('Shipyard');
   const project = await api.call('createProject', { params: { organizationId }, body: { name: 'shop' } });
@@ -132,7 +135,7 @@ async function open(config: Configuration): Promise<{ api: Api<Engine>; client: 
 test('an instance is moved: what ran is deployed there, with its variables and secrets, and everything is known as before', async () => {
   const { environmentId, services } = await furnish();
   const params = { environmentId };
-  // Something waits and is not done by both.
+  // The engine is stopped, so that a deployment stays queued. Only one of the instances may run it.
   await engine?.stop();
   await api.call('deployEnvironment', { params });
   await exportInstance(former(), { file }, print);
@@ -144,7 +147,8 @@ test('an instance is moved: what ran is deployed there, with its variables and s
 
   const counts = async (database: TestDatabase) => {
     const rows = await database.database.many(tables);
-    // Rows of one place only, and what the import does: it deploys, and disarms schedules until that is done.
+    // These tables differ: some rows belong to one instance only, others are changed by the import, which queues
+    // deployments and disables schedules until those are done.
     const own = ['runner', 'pulled_image', 'rate_count', 'deployment', 'deployment_service', 'job_schedule'];
     return Object.fromEntries(rows.flatMap(({ name, rows: count }) => (own.includes(name) ? [] : [[name, count]])));
   };
@@ -170,7 +174,7 @@ test('an instance is moved: what ran is deployed there, with its variables and s
   const environment = new Map(workload?.environment.map(({ name, value }) => [name, value.reveal()]));
   expect(environment.get('PASSWORD')).toBe(canary);
   expect(environment.get('TEXT')).toBe('tab\t, back\\slash, \\N, ü\n');
-  // The very image that ran, whatever its tag means by now.
+  // The deployment uses the exact image that ran, whatever its tag points to now.
   const pulls = moved.fake.calls.filter(({ method }) => method === 'pull').map(({ detail }) => detail);
   expect(pulls.find((reference) => reference.includes('/cache'))).toMatch(/^registry\.example\.org\/cache@sha256:/);
   const history = await moved.client.call('listContainerDeploymentHistoryV2', {
@@ -182,7 +186,7 @@ test('an instance is moved: what ran is deployed there, with its variables and s
 });
 
 const nothing = async (): Promise<void> => {
-  // Not by the pool of the test, which would be a program that uses the database.
+  // The pool of the test is not used: it would count as a program that uses the database.
   const database = openDatabase({ connectionString: there.connectionString, applicationName: 'look', maximumConnections: 1 });
   const rows = await database.many(tables);
   await database.close();
@@ -209,7 +213,7 @@ test('an export that was changed, cut off, or is of another passphrase is refuse
   });
   await expect(importInstance(latter(), path.join(folder, 'nothing'), print)).rejects.toMatchObject(unreadable);
   await expect(stat(home)).rejects.toThrow('ENOENT');
-  // Then it works with what is whole.
+  // The import succeeds with the intact file.
   await importInstance(latter(), file, print);
 });
 
@@ -262,7 +266,7 @@ test('an instance that has records or is in use takes no import, and an import t
   await expect(importInstance(latter({ DAVIT_SECRET_KEY: other }), file, print)).rejects.toMatchObject({
     code: 'SECRET_KEY_WRONG',
   });
-  // The key cannot be written: after all rows, before the end.
+  // The key file cannot be written. This fails after all rows were imported and before the commit.
   await writeFile(path.join(folder, 'no-folder'), '');
   await expect(importInstance(latter({ DAVIT_HOME: path.join(folder, 'no-folder') }), file, print)).rejects.toMatchObject({
     code: 'IMPORT_FAILED',

@@ -3,7 +3,10 @@ import type { Configuration } from '../config.ts';
 
 const shortest = 12;
 
-/** From a variable only: every user of the machine can list the arguments of a command. PASSPHRASE_MISSING. */
+/**
+ * Returns the passphrase. It is accepted from a variable only: every user of the machine can list the arguments of a
+ * command. PASSPHRASE_MISSING.
+ */
 export function passphraseOf({ exportPassphrase }: Configuration): Sensitive {
   if (exportPassphrase !== null && exportPassphrase.reveal().length >= shortest) return exportPassphrase;
   throw new AppError({

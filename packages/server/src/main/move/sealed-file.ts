@@ -3,10 +3,11 @@ import { promisify } from 'node:util';
 import { AppError, type Sensitive } from '@davit/base';
 
 /*
- * A stream under a passphrase: AES-256-GCM in pieces of 64 KiB, so that each piece is known to be good before it is used. The key is
- * made of the passphrase by scrypt. A piece's nonce is the stream's random prefix, the number of the piece, and whether it is the
- * last one: pieces that were changed, left out, exchanged or cut off at the end do not open (the STREAM construction, Hoang et al.
- * 2015). The head of the file is authenticated with each piece.
+ * A stream that is encrypted with a passphrase: AES-256-GCM in pieces of 64 KiB, so that each piece is authenticated
+ * before it is used. scrypt derives the key from the passphrase. The nonce of a piece consists of the stream's random
+ * prefix, the number of the piece, and whether it is the last piece. So pieces that were changed, omitted, swapped or
+ * cut off at the end do not decrypt (the STREAM construction, Hoang et al. 2015). The head of the file is authenticated
+ * with each piece.
  */
 
 const pieceBytes = 65_536;
@@ -54,7 +55,7 @@ async function open({ passphrase, parameters }: Seal): Promise<Opened> {
   };
 }
 
-/** Seals what comes, as it comes. */
+/** Encrypts the content as a stream. */
 export async function* sealed(seal: Seal, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const { key, nonce } = await open(seal);
   const encrypt = (number: number, piece: Buffer, isLast: boolean): Buffer => {
@@ -70,7 +71,10 @@ export async function* sealed(seal: Seal, content: AsyncIterable<Buffer>): Async
   yield encrypt(number, last ?? Buffer.alloc(0), true);
 }
 
-/** The content again. EXPORT_UNREADABLE: the passphrase is another one, or the file was changed or is not complete. */
+/**
+ * Decrypts the content as a stream. EXPORT_UNREADABLE: the passphrase is wrong, or the file was changed or is
+ * incomplete.
+ */
 export async function* unsealed(seal: Seal, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const { key, nonce } = await open(seal);
   const decrypt = (number: number, piece: Buffer, isLast: boolean): Buffer => {
@@ -96,7 +100,7 @@ export function damaged(message = 'The export is not complete, or was changed.')
   return new AppError({ code: 'EXPORT_UNREADABLE', message: `${message} Nothing was imported.` });
 }
 
-/** The same bytes in pieces of that size; the last one may be shorter. */
+/** Returns the same bytes in pieces of `size`; the last piece may be shorter. */
 async function* inPieces(content: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let length = 0;

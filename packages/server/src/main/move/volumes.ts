@@ -9,7 +9,7 @@ export interface OpenVolumes {
   readonly all: readonly StoredVolume[];
 }
 
-/** The container engine's volumes of an installation. ENGINE_UNREACHABLE; NOT_SUPPORTED on Podman. */
+/** Returns the container engine's volumes of an installation. ENGINE_UNREACHABLE; NOT_SUPPORTED on Podman. */
 export async function volumesOf(config: Configuration, installation: string): Promise<OpenVolumes> {
   const signal = AbortSignal.timeout(withinMilliseconds);
   const { docker, engine } = await openDockerEngine({
@@ -28,7 +28,7 @@ export async function volumesOf(config: Configuration, installation: string): Pr
   return { store, all: await store.list(installation, signal) };
 }
 
-/** The same for reading: VOLUME_IN_USE where one of them is written to. */
+/** Returns the volumes for reading. VOLUME_IN_USE: a running container uses one of them. */
 export async function openVolumes(config: Configuration, installation: string): Promise<OpenVolumes> {
   const volumes = await volumesOf(config, installation);
   const users: string[] = [];

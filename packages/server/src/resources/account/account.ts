@@ -18,7 +18,9 @@ export async function editAccount(deps: Deps, caller: Caller, request: EditReque
   return toAccount(row);
 }
 
-/** Only for an issuer's token: who holds a session must not be able to keep it for ever. */
+/**
+ * Creates a session for the token of an issuer only. The holder of a session must not be able to extend it for ever.
+ */
 export async function createSession(deps: Deps, caller: Caller): Promise<Session> {
   const person = personOf(caller);
   if (person.sessionId !== null) {

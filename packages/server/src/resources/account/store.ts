@@ -15,7 +15,7 @@ const columns = `id, created_at, coalesce(nickname, name) as nickname, first_nam
 
 export const accountRead = statement<AccountRow>('account_read', `select ${columns} from person where id = $1`);
 
-/** $2: null leaves it as it is. */
+/** Parameter `$2`: null leaves the value unchanged. */
 export const accountEdit = statement<AccountRow>(
   'account_edit',
   `update person set communication_email = coalesce($2, communication_email), updated_at = clock_timestamp()

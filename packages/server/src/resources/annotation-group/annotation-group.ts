@@ -16,7 +16,7 @@ type AnnotationGroups = Response<(typeof operations)['listOrganizationAnnotation
 type Items = Response<(typeof operations)['getOrganizationAnnotationsGroupAssociatedItems']>;
 type Request = Body<(typeof operations)['createOrganizationAnnotationsGroup']>;
 
-/** An id below an organization. */
+/** The id of a record and the organization that it belongs to. */
 export interface Place {
   readonly organizationId: string;
   readonly annotationsGroupId: string;
@@ -56,7 +56,7 @@ export async function editAnnotationGroup(deps: Deps, caller: Caller, place: Pla
   return row;
 }
 
-/** NOT_FOUND; IN_USE while a service uses it. */
+/** Fails with NOT_FOUND, or with IN_USE while a service uses the group. */
 export async function deleteAnnotationGroup(deps: Deps, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.annotationGroupLock, placeValues(caller, place));
@@ -72,12 +72,15 @@ export async function listAnnotationGroupItems(deps: Deps, caller: Caller, place
   return { results: uses.map((use) => toAssociatedItem(use, groupItemTypes)) };
 }
 
-/** Those of these ids that there are, in no order. */
+/** Returns the annotation groups with these ids, in no particular order. Ids without a group are left out. */
 export function readAnnotationGroups(db: Queryable, ids: readonly string[]): Promise<AnnotationGroup[]> {
   return db.many(store.annotationGroupsRead, [[...ids]]);
 }
 
-/** Which of these ids the organization has; none of them is deleted before the transaction ends. */
+/**
+ * Returns which of these ids belong to the organization. None of these groups can be deleted before the transaction
+ * ends.
+ */
 export async function shareAnnotationGroups(tx: Queryable, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
   return new Set((await tx.many(store.annotationGroupsShare, [organizationId, [...ids]])).map(({ id }) => id));
 }

@@ -11,7 +11,7 @@ export interface AnnotationGroupRow {
 }
 
 const columns = 'id, created_at, updated_at, name, annotations, scopes';
-/** Organization, organization of the caller. */
+/** Parameters: organization, organization of the caller. */
 const visible = `organization_id = $1 and ($2::uuid is null or organization_id = $2)`;
 
 export const annotationGroupList = statement<AnnotationGroupRow & { associated_items_count: number }>(
@@ -26,7 +26,7 @@ export const annotationGroupRead = statement<AnnotationGroupRow>(
   `select ${columns} from annotation_group where ${visible} and id = $3`,
 );
 
-/** …, id, name, annotations, scopes. */
+/** Parameters: those of `visible`, then id, name, annotations, scopes. */
 export const annotationGroupCreate = statement<AnnotationGroupRow>(
   'annotation_group_create',
   `insert into annotation_group (id, organization_id, name, annotations, scopes)
@@ -35,14 +35,14 @@ export const annotationGroupCreate = statement<AnnotationGroupRow>(
    returning ${columns}`,
 );
 
-/** The same. */
+/** Parameters: as for `annotationGroupCreate`. */
 export const annotationGroupEdit = statement<AnnotationGroupRow>(
   'annotation_group_edit',
   `update annotation_group set name = $4, annotations = $5::jsonb, scopes = $6, updated_at = clock_timestamp()
     where ${visible} and id = $3 returning ${columns}`,
 );
 
-/** Nobody else may begin to use it. */
+/** Locks the group, so that no other transaction can start to use it. */
 export const annotationGroupLock = statement<{ id: string }>(
   'annotation_group_lock',
   `select id from annotation_group where ${visible} and id = $3 for update`,
@@ -50,13 +50,16 @@ export const annotationGroupLock = statement<{ id: string }>(
 
 export const annotationGroupDelete = statement('annotation_group_delete', 'delete from annotation_group where id = $1');
 
-/** Ids. */
+/** Parameter: ids. */
 export const annotationGroupsRead = statement<AnnotationGroupRow>(
   'annotation_groups_read',
   `select ${columns} from annotation_group where id = any($1::uuid[])`,
 );
 
-/** Organization, ids. Sorted, so that two who lock the same ones wait instead of deadlocking. */
+/**
+ * Parameters: organization, ids. The rows are sorted, so that two transactions that lock the same rows wait and do not
+ * deadlock.
+ */
 export const annotationGroupsShare = statement<{ id: string }>(
   'annotation_groups_share',
   `select id from annotation_group where organization_id = $1 and id = any($2::uuid[]) order by id for key share`,

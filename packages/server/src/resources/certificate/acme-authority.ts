@@ -11,23 +11,23 @@ import { AuthorityFailure, type Authority, type IssueRequest } from './authority
 import * as store from './store.ts';
 
 /*
- * Certificates of an ACME server (RFC 8555), which looks for the answer to its challenge at port 80 of the domain. An order is
- * written down before anything else happens to it: whoever goes on after a crash takes up the same one, so that no crash uses up what
- * the authority allows.
+ * Obtains certificates from an ACME server (RFC 8555), which requests the answer to its challenge at port 80 of the
+ * domain. An order is stored before anything else happens to it. After a crash, the next process resumes the same
+ * order, so that a crash does not use up the rate limits of the authority.
  */
 
 export interface AcmeSettings {
   readonly directory: string;
   readonly email: string | null;
-  /** PEM: who signs the directory's own certificate, beside the usual ones. */
+  /** CA certificates (PEM) that are trusted for the directory's own TLS certificate, in addition to the usual ones. */
   readonly roots: string | null;
-  /** Account at the authority that the one here belongs to, where it wants that. */
+  /** External account binding, for authorities that require one: the account there that the ACME account belongs to. */
   readonly binding: { readonly keyId: string; readonly hmacKey: Sensitive } | null;
-  /** Between two looks at what the authority does. Default: 1000. */
+  /** Milliseconds between two requests for the state of an order. Default: 1000. */
   readonly pollMilliseconds?: number;
 }
 
-/** A problem document (RFC 7807) of the latest answer, which the library keeps to itself. */
+/** The problem document (RFC 7807) of the latest response, which the library does not expose. */
 interface Heard {
   type: string;
   retryAfterSeconds: number | null;
@@ -39,7 +39,8 @@ const validationMilliseconds = 120_000;
 const problemPrefix = 'urn:ietf:params:acme:error:';
 
 acme.axios.defaults.timeout = requestTimeoutMilliseconds;
-// By itself it would wait as long as the authority says, which may be hours; when to try again is decided elsewhere.
+// By default the library would wait as long as the authority demands, which may be hours. Retries are scheduled
+// elsewhere.
 Object.assign(acme.axios.defaults, { acmeSettings: { retryMaxAttempts: 0 } });
 acme.axios.interceptors.response.use((response) => {
   const now = heard.getStore();
@@ -51,7 +52,10 @@ acme.axios.interceptors.response.use((response) => {
   return response;
 });
 
-/** One for a process, as who signs the directory's certificate is the library's own setting. */
+/**
+ * Creates the authority. A process can have only one, because the trusted CA certificates are a global setting of the
+ * library.
+ */
 export function acmeAuthority(database: Database, vault: Vault, settings: AcmeSettings): Authority {
   if (settings.roots !== null) {
     acme.axios.defaults.httpsAgent = new Agent({ ca: [...rootCertificates, settings.roots] });
@@ -112,7 +116,10 @@ class AcmeOrders {
     throw new AuthorityFailure('AUTHORITY', 'The authority gave a certificate for another name.');
   }
 
-  /** With an account at the authority: the one that is known, or a new one. Its key is kept before it is used. */
+  /**
+   * Returns a client with an account at the authority, either the stored account or a new one. The key of the account
+   * is stored before it is used.
+   */
   async #client(): Promise<acme.Client> {
     const { directory, email, binding } = this.#settings;
     let row = await this.#database.maybe(store.readAuthority, [directory]);
@@ -129,7 +136,7 @@ class AcmeOrders {
       ...(binding !== null && { externalAccountBinding: { kid: binding.keyId, hmacKey: binding.hmacKey.reveal() } }),
     });
     if (row.account_url === null) {
-      // An account that this key has already is the answer too.
+      // This also succeeds if the key already has an account.
       await client.createAccount({ termsOfServiceAgreed: true, ...(email !== null && { contact: [`mailto:${email}`] }) });
       await this.#database.run(store.keepAccount, [directory, client.getAccountUrl()]);
     }
@@ -179,7 +186,7 @@ class AcmeOrders {
     }
   }
 
-  /** The order when it is none of these any more. */
+  /** Polls the order until its status is none of `statuses`, and returns the order. */
   async #until(
     client: acme.Client,
     order: acme.Order,
@@ -197,10 +204,10 @@ class AcmeOrders {
   }
 }
 
-/** Null: the authority does not know it any more. */
+/** Returns null if the authority no longer knows the order. */
 async function findOrder(client: acme.Client, url: string): Promise<acme.Order | null> {
   try {
-    // The library looks at the address only.
+    // The library reads only the URL of the order.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return await client.getOrder({ url } as acme.Order);
   } catch (error) {
@@ -218,7 +225,7 @@ function toPem(key: string, chain: string): string {
   return `${blocks.join('\n')}\n`;
 }
 
-/** What a problem document says, without the names that only programs know. */
+/** Returns the text of a problem document, without the identifiers that only programs use. */
 function toText(problem: unknown): string | null {
   if (typeof problem !== 'object' || problem === null || !('detail' in problem)) return null;
   const type = 'type' in problem ? String(problem.type).replace(problemPrefix, '') : '';
@@ -250,7 +257,7 @@ function toFailure(error: unknown, { type, retryAfterSeconds }: Heard): Authorit
   return new AuthorityFailure('AUTHORITY', message, { cause: error, retryAfterSeconds });
 }
 
-/** Of `Retry-After` (RFC 9110, 10.2.3): seconds or a date. */
+/** Parses `Retry-After` (RFC 9110, 10.2.3), which is a number of seconds or a date. Returns seconds. */
 function toSeconds(value: string): number | null {
   if (/^\d+$/.test(value)) return Number(value);
   const at = Date.parse(value);

@@ -88,7 +88,7 @@ interface Made {
   readonly domain: string;
 }
 
-/** A deployed application with a domain; `leadsHere`: DNS says so. */
+/** Creates a deployed application with a domain. `leadsHere`: whether DNS points to this installation. */
 async function add(domain: string, leadsHere: boolean): Promise<Made> {
   const body = {
     name: `a ${randomUUID()}`,
@@ -124,7 +124,10 @@ const reaches = (made: Made, word: string) =>
     return status.certificate_status === word ? status : undefined;
   });
 
-/** Serial number of the certificate that is shown for a host; fails when a client that trusts the authority would refuse it. */
+/**
+ * Returns the serial number of the certificate that is presented for a host. Fails if a client that trusts the
+ * authority would reject the certificate.
+ */
 async function serial(host: string): Promise<string> {
   const ca = await pebble.root();
   return new Promise((resolve, reject) => {
@@ -189,7 +192,7 @@ describe.skipIf(!hasPebble)(`an ACME server${remedy}`, () => {
     const domain = unique();
     const made = await add(domain, false);
     await reaches(made, 'WAITING');
-    // Nobody asks DNS but the authority.
+    // Only the authority checks DNS.
     const body = { 'deployment.custom_domain_check_enabled': false };
     await api.call('editAdvancedSettings', { params: { applicationId: made.applicationId }, body });
     await server.database.database.run(dueNow, [domain]);

@@ -1,35 +1,40 @@
-/** An order that was begun, by this process or one before it. */
+/** An order that this process or an earlier one has begun. */
 export interface Order {
   readonly url: string;
-  /** The private key that the certificate will be for, in PEM. */
+  /** The private key of the future certificate (PEM). */
   readonly key: string;
 }
 
 export interface IssueRequest {
-  /** A name as DNS has it, or `*.` and one. */
+  /** A DNS name, or `*.` followed by one. */
   readonly host: string;
   readonly former: Order | null;
-  /** Called when an order was begun, and with null when it is no longer of use. */
+  /** Stores an order that was begun. Null deletes the stored order, because it is no longer of use. */
   readonly keep: (order: Order | null) => Promise<void>;
-  /** Makes all gateways answer a challenge; resolves once this machine's does. */
+  /**
+   * Publishes the answer to a challenge on all gateways. Resolves once the gateway of this machine serves the answer.
+   */
   readonly publish: (token: string, answer: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** Who makes certificates. */
+/** An issuer of certificates. */
 export interface Authority {
-  /** Address of its ACME directory; empty: the installation's own. */
+  /** URL of the ACME directory. Empty for the installation's own authority. */
   readonly directory: string;
-  /** Whether DNS must lead here, and wildcards are beyond it: it looks at the domain from outside. */
+  /**
+   * Whether the authority checks the domain from outside. If so, DNS must point to this installation, and the authority
+   * cannot issue wildcards.
+   */
   readonly isPublic: boolean;
-  /** Private key, certificate and those above it in PEM, without empty lines. Fails with AuthorityFailure. */
+  /** Returns the private key, the certificate and its chain (PEM, without empty lines). Fails with AuthorityFailure. */
   issue(request: IssueRequest): Promise<string>;
 }
 
-/** Why there is no certificate, in words for people. */
+/** The reason why there is no certificate, as text for users. */
 export class AuthorityFailure extends Error {
   readonly source: 'GATEWAY' | 'AUTHORITY';
-  /** Not before this many seconds is another attempt of use; null: the authority did not say. */
+  /** Seconds before which another attempt is of no use. Null: the authority did not say. */
   readonly retryAfterSeconds: number | null;
 
   constructor(

@@ -73,7 +73,10 @@ const isServed = async (made: Made) => {
   const status = await read(made);
   return status.certificate_status === 'SERVED' ? status : undefined;
 };
-/** Made, and not shown before the service answers under the domain. */
+/**
+ * Returns the status once the certificate exists. The certificate is not presented before the service answers under the
+ * domain.
+ */
 const isMade = async (made: Made) => {
   const status = await read(made);
   return status.certificate_valid_until === null ? undefined : status;
@@ -136,7 +139,7 @@ describe('without a public authority', () => {
     expect(await read(made)).toMatchObject({ certificate_status: 'NOT_SERVED', certificate_valid_until: null });
     const place = { params: { applicationId: made.applicationId, customDomainId: made.customDomainId } };
     await api.call('editCustomDomain', { ...place, body: { generate_certificate: true } });
-    // A proxy in front may ask over HTTP only.
+    // A proxy in front of the gateway may send requests over HTTP only.
     expect((await until(() => shown(made.domain))).redirect).toBe(false);
     await api.call('editCustomDomain', { ...place, body: { generate_certificate: false } });
     await until(() => (shown(made.domain) === undefined ? true : undefined));

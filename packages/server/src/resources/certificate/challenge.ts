@@ -13,8 +13,8 @@ const longestMilliseconds = 20_000;
 const pollMilliseconds = 50;
 
 /**
- * Resolves once the gateway of this machine answers a challenge: an authority that finds nothing counts that as a failure. Fails with
- * AuthorityFailure after 20 seconds.
+ * Resolves once the gateway of this machine answers a challenge, because an authority counts a missing answer as a
+ * failure. Fails with AuthorityFailure after 20 seconds.
  */
 export async function awaitChallenge(
   { gatewayHost, gatewayPort }: Pick<Configuration, 'gatewayHost' | 'gatewayPort'>,
@@ -34,7 +34,7 @@ export async function awaitChallenge(
   }
 }
 
-/** The answer's text; null where there is none, or not one of this kind. */
+/** Returns the body of the response. Null if there is no response or it does not have the expected form. */
 function ask(options: {
   readonly host: string;
   readonly port: number;

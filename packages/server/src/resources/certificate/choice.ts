@@ -10,7 +10,10 @@ import { readAuthority } from './store.ts';
 
 type Needs = Pick<Deps, 'database' | 'vault' | 'config'>;
 
-/** Who makes this installation's certificates; null: there is no HTTPS. CONFIGURATION_INVALID. */
+/**
+ * Returns the authority that issues this installation's certificates, or null if HTTPS is off. Fails with
+ * CONFIGURATION_INVALID.
+ */
 export async function authorityOf({ database, vault, config }: Needs): Promise<Authority | null> {
   if (config.gatewayHttpsPort === null) return null;
   if (config.acme === null) {
@@ -27,7 +30,10 @@ export async function authorityOf({ database, vault, config }: Needs): Promise<A
   });
 }
 
-/** Opened when a certificate is wanted: the libraries behind it take more memory than the rest of Davit's code. */
+/**
+ * Loads the authority when the first certificate is issued, because its libraries take more memory than the rest of
+ * Davit's code.
+ */
 function later(facts: Omit<Authority, 'issue'>, open: () => Promise<Authority>): Authority {
   let opened: Promise<Authority> | undefined;
   return { ...facts, issue: async (request) => (await (opened ??= open())).issue(request) };
@@ -36,7 +42,7 @@ function later(facts: Omit<Authority, 'issue'>, open: () => Promise<Authority>):
 async function readRoots(file: string): Promise<string> {
   try {
     const text = await readFile(file, 'utf8');
-    // Fails where there is none in it.
+    // Fails if the text contains no certificate.
     expectCertificate(text);
     return text;
   } catch (error) {
@@ -49,7 +55,7 @@ function expectCertificate(text: string): X509Certificate {
   return new X509Certificate(text);
 }
 
-/** At the start: the installation's own authority, where it is that which makes certificates. */
+/** Runs at startup. Creates the installation's own authority if the configuration uses that authority. */
 export async function ensureAuthority(
   config: Configuration,
   database: Database,

@@ -4,7 +4,10 @@ import type { GatewayDomains } from '@davit/engine/port';
 import type { Vault } from '../../secrets/vault.ts';
 import * as store from './store.ts';
 
-/** null: its key is gone. One such certificate must not keep the gateway from everything else. */
+/**
+ * Returns null if the key of the certificate is missing. One such certificate must not keep everything else from the
+ * gateway.
+ */
 function opened(vault: Vault, id: string, sealed: Uint8Array): string | null {
   try {
     return vault.open(id, sealed);
@@ -15,8 +18,8 @@ function opened(vault: Vault, id: string, sealed: Uint8Array): string | null {
 }
 
 /**
- * What gateways must know of domains beside what runs. A certificate is opened once, and its text kept until there is another one: this
- * is asked for at each change of any domain.
+ * Returns what gateways need to know about domains in addition to the running services. The function runs at each
+ * change of any domain, so it decrypts a certificate once and keeps the text until the certificate is replaced.
  */
 export function gatewayDomains(database: Database, vault: Vault): () => Promise<GatewayDomains> {
   let known = new Map<string, { readonly sealed: string; readonly pem: string }>();
@@ -32,7 +35,8 @@ export function gatewayDomains(database: Database, vault: Vault): () => Promise<
     }
     known = next;
     return {
-      // A proxy in front speaks HTTPS itself, and may ask this gateway over HTTP only.
+      // A proxy in front of the gateway terminates HTTPS itself and may send requests over HTTP only, so there is no
+      // redirect.
       certificates: rows.flatMap(({ host, use_cdn }) => {
         const pem = next.get(host)?.pem;
         return pem === undefined ? [] : [{ host, pem, redirect: use_cdn === false }];

@@ -10,15 +10,16 @@ import { awaitChallenge } from './challenge.ts';
 import * as store from './store.ts';
 
 /*
- * Makes and renews certificates. One process of an installation does it: the one that holds a lock of the database, which PostgreSQL
- * takes away from it when it dies; so there is never more than one order for a domain. What is due is in the table: the next process
- * goes on where this one was. A failure leaves the certificate alone that is served.
+ * Issues and renews certificates. Only one process of an installation does so: the process that holds a lock in the
+ * database. PostgreSQL releases the lock when that process dies, so there is never more than one order for a domain.
+ * Due certificates are stored in a table, so the next process resumes where the previous one stopped. A failure does
+ * not affect the certificate that is being served.
  */
 
 const lookEveryMilliseconds = 15_000;
 const ordersAtOnce = 4;
 const minute = 60_000;
-// Public authorities allow five failures for a name in an hour.
+// Public authorities allow five failures per name and hour.
 const failureBackoff = { first: 5 * minute, most: 720 * minute };
 const dnsBackoff = { first: minute / 4, most: 15 * minute };
 
@@ -50,7 +51,7 @@ export class CertificateIssuer {
     wake();
   }
 
-  /** Lets go of everything; an order under way is taken up by whoever does this next. */
+  /** Releases all resources. The next process resumes an order that is in progress. */
   async stop(): Promise<void> {
     this.#leadership.leave();
     clearInterval(this.#timer);
@@ -113,7 +114,7 @@ export class CertificateIssuer {
     }
   }
 
-  /** A public authority would only be asked in vain. */
+  /** Returns what is wrong in DNS. A request to a public authority would fail in that case. */
   async #faultInDns(due: store.DueCertificate): Promise<string | null> {
     const { config } = this.#parts.deps;
     if (!due.is_checked) return null;
@@ -169,15 +170,16 @@ export class CertificateIssuer {
     await database.transaction(async (tx) => {
       const failure: store.CertificateFailure = { source, message, at: new Date().toISOString() };
       await tx.run(store.storeFailure, [due.id, failure, attempts, checks, pause]);
-      // Once, not with each attempt that fails alike.
+      // Records the event once, not for each attempt that fails with the same message.
       if (due.failure?.message !== message) await tx.run(store.noteEvent, [due.host, { certificate: 'FAILED', reason: message }]);
     });
   }
 }
 
 /**
- * When two thirds of its life are over, up to a twenty-fourth of it earlier: what was made at once is not all renewed at once, and a
- * third of its life is left for attempts that fail.
+ * Returns when a certificate is renewed: after two thirds of its lifetime, or up to a twenty-fourth of its lifetime
+ * earlier. The random part spreads the renewals of certificates that were issued at the same time. The last third of
+ * the lifetime is left for failing attempts.
  */
 export function renewalOf(from: Date, to: Date, chance = Math.random()): Date {
   const life = to.getTime() - from.getTime();

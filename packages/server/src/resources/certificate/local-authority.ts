@@ -6,8 +6,9 @@ import type { Authority } from './authority.ts';
 import * as store from './store.ts';
 
 /*
- * A certificate authority of the installation's own, for machines that no public one can reach. Who trusts its certificate trusts
- * all that this Davit signs, so its key is sealed like every secret and never leaves the process.
+ * The installation's own certificate authority, for machines that no public authority can reach. A client that trusts
+ * the certificate of this authority trusts everything that this Davit signs. Its key is therefore sealed like every
+ * secret and never leaves the process.
  */
 
 x509.cryptoProvider.set(webcrypto);
@@ -16,10 +17,10 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const dayMilliseconds = 86_400_000;
 const ownDays = 20 * 365;
 const leafDays = 90;
-// Clocks of clients may be behind.
+// Clocks of clients may be slow.
 const backdatedMilliseconds = 3_600_000;
 
-/** Makes the authority of this installation. Any number of processes may: the first one's stays. */
+/** Creates the authority of this installation. Several processes may call this at once; the first authority stays. */
 export async function makeLocalAuthority(database: Database, vault: Vault, installation: string): Promise<void> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const made = await x509.X509CertificateGenerator.createSelfSigned({
@@ -39,7 +40,7 @@ export async function makeLocalAuthority(database: Database, vault: Vault, insta
   await database.run(store.addAuthority, [id, '', sealed, made.toString('pem')]);
 }
 
-/** The authority that `makeLocalAuthority` made. */
+/** Returns the authority that `makeLocalAuthority` created. */
 export function localAuthority(database: Database, vault: Vault): Authority {
   return {
     directory: '',
@@ -59,7 +60,7 @@ export function localAuthority(database: Database, vault: Vault): Authority {
         signingKey,
         signingAlgorithm: algorithm,
         extensions: [
-          // The name is here only, as it may be longer than that of a subject may.
+          // The name is in this extension only, because it may be too long for the subject.
           new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: host }]),
           new x509.BasicConstraintsExtension(false, undefined, true),
           new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),

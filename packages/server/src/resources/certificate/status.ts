@@ -15,18 +15,18 @@ type AuthorityRecord = Response<(typeof operations)['getCertificateAuthority']>;
 interface Domain {
   readonly host: string;
   readonly generate_certificate: boolean;
-  /** Of the cluster that serves it. */
+  /** Driver of the cluster that serves the domain. */
   readonly driver: string;
 }
 
 interface DomainFacts {
-  /** Whether the domain is proven to be the organization's: only then it may have a certificate. */
+  /** Whether the domain is proven to belong to the organization. Only a proven domain may have a certificate. */
   readonly isProven: boolean;
-  /** Whether the gateway answers under the domain: it shows a certificate only then. */
+  /** Whether the gateway serves the domain. It presents a certificate only if it does. */
   readonly isAnswered: boolean;
 }
 
-/** What is known of a domain's certificate, and what there is to do. */
+/** Returns the status of a domain's certificate, and what the user has to do. */
 export async function certificateStatus(
   { database, config }: Deps,
   domain: Domain,
@@ -85,7 +85,10 @@ function toStatus(row: store.CertificateRow, isAnswered: boolean): CertificateSt
   return { certificate_status, certificate_details: `${former} ${why}`.trim(), ...facts };
 }
 
-/** The installation's own authority. NOT_FOUND where there is none: HTTPS is off, or certificates are a public authority's. */
+/**
+ * Returns the installation's own authority. Fails with NOT_FOUND if there is none, because HTTPS is off or a public
+ * authority issues the certificates.
+ */
 export async function readCertificateAuthority({ database, config }: Deps): Promise<AuthorityRecord> {
   const isOwn = config.gatewayHttpsPort !== null && config.acme === null;
   const row = isOwn ? await database.maybe(store.readAuthority, ['']) : undefined;

@@ -1,6 +1,9 @@
 import { statement } from '@davit/db';
 
-/** Why the last attempt failed, for people. `source`: whether the authority was asked at all. */
+/**
+ * The reason of the last failure, as text for users. `source`: the part that failed, which shows whether the authority
+ * was contacted.
+ */
 export interface CertificateFailure {
   readonly source: 'DNS' | 'GATEWAY' | 'AUTHORITY';
   readonly message: string;
@@ -20,11 +23,14 @@ export interface DueCertificate {
   readonly service_id: string;
   readonly service_type: string;
   readonly driver: string;
-  /** Whether the service's settings let DNS be asked. */
+  /** Whether the settings of the service allow checks of DNS. */
   readonly is_checked: boolean;
 }
 
-/** Whether wildcards can have one: notes each host that shall have one, of services that Davit's gateway serves. */
+/**
+ * Parameter: whether wildcards can have a certificate. Adds a row for each host that needs a certificate and belongs to
+ * a service behind Davit's gateway.
+ */
 export const noteWanted = statement(
   'certificate_note_wanted',
   `insert into certificate (host)
@@ -34,8 +40,9 @@ export const noteWanted = statement(
 );
 
 /**
- * Whether wildcards can have one: removes what nobody wants any more. That of a domain that was deleted stays as long as a service still answers there, which it
- * does until its next deployment.
+ * Parameter: whether wildcards can have a certificate. Removes certificates that are no longer wanted. The certificate
+ * of a deleted domain stays as long as a service still answers under the domain, which it does until its next
+ * deployment.
  */
 export const removeUnwanted = statement(
   'certificate_remove_unwanted',
@@ -49,14 +56,16 @@ export const removeUnwanted = statement(
                              and jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', c.host))))`,
 );
 
-/** Directory: certificates of another authority are due, as the operator has changed it. */
+/**
+ * Parameter: directory. Makes certificates of other authorities due, because the operator has changed the authority.
+ */
 export const renewOthers = statement(
   'certificate_renew_others',
   `update certificate set due_at = clock_timestamp()
     where sealed is not null and directory <> $1 and due_at > clock_timestamp() and attempts = 0 and checks = 0`,
 );
 
-/** How many: those that something is to be done about, the longest due first. */
+/** Parameter: limit. Returns due certificates, the longest due first. */
 export const dueCertificates = statement<DueCertificate>(
   'certificate_due',
   `select c.id, c.host, c.sealed is not null as is_served, c.attempts, c.checks, c.failure, c.order_url, c.order_sealed, d.use_cdn,
@@ -67,27 +76,27 @@ export const dueCertificates = statement<DueCertificate>(
     where c.due_at <= clock_timestamp() order by c.due_at, c.id limit $1`,
 );
 
-/** Id, order's address, sealed key; null, null: there is no order any more. */
+/** Parameters: id, URL of the order, sealed key. Both are null if there is no longer an order. */
 export const keepOrder = statement(
   'certificate_keep_order',
   'update certificate set order_url = $2, order_sealed = $3 where id = $1',
 );
 
-/** Id, sealed, directory, not_before, not_after, when it is renewed. */
+/** Parameters: id, sealed certificate, directory, not_before, not_after, time of the renewal. */
 export const storeCertificate = statement(
   'certificate_store',
   `update certificate set sealed = $2, directory = $3, not_before = $4, not_after = $5, due_at = $6, attempts = 0, checks = 0,
           failure = null, order_url = null, order_sealed = null where id = $1`,
 );
 
-/** Id, failure, attempts, checks, milliseconds until the next attempt. */
+/** Parameters: id, failure, attempts, checks, milliseconds until the next attempt. */
 export const storeFailure = statement(
   'certificate_store_failure',
   `update certificate set failure = $2, attempts = $3, checks = $4,
           due_at = clock_timestamp() + make_interval(secs => $5::double precision / 1000) where id = $1`,
 );
 
-/** Host, what became of its certificate: in the audit log, as an event of the domain. */
+/** Parameters: host, event data. Adds an event of the domain to the audit log: the outcome for its certificate. */
 export const noteEvent = statement(
   'certificate_note_event',
   `insert into audit_event (organization_id, event_type, target_type, target_id, target_name, sub_target_type, project_id, project_name,
@@ -99,7 +108,7 @@ export const noteEvent = statement(
     where d.host = $1 and d.proven_at is not null`,
 );
 
-/** Host, token, answer. */
+/** Parameters: host, token, answer. */
 export const addChallenge = statement(
   'http_challenge_add',
   `insert into http_challenge (host, token, answer) values ($1, $2, $3)
@@ -108,7 +117,7 @@ export const addChallenge = statement(
 
 export const removeChallenges = statement('http_challenge_remove', 'delete from http_challenge where host = $1');
 
-/** What a process left that died. */
+/** Removes the challenges that a process left behind when it died. */
 export const removeOldChallenges = statement(
   'http_challenge_remove_old',
   `delete from http_challenge where created_at < clock_timestamp() - interval '1 hour'`,
@@ -119,7 +128,7 @@ export const listChallenges = statement<{ host: string; token: string; answer: s
   'select host, token, answer from http_challenge order by host, token',
 );
 
-/** Certificates as gateways need them. */
+/** Returns the certificates in the form that gateways need. */
 export const listServed = statement<{ id: string; host: string; sealed: Uint8Array; not_after: string; use_cdn: boolean | null }>(
   'certificate_list_served',
   `select c.id, c.host, c.sealed, c.not_after, d.use_cdn
@@ -155,14 +164,14 @@ export const readAuthority = statement<AuthorityRow>(
   'select id, sealed, certificate, account_url from certificate_authority where directory = $1',
 );
 
-/** Id, directory, sealed, certificate. Does nothing where there is one. */
+/** Parameters: id, directory, sealed key, certificate. Does nothing if the directory already has a row. */
 export const addAuthority = statement(
   'certificate_authority_add',
   `insert into certificate_authority (id, directory, sealed, certificate) values ($1, $2, $3, $4)
    on conflict (directory) do nothing`,
 );
 
-/** Directory, address of the account; null: the authority does not know it any more. */
+/** Parameters: directory, URL of the account. Null: the authority no longer knows the account. */
 export const keepAccount = statement(
   'certificate_authority_keep_account',
   'update certificate_authority set account_url = $2 where directory = $1',

@@ -108,7 +108,7 @@ test('a copy has the stages, services, variables and secrets, runs nothing, and 
   expect(new Set([...idsOf(newWeb), ...idsOf(web)]).size).toBe(6);
   expect(await api.call('getEnvironmentStatus', to)).toMatchObject({ state: 'READY', deployment_status: 'NEVER_DEPLOYED' });
 
-  // The copy must not need what it was made of.
+  // The copy must not depend on its original.
   await api.call('deleteEnvironment', from);
   const newId = newWeb?.id ?? '';
   const secrets = (await api.call('listApplicationSecrets', application(newId))).results;

@@ -11,9 +11,9 @@ import { cloneVariables } from '../variable/index.ts';
 type Answer = Response<(typeof operations)['cloneEnvironment']>;
 
 /**
- * Copies an environment: stages, services, variables and secrets. Data is not copied, and nothing is deployed. In one
- * transaction, so that there is a whole copy or none. NAME_TAKEN, INVALID_REFERENCE for the project, NOT_FOUND for the cluster,
- * BEING_DELETED.
+ * Copies an environment: stages, services, variables and secrets. Data is not copied, and nothing is deployed.
+ * Everything happens in one transaction, so the copy is complete or does not exist. Fails with NAME_TAKEN,
+ * INVALID_REFERENCE for the project, NOT_FOUND for the cluster, or BEING_DELETED.
  */
 export async function cloneEnvironment(
   deps: Deps,
@@ -27,13 +27,13 @@ export async function cloneEnvironment(
   return readEnvironment(deps, caller, copy.environmentId);
 }
 
-/** A copy of an environment, and its services by what they are copies of. */
+/** A copy of an environment. `services` maps each service to its copy. */
 export interface EnvironmentCopy {
   readonly environmentId: string;
   readonly services: IdMap;
 }
 
-/** The same in a transaction of the caller, which `refuseClone` is around. */
+/** Copies an environment in a transaction of the caller, who must wrap it in `refuseClone`. */
 export async function copyEnvironment(
   deps: Deps,
   tx: Queryable,

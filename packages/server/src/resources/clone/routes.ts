@@ -12,7 +12,7 @@ export function mountClone(mounting: Mounting, deps: Deps): void {
   mountRole(mounting, 'clone', ({ caller, body }, reference) => cloneService(deps, caller, reference, toRequest(body)));
 }
 
-// Checked against the contract before it comes here.
+// The body has already been validated against the contract.
 function toRequest(body: unknown): ServiceCloneRequest {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return body as ServiceCloneRequest;

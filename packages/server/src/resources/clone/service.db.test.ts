@@ -158,7 +158,7 @@ test('a Helm chart and a Terraform configuration are copied with their restricti
   expect(copy).toMatchObject({ name: 'copy 2', terraform_variables_source, terraform_files_source });
   const { results } = await api.call('getTerraformDeploymentRestrictions', { params: { terraformId: copy.id } });
   expect(results).toMatchObject([restriction]);
-  // Each has the secret for itself: the first one takes its own away with it.
+  // Each copy has a secret of its own. Deleting the first service deletes only its secret.
   await api.call('deleteTerraform', { params: { terraformId: infra.id } });
   await api.call('editTerraform', { params: { terraformId: copy.id }, body: { description: 'alone' } });
 });
@@ -173,7 +173,7 @@ test('a copy that cannot be is refused and leaves nothing', async () => {
   await expect(clone(web.id, environmentId, 'WEB')).rejects.toMatchObject({ status: 409, code: 'NAME_TAKEN' });
   await expect(clone(web.id, environmentId, ' ')).rejects.toMatchObject({ status: 400, errors: [{ path: 'name' }] });
   for (const id of [randomUUID(), foreign.id]) await expect(clone(web.id, id)).rejects.toMatchObject({ status: 404 });
-  // Neither may the administrator, who sees both, move a service from one organization to the other.
+  // The administrator, who sees both organizations, may not move a service between them either.
   const crossing = server.client().call('cloneApplication', { ...of(web.id), body: { name: 'x', environment_id: foreign.id } });
   await expect(crossing).rejects.toMatchObject({ status: 404 });
   expect((await api.call('listApplication', { params: { environmentId } })).results.map(({ id }) => id)).toEqual([web.id]);

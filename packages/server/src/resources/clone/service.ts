@@ -14,14 +14,15 @@ export interface ServiceCloneRequest {
   readonly environment_id: string;
 }
 
-/** Id. */
+/** Parameter: id. */
 const readMode = statement<{ mode: EnvironmentMode }>('readModeForClone', `SELECT mode FROM environment WHERE id = $1`);
 
 /**
- * Copies a service of whatever type into an environment of its organization, its own or another: record, variables, secrets,
- * settings, stage and restrictions. Ports of the machine that are taken become the next free ones. What only one service can
- * have stays where it is: data and custom domains. In one transaction. NAME_TAKEN, NOT_FOUND for the environment,
- * INVALID_REFERENCE for what a variable points at, BEING_DELETED.
+ * Copies a service of any type into an environment of its organization, its own or another. Copies the record,
+ * variables, secrets, settings, stage and restrictions. Host ports that are taken are replaced by the next free ones.
+ * Things that only one service can have are not copied: data and custom domains. Everything happens in one transaction.
+ * Fails with NAME_TAKEN, NOT_FOUND for the environment, INVALID_REFERENCE for the target of a variable, or
+ * BEING_DELETED.
  */
 export async function cloneService(
   deps: Deps,

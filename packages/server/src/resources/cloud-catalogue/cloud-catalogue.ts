@@ -36,7 +36,10 @@ export function listFeatures(catalogue: Catalogue, word: VendorWord): Features {
   return { results: catalogue.vendors[word].features.map((feature) => toFeature(feature)) };
 }
 
-/** Instance types of a vendor: all, or those of a region or zone. NOT_FOUND for a place that the vendor does not have. */
+/**
+ * Returns all instance types of a vendor, or those of a region or zone. Fails with NOT_FOUND if the vendor does not
+ * have the region or zone.
+ */
 export function listInstanceTypes(catalogue: Catalogue, word: VendorWord, place?: string, filters: Filters = {}): InstanceTypes {
   const vendor = catalogue.vendors[word];
   if (place !== undefined) checkPlace(vendor, place);
@@ -46,7 +49,10 @@ export function listInstanceTypes(catalogue: Catalogue, word: VendorWord, place?
   return { results: types.filter((type) => passes(type, filters)) };
 }
 
-/** The same behind a path of which the contract leaves a segment open. NOT_FOUND for a segment that means nothing. */
+/**
+ * Lists instance types for a path in which the contract leaves one segment open. Fails with NOT_FOUND if the segment is
+ * unknown.
+ */
 export function listSegmentInstanceTypes(
   catalogue: Catalogue,
   word: VendorWord,
@@ -74,7 +80,7 @@ export function listDatabaseInstanceTypes(
   return { results: offered.map(({ name }) => ({ name })) };
 }
 
-/** A feature as the contract has it. `value`: what a cluster chose of it. */
+/** Returns a feature as the contract defines it. `value`: the value that a cluster has chosen for the feature. */
 export function toFeature(feature: CatalogueFeature, value?: NonNullable<FeatureRecord['value_object']>['value']): FeatureRecord {
   const { type, accepted_values, ...fields } = feature;
   return {

@@ -17,7 +17,7 @@ async function organization() {
   return { organizationId: (await server.organization()).id };
 }
 
-/** `done`, or the code that a call was refused with. */
+/** Returns `done`, or the error code of a refused call. */
 function outcomeOf(call: Promise<unknown>): Promise<string> {
   return call.then(
     () => 'done',
@@ -30,7 +30,7 @@ const stored = statement<{ fields: unknown; sealed: Buffer | null; sealed_text: 
   `select fields, sealed, encode(sealed, 'escape') as sealed_text from cloud_credentials where id = $1`,
 );
 
-/** The secrets of stored credentials, as the vault opens them. */
+/** Returns the secrets of stored credentials, decrypted by the vault. */
 async function secretsOf(id: string): Promise<unknown> {
   const { sealed } = await server.database.database.one(stored, [id]);
   return sealed === null ? null : JSON.parse(server.api.deps.vault.open(id, sealed));
@@ -82,7 +82,7 @@ test('credentials of each vendor are created, read, listed, edited and deleted, 
   expect(await client.call('getOnPremiseCredentials', { params: one })).toEqual({ ...onPremise, name: 'E' });
   expect((await client.call('listOnPremiseCredentials', { params })).results).toEqual([{ ...onPremise, name: 'E' }]);
   expect((await client.call('listAWSCredentials', { params })).results).toEqual([aws]);
-  // Under another vendor's path they are not found.
+  // They are not found under the path of another vendor.
   await expect(client.call('getAWSCredentials', { params: one })).rejects.toMatchObject({ status: 404 });
   await expect(client.call('deleteAWSCredentials', { params: one })).rejects.toMatchObject({ status: 404 });
   await client.call('deleteOnPremiseCredentials', { params: one });

@@ -13,7 +13,7 @@ type Credentials = Response<(typeof operations)['getAWSCredentials']>;
 type CredentialsList = Response<(typeof operations)['listAWSCredentials']>;
 type AllCredentials = Response<(typeof operations)['listOrganizationCredentials']>;
 
-/** The credentials of one provider of an organization. */
+/** The organization and the provider that credentials belong to. */
 export interface Owner {
   readonly organizationId: string;
   readonly provider: CredentialProvider;
@@ -35,7 +35,7 @@ export async function listAllCredentials(deps: Deps, caller: Caller, organizatio
   return { results: rows.map(({ clusters, ...row }) => ({ credential: toRecord(row), clusters: [...clusters] })) };
 }
 
-/** Stores credentials, their secrets sealed. They are not tried at the vendor. NAME_TAKEN. */
+/** Stores credentials and seals their secrets. They are not tried at the vendor. Fails with NAME_TAKEN. */
 export async function createCredentials(deps: Deps, caller: Caller, owner: Owner, spec: CredentialsSpec): Promise<Credentials> {
   const id = randomUUID();
   const row = await refuseTaken(spec.name, () =>
@@ -60,7 +60,10 @@ export async function readCredentials(deps: Deps, caller: Caller, place: Place):
   return toRecord(row);
 }
 
-/** Changes credentials; `toSpec` gets what is stored, so that secrets which the request leaves out stay. NAME_TAKEN. */
+/**
+ * Changes credentials. `toSpec` receives the stored credentials, so that secrets which the request omits stay. Fails
+ * with NAME_TAKEN.
+ */
 export async function editCredentials(
   deps: Deps,
   caller: Caller,
@@ -89,7 +92,7 @@ export async function deleteCredentials(deps: Deps, caller: Caller, place: Place
   await readCredentials(deps, caller, place);
   const names = (await deps.database.many(store.credentialsUsers, [place.credentialsId])).map(({ name }) => name);
   if (names.length > 0) throw inUse('The credentials', { noun: 'the clusters', names });
-  // Their last user went away between the two statements.
+  // The last user of the credentials was removed between the two statements.
   await deleteCredentials(deps, caller, place);
 }
 
@@ -97,13 +100,13 @@ async function removed(deps: Deps, caller: Caller, place: Place): Promise<number
   try {
     return await deps.database.run(store.credentialsDelete, [...visible(caller, place), place.credentialsId]);
   } catch (error) {
-    // A cluster took them at the same moment.
+    // A cluster started to use the credentials at the same moment.
     if (!isForeignKeyViolation(error)) throw error;
     return 0;
   }
 }
 
-/** Credentials that a cluster of the organization may refer to; null: there are none of that id. */
+/** Returns credentials that a cluster of the organization may refer to, or null if there are none with that id. */
 export async function findCredentials(
   database: Queryable,
   organizationId: string,
@@ -132,6 +135,6 @@ function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promis
 }
 
 function toRecord({ id, name, object_type, fields }: store.CredentialsRow): Credentials {
-  // The contract gives every record of credentials this field; an account without keys has an empty one.
+  // The contract requires this field for all credentials. It is empty for an account without keys.
   return { id, name, object_type, ...(object_type === 'OTHER' && { access_key_id: '' }), ...fields };
 }

@@ -1,7 +1,7 @@
 import type { Body, CredentialType, operations } from '@davit/contract';
 import { Problems } from '../shared/problems.ts';
 
-/** Credentials as they are stored: what may be shown, and the secrets apart. */
+/** Credentials in the form that is stored: public fields, and the secrets separately. */
 export interface CredentialsSpec {
   readonly name: string;
   readonly objectType: CredentialType;
@@ -9,7 +9,7 @@ export interface CredentialsSpec {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** What is stored already, for an edit that leaves secrets out. */
+/** The credentials already stored, for an edit that omits secrets. */
 export interface StoredCredentials {
   readonly objectType: CredentialType;
   readonly fields: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ type AwsRequest = Body<(typeof operations)['createAWSCredentials']>;
 interface Kind {
   readonly objectType: CredentialType;
   readonly fields: readonly (keyof AwsRequest)[];
-  /** Each with the field that it belongs to: a new access key needs its own secret. */
+  /** Secrets, each with the field that it belongs to (`of`). A new access key needs its own secret. */
   readonly secrets: readonly { readonly name: keyof AwsRequest; readonly of: keyof AwsRequest }[];
 }
 
@@ -43,7 +43,10 @@ const awsKinds: Readonly<Record<AwsRequest['type'], Kind>> = {
   },
 };
 
-/** Fields that `type` asks for; VALIDATION_FAILED names each that is missing. Fields of other types are ignored. */
+/**
+ * Returns the fields that `type` requires. Fails with VALIDATION_FAILED, which names each missing field. Fields of
+ * other types are ignored.
+ */
 export function awsCredentials(request: AwsRequest, stored?: StoredCredentials): CredentialsSpec {
   const kind = awsKinds[request.type];
   const problems = new Problems();
@@ -86,7 +89,7 @@ export function vendoraCredentials(request: VendoraRequest, stored?: StoredCrede
 
 type VendorbRequest = Body<(typeof operations)['createVendorbCredentials']>;
 
-/** The contract wants ids of an application at the vendor; Davit has none there, so they are empty. */
+/** The contract requires ids of an application at the vendor. Davit has no application there, so the ids are empty. */
 export function vendorbCredentials(request: VendorbRequest): CredentialsSpec {
   const { name, vendorb_subscription_id, vendorb_tenant_id } = request;
   const application = { vendorb_application_id: '', vendorb_application_object_id: '' };
@@ -108,7 +111,7 @@ export function cloudcCredentials(request: CloudcRequest, stored?: StoredCredent
 
 type OnPremiseRequest = Body<(typeof operations)['createOnPremiseCredentials']>;
 
-/** A name for an account that Davit needs no keys of. */
+/** Returns a name for an account for which Davit needs no keys. */
 export function onPremiseCredentials(request: OnPremiseRequest): CredentialsSpec {
   return { name: request.name, objectType: 'OTHER', fields: {}, secrets: {} };
 }

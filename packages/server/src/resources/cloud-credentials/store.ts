@@ -6,7 +6,7 @@ export interface CredentialsRow {
   readonly provider: CredentialProvider;
   readonly object_type: CredentialType;
   readonly name: string;
-  /** All but the secrets. */
+  /** All fields except the secrets. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -34,7 +34,7 @@ export const credentialsRead = statement<CredentialsRow>(
   `select ${columns} from cloud_credentials where ${visible} and provider = $3 and id = $4`,
 );
 
-/** The same with its secrets, held until the end of the transaction. */
+/** Returns the credentials with their secrets, and locks the row until the transaction ends. */
 export const credentialsLock = statement<CredentialsRow & { readonly sealed: Buffer | null }>(
   'credentials_lock',
   `select ${columns}, sealed from cloud_credentials where ${visible} and provider = $3 and id = $4 for no key update`,
@@ -65,7 +65,7 @@ export const credentialsUsers = statement<{ name: string }>(
   'select name from cluster where credentials_id = $1 order by created_at, id',
 );
 
-/** What a cluster may refer to: credentials of its organization by id. */
+/** Returns credentials that a cluster may refer to: those of its organization, by id. */
 export const credentialsOfOrganization = statement<CredentialsRow>(
   'credentials_of_organization',
   `select ${columns} from cloud_credentials where organization_id = $1 and id = $2`,

@@ -6,9 +6,10 @@ import { clustersOfServiceAccount, type ClusterSettingsTable } from '../../clust
 import { clusterAccess, identityClaim, identityHolder, serviceAccountsWrite } from './store.ts';
 
 /**
- * What the clusters of all organizations are reached with. A kubeconfig that the key of this server does not open is an empty one:
- * that cluster refuses it, and the others are worked with. It is empty, too, where the operator's settings say `in_cluster`; whoever
- * connects goes by these settings, and never by what is stored.
+ * Returns how to access the clusters of all organizations. If this server's key cannot decrypt a kubeconfig, the
+ * kubeconfig returned is empty: that cluster rejects it, and the others stay usable. The kubeconfig is also empty where
+ * the operator's settings say `in_cluster`. The code that connects follows these settings and never the stored
+ * kubeconfig.
  */
 export async function readClusterAccess(database: Queryable, vault: Vault): Promise<readonly ClusterAccess[]> {
   const rows = await database.many(clusterAccess);
@@ -21,8 +22,8 @@ export async function readClusterAccess(database: Queryable, vault: Vault): Prom
 }
 
 /**
- * Notes on which clusters Davit works with the service account of its own pods, as the operator's settings have it: at each start. Gives
- * the ids of those that it does from now on, or no longer does.
+ * Stores on which clusters Davit uses the service account of its own pods, according to the operator's settings. Runs
+ * at each start. Returns the ids of the clusters for which this has changed.
  */
 export async function noteServiceAccounts(database: Queryable, settings: ClusterSettingsTable): Promise<string[]> {
   const rows = await database.many(serviceAccountsWrite, [clustersOfServiceAccount(settings)]);
@@ -30,7 +31,8 @@ export async function noteServiceAccounts(database: Queryable, settings: Cluster
 }
 
 /**
- * Has a record be the one of the cluster with this identity. Null: it is; else which one is: of another organization no name is told.
+ * Claims the cluster with this identity for a record. Returns null on success; otherwise it returns which cluster
+ * already has the identity. A cluster of another organization is not named.
  */
 export async function claimCluster(database: Queryable, clusterId: string, identity: string): Promise<string | null> {
   await database.run(identityClaim, [clusterId, identity]);

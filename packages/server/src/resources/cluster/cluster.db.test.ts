@@ -33,7 +33,7 @@ const staticIp = '0b7f1f0e-6a55-4f0a-9d0e-6f1f3c1b0a02';
 const addresses = '0b7f1f0e-6a55-4f0a-9d0e-6f1f3c1b0a01';
 const network = '0b7f1f0e-6a55-4f0a-9d0e-6f1f3c1b0a03';
 
-/** A new organization; `place` is its cluster Local. */
+/** Creates an organization. `place` is its cluster Local. */
 async function organization(at: TestServer = server) {
   const { id, tokens } = await at.organization();
   const params = { organizationId: id };
@@ -47,7 +47,7 @@ async function managed() {
   return { params, place: { ...params, clusterId: id } };
 }
 
-/** `done`, or the code that a call was refused with. */
+/** Returns `done`, or the error code of a refused call. */
 function outcomeOf(call: Promise<unknown>): Promise<string> {
   return call.then(
     () => 'done',

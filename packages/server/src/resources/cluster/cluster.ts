@@ -27,8 +27,8 @@ export async function listClusters(deps: Deps, caller: Caller, organizationId: s
 }
 
 /**
- * Records a cluster. Nothing is asked of its vendor. NOT_FOUND, VALIDATION_FAILED, INVALID_REFERENCE, NAME_TAKEN;
- * BILLING_RESTRICTION for a managed one.
+ * Creates the record of a cluster. The vendor is not contacted. Fails with NOT_FOUND, VALIDATION_FAILED,
+ * INVALID_REFERENCE or NAME_TAKEN, and for a managed cluster with BILLING_RESTRICTION.
  */
 export async function createCluster(
   deps: Deps,
@@ -67,7 +67,10 @@ export async function createCluster(
   return toCluster(deps, row);
 }
 
-/** Fields that the request leaves out stay. Vendor and kind of Kubernetes cannot change. Errors as of creation, and CLUSTER_LOCKED. */
+/**
+ * Edits a cluster. Fields that the request omits stay. Vendor and kind of Kubernetes cannot change. Fails like
+ * `createCluster`, and with CLUSTER_LOCKED.
+ */
 export async function editCluster(
   deps: Deps,
   caller: Caller,
@@ -112,9 +115,10 @@ function write(tx: Queryable, { id }: store.ClusterRow, to: Editable): Promise<s
 type DeleteMode = NonNullable<Query<(typeof operations)['deleteCluster']>['deleteMode']>;
 
 /**
- * CLUSTER_IS_DEFAULT, CLUSTER_LOCKED; IN_USE names its environments, and those that were moved elsewhere and of which something
- * (volumes) is left there. What was deployed is taken off with them, before. DELETE_SERVICE_CONFIG: what is left of moved ones stays
- * on the cluster, and Davit forgets it.
+ * Deletes a cluster. Fails with CLUSTER_IS_DEFAULT, CLUSTER_LOCKED or IN_USE. IN_USE names the environments of the
+ * cluster, and the environments that were moved to another cluster and left something (volumes) behind. Environments
+ * must be deleted first, which also removes their deployed services from the cluster. With DELETE_SERVICE_CONFIG, the
+ * remains of moved environments stay on the cluster, and Davit forgets them.
  */
 export async function deleteCluster(
   deps: Deps,
@@ -136,7 +140,7 @@ export async function deleteCluster(
     });
   } catch (error) {
     if (!isForeignKeyViolation(error)) throw error;
-    // An environment was put on it at the same moment; now it is seen.
+    // An environment was created on the cluster at the same moment. The second attempt sees it.
     await deleteCluster(deps, caller, place, mode);
   }
 }
@@ -157,7 +161,7 @@ export async function readProviderInfo(deps: Deps, caller: Caller, place: Cluste
   return toProviderInfo(deps.database, await openCluster(deps.database, caller, place));
 }
 
-/** Sets region and credentials. VALIDATION_FAILED, INVALID_REFERENCE, CLUSTER_LOCKED. */
+/** Sets region and credentials. Fails with VALIDATION_FAILED, INVALID_REFERENCE or CLUSTER_LOCKED. */
 export async function specifyProviderInfo(
   deps: Deps,
   caller: Caller,
@@ -199,7 +203,7 @@ async function writing<Result>(
     return await refuseTakenName({ index: 'cluster_name', noun: 'cluster', name, where }, write);
   } catch (error) {
     if (!isForeignKeyViolation(error, 'cluster_credentials_id_fkey')) throw error;
-    // They were deleted at the same moment.
+    // The credentials were deleted at the same moment.
     throw invalidReference(`${path}credentials.id`, 'names no credentials of this organization');
   }
 }
@@ -234,7 +238,7 @@ async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
   };
 }
 
-/** One that the catalogue lost since is not shown: its title is not known any more. */
+/** Returns the chosen features. A feature that the catalogue no longer has is omitted, because its title is unknown. */
 function chosenFeatures(
   deps: Deps,
   { cloud_provider }: store.ClusterRow,

@@ -13,7 +13,9 @@ import type { Client } from '@davit/client';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
-/* Clusters that their owners manage, over an API with an engine that works with them; each kubeconfig names a fake cluster. */
+/*
+ * Tests of self-managed clusters, over an API with an engine that supports them. Each kubeconfig names a fake cluster.
+ */
 
 const local = createFakeCluster();
 const clusters = new Map<string, FakeCluster>();
@@ -23,7 +25,7 @@ const upgrades = new Map<string, UpgradeState>();
 let server: TestServer;
 let client: Client;
 
-/** The server that a kubeconfig names, and the token that it has: `good` is taken. */
+/** Creates a fake cluster for the server that a kubeconfig names. Only the token `good` is accepted. */
 function makeCluster({ kubeconfig }: ClusterAccess): ClusterDrivers {
   const text = kubeconfig.reveal();
   const [, name = '', token = ''] = /# (\S+) (\S+)/.exec(text) ?? [];
@@ -46,7 +48,10 @@ function makeCluster({ kubeconfig }: ClusterAccess): ClusterDrivers {
   return { cluster, builder, gateway, imageStore };
 }
 
-/** The power of a cluster whose state is in `upgrades`: what is begun is under way until a test says otherwise. */
+/**
+ * Returns the upgrade driver of a cluster whose state is in `upgrades`. An upgrade stays in progress until the test
+ * changes that.
+ */
 function upgradesOf(name: string): ClusterUpgrades {
   return {
     state: () => Promise.resolve(upgrades.get(name) ?? notUpgraded),
@@ -80,7 +85,7 @@ async function organization() {
   return { params: { organizationId: id }, tokens };
 }
 
-/** A cluster of its owner, by its record; `name` is that of the fake one as well. */
+/** Creates the record of a self-managed cluster. `name` is also the name of the fake cluster. */
 async function cluster(params: { organizationId: string }, name = `rack-${randomUUID()}`) {
   const body = { name, region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
   const { id } = await client.call('createCluster', { params, body });
@@ -274,7 +279,7 @@ test('a deployment of a cluster is in the audit log; a dry run is not', async ()
   const { place } = await connected(params);
   await client.call('deployCluster', { params: place, query: { dry_run: true } });
   const { events } = await client.call('getOrganizationEvents', { params, query: { targetId: place.clusterId } });
-  // The newest first: its deployment, its kubeconfig, its record.
+  // Newest first: the deployment, the kubeconfig, the record.
   expect((events ?? []).map(({ event_type }) => event_type)).toEqual(['UPDATE', 'UPDATE', 'CREATE']);
 });
 
@@ -297,7 +302,7 @@ test('one that can be upgraded is, and says how far it is', async () => {
   expect(await read()).toMatchObject({ status: 'DEPLOYED', next_k8s_available_version: '1.36.3+k3s1' });
   const underWay = { status: 'DEPLOYING', next_k8s_available_version: null, is_deployed: true };
   expect(await client.call('upgradeCluster', { params: place })).toMatchObject(underWay);
-  // Again: it goes on.
+  // A repeated call does not interrupt the upgrade.
   expect(await client.call('upgradeCluster', { params: place })).toMatchObject(underWay);
   expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: true });
   upgrades.set(name, { ...notUpgraded, underWay: '1.36.3+k3s1', failure: 'davit-servers: JobFailed: node one' });

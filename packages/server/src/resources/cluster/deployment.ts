@@ -10,13 +10,18 @@ import * as store from './store.ts';
 
 type ClusterLogs = Response<(typeof operations)['listClusterLogs']>;
 
-/** Newest lines of a cluster's log that are kept. */
+/** Number of the newest lines of a cluster's log that are kept. */
 const keptLines = 500;
 
 /**
- * Deploys a cluster: Davit installs none, so it is asked whether it answers and lets Davit do what it needs to, and the outcome is in
- * the status and the log. A managed one is refused with CLUSTER_NOT_PROVISIONABLE, one without a kubeconfig with CLUSTER_NOT_DEPLOYED;
- * the log remembers it, and the state stays READY. A dry run only asks. NOT_FOUND, CLUSTER_LOCKED.
+ * Deploys a cluster. Davit does not install clusters, so it checks whether the cluster is reachable and grants the
+ * permissions that Davit needs. The result is in the status and the log. A dry run only checks.
+ *
+ * Two kinds of cluster are refused. The log records the refusal, and the state stays READY:
+ * - a managed cluster, with CLUSTER_NOT_PROVISIONABLE
+ * - a cluster without a kubeconfig, with CLUSTER_NOT_DEPLOYED
+ *
+ * Also fails with NOT_FOUND or CLUSTER_LOCKED.
  */
 export async function deployCluster(deps: Deps, caller: Caller, place: ClusterPlace, isDryRun: boolean): Promise<ClusterStatus> {
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
@@ -76,7 +81,10 @@ function notProvisionable({ name, kubernetes, cloud_provider }: store.ClusterRow
   });
 }
 
-/** Always refused: nothing that is deployed may be stopped. NOT_FOUND, CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED, CLUSTER_NOT_DEPLOYED. */
+/**
+ * Always fails, because no deployed cluster may be stopped: with NOT_FOUND, CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED or
+ * CLUSTER_NOT_DEPLOYED.
+ */
 export async function stopCluster(deps: Deps, caller: Caller, place: ClusterPlace): Promise<never> {
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to stop');
@@ -86,16 +94,17 @@ export async function stopCluster(deps: Deps, caller: Caller, place: ClusterPlac
 }
 
 /**
- * Has a cluster upgraded to its `next_k8s_available_version`; one that is being upgraded is left to it. The status tells when it has
- * ended. NOT_FOUND, CLUSTER_LOCKED, CLUSTER_NOT_DEPLOYED, CLUSTER_UNREACHABLE, REMOTE_REFUSED; CLUSTER_KIND_UNSUPPORTED: there is nothing to
- * upgrade it with, or to.
+ * Starts the upgrade of a cluster to its `next_k8s_available_version`. Does nothing if that upgrade is already in
+ * progress. The status shows when the upgrade has ended. Fails with NOT_FOUND, CLUSTER_LOCKED, CLUSTER_NOT_DEPLOYED,
+ * CLUSTER_UNREACHABLE or REMOTE_REFUSED, and with CLUSTER_KIND_UNSUPPORTED if there is no means of upgrading the
+ * cluster or no newer version.
  */
 export async function upgradeCluster(deps: Deps, caller: Caller, clusterId: string): Promise<ClusterStatus> {
   const place = await findCluster(deps.database, caller, clusterId);
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to upgrade');
   const state = await deps.engine.checkCluster(row.driver);
-  // What is under way to another version than the one that is set now is led to that one.
+  // If the upgrade in progress targets another version than the one set now, it is redirected to the new version.
   if (state.upgrade !== null && state.upgrade.underWay !== null && state.upgrade.next === null) return statusOf(deps, row, state);
   const version = nextVersion(row, state);
   try {
@@ -136,7 +145,7 @@ function kindWords(row: store.ClusterRow): string {
   return isLocal(row) ? 'the container engine of this machine' : "its owner's own";
 }
 
-/** CLUSTER_NOT_DEPLOYED, unless services can be deployed on it. */
+/** Fails with CLUSTER_NOT_DEPLOYED unless services can be deployed on the cluster. */
 export function checkDeployed(cluster: { readonly driver: string; readonly name: string; readonly has_access: boolean }): void {
   if (isLocal(cluster) || cluster.has_access) return;
   throw notDeployed(cluster, 'nothing can be deployed on it');

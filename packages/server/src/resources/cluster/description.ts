@@ -1,6 +1,9 @@
 import type { EnginePort } from '@davit/engine/port';
 
-/** What a driver's cluster is, as the engine remembers it for some seconds; null when it does not answer. */
+/**
+ * Returns the description of a driver's cluster, which the engine caches for some seconds. Null if the cluster is
+ * unreachable.
+ */
 export function describeCluster(engine: EnginePort, driver: string): ReturnType<EnginePort['describeCluster']> {
   return engine.describeCluster(driver);
 }

@@ -3,7 +3,7 @@ import type { Client } from '@davit/client';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/* What a cluster's record says of its installation, and the label groups and git tokens that it names. */
+/* Tests of the installation settings in a cluster's record, and of the label groups and git tokens that it names. */
 
 let server: TestServer;
 let client: Client;

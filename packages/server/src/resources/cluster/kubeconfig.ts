@@ -7,8 +7,8 @@ import { changeCluster, isLocal, openCluster, type ClusterPlace } from './place.
 import * as store from './store.ts';
 
 /**
- * The kubeconfig of a cluster that its owner manages, as it was stored. NOT_FOUND where none was; CLUSTER_KIND_UNSUPPORTED for a
- * container engine, CLUSTER_NOT_DEPLOYED for a managed cluster.
+ * Returns the kubeconfig of a self-managed cluster, as it was stored. Fails with NOT_FOUND if none was stored,
+ * CLUSTER_KIND_UNSUPPORTED for a container engine, or CLUSTER_NOT_DEPLOYED for a managed cluster.
  */
 export async function readKubeconfig(
   deps: Deps,
@@ -28,7 +28,10 @@ export async function readKubeconfig(
   throw new AppError({ code: 'NOT_FOUND', message: `The cluster ${row.name} has no kubeconfig ${why}.` });
 }
 
-/** Stores it, sealed. It is not tried. CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED; VALIDATION_FAILED where it is no kubeconfig. */
+/**
+ * Stores a kubeconfig, sealed. The kubeconfig is not tried. Fails with CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED, or
+ * VALIDATION_FAILED if the text is not a kubeconfig.
+ */
 export async function editKubeconfig(deps: Deps, caller: Caller, place: ClusterPlace, text: string): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await changeCluster(tx, caller, place);
@@ -55,7 +58,10 @@ function refuseLocal(row: store.ClusterRow): void {
 
 const members = ['clusters', 'contexts', 'users'] as const;
 
-/** By its top level alone, in YAML or in JSON, which is YAML too: whether it works, only its cluster can say. */
+/**
+ * Checks only the top level, in YAML or in JSON (which is YAML too). Whether the kubeconfig works is known only to its
+ * cluster.
+ */
 export function isKubeconfig(text: string): boolean {
   if (!text.trimStart().startsWith('{')) {
     const hasKind = /^kind[ \t]*:[ \t]*["']?Config["']?[ \t]*(#.*)?\r?$/m.test(text);
@@ -65,7 +71,7 @@ export function isKubeconfig(text: string): boolean {
     const value: Record<string, unknown> = JSON.parse(text);
     return value['kind'] === 'Config' && members.every((name) => Array.isArray(value[name]));
   } catch {
-    // Not JSON, though it begins so: no kubeconfig.
+    // The text begins like JSON but is not JSON, so it is no kubeconfig.
     return false;
   }
 }

@@ -7,7 +7,7 @@ import { findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts
 
 type EventsQuery = Query<(typeof operations)['getClusterKubernetesEvents']>;
 
-/** Always refused. NOT_FOUND, VALIDATION_FAILED, CLUSTER_KIND_UNSUPPORTED, CLUSTER_NOT_DEPLOYED. */
+/** Always fails, with NOT_FOUND, VALIDATION_FAILED, CLUSTER_KIND_UNSUPPORTED or CLUSTER_NOT_DEPLOYED. */
 export async function readEvents(deps: Deps, caller: Caller, clusterId: string, query: EventsQuery): Promise<never> {
   const row = await openCluster(deps.database, caller, await findCluster(deps.database, caller, clusterId));
   if (Date.parse(query.to_date_time) < Date.parse(query.from_date_time)) {
@@ -20,7 +20,7 @@ export async function readEvents(deps: Deps, caller: Caller, clusterId: string, 
   );
 }
 
-/** Always refused. NOT_FOUND, CLUSTER_KIND_UNSUPPORTED, CLUSTER_NOT_DEPLOYED. */
+/** Always fails, with NOT_FOUND, CLUSTER_KIND_UNSUPPORTED or CLUSTER_NOT_DEPLOYED. */
 export async function readToken(deps: Deps, caller: Caller, clusterId: string): Promise<never> {
   const row = await openCluster(deps.database, caller, await findCluster(deps.database, caller, clusterId));
   if (isLocal(row)) {
@@ -35,7 +35,7 @@ export async function readToken(deps: Deps, caller: Caller, clusterId: string): 
   );
 }
 
-/** Always refused. NOT_FOUND, CLUSTER_KIND_UNSUPPORTED. */
+/** Always fails, with NOT_FOUND or CLUSTER_KIND_UNSUPPORTED. */
 export async function readInstallationValues(deps: Deps, caller: Caller, place: ClusterPlace): Promise<never> {
   const row = await openCluster(deps.database, caller, place);
   if (isLocal(row)) {

@@ -10,8 +10,9 @@ type LockRequest = Body<(typeof operations)['lockCluster']>;
 type ClusterLocks = Response<(typeof operations)['listClusterLock']>;
 
 /**
- * Locks a cluster against changes and deployments of itself, until it is unlocked or `ttl_in_days` days are over. Services are
- * deployed on it as before. CLUSTER_LOCKED where it is locked already: a second reason would hide the first one.
+ * Locks a cluster against changes and against deployments of the cluster itself, until it is unlocked or `ttl_in_days`
+ * days have passed. Services are still deployed on it. Fails with CLUSTER_LOCKED if the cluster is already locked,
+ * because a second reason would hide the first one.
  */
 export async function lockCluster(deps: Deps, caller: Caller, clusterId: string, request: LockRequest): Promise<ClusterLock> {
   const place = await findCluster(deps.database, caller, clusterId);
@@ -22,7 +23,7 @@ export async function lockCluster(deps: Deps, caller: Caller, clusterId: string,
   });
 }
 
-/** Any caller who may lock may unlock. Idempotent. */
+/** Unlocks a cluster. Every caller who may lock a cluster may unlock it. Idempotent. */
 export async function unlockCluster(deps: Deps, caller: Caller, clusterId: string): Promise<void> {
   const place = await findCluster(deps.database, caller, clusterId);
   await deps.database.transaction(async (tx) => {
@@ -41,7 +42,7 @@ function toLock({ ttl_in_days, ...row }: store.LockRow): ClusterLock {
   return { ...row, ...(ttl_in_days === null ? {} : { ttl_in_days }) };
 }
 
-/** The lock of a cluster as its status has it; null: it is not locked. */
+/** Returns the lock of a cluster in the form that its status has. Null if the cluster is not locked. */
 export function lockOf(row: store.ClusterRow): ClusterLock | null {
   if (row.locked_at === null || row.lock_reason === null || row.lock_owner_name === null) return null;
   return toLock({

@@ -4,47 +4,54 @@ import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import * as store from './store.ts';
 
-/** A cluster by its path. */
+/** The ids in the path of a cluster. */
 export interface ClusterPlace {
   readonly organizationId: string;
   readonly clusterId: string;
 }
 
-/** This machine's container engine, which every organization has from its beginning; all others are Kubernetes. */
+/**
+ * Returns whether the cluster is this machine's container engine. Every organization has that cluster from its
+ * beginning; all others are Kubernetes.
+ */
 export function isLocal({ driver }: { readonly driver: string }): boolean {
   return driver === 'docker';
 }
 
-/** Finds a cluster that the caller may see. NOT_FOUND. */
+/** Returns a cluster that the caller may see. Fails with NOT_FOUND. */
 export async function openCluster(db: Queryable, caller: Caller, place: ClusterPlace): Promise<store.ClusterRow> {
   const row = await db.maybe(store.clusterRead, [place.organizationId, caller.organizationId, place.clusterId]);
   if (row === undefined) throw notFound('cluster');
   return row;
 }
 
-/** The same for a path that names no organization. */
+/** Finds a cluster for a path that names no organization. Fails with NOT_FOUND. */
 export async function findCluster(db: Queryable, caller: Caller, clusterId: string): Promise<ClusterPlace> {
   const row = await db.maybe(store.clusterOrganization, [clusterId, caller.organizationId]);
   if (row === undefined) throw notFound('cluster');
   return { organizationId: row.organization_id, clusterId };
 }
 
-/** Holds a cluster until the end of the transaction. NOT_FOUND. */
+/** Locks the row of a cluster until the transaction ends, and returns the row. Fails with NOT_FOUND. */
 export async function holdCluster(tx: Queryable, caller: Caller, place: ClusterPlace): Promise<store.ClusterRow> {
   const held = await tx.maybe(store.clusterHold, [place.organizationId, caller.organizationId, place.clusterId]);
   if (held === undefined) throw notFound('cluster');
-  // In a statement of its own: the first one waited, and what it saw of locks may be from before.
+  // This needs a second statement. The first one waited for the row, and its view of `lock_reason` may predate that
+  // wait.
   return openCluster(tx, caller, place);
 }
 
-/** The same for a change or a deployment of the cluster. NOT_FOUND; CLUSTER_LOCKED. */
+/**
+ * Locks the row of a cluster like `holdCluster`, for a change or a deployment of the cluster. Fails with NOT_FOUND, or
+ * CLUSTER_LOCKED.
+ */
 export async function changeCluster(tx: Queryable, caller: Caller, place: ClusterPlace): Promise<store.ClusterRow> {
   const row = await holdCluster(tx, caller, place);
   refuseLocked(row);
   return row;
 }
 
-/** CLUSTER_LOCKED, where it is. */
+/** Fails with CLUSTER_LOCKED if the cluster is locked. */
 export function refuseLocked(row: store.ClusterRow): void {
   if (row.locked_at === null) return;
   const until = row.lock_expires_at === null ? 'until it is unlocked' : `until ${row.lock_expires_at}`;

@@ -11,22 +11,25 @@ import type { ClusterSpec } from './store.ts';
 export type ClusterRequest = Body<(typeof operations)['createCluster']>;
 export type ProviderInfoRequest = Body<(typeof operations)['specifyClusterCloudProviderInfo']>;
 
-/** Where a cluster is: what its request is checked against. */
+/** The kind and the place of a cluster. A request is checked against them. */
 export interface ClusterKind {
   readonly provider: CloudProvider;
   readonly kubernetes: KubernetesMode;
   readonly region: string;
 }
 
-/** Vendors that Davit knows managed Kubernetes of; the others' clusters are installed by their owners. */
+/** Vendors whose managed Kubernetes Davit knows. Clusters of the other vendors are installed by their owners. */
 const managedProviders: readonly CloudProvider[] = ['AWS', 'VENDORA', 'VENDORB', 'CLOUDC'];
 
-/** Where nothing is said: managed, where the vendor has that. */
+/** Returns the default for a request that does not name a kind: managed, if the vendor has managed Kubernetes. */
 export function defaultKubernetes(provider: CloudProvider): KubernetesMode {
   return managedProviders.includes(provider) ? 'MANAGED' : 'SELF_MANAGED';
 }
 
-/** Checks the parts of a request against each other and the catalogue; all that is wrong at once. VALIDATION_FAILED. */
+/**
+ * Checks the parts of a request against each other and against the catalogue. Fails with VALIDATION_FAILED, which lists
+ * all problems at once.
+ */
 export function checkRequest(catalogue: Catalogue, kind: ClusterKind, spec: ClusterSpec): void {
   const problems = new Problems();
   checkKind(problems, kind);
@@ -105,7 +108,7 @@ function checkFeature(problems: Problems, path: string, feature: CatalogueFeatur
   }
 }
 
-/** The settings that a request names, over those that are stored. A feature without a value is taken away. */
+/** Merges the settings of a request into the stored ones. A feature without a value is removed. */
 export function specOf(request: ClusterRequest, stored: ClusterSpec = {}): ClusterSpec {
   if (request.secret_manager_accesses?.length) {
     throw invalid('secret_manager_accesses', 'cannot be set: Davit keeps secrets itself; leave it out, or send an empty list');
@@ -117,7 +120,7 @@ export function specOf(request: ClusterRequest, stored: ClusterSpec = {}): Clust
   const named = { ...nodes, metrics_parameters, infrastructure_charts_parameters, keda, labels_groups };
   const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
   if (request.features === undefined) return { ...stored, ...given };
-  // The last one of an id counts.
+  // If an id occurs more than once, the last occurrence counts.
   const features = new Map(request.features.map(({ id, value }) => [id.toLowerCase(), value ?? null]));
   return {
     ...stored,
@@ -127,8 +130,9 @@ export function specOf(request: ClusterRequest, stored: ClusterSpec = {}): Clust
 }
 
 /**
- * The credentials that a request names; undefined: it names none, null: it takes them away. `path` is where they stand in the
- * request. VALIDATION_FAILED where provider or region contradict the cluster's, INVALID_REFERENCE for an unknown id.
+ * Returns the credentials that a request names. Undefined: the request does not mention credentials. Null: the request
+ * removes them. `path` is the position of the credentials in the request. Fails with VALIDATION_FAILED if provider or
+ * region contradict those of the cluster, or INVALID_REFERENCE for an unknown id.
  */
 export async function wantedCredentials(
   database: Queryable,
@@ -156,8 +160,8 @@ export async function wantedCredentials(
 }
 
 /**
- * INVALID_REFERENCE for a label group or git token that the request names and the organization does not have. The others stay until
- * the transaction ends, which must write what names them.
+ * Locks the label groups and the git token that the request names until the transaction ends. That transaction must
+ * also write the references. Fails with INVALID_REFERENCE if the organization does not have one of them.
  */
 export async function shareReferences(tx: Queryable, organizationId: string, request: ClusterRequest): Promise<void> {
   const groups = (request.labels_groups ?? []).map(({ id }) => id.toLowerCase());
@@ -177,7 +181,7 @@ export async function shareReferences(tx: Queryable, organizationId: string, req
   );
 }
 
-/** Whether a text is a block of addresses, as in 10.0.0.0/16. */
+/** Returns whether a text is a CIDR block such as 10.0.0.0/16. */
 export function isCidr(text: string): boolean {
   const [address = '', bits = '', ...rest] = text.split('/');
   const version = isIP(address);

@@ -20,7 +20,10 @@ export async function readSettings(deps: Deps, caller: Caller, place: ClusterPla
   return {};
 }
 
-/** VALIDATION_FAILED for each setting that Davit knows of and does not offer; null and unknown ones mean nothing. CLUSTER_LOCKED. */
+/**
+ * Fails with VALIDATION_FAILED for each setting that Davit knows but does not offer. Null values and unknown settings
+ * are ignored. Fails with CLUSTER_LOCKED.
+ */
 export async function editSettings(deps: Deps, caller: Caller, place: ClusterPlace, request: Settings): Promise<Settings> {
   await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   const problems = new Problems();
@@ -38,7 +41,10 @@ export async function readRoutes(deps: Deps, caller: Caller, place: ClusterPlace
   return { results: (await deps.database.one(store.routesRead, [id])).routes };
 }
 
-/** Sets the routes, which a deployment of the cluster applies. VALIDATION_FAILED, CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED. */
+/**
+ * Sets the routes, which a deployment of the cluster applies. Fails with VALIDATION_FAILED, CLUSTER_LOCKED or
+ * CLUSTER_KIND_UNSUPPORTED.
+ */
 export async function editRoutes(deps: Deps, caller: Caller, place: ClusterPlace, request: RoutesRequest): Promise<Routes> {
   const problems = new Problems();
   const destinations = request.routes.map(({ destination }) => destination);

@@ -20,7 +20,7 @@ export async function readClusterStatus(deps: Deps, caller: Caller, place: Clust
   return toStatus(deps, await openCluster(deps.database, caller, place));
 }
 
-/** Whether services can be deployed on it now. */
+/** Returns whether services can be deployed on the cluster now. */
 export async function readReadiness(deps: Deps, caller: Caller, place: ClusterPlace): Promise<Readiness> {
   const row = await openCluster(deps.database, caller, place);
   return { is_ready: isUsable(await answerOf(deps, row)) };
@@ -32,7 +32,10 @@ export async function readClusters(deps: Deps, caller: Caller, organizationId: s
   return rows;
 }
 
-/** Whether Davit can reach it at all: this machine's engine, and clusters of others with a kubeconfig. */
+/**
+ * Returns whether Davit has access to the cluster. It has access to this machine's engine and to self-managed clusters
+ * with a kubeconfig.
+ */
 export function isConnected(
   deps: Pick<Deps, 'engine'>,
   row: Pick<store.ClusterRow, 'driver' | 'kubernetes' | 'has_access'>,
@@ -40,24 +43,31 @@ export function isConnected(
   return isLocal(row) || (row.kubernetes !== 'MANAGED' && row.has_access && deps.engine.connectsClusters);
 }
 
-/** What a cluster answers, as it is remembered for some seconds; null: it is only recorded, and there is nothing to ask. */
+/**
+ * Returns the state of a cluster, which is cached for some seconds. Null if the cluster is only recorded, so that there
+ * is nothing to contact.
+ */
 export async function answerOf(deps: Deps, row: store.ClusterRow): Promise<ClusterState | null> {
   return isConnected(deps, row) ? deps.engine.clusterState(row.driver) : null;
 }
 
-/** Whether services can be deployed there. */
+/** Returns whether services can be deployed on a cluster in this state. */
 export function isUsable(state: ClusterState | null): boolean {
   return state !== null && state.facts !== null && state.missingPermissions.length === 0;
 }
 
-// It refuses them, or no cluster could be reached with them at all.
+// Codes that mean that the cluster rejects the credentials, or that no cluster could be reached with them.
 const refusals: ReadonlySet<string> = new Set(['CLUSTER_ACCESS_DENIED', 'CLUSTER_ACCESS_INVALID']);
 
 /**
- * A cluster that Davit did not install is DEPLOYED when it answers and lets Davit do what it needs to. INVALID_CREDENTIALS: it refuses
- * them, or they are no kubeconfig to work with. The contract has no word for one that does not answer; of its words, DEPLOYMENT_ERROR is the one that clients take for "ended,
- * and needs a person", where STOPPED would say that somebody wanted it so. What is only recorded is READY. While it is upgraded it is DEPLOYING,
- * and DEPLOYMENT_ERROR when that does not go on; services are deployed on it all the same.
+ * Maps the state of a cluster that Davit did not install to a status of the contract:
+ * - READY: the cluster is only recorded.
+ * - DEPLOYED: the cluster is reachable and grants the permissions that Davit needs.
+ * - INVALID_CREDENTIALS: the cluster rejects the credentials, or the kubeconfig is unusable.
+ * - DEPLOYING: the cluster is being upgraded. Services can still be deployed.
+ * - DEPLOYMENT_ERROR: the upgrade is stuck (services can still be deployed), or the cluster is unreachable. The
+ *   contract has no status for an unreachable cluster. Clients take DEPLOYMENT_ERROR for "ended, and needs a person";
+ *   STOPPED would mean that somebody stopped the cluster on purpose.
  */
 export function stateOf(state: ClusterState | null): ClusterStatus['status'] {
   if (state === null) return 'READY';
@@ -66,7 +76,10 @@ export function stateOf(state: ClusterState | null): ClusterStatus['status'] {
   return state.upgrade !== null && state.upgrade.underWay !== null ? 'DEPLOYING' : 'DEPLOYED';
 }
 
-/** `next_k8s_available_version` is null where Davit has nothing to upgrade it with or to, and while it is upgraded. */
+/**
+ * Returns the status of a cluster. `next_k8s_available_version` is null during an upgrade, and where Davit has no means
+ * of upgrading the cluster or no newer version.
+ */
 export async function toStatus(deps: Deps, row: store.ClusterRow): Promise<ClusterStatus> {
   return statusOf(deps, row, await answerOf(deps, row));
 }

@@ -4,7 +4,7 @@ import { statement } from '@davit/db';
 type Request = Body<(typeof operations)['createCluster']>;
 type Installation = Pick<Request, 'metrics_parameters' | 'infrastructure_charts_parameters' | 'keda'>;
 
-/** What a user can set of a cluster's nodes, features and installation, as it was asked for. */
+/** Settings of a cluster's nodes, features and installation, as the user requested them. */
 export interface ClusterSpec extends Installation {
   readonly min_running_nodes?: number;
   readonly max_running_nodes?: number;
@@ -17,7 +17,7 @@ export interface ClusterSpec extends Installation {
     readonly id: string;
     readonly value: string | boolean | Readonly<Record<string, unknown>>;
   }[];
-  /** Ids. */
+  /** Ids of label groups. */
   readonly labels_groups?: readonly string[];
 }
 
@@ -37,11 +37,11 @@ export interface ClusterRow {
   readonly production: boolean;
   readonly spec: ClusterSpec;
   readonly credentials_id: string | null;
-  /** There is a kubeconfig, or it is the service account of Davit's own pods. */
+  /** Whether there is a kubeconfig, or Davit uses the service account of its own pods. */
   readonly has_access: boolean;
   readonly uses_service_account: boolean;
   readonly deployed_at: string | null;
-  /** Null where the cluster is not locked; a lock whose time is over is none. */
+  /** Null if the cluster is not locked. An expired lock counts as no lock. */
   readonly lock_reason: string | null;
   readonly lock_ttl_in_days: number | null;
   readonly lock_owner_name: string | null;
@@ -75,13 +75,13 @@ export const clusterList = statement<ClusterRow>(
 
 export const clusterRead = statement<ClusterRow>('cluster_read', `${selected} where ${visible} and cluster.id = $3`);
 
-/** For changes: one at a time, and none beside a lock that is taken at the same moment. */
+/** Locks a cluster for a change. Changes are serialized, also with a lock that a user sets at the same moment. */
 export const clusterHold = statement<{ readonly id: string }>(
   'cluster_hold',
   `select cluster.id from cluster where ${visible} and cluster.id = $3 for no key update`,
 );
 
-/** Which organization a cluster is in, for paths that do not say so. */
+/** Returns the organization of a cluster, for paths that do not name it. */
 export const clusterOrganization = statement<{ readonly organization_id: string }>(
   'cluster_organization',
   'select organization_id from cluster where id = $1 and ($2::uuid is null or organization_id = $2)',
@@ -99,7 +99,7 @@ export const clusterCreate = statement<ClusterRow>(
    select ${ofCluster('made')}, ${ofLock} from made ${withLock('made')}`,
 );
 
-/** All that a request may change, at once. */
+/** Sets everything that a request may change in one statement. */
 export const clusterEdit = statement<ClusterRow>(
   'cluster_edit',
   `with edited as (
@@ -120,7 +120,7 @@ export const clusterEnvironmentNames = statement<{ readonly name: string }>(
     where environment.cluster_id = $1 order by environment.created_at, environment.id`,
 );
 
-/** Environments that were moved elsewhere, and of which something is left on the cluster. */
+/** Returns environments that were moved to another cluster and left something on this one. */
 export const clusterLeftovers = statement<{ readonly name: string }>(
   'cluster_leftovers',
   `select distinct project.name || '/' || environment.name as name
@@ -149,7 +149,10 @@ export const clusterEnvironments = statement<ClusterEnvironmentRow>(
     where environment.cluster_id = $1 order by environment.created_at, environment.id`,
 );
 
-/** Takes the lock, unless another one holds: then no row. In one statement, as two callers may want it at once. */
+/**
+ * Sets the lock. Returns no row if another lock is active. A single statement does both, because two callers may try at
+ * once.
+ */
 export const lockTake = statement<LockRow>(
   'cluster_lock_take',
   `insert into cluster_lock as lock (cluster_id, reason, ttl_in_days, owner_name, locked_at, expires_at)
@@ -194,11 +197,11 @@ export const kubeconfigWrite = statement(
   'update cluster set kubeconfig_sealed = $2, updated_at = clock_timestamp() where id = $1',
 );
 
-/** Of clusters that Davit has a way to. */
+/** Returns clusters that Davit has access to. */
 export const clusterAccess = statement<{
   readonly id: string;
   readonly name: string;
-  /** Null: the service account of Davit's own pods. */
+  /** Null: Davit uses the service account of its own pods. */
   readonly kubeconfig_sealed: Buffer | null;
   readonly version: string;
 }>(
@@ -210,7 +213,10 @@ export const clusterAccess = statement<{
     order by created_at, id`,
 );
 
-/** $1: ids of those on which Davit works with the service account of its own pods; no other does then. Gives those that have changed. */
+/**
+ * Parameter `$1`: ids of the clusters on which Davit uses the service account of its own pods. All other clusters do
+ * not use it. Returns the clusters that have changed.
+ */
 export const serviceAccountsWrite = statement<{ readonly id: string; readonly uses_service_account: boolean }>(
   'cluster_service_accounts_write',
   `update cluster set uses_service_account = id = any($1::uuid[]), updated_at = clock_timestamp()
@@ -218,7 +224,10 @@ export const serviceAccountsWrite = statement<{ readonly id: string; readonly us
    returning id, uses_service_account`,
 );
 
-/** Cluster, identity. What the cluster was before, with other credentials, it is no more. */
+/**
+ * Parameters: cluster, identity. Claims the identity for the cluster if no cluster has it. The identity that the record
+ * had before, with other credentials, is deleted.
+ */
 export const identityClaim = statement(
   'cluster_identity_claim',
   `with claimed as (
@@ -227,7 +236,10 @@ export const identityClaim = statement(
    delete from cluster_identity where cluster_id in (select cluster_id from claimed) and identity <> $2`,
 );
 
-/** Identity; for a cluster. */
+/**
+ * Parameters: cluster, identity. Returns the cluster that has the identity. `is_neighbour`: whether it belongs to the
+ * organization of the given cluster.
+ */
 export const identityHolder = statement<{ readonly id: string; readonly name: string; readonly is_neighbour: boolean }>(
   'cluster_identity_holder',
   `select holder.id, holder.name,
@@ -247,7 +259,7 @@ export interface LogRow {
   readonly at: string;
 }
 
-/** Adds a line; $5: how many of the newest are kept. */
+/** Adds a line to the log. Parameter `$5`: number of the newest lines that are kept. */
 export const logAdd = statement(
   'cluster_log_add',
   `with added as (

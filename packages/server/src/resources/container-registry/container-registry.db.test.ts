@@ -19,7 +19,10 @@ const create = (body: Partial<Body> & Pick<Body, 'kind'>) =>
   client.call('createContainerRegistry', { params, body: { name: randomUUID(), config: {}, ...body } });
 const generic = { kind: 'GENERIC_CR', url: 'https://registry.example.org' } as const;
 
-/** A service of a type that cannot be created over HTTP yet, as one that uses a registry will be stored. */
+/**
+ * Inserts a service that uses a registry, in the form in which such a service is stored. Services of this type cannot
+ * be created over HTTP yet.
+ */
 const insertService = statement(
   'test_insert_registry_user',
   `with place as (select e.*, s.id as stage_id from environment e join deployment_stage s on s.environment_id = e.id
@@ -155,7 +158,7 @@ test('needs the credentials of its kind, and each that is missing is named', asy
   ]);
   expect(await pathsOf(create({ ...generic, config: { username: 'ann' } }))).toEqual(['config.password']);
   expect(await pathsOf(create({ ...generic, config: { password: 'x' } }))).toEqual(['config.username']);
-  // What a kind does not have is not kept.
+  // Fields that a kind does not have are not stored.
   expect((await create({ ...generic, kind: 'PUBLIC_ECR', config: { username: 'ann', region: 'r' } })).config).toEqual({});
 });
 

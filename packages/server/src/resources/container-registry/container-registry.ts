@@ -16,13 +16,13 @@ type Available = Response<(typeof operations)['listAvailableContainerRegistry']>
 type Associated = Response<(typeof operations)['getContainerRegistryAssociatedServices']>;
 type Request = Body<(typeof operations)['createContainerRegistry']>;
 
-/** An id below an organization. */
+/** The id of a record and the organization that it belongs to. */
 export interface Place {
   readonly organizationId: string;
   readonly containerRegistryId: string;
 }
 
-/** None is mandatory: the local cluster needs no registry of its own. */
+/** No registry is mandatory, because the local cluster does not need one of its own. */
 export function listAvailable(): Available {
   const results = containerRegistryKinds.flatMap((kind) => {
     const rules = kindRules[kind];
@@ -41,7 +41,10 @@ export async function listContainerRegistries(
   return { results: rows };
 }
 
-/** VALIDATION_FAILED, NAME_TAKEN. The registry is not asked: it may come into being later. */
+/**
+ * Creates a registry. Fails with VALIDATION_FAILED or NAME_TAKEN. The registry is not contacted, because it may not
+ * exist yet.
+ */
 export async function createContainerRegistry(
   deps: Deps,
   caller: Caller,
@@ -70,8 +73,8 @@ export async function readContainerRegistry(deps: Deps, caller: Caller, place: P
 }
 
 /**
- * What the request leaves out stays, credentials too; but with another kind or url they begin anew: those of one registry must
- * not be sent to another.
+ * Edits a registry. Fields that the request omits stay, and so do the credentials. If the kind or the URL changes, the
+ * credentials are reset, because those of one registry must not be sent to another.
  */
 export async function editContainerRegistry(
   deps: Deps,
@@ -96,7 +99,7 @@ export async function editContainerRegistry(
   });
 }
 
-/** NOT_FOUND; IN_USE while a service uses it. */
+/** Fails with NOT_FOUND, or with IN_USE while a service uses the registry. */
 export async function deleteContainerRegistry(deps: Deps, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.containerRegistryLock, placeValues(caller, place));
@@ -111,7 +114,7 @@ export async function listAssociatedServices(deps: Deps, caller: Caller, place: 
   return { results: uses.map((use) => toAssociatedService(use, ['CONTAINER', 'LIFECYCLE', 'CRON'])) };
 }
 
-/** The services that use a registry which the caller may see, oldest first. NOT_FOUND. */
+/** Returns the services that use a registry which the caller may see, oldest first. Fails with NOT_FOUND. */
 export async function registryUses(deps: Deps, caller: Caller, place: Place): Promise<ServiceUse[]> {
   const { id } = await readContainerRegistry(deps, caller, place);
   return readUses(deps.database, 'containerRegistry', id);

@@ -17,8 +17,9 @@ type Versions = Response<(typeof operations)['getContainerVersions']>;
 type ImageQuery = Query<(typeof operations)['getContainerVersions']>;
 
 /**
- * Asks the registry itself: for the tags of `imageName` (highest version first), else for the names of its images. An image that
- * it does not have is no result. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD, NOT_SUPPORTED.
+ * Queries the registry itself. With `imageName` it returns the tags of that image (highest version first), otherwise
+ * the names of all images. For an unknown image the result is empty. Fails with REMOTE_UNREACHABLE, REMOTE_REFUSED,
+ * REMOTE_NOT_UNDERSTOOD or NOT_SUPPORTED.
  */
 export async function listImages(deps: Deps, caller: Caller, place: Place, query: ImageQuery): Promise<Versions> {
   const row = await deps.database.maybe(store.containerRegistryOpen, placeValues(caller, place));
@@ -47,17 +48,21 @@ function clientOf(
   return { client: new RegistryClient({ api, credentials, settings: remoteSettings(config) }), url, vendor };
 }
 
-/** An image as its service names it. `registryId` null: of the public registry of kind HUBA_CR, as anybody. */
+/**
+ * An image as its service names it. If `registryId` is null, the image is in the public registry of kind HUBA_CR and is
+ * read anonymously.
+ */
 export interface NamedImage {
   readonly registryId: string | null;
   readonly imageName: string;
-  /** Or a digest. */
+  /** A tag or a digest. */
   readonly tag: string;
 }
 
 /**
- * The platforms that a registry has an image for; null: it has none such. INVALID_REFERENCE: the organization has no such registry;
- * REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD, NOT_SUPPORTED.
+ * Returns the platforms for which a registry has an image. Null if the registry does not have the image. Fails with
+ * INVALID_REFERENCE if the organization has no such registry, or with REMOTE_UNREACHABLE, REMOTE_REFUSED,
+ * REMOTE_NOT_UNDERSTOOD or NOT_SUPPORTED.
  */
 export async function imagePlatforms(
   deps: Deps,
@@ -76,9 +81,9 @@ export async function imagePlatforms(
 }
 
 /**
- * The digest of the image that a tag means now; null: the registry has no such image, or does not show it. `name` is whole, as in
- * `registry.example.org/team/web`; `registryId` null: as anybody. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD,
- * NOT_SUPPORTED.
+ * Returns the digest that a tag refers to now. Null if the registry does not have the image or does not show it. `name`
+ * is the full name, such as `registry.example.org/team/web`. If `registryId` is null, the registry is queried
+ * anonymously. Fails with REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD or NOT_SUPPORTED.
  */
 export async function imageDigest(
   { database, vault, config }: Pick<Deps, 'database' | 'vault' | 'config'>,
@@ -96,37 +101,40 @@ export async function imageDigest(
   return new RegistryClient({ api, credentials, settings: remoteSettings(config) }).digest(rest.join('/'), tag);
 }
 
-/** What an image of a registry is called as a whole; undefined: there is no such registry. */
+/** Returns the full name of an image of a registry. Undefined if there is no such registry. */
 export async function imageName(database: Queryable, registryId: string, name: string): Promise<string | undefined> {
   const row = await database.maybe(store.containerRegistrySealed, [registryId]);
   return row === undefined ? undefined : wholeImageName(row, name);
 }
 
-/** Whether it is one that is spoken to over http, as operators may allow. */
+/** Returns whether the registry is contacted over plain HTTP, which operators can allow. */
 export async function isPlainRegistry(database: Queryable, registryId: string): Promise<boolean> {
   const row = await database.maybe(store.containerRegistrySealed, [registryId]);
   return row !== undefined && new URL(row.url).protocol === 'http:';
 }
 
-/** `registry.example.org:5000/folder/team/web` */
+/** Returns the full name of an image, such as `registry.example.org:5000/folder/team/web`. */
 export function wholeImageName(registry: { readonly url: string }, name: string): string {
   const { host, pathname } = new URL(registry.url);
   return [host, ...pathname.split('/'), name].filter((part) => part !== '').join('/');
 }
 
-/** What the API of the registry calls the image: below the path of the url, and in the namespace of those without one. */
+/**
+ * Returns the name of the image in the API of the registry: below the path of the URL, and for a name without a
+ * namespace below the default namespace of the vendor.
+ */
 export function repositoryName(url: URL, imageName: string, vendor?: VendorRegistry): string {
   const namespace = vendor?.namespace !== undefined && !imageName.includes('/') ? `${vendor.namespace}/` : '';
   return `${folderOf(url)}${namespace}${imageName}`;
 }
 
-/** Path of the url as the begin of a name: empty, or with a slash at its end. */
+/** Returns the path of the URL as a prefix of a name: empty, or with a slash at its end. */
 function folderOf(url: URL): string {
   const folder = url.pathname.replace(/^\/+|\/+$/g, '');
   return folder === '' ? '' : `${folder}/`;
 }
 
-// Registries answer in any order, often the one of their files.
+// Registries return tags in any order, often that of their files.
 const byNumbers = new Intl.Collator('en', { numeric: true });
 
 function highestFirst(tags: readonly string[]): string[] {
@@ -146,7 +154,10 @@ async function namesOf(client: RegistryClient, prefix: string, search: string): 
     .map((name) => ({ image_name: name }));
 }
 
-/** What an engine identifies itself with; null: nothing; undefined: there is no such registry. NOT_SUPPORTED. */
+/**
+ * Returns the credentials of a registry for an engine. Null: the registry needs none. Undefined: there is no such
+ * registry. Fails with NOT_SUPPORTED.
+ */
 export async function registryCredentials(
   database: Queryable,
   vault: Vault,
@@ -156,7 +167,10 @@ export async function registryCredentials(
   return row === undefined ? undefined : registrySignIn(row.kind, openedCredentials(vault, id, row));
 }
 
-/** The user name and password that a registry of this kind takes; null: none. NOT_SUPPORTED. */
+/**
+ * Returns the user name and password for a registry of this kind. Null: the registry needs none. Fails with
+ * NOT_SUPPORTED.
+ */
 export function registrySignIn(
   kind: ContainerRegistryKind,
   credentials: Credentials,
@@ -174,7 +188,7 @@ function vendorOf(kind: ContainerRegistryKind, vendors: VendorRegistries): Vendo
   return isVendorRegistry(kind) ? vendors[kind] : undefined;
 }
 
-/** The grammar of repository names in the OCI Distribution Specification 1.1. */
+/** Implements the grammar of repository names in the OCI Distribution Specification 1.1. */
 function isImageName(name: string): boolean {
   return /^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$/.test(name);
 }

@@ -3,7 +3,7 @@ import { isVendorRegistry, type VendorRegistries } from '../../vendors.ts';
 import { checkPlace, noCredentials, userAndPassword, type CredentialRules } from '../shared/credentials.ts';
 import type { Problems } from '../shared/problems.ts';
 
-/** null: no longer supported. */
+/** The rules for each kind. Null: the kind is no longer supported. */
 export const kindRules: Readonly<Record<ContainerRegistryKind, CredentialRules | null>> = {
   ECR: { required: ['region', 'access_key_id', 'secret_access_key'], optional: ['role_arn'] },
   VENDORA_CR: { required: ['region', 'vendora_access_key', 'vendora_secret_key'], optional: ['vendora_project_id'] },
@@ -18,7 +18,7 @@ export const kindRules: Readonly<Record<ContainerRegistryKind, CredentialRules |
   VENDORB_CR: { required: [], optional: ['vendorb_tenant_id', 'vendorb_subscription_id'] },
 };
 
-/** The rules of a kind; one that is no longer supported is a problem. */
+/** Returns the rules of a kind. Adds a problem if the kind is no longer supported. */
 export function rulesOf(kind: ContainerRegistryKind, problems: Problems): CredentialRules {
   const rules = kindRules[kind];
   if (rules === null) problems.add('kind', `${kind} is no longer supported; use another kind, GENERIC_CR if none fits`);
@@ -30,7 +30,10 @@ interface UrlSettings {
   readonly vendorRegistries: VendorRegistries;
 }
 
-/** The URL of a registry of this kind: `wanted`, or the fixed one where the kind has one. What is wrong is added to `problems`. */
+/**
+ * Returns the URL of a registry of this kind: `wanted`, or the fixed URL if the kind has one. Adds errors to
+ * `problems`.
+ */
 export function registryUrl(
   kind: ContainerRegistryKind,
   wanted: string | null,

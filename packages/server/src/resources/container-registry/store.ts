@@ -18,12 +18,12 @@ export interface SealedRow extends ContainerRegistryRow {
   readonly sealed: Buffer | null;
 }
 
-// The index service_container_registry is on the same expression.
+// The index service_container_registry uses the same expression.
 const columns = `id, created_at, updated_at, name, description, kind, url, config,
   (select count(*) from service where service.type in ('CONTAINER', 'JOB')
       and coalesce(service.spec ->> 'registry_id', service.spec #>> '{source,image,registry_id}') = container_registry.id::text
   ) as associated_services_count`;
-/** Organization, organization of the caller. */
+/** Parameters: organization, organization of the caller. */
 const visible = `organization_id = $1 and ($2::uuid is null or organization_id = $2)`;
 
 export const containerRegistryList = statement<ContainerRegistryRow>(
@@ -36,25 +36,31 @@ export const containerRegistryRead = statement<ContainerRegistryRow>(
   `select ${columns} from container_registry where ${visible} and id = $3`,
 );
 
-/** With its secrets, sealed. */
+/** Returns the registry with its sealed secrets. */
 export const containerRegistryOpen = statement<SealedRow>(
   'container_registry_open',
   `select ${columns}, sealed from container_registry where ${visible} and id = $3`,
 );
 
-/** For the engine, which has checked nothing and shows nobody. Kind, address, and credentials. */
+/**
+ * Returns kind, URL and sealed credentials for the engine, which has no caller and shows them to nobody. There is no
+ * check of permissions.
+ */
 export const containerRegistrySealed = statement<Pick<SealedRow, 'kind' | 'url' | 'config' | 'sealed'>>(
   'container_registry_sealed',
   'select kind, url, config, sealed from container_registry where id = $1',
 );
 
-/** The same; nobody else may edit or delete it, or begin to use it. */
+/**
+ * Returns the registry with its sealed secrets and locks it: no other transaction can edit it, delete it or start to
+ * use it.
+ */
 export const containerRegistryLock = statement<SealedRow>(
   'container_registry_lock',
   `select ${columns}, sealed from container_registry where ${visible} and id = $3 for update`,
 );
 
-/** …, id, name, description, kind, url, config, sealed. */
+/** Parameters: those of `visible`, then id, name, description, kind, url, config, sealed secrets. */
 export const containerRegistryCreate = statement<ContainerRegistryRow>(
   'container_registry_create',
   `insert into container_registry (id, organization_id, name, description, kind, url, config, sealed)
@@ -63,7 +69,7 @@ export const containerRegistryCreate = statement<ContainerRegistryRow>(
    returning id, created_at, updated_at, name, description, kind, url, config, 0 as associated_services_count`,
 );
 
-/** Id, name, description, kind, url, config, sealed. */
+/** Parameters: id, name, description, kind, url, config, sealed secrets. */
 export const containerRegistryEdit = statement<ContainerRegistryRow>(
   'container_registry_edit',
   `update container_registry

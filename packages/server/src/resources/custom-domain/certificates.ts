@@ -5,7 +5,10 @@ import * as store from './store.ts';
 
 export type CertificateWord = Response<(typeof operations)['getCustomDomainStatus']>['certificate_status'];
 
-/** Of a service's domains among these hosts, under which it is deployed, as they are known; nobody is asked. */
+/**
+ * Returns the known certificate statuses of those domains of a service that are in `hosts`. The service must be
+ * deployed under these hosts. Nothing is contacted.
+ */
 export async function certificateStatuses(deps: Deps, serviceId: string, hosts: ReadonlySet<string>): Promise<CertificateWord[]> {
   const rows = (await deps.database.many(store.listDomainsOfType, [serviceId])).filter(({ host }) => hosts.has(host));
   const statuses = await Promise.all(

@@ -121,7 +121,7 @@ describe('a custom domain', () => {
     const inside = theirs.call('createApplicationCustomDomain', { ...of(app.id), body: { domain: `a.${parent}` } });
     await expect(inside).rejects.toMatchObject(taken);
     await add(second, `a.${parent}`);
-    // Found only under its own service.
+    // The domain is found only under its own service.
     const elsewhere = { params: { applicationId: second, customDomainId: made.id } };
     await expect(api.call('editCustomDomain', { ...elsewhere, body: {} })).rejects.toMatchObject({ status: 404 });
     await expect(api.call('deleteCustomDomain', elsewhere)).rejects.toMatchObject({ status: 404 });
@@ -221,7 +221,7 @@ describe('a deployment', () => {
     await deploy(id);
     expect((await api.call('getApplicationStatus', of(id))).service_deployment_status).toBe('UP_TO_DATE');
     expect(hostsOf(web)).toContain(domain);
-    // Its other ports answer there under their own paths.
+    // The other ports of the service answer on the domain under their own paths.
     expect(hostsOf(other)).toContain(domain);
     const { results } = await api.call('listApplicationLinks', of(id));
     const own = results.filter(({ url }) => url.includes(domain));

@@ -15,8 +15,8 @@ import { ownershipOf } from './proof.ts';
 import * as store from './store.ts';
 
 /*
- * Domains of users' own, of services of every type that answers under host names. They are part of what the next deployment
- * runs; until then nothing changes. Certificates come by themselves, beside deployments.
+ * Custom domains of services. Services of every type that is served under host names can have them. A change takes
+ * effect with the next deployment. Certificates are issued automatically, independent of deployments.
  */
 
 type Domains = Response<(typeof operations)['listApplicationCustomDomain']>;
@@ -36,7 +36,7 @@ export async function listDomains(deps: Deps, caller: Caller, reference: Service
   return { results: rows.map((row) => toRecord(deps, facts, row)) };
 }
 
-/** The domain with what DNS says of it now. */
+/** Returns the domain with the current result of its DNS check. */
 export async function readDomain(
   deps: Deps,
   caller: Caller,
@@ -63,7 +63,7 @@ export async function readDomain(
   };
 }
 
-/** Whether a release is deployed that answers under the host, and not stopped. */
+/** Returns whether a release that serves the host is deployed and not stopped. */
 async function isAnswered({ database, engine }: Deps, serviceId: string, host: string): Promise<boolean> {
   const config = await engine.deployedConfig(database, serviceId);
   const isDeployed = config?.ports.some(({ public: isPublic, customHosts = [] }) => isPublic && customHosts.includes(host));
@@ -72,7 +72,10 @@ async function isAnswered({ database, engine }: Deps, serviceId: string, host: s
   return view?.runningStatus !== 'STOPPED';
 }
 
-/** What DNS says of all domains of a service, and where that is right, whether it proves whose they are. */
+/**
+ * Returns the DNS check of all domains of a service. Where DNS is right, the result also shows whether the ownership is
+ * proven.
+ */
 export async function checkDomains(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Checks> {
   const facts = await visibleFacts(deps, caller, reference);
   const rows = await deps.database.many(store.listDomains, [reference.id]);
@@ -93,7 +96,7 @@ export async function checkDomains(deps: Deps, caller: Caller, reference: Servic
   return { results };
 }
 
-/** VALIDATION_FAILED, DOMAIN_TAKEN, BEING_DELETED. */
+/** Fails with VALIDATION_FAILED, DOMAIN_TAKEN or BEING_DELETED. */
 export async function createDomain(
   deps: Deps,
   caller: Caller,
@@ -112,7 +115,7 @@ export async function createDomain(
   );
 }
 
-/** What the request leaves out stays. Errors as of `createDomain`, and NOT_FOUND. */
+/** Edits a domain. Fields that the request omits stay. Fails like `createDomain`, and with NOT_FOUND. */
 export async function editDomain(
   deps: Deps,
   caller: Caller,
@@ -157,8 +160,8 @@ interface Wish {
 }
 
 /**
- * DOMAIN_TAKEN for what is another's already. Where a proof is wanted, what is not proven is nobody's, and what else may be in the way is
- * looked at when it is.
+ * Fails with DOMAIN_TAKEN if the domain already belongs to another service. If the configuration requires a proof, an
+ * unproven domain belongs to nobody, and all other conflicts are checked once the domain is proven.
  */
 async function refuseOthers({ config }: Deps, tx: Queryable, caller: Caller, { name, facts }: Wish): Promise<void> {
   const owner = await tx.maybe(store.ownerOfHost, [name.host, facts.organization_id]);
@@ -167,8 +170,9 @@ async function refuseOthers({ config }: Deps, tx: Queryable, caller: Caller, { n
 }
 
 /**
- * DOMAIN_TAKEN while what runs of another service answers there: two cannot, and the former one was there first. Also for a name
- * that another organization answers by a wildcard, as it would be taken out of that.
+ * Fails with DOMAIN_TAKEN while the running release of another service serves the domain: two services cannot serve it,
+ * and the other one was first. Also fails for a name that another organization serves through a wildcard, because the
+ * name would be taken out of that wildcard.
  */
 async function refuseServed(
   tx: Queryable,
@@ -189,14 +193,14 @@ async function refuseTaken<Result>(name: DomainName | null, write: () => Promise
   try {
     return await write();
   } catch (error) {
-    // Two at the same moment.
+    // Two requests wrote the same domain at the same moment.
     const isTaken = ['custom_domain_host', 'custom_domain_host_of_organization'].some((index) => isUniqueViolation(error, index));
     if (name === null || !isTaken) throw error;
     throw taken(name.domain, 'belongs to another service; a domain has one service');
   }
 }
 
-// The name of a service that the caller may not see tells more than it should.
+// The name of a service that the caller may not see would reveal too much.
 function nameFor(caller: Caller, service: { readonly name: string; readonly organization_id: string }): string {
   return canSee(caller, service.organization_id) ? `the service ${JSON.stringify(service.name)}` : 'another service';
 }

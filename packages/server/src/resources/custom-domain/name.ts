@@ -1,15 +1,16 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 
-/** A domain as people write it, and as DNS and requests have it. */
+/** A domain in two forms: as users write it, and as DNS and requests have it. */
 export interface DomainName {
   readonly domain: string;
   readonly host: string;
 }
 
 /**
- * The domain in one form, or what is wrong with it. Host names of RFC 1123 with at least two labels, also in other scripts (UTS #46),
- * or `*.` and one: that stands for exactly one label. Not below `ownDomains`, where services have their addresses by themselves.
+ * Returns the normalized domain, or what is wrong with it. A domain is a host name of RFC 1123 with at least two
+ * labels, also in other scripts (UTS #46), or `*.` followed by one. The star stands for exactly one label. Domains
+ * below `ownDomains` are refused, because services get their default addresses there.
  */
 export function toDomainName(text: string, ownDomains: readonly string[]): DomainName | { readonly fault: string } {
   const domain = text.normalize('NFC').toLowerCase();

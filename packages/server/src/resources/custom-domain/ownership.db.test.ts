@@ -100,7 +100,7 @@ describe('where domains must be proven', () => {
     dns.records.set(`_davit.${domain}`, { txt: ['v=other', `davit-organization=${ours.organizationId}`] });
     expect(await ownership(theirs, claim)).toBe('UNPROVEN');
     expect(await ownership(ours, made)).toBe('PROVEN');
-    // First wins, also when DNS comes to name the other one.
+    // The first proof wins, even if DNS later names the other organization.
     dns.records.set(domain, { cname: leadOf(squatter) });
     expect(await ownership(theirs, claim)).toBe('TAKEN');
     await deploy(theirs, squatter);

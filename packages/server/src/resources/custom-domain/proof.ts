@@ -5,14 +5,18 @@ import { validationDomain } from '../service/index.ts';
 import * as store from './store.ts';
 
 /*
- * Whose a domain is. Anybody may say that one is theirs; it is that organization's which DNS names first: by a CNAME record to the
- * service's own name, or a TXT record with the organization's id. An address does not tell, as all services have the gateway's. What was
- * proven stays until the domain is deleted.
+ * Ownership of domains. Any organization can claim a domain. The domain belongs to the first organization that DNS
+ * names, by one of two records:
+ * - a CNAME record to the service's own name
+ * - a TXT record with the organization's id
+ *
+ * An address record proves nothing, because all services have the address of the gateway. A proof is valid until the
+ * domain is deleted.
  */
 
 export interface Ownership {
   readonly status: 'PROVEN' | 'UNPROVEN' | 'TAKEN';
-  /** What there is to do; null: nothing. */
+  /** The action that the user has to take. Null: none. */
   readonly details: string | null;
 }
 
@@ -20,12 +24,15 @@ type Claim = Pick<store.ClaimRow, 'id' | 'host' | 'domain' | 'service_id' | 'org
 
 const proven: Ownership = { status: 'PROVEN', details: null };
 
-/** Where and what a TXT record must be that proves a host of an organization. */
+/** Returns the name and the text of the TXT record that proves that a host belongs to an organization. */
 export function proofRecord(host: string, organizationId: string): { readonly name: string; readonly text: string } {
   return { name: `_davit.${host.replace(/^\*\./, '')}`, text: `davit-organization=${organizationId}` };
 }
 
-/** Looks for the proof, and notes it when it is there. Any number of processes may at once; never fails for DNS. */
+/**
+ * Checks for the proof in DNS and stores it if it is found. Any number of processes may do so at once. DNS errors do
+ * not make this function fail.
+ */
 export async function ownershipOf(deps: Deps, claim: Claim): Promise<Ownership> {
   if (claim.proven_at !== null) return proven;
   const lead = validationDomain(deps.config, { ...claim, id: claim.service_id });
@@ -37,7 +44,7 @@ export async function ownershipOf(deps: Deps, claim: Claim): Promise<Ownership> 
   return note(deps, claim);
 }
 
-/** Null where there is a proof, else what is missing. */
+/** Returns null if there is a proof, otherwise what is missing. */
 async function look(
   { config }: Deps,
   { host, lead, name, text }: { readonly host: string; readonly lead: string; readonly name: string; readonly text: string },
@@ -63,7 +70,7 @@ async function note({ database }: Deps, { id, host, service_id, organization_id 
       if (!host.startsWith('*') && (await tx.maybe(store.wildcardElsewhere, [wildcard, organization_id])) !== undefined) {
         return taken(`is one of ${wildcard}, which belongs to another organization`);
       }
-      // Nothing when it was edited or deleted meanwhile.
+      // This changes nothing if the domain was edited or deleted in the meantime.
       await tx.run(store.proveDomain, [id, host]);
       return proven;
     });

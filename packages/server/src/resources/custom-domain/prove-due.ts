@@ -3,7 +3,10 @@ import type { Deps } from '../../deps.ts';
 import { ownershipOf } from './proof.ts';
 import { listUnproven } from './store.ts';
 
-/** Of each domain that is not proven: when DNS is asked again, and how often it was. A new process begins anew. */
+/**
+ * For each unproven domain: the time of the next DNS check and the number of checks so far. A new process starts from
+ * zero.
+ */
 export type ProofMemory = Map<string, { readonly at: number; readonly times: number }>;
 
 const firstMilliseconds = 15_000;
@@ -11,7 +14,7 @@ const mostMilliseconds = 900_000;
 const mostDomains = 1000;
 const atOnce = 20;
 
-/** Looks for the proof of domains that wait for one, each after growing pauses. */
+/** Checks for the proof of unproven domains, each one at growing intervals. */
 export async function proveDue(deps: Deps, memory: ProofMemory, now: number): Promise<void> {
   const rows = await deps.database.many(listUnproven, [mostDomains]);
   const ids = new Set(rows.map(({ id, host }) => `${id} ${host}`));

@@ -9,7 +9,10 @@ import { listDomainsOfType } from './store.ts';
 
 const longestMilliseconds = 5_000;
 
-/** What is wrong in DNS with the custom domains of a service, a line each. A deployment does not wait longer for it than some seconds. */
+/**
+ * Returns what is wrong in DNS with the custom domains of a service, one line per problem. The check delays a
+ * deployment by a few seconds at most.
+ */
 export async function domainRemarks(db: Queryable, config: Configuration, serviceId: string): Promise<readonly string[]> {
   const rows = await db.many(listDomainsOfType, [serviceId]);
   const dns = createDns(config);

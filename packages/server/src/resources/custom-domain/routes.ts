@@ -3,7 +3,7 @@ import type { AnyCall, Mounting } from '../../http/mount.ts';
 import { mountRole, type ServiceReference } from '../service/index.ts';
 import * as domain from './custom-domain.ts';
 
-/** For each kind of service that declares them. */
+/** Mounts the routes for each kind of service that declares custom domains. */
 export function mountCustomDomain(mounting: Mounting, deps: Deps): void {
   const one = ({ params }: AnyCall, service: ServiceReference) => ({ ...service, domainId: params['customDomainId'] ?? '' });
   mountRole(mounting, 'customDomains', ({ caller }, service) => domain.listDomains(deps, caller, service));
@@ -20,7 +20,7 @@ export function mountCustomDomain(mounting: Mounting, deps: Deps): void {
   mountRole(mounting, 'deleteCustomDomain', (call, service) => domain.deleteDomain(deps, call.caller, one(call, service)));
 }
 
-// Checked against the contract before it comes here.
+// The body has already been validated against the contract.
 function toRequest(body: unknown): domain.DomainRequest {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return body as domain.DomainRequest;

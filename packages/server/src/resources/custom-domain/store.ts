@@ -8,28 +8,30 @@ export interface CustomDomainRow {
   readonly host: string;
   readonly generate_certificate: boolean;
   readonly use_cdn: boolean;
-  /** Since when it is known to be the organization's; null: it is not, and nothing answers there. */
+  /**
+   * Time since which the domain is known to belong to the organization. Null: unproven, and the domain is not served.
+   */
   readonly proven_at: string | null;
 }
 
 const columns = 'id, created_at, updated_at, domain, host, generate_certificate, use_cdn, proven_at';
 
-/** Service. Oldest first. */
+/** Parameter: service. Returns its domains, oldest first. */
 export const listDomains = statement<CustomDomainRow>(
   'custom_domain_list',
   `select ${columns} from custom_domain where service_id = $1 order by created_at, id`,
 );
 
-/** With whose it is said to be. */
+/** A domain with the service and the organization that claim it. */
 export interface ClaimRow extends CustomDomainRow {
   readonly organization_id: string;
   readonly service_id: string;
   readonly type: string;
-  /** Of the service's cluster. */
+  /** Driver of the service's cluster. */
   readonly driver: string;
 }
 
-/** Service: the same with its type and cluster. */
+/** Parameter: service. Returns its domains with the type and the cluster of the service. */
 export const listDomainsOfType = statement<ClaimRow>(
   'custom_domain_list_of_type',
   `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type, s.driver,
@@ -37,7 +39,7 @@ export const listDomainsOfType = statement<ClaimRow>(
      from custom_domain d join service s on s.id = d.service_id where d.service_id = $1 order by d.created_at, d.id`,
 );
 
-/** How many: domains that are not proven, the oldest first. */
+/** Parameter: limit. Returns unproven domains, oldest first. */
 export const listUnproven = statement<ClaimRow>(
   'custom_domain_list_unproven',
   `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type, s.driver,
@@ -45,26 +47,29 @@ export const listUnproven = statement<ClaimRow>(
      from custom_domain d join service s on s.id = d.service_id where d.proven_at is null order by d.created_at, d.id limit $1`,
 );
 
-/** Id, host. */
+/** Parameters: id, host. */
 export const proveDomain = statement(
   'custom_domain_prove',
   'update custom_domain set proven_at = clock_timestamp() where id = $1 and host = $2 and proven_at is null',
 );
 
-/** Id, service. */
+/** Parameters: id, service. */
 export const readDomain = statement<CustomDomainRow>(
   'custom_domain_read',
   `select ${columns} from custom_domain where id = $1 and service_id = $2`,
 );
 
-/** Id, organization, service, domain, host, generate_certificate, use_cdn, whether it counts as proven. */
+/**
+ * Parameters: id, organization, service, domain, host, generate_certificate, use_cdn, whether the domain counts as
+ * proven.
+ */
 export const createDomain = statement<CustomDomainRow>(
   'custom_domain_create',
   `insert into custom_domain (id, organization_id, service_id, domain, host, generate_certificate, use_cdn, proven_at)
    values ($1, $2, $3, $4, $5, $6, $7, case when $8 then clock_timestamp() end) returning ${columns}`,
 );
 
-/** Id, service, domain, host, generate_certificate, use_cdn, whether another host counts as proven. */
+/** Parameters: id, service, domain, host, generate_certificate, use_cdn, whether a changed host counts as proven. */
 export const editDomain = statement<CustomDomainRow>(
   'custom_domain_edit',
   `update custom_domain set domain = $3, host = $4, generate_certificate = $5, use_cdn = $6, updated_at = clock_timestamp(),
@@ -74,7 +79,10 @@ export const editDomain = statement<CustomDomainRow>(
 
 export const deleteDomain = statement('custom_domain_delete', 'delete from custom_domain where id = $1 and service_id = $2');
 
-/** Host, service: another service that answers there, or will: what runs or is asked for was composed when it had the domain. */
+/**
+ * Parameters: host, service. Returns another service that serves the host or is going to, because its running or
+ * requested release was composed when that service had the domain.
+ */
 export const servedElsewhere = statement<{ name: string; organization_id: string }>(
   'custom_domain_served_elsewhere',
   `select s.name, s.organization_id
@@ -88,14 +96,17 @@ export const servedElsewhere = statement<{ name: string; organization_id: string
     limit 1`,
 );
 
-/** Wildcard, organization: whose service has it in another one. */
+/** Parameters: wildcard, organization. Returns the service of another organization that has the wildcard, proven. */
 export const wildcardElsewhere = statement<{ name: string; organization_id: string }>(
   'custom_domain_wildcard_elsewhere',
   `select s.name, s.organization_id from custom_domain d join service s on s.id = d.service_id
     where d.host = $1 and d.organization_id <> $2 and d.proven_at is not null`,
 );
 
-/** Host, organization: who has it, proven or as one of that organization. */
+/**
+ * Parameters: host, organization. Returns the service that has the domain. The domain is proven or belongs to that
+ * organization.
+ */
 export const ownerOfHost = statement<{ name: string; organization_id: string }>(
   'custom_domain_owner',
   `select s.name, s.organization_id from custom_domain d join service s on s.id = d.service_id where d.host = $1 and (d.proven_at is not null or d.organization_id = $2)

@@ -22,7 +22,7 @@ async function newEnvironment(): Promise<string> {
   return (await api.call('createEnvironment', { params: { projectId }, body: { name: randomUUID() } })).id;
 }
 
-// Nothing runs here: what an engine would have written is written down.
+// Nothing runs here: the tests write what an engine would have written.
 const runs = statement(
   'test_backup_database_runs',
   `insert into service_runtime (service_id, organization_id, project_id, environment_id, driver, desired)
@@ -144,7 +144,7 @@ describe('a restore', () => {
     expect(asked).toMatchObject({ restore_state: 'QUEUED', backup_id: backupId, database_id: databaseId, failure: null });
     expect((await list(databaseId))[0]).toMatchObject({ id: asked.safety_backup_id, kind: 'SAFETY', backup_state: 'QUEUED' });
     await expect(restore(databaseId, backupId)).rejects.toMatchObject({ status: 409, code: 'RESTORE_UNDER_WAY' });
-    // What was refused left no safety backup behind.
+    // The refused request left no safety backup behind.
     expect(await list(databaseId)).toHaveLength(2);
     for (const id of [backupId, asked.safety_backup_id ?? '']) {
       const params = { databaseId, backupId: id };
@@ -218,7 +218,7 @@ describe('by themselves', () => {
   test('managed databases are backed up as soon as they run, then at the times of the schedule, each once', async () => {
     const managed = await database({ mode: 'MANAGED' });
     const others = [await database(), await database({ mode: 'MANAGED', desired: 'STOPPED' })];
-    // As several processes do at the same moment.
+    // Several processes may request backups at the same moment.
     const answers = await Promise.all([ask(first), ask(first), ask(first), ask(first)]);
     expect(answers.flat()).toEqual([]);
     const [made, ...more] = await list(managed);
@@ -230,7 +230,7 @@ describe('by themselves', () => {
     expect(await list(managed)).toHaveLength(1);
     await Promise.all([ask(at('2026-03-02T02:30:01Z')), ask(at('2026-03-02T02:30:02Z'))]);
     expect(await list(managed)).toHaveLength(2);
-    // That one waits still: the next time is passed over. So are those that were missed, but for one.
+    // The first backup still waits, so the next time is skipped. Of the missed times, only one is made up for.
     await ask(at('2026-03-05T12:00:00Z'));
     expect(await list(managed)).toHaveLength(2);
     await server.database.database.run(setStatus, [(await list(managed))[0]?.id, 'FAILED', null]);

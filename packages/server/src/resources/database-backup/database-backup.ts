@@ -20,7 +20,7 @@ const pageSize = 20;
 const mostOfEnvironment = 10_000;
 const type = 'DATABASE';
 
-/** The backups of a database, newest first. NOT_FOUND. */
+/** Returns the backups of a database, newest first. Fails with NOT_FOUND. */
 export async function listBackups(
   deps: Deps,
   caller: Caller,
@@ -32,7 +32,7 @@ export async function listBackups(
   return { page: 1, page_size: pageSize, results: views.map((view) => toBackupRecord(view, storageOf(spec))) };
 }
 
-/** The backups of all databases of an environment, also of those that are gone. NOT_FOUND. */
+/** Returns the backups of all databases of an environment, also of deleted databases. Fails with NOT_FOUND. */
 export async function listEnvironmentBackups(
   deps: Deps,
   caller: Caller,
@@ -43,7 +43,7 @@ export async function listEnvironmentBackups(
   return { results: views.map((view) => toBackupRecord(view)) };
 }
 
-/** Asks for a backup. NOT_FOUND, BEING_DELETED, DATABASE_NOT_RUNNING. */
+/** Requests a backup. Fails with NOT_FOUND, BEING_DELETED or DATABASE_NOT_RUNNING. */
 export async function addBackup(deps: Deps, caller: Caller, databaseId: string, request: BackupRequest): Promise<BackupRecord> {
   return deps.database.transaction(async (tx) => {
     const owner = await openRunning(deps, tx, caller, databaseId);
@@ -54,7 +54,7 @@ export async function addBackup(deps: Deps, caller: Caller, databaseId: string, 
   });
 }
 
-/** NOT_FOUND, IN_USE while a restore needs it, BEING_DELETED. */
+/** Fails with NOT_FOUND, IN_USE while a restore needs the backup, or BEING_DELETED. */
 export async function removeBackup(
   deps: Deps,
   caller: Caller,
@@ -70,8 +70,9 @@ export async function removeBackup(
 }
 
 /**
- * Asks for a restore of a good backup of the same organization, with a safety backup before it unless the request says otherwise.
- * NOT_FOUND, BEING_DELETED, INVALID_REFERENCE, BACKUP_NOT_GOOD, DATABASE_NOT_RUNNING, RESTORE_UNDER_WAY.
+ * Requests a restore of a good backup of the same organization. A safety backup is made first unless the request says
+ * otherwise. Fails with NOT_FOUND, BEING_DELETED, INVALID_REFERENCE, BACKUP_NOT_GOOD, DATABASE_NOT_RUNNING or
+ * RESTORE_UNDER_WAY.
  */
 export async function restore(deps: Deps, caller: Caller, databaseId: string, request: RestoreRequest): Promise<RestoreRecord> {
   return deps.database.transaction(async (tx) => {
@@ -97,7 +98,7 @@ export async function restore(deps: Deps, caller: Caller, databaseId: string, re
   });
 }
 
-/** What was restored into a database, newest first. NOT_FOUND. */
+/** Returns the restores of a database, newest first. Fails with NOT_FOUND. */
 export async function listRestores(deps: Deps, caller: Caller, databaseId: string): Promise<{ results: RestoreRecord[] }> {
   await visible(deps, caller, databaseId);
   return { results: (await deps.engine.backups.restores(deps.database, databaseId)).map(toRestoreRecord) };
@@ -135,7 +136,7 @@ async function usable(
   const backup = await deps.engine.backups.read(tx, id);
   const unknown = invalidReference('backup_id', 'is not the id of a backup of this organization');
   if (backup === null || backup.organization_id !== owner.organizationId) throw unknown;
-  // Whoever restores a backup sees what is in it.
+  // Users who restore a backup can see its content.
   const place = await tx.maybe(store.readPlace, [backup.environment_id]);
   if (place === undefined) throw unknown;
   checkEnvironment(caller, { projectId: place.project_id, mode: place.mode });

@@ -5,7 +5,7 @@ import { toFailure } from '../shared/engine-views.ts';
 export type BackupRecord = Response<(typeof operations)['addBackupDatabase']>;
 export type RestoreRecord = Response<(typeof operations)['restoreDatabase']>;
 
-/** The states of backups in the words that the contract has for services. */
+/** Maps the states of backups to the states that the contract has for services. */
 const statusOf = {
   QUEUED: { state: 'QUEUED', details: 'QUEUED' },
   RUNNING: { state: 'EXECUTING', details: 'ONGOING' },
@@ -16,7 +16,7 @@ const statusOf = {
 const nearlyFull = 0.8;
 const gigabyte = 1024 ** 3;
 
-/** `storageGiB`: of the database, where that is known. */
+/** `storageGiB`: size of the database's storage in GiB, if known. */
 export function toBackupRecord(view: BackupView, storageGiB: number | null = null): BackupRecord {
   const { subject, status } = view;
   const { state, details } = statusOf[status];
@@ -52,7 +52,10 @@ export function toBackupRecord(view: BackupView, storageGiB: number | null = nul
   };
 }
 
-/** The engine of this machine does not hold a volume to its size: nothing but this tells that it is too small. */
+/**
+ * Returns a warning if the data nearly fills the volume. The engine of this machine does not enforce the size of a
+ * volume, so nothing else reports that the volume is too small.
+ */
 function warningOf({ data_bytes: bytes }: BackupView, storageGiB: number | null): string | null {
   if (bytes === null || storageGiB === null || bytes < nearlyFull * storageGiB * gigabyte) return null;
   const gigabytes = (bytes / gigabyte).toFixed(1);

@@ -3,16 +3,17 @@ import type { Deps } from '../../deps.ts';
 import { backupSubject } from '../service/index.ts';
 import * as store from './store.ts';
 
-/** A database whose backup could not be asked for this time. */
+/** A database whose backup could not be requested this time. */
 export interface BackupScheduleFailure {
   readonly databaseId: string;
   readonly error: unknown;
 }
 
 /**
- * Asks for the backups that are due, the first one of a database as soon as it runs, so that what is wrong with backups shows on the
- * first day. Any number of processes may do so at once: the time is moved on in the transaction that asks, so each one is asked for once.
- * Of times that were missed, one is made up for.
+ * Requests the backups that are due. The first backup of a database is requested as soon as the database runs, so that
+ * problems with backups show on the first day. Any number of processes may do so at once: the transaction that requests
+ * a backup also advances the schedule, so each backup is requested once. Several missed backups are replaced by a
+ * single one.
  */
 export async function askForDueBackups(deps: Deps, now: Date): Promise<readonly BackupScheduleFailure[]> {
   const failures: BackupScheduleFailure[] = [];
@@ -42,7 +43,7 @@ async function askFor(deps: Deps, row: store.DueRow, now: Date): Promise<void> {
   });
 }
 
-/** Lets the backups of databases and environments that are gone go at their time. */
+/** Removes the backups of deleted databases and environments when their retention time has passed. */
 export async function trimOrphanedBackups({ database, config }: Deps): Promise<void> {
   await database.run(store.noteOrphans);
   await database.run(store.letOrphansGo, [config.orphanBackupDays]);

@@ -10,7 +10,7 @@ export interface DatabaseRow {
   readonly spec: DatabaseSpec;
 }
 
-/** Id, organization of the caller or null. */
+/** Parameters: id, organization of the caller or null. */
 export const readDatabase = statement<DatabaseRow>(
   'readDatabaseForBackup',
   `SELECT id, organization_id, environment_id, name, spec FROM service
@@ -23,11 +23,11 @@ export const readPlace = statement<{ project_id: string; mode: EnvironmentMode }
 );
 
 export interface DueRow extends DatabaseRow {
-  /** null: its first one. */
+  /** Null: the first backup of the database. */
   readonly next_at: string | null;
 }
 
-/** The time. Managed databases that run and whose next backup is due, longest first. */
+/** Parameter: the current time. Returns running managed databases whose next backup is due, the longest due first. */
 export const dueDatabases = statement<DueRow>(
   'databasesDueForBackup',
   `SELECT s.id, s.organization_id, s.environment_id, s.name, s.spec, d.next_at
@@ -37,21 +37,27 @@ export const dueDatabases = statement<DueRow>(
     ORDER BY d.next_at NULLS FIRST, s.id LIMIT 100`,
 );
 
-/** Service, when it was due or null, when it is due next. No row: another process has moved it on. */
+/**
+ * Parameters: service, due time or null, next due time. Returns no row if another process has already advanced the
+ * schedule.
+ */
 export const moveOn = statement<{ service_id: string }>(
   'moveBackupScheduleOn',
   `INSERT INTO database_backup_schedule AS d (service_id, next_at) SELECT s.id, $3 FROM service s WHERE s.id = $1
    ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE d.next_at = $2::timestamptz RETURNING service_id`,
 );
 
-/** Notes since when a backup has no database any more. */
+/** Stores since when a backup no longer has a database. */
 export const noteOrphans = statement(
   'noteOrphanedDatabaseBackups',
   `UPDATE database_backup b SET orphaned_at = clock_timestamp()
     WHERE orphaned_at IS NULL AND NOT is_leaving AND NOT EXISTS (SELECT 1 FROM service s WHERE s.id = b.service_id)`,
 );
 
-/** Days. Backups whose environment is gone, or whose database is gone for so long, unless a restore needs them. */
+/**
+ * Parameter: days. Marks for removal the backups whose environment is gone, or whose database has been gone for that
+ * many days, unless a restore needs them.
+ */
 export const letOrphansGo = statement(
   'letOrphanedDatabaseBackupsGo',
   `UPDATE database_backup b SET is_leaving = true

@@ -10,15 +10,16 @@ import type { IdMap } from '../shared/relink.ts';
 import * as store from './store.ts';
 
 /*
- * Which changed paths of its repository deploy a service by themselves: where there are MATCH restrictions, one of them must fit;
- * none of the EXCLUDE ones may. The same for every type of service that is built from git.
+ * Restrictions of automatic deployments to changed paths of the service's repository. If there are MATCH restrictions,
+ * one of them must match a changed path. No EXCLUDE restriction may match. The rules are the same for every type of
+ * service that is built from git.
  */
 
 type Restrictions = Response<(typeof operations)['getApplicationDeploymentRestrictions']>;
 type Restriction = Restrictions['results'][number];
 type RestrictionRequest = Body<(typeof operations)['createApplicationDeploymentRestriction']>;
 
-/** The service by its path, the type being part of it. */
+/** The service in a path, including its type. */
 export interface RestrictedService {
   readonly id: string;
   readonly type: ServiceType;
@@ -31,7 +32,7 @@ export async function listRestrictions(deps: Deps, caller: Caller, { id, type }:
   return { results: await deps.database.many(store.listRestrictions, [id]) };
 }
 
-/** ALREADY_EXISTS where the service has exactly this one. */
+/** Fails with ALREADY_EXISTS if the service already has an identical restriction. */
 export async function createRestriction(
   deps: Deps,
   caller: Caller,
@@ -77,7 +78,7 @@ export async function deleteRestriction(
   });
 }
 
-/** Gives copies of services the restrictions of what they are copies of. */
+/** Copies the restrictions of services to the copies of these services. */
 export async function cloneRestrictions(tx: Queryable, services: IdMap): Promise<void> {
   await tx.run(store.copyRestrictions, [[...services.keys()], [...services.values()]]);
 }

@@ -5,10 +5,10 @@ import * as restriction from './deployment-restriction.ts';
 
 type Params = Readonly<Record<string, string>>;
 
-/** The same for each type of service that has them. */
+/** Mounts the same routes for each type of service that has restrictions. */
 export function mountDeploymentRestriction(mounting: Mounting, deps: Deps): void {
   for (const type of ['APPLICATION', 'JOB', 'HELM', 'TERRAFORM'] as const) {
-    // One type's operations stand for all: they differ in their words only.
+    // The operations of one type stand for those of all types. They differ only in their names.
     const operations: (typeof restrictionOperations)[keyof typeof restrictionOperations] = restrictionOperations[type];
     const service = (params: Params): restriction.RestrictedService => ({ id: params[`${kinds[type].noun}Id`] ?? '', type });
     const place = (params: Params) => ({ ...service(params), restrictionId: params['deploymentRestrictionId'] ?? '' });

@@ -11,7 +11,7 @@ export interface RestrictionRow {
 
 const columns = 'id, created_at, updated_at, mode, type, value';
 
-/** Service, type, organization of the caller. */
+/** Parameters: service, type, organization of the caller. */
 export const findService = statement<{ id: string }>(
   'restriction_find_service',
   'select id from service where id = $1 and type = $2 and ($3::uuid is null or organization_id = $3)',
@@ -39,7 +39,7 @@ export const deleteRestriction = statement(
   'delete from deployment_restriction where id = $1 and service_id = $2',
 );
 
-/** Of the services $1 to the services $2, one for one. */
+/** Copies restrictions from the services `$1` to the services `$2`. Both lists have the same order. */
 export const copyRestrictions = statement(
   'restriction_copy',
   `insert into deployment_restriction (id, organization_id, service_id, mode, type, value)

@@ -79,13 +79,13 @@ async function history(at: At) {
   return (await api.call('listEnvironmentDeploymentHistoryV2', at)).results;
 }
 
-/** So far from now in days, at that time of day in UTC. */
+/** Returns the moment in this many days, at that time of day in UTC. */
 function moment(days: number, time: string): Date {
   const date = new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   return new Date(`${date}T${time}Z`);
 }
 
-/** Several processes look at the same moment. */
+/** Runs due rules in several processes at the same moment. */
 async function look(now: Date): Promise<void> {
   const looks = await Promise.all(Array.from({ length: 4 }, () => runDueRules(server.api.deps, now)));
   expect(looks.flat()).toEqual([]);
@@ -156,7 +156,7 @@ test('an environment is stopped and started at its times, once each, however man
   const status = await api.call('getApplicationStatus', { params: { applicationId: other } });
   expect(status.state).toBe('READY');
 
-  // Nobody looked for days: only what should be now is done.
+  // No process ran for days. Only the action for the present state is performed.
   await look(moment(12, '12:00:00'));
   expect(await settled(at)).toHaveLength(3);
   await look(moment(14, '23:00:00'));
@@ -252,7 +252,7 @@ test('project rules are kept in order, and the first that fits is what a new env
   const edited = await api.call('editProjectDeployemtnRule', { ...at, body: rule({ name: 'ALL', wildcard: 'x_*' }).body });
   expect(edited).toMatchObject({ id: all.id, name: 'ALL', description: 'the rest', wildcard: 'x_*' });
   expect(await api.call('getProjectDeploymentRule', at)).toEqual(edited);
-  // An underscore stands for itself.
+  // An underscore is not a wildcard.
   expect(await ruleOf(await newEnvironment('xy-1'))).toMatchObject({ auto_stop: false, timezone: 'UTC' });
   await api.call('deleteProjectDeploymentRule', at);
   await expect(api.call('getProjectDeploymentRule', at)).rejects.toMatchObject({ status: 404 });

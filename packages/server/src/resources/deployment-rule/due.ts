@@ -8,13 +8,13 @@ import { turnAfter, turnUntil } from './schedule.ts';
 import * as store from './store.ts';
 import { toWindow } from './window.ts';
 
-/** A rule that could not be followed this time. */
+/** A rule that could not be applied this time. */
 export interface RuleFailure {
   readonly environmentId: string;
   readonly error: unknown;
 }
 
-/** In whose name rules act; requests of it are merged with each other. */
+/** The caller in whose name rules act. Requests of the same caller are merged. */
 const actor: Caller = {
   actor: 'deployment rule',
   name: 'deployment rule',
@@ -25,8 +25,9 @@ const actor: Caller = {
 };
 
 /**
- * Starts and stops the environments whose time has come. Any number of processes may do so at once: what is due is taken in the
- * transaction that asks for the deployment, so each turn is taken once. Of turns that were missed, only the last one counts.
+ * Starts and stops the environments whose time has come. Any number of processes may do so at once: the transaction
+ * that requests the deployment also takes the due turn, so each turn is taken once. If several turns were missed, only
+ * the last one counts.
  */
 export async function runDueRules(deps: Deps, now: Date): Promise<readonly RuleFailure[]> {
   const failures: RuleFailure[] = [];
@@ -35,8 +36,9 @@ export async function runDueRules(deps: Deps, now: Date): Promise<readonly RuleF
       await deps.database.transaction((tx) => follow(deps, tx, rule.environment_id, now));
     } catch (error) {
       failures.push({ environmentId: rule.environment_id, error });
-      // What the environment forbids now (it is being deleted, billing) is no reason to try again every few seconds. A database that is
-      // away for a moment is one. That is not thrown on: who locks one environment for long must not keep the others from their turn.
+      // Errors that come from the environment itself (it is being deleted, billing) are no reason to retry every few
+      // seconds. A database that is unreachable for a moment is one. No error is rethrown: a transaction that locks one
+      // environment for long must not keep the other environments from their turn.
       if (error instanceof AppError && !(error instanceof DatabaseUnavailable) && rule.next_at !== null) {
         await deps.database.run(store.passOver, [rule.environment_id, rule.next_at, nextOf(rule, now)]);
       }
@@ -46,12 +48,12 @@ export async function runDueRules(deps: Deps, now: Date): Promise<readonly RuleF
 }
 
 async function follow(deps: Deps, tx: Queryable, environmentId: string, now: Date): Promise<void> {
-  // The environment is held before its rule, as by whoever edits the rule.
+  // The environment is locked before its rule, in the same order as in edits of the rule.
   await openEnvironment(tx, actor, environmentId, 'change');
   const rule = await tx.maybe(store.lockDueRule, [now.toISOString(), environmentId]);
   if (rule === undefined) return;
   if (rule.next_at === null) {
-    // An edit changes nothing at once: what counts is what comes after it.
+    // An edit has no immediate effect. Only turns after the edit count.
     await tx.run(store.setNext, [environmentId, nextOf(rule, new Date(rule.updated_at))]);
     return;
   }
@@ -61,7 +63,7 @@ async function follow(deps: Deps, tx: Queryable, environmentId: string, now: Dat
   await tx.run(store.setNext, [environmentId, nextOf(rule, now)]);
 }
 
-/** `infinity`: never, as no day is named. */
+/** Returns `infinity` if the rule names no day, so that it is never due. */
 function nextOf(rule: store.DueRow, moment: Date): string {
   return turnAfter(toWindow(rule), moment)?.at.toISOString() ?? 'infinity';
 }

@@ -10,12 +10,18 @@ import { checkedWindow } from './window.ts';
 type Rule = Response<(typeof operations)['getEnvironmentDeploymentRule']>;
 type EditRequest = Body<(typeof operations)['editEnvironmentDeploymentRule']>;
 
-/** An environment has exactly one rule, and the rule its id. One that was never set starts and stops nothing. */
+/**
+ * Returns the rule of an environment. An environment has exactly one rule, which has the id of the environment. A rule
+ * that was never set starts and stops nothing.
+ */
 export async function readRule(deps: Deps, caller: Caller, environmentId: string): Promise<Rule> {
   return toRule(await ruleRow(deps.database, caller, environmentId));
 }
 
-/** What the request leaves out stays. Takes effect at the next start or stop time: nothing happens at once. */
+/**
+ * Edits the rule. Fields that the request omits stay. The change takes effect at the next start or stop time; nothing
+ * happens at once.
+ */
 export async function editRule(
   deps: Deps,
   caller: Caller,
@@ -38,7 +44,8 @@ export async function editRule(
       window.stop_time,
       window.weekdays,
     ]);
-    // Rule and environment share their id: the rule first, as it has the version that `If-Match` may expect.
+    // Rule and environment share their id. The rule is written first, because its version is the one that `If-Match`
+    // may expect.
     if (typeof request.auto_preview === 'boolean') await tx.run(store.setAutoPreview, [environmentId, request.auto_preview]);
     return toRule(await ruleRow(tx, caller, environmentId));
   });

@@ -21,7 +21,7 @@ interface RulePlace {
 
 export async function listRules(deps: Deps, caller: Caller, projectId: string): Promise<Rules> {
   const rows = await deps.database.many(store.listProjectRules, [projectId, caller.organizationId]);
-  // An empty list is not the same as no project.
+  // An empty list does not show whether the project exists.
   if (rows.length === 0) await readProject(deps, caller, projectId);
   return { results: rows.map(toRule) };
 }
@@ -30,7 +30,10 @@ export async function readRule(deps: Deps, caller: Caller, place: RulePlace): Pr
   return toRule(await ruleRow(deps.database, caller, place));
 }
 
-/** At the end of the order. NAME_TAKEN, INVALID_REFERENCE for a cluster of another organization. */
+/**
+ * Adds a rule at the end of the order. Fails with NAME_TAKEN, or INVALID_REFERENCE for a cluster of another
+ * organization.
+ */
 export async function createRule(deps: Deps, caller: Caller, projectId: string, request: RuleRequest): Promise<Rule> {
   const place = { projectId, deploymentRuleId: randomUUID() };
   return write(request, () =>
@@ -43,7 +46,7 @@ export async function createRule(deps: Deps, caller: Caller, projectId: string, 
   );
 }
 
-/** What the request leaves out stays. Environments that got the rule before keep what they have. */
+/** Edits a rule. Fields that the request omits stay. Environments that got the rule earlier keep their copy. */
 export async function editRule(deps: Deps, caller: Caller, place: RulePlace, request: RuleRequest): Promise<Rule> {
   return write(request, () =>
     deps.database.transaction(async (tx) => {
@@ -70,7 +73,10 @@ export async function deleteRule(deps: Deps, caller: Caller, place: RulePlace): 
   });
 }
 
-/** All rules of the project, each once: a part of them would leave open where the others go. */
+/**
+ * Sets the order of all rules of the project. The request must name each rule once, because a partial list would not
+ * define where the others go.
+ */
 export async function orderRules(deps: Deps, caller: Caller, projectId: string, request: OrderRequest): Promise<void> {
   const wanted = (request.project_deployment_rule_ids_in_order ?? []).map((id) => id.toLowerCase());
   const path = 'project_deployment_rule_ids_in_order';
@@ -113,7 +119,9 @@ async function ruleValues(
   ];
 }
 
-/** Gives its organization. One change of a project's rules at a time, as they have an order. */
+/**
+ * Locks the rules of a project and returns its organization. Changes are serialized, because the rules have an order.
+ */
 async function lockProject(tx: Queryable, caller: Caller, projectId: string): Promise<string> {
   const row = await tx.maybe(store.lockProject, [projectId, caller.organizationId]);
   if (row === undefined) throw notFound('project');

@@ -1,6 +1,6 @@
 import { weekdays, type Weekday } from '@davit/contract';
 
-/** When an environment is started and stopped: on these days, at these minutes of the day, by the clocks of this time zone. */
+/** The weekdays and the minutes of the day at which an environment is started and stopped, in a time zone. */
 export interface Window {
   readonly timezone: string;
   readonly startMinute: number;
@@ -13,7 +13,7 @@ export interface Turn {
   readonly at: Date;
 }
 
-/** Whether clocks of this zone are known here. */
+/** Returns whether this runtime knows the time zone. */
 export function isTimezone(name: string): boolean {
   try {
     formatterOf(name);
@@ -23,19 +23,20 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** The first start or stop after this moment; undefined: there is none, as no day is named. */
+/** Returns the first start or stop after this moment. Undefined if there is none, because no day is named. */
 export function turnAfter(window: Window, moment: Date): Turn | undefined {
   return turnsAround(window, moment).find(({ at }) => at > moment);
 }
 
-/** The last start or stop until this moment: what the environment should be like now. */
+/** Returns the last start or stop up to this moment. It determines whether the environment should be running now. */
 export function turnUntil(window: Window, moment: Date): Turn | undefined {
   return turnsAround(window, moment).findLast(({ at }) => at <= moment);
 }
 
 const minuteMilliseconds = 60_000;
 const dayMilliseconds = 24 * 60 * minuteMilliseconds;
-// A week in each direction, and a day more, as the day there may be another one than here.
+// Days to search in each direction: a week, plus one day because the date in the time zone may differ from the date
+// here.
 const reachDays = 8;
 
 function turnsAround({ timezone, startMinute, stopMinute, weekdays: days }: Window, moment: Date): Turn[] {
@@ -54,15 +55,18 @@ function turnsAround({ timezone, startMinute, stopMinute, weekdays: days }: Wind
 }
 
 /**
- * The moment at which clocks of the zone show this. One that they skip in spring is taken an hour off it; of one that they show
- * twice in autumn, one is taken: either way it comes once a day.
+ * Returns the moment at which clocks of the time zone show this time. If the clocks skip the time in spring, the moment
+ * is an hour off. If they show the time twice in autumn, one of both moments is returned. Either way there is one
+ * moment per day.
  */
 function momentOf(timezone: string, clock: number): Date {
   const near = clock - (clockAt(timezone, clock) - clock);
   return new Date(clock - (clockAt(timezone, near) - near));
 }
 
-/** What clocks of the zone show at a moment, as if that were a moment in UTC. To the second. */
+/**
+ * Returns what clocks of the time zone show at a moment, as if it were a moment in UTC. The precision is one second.
+ */
 function clockAt(timezone: string, moment: number): number {
   const parts = new Map(
     formatterOf(timezone)
@@ -75,7 +79,10 @@ function clockAt(timezone: string, moment: number): number {
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Making one takes longer than all else here. Throws RangeError for an unknown zone, so only known ones are kept. */
+/**
+ * Returns a cached formatter, because creating a formatter takes longer than everything else here. Throws RangeError
+ * for an unknown zone, so that only known zones are cached.
+ */
 function formatterOf(timezone: string): Intl.DateTimeFormat {
   let formatter = formatters.get(timezone);
   if (formatter === undefined) {

@@ -17,7 +17,10 @@ export interface EnvironmentRuleRow extends WindowRow {
   readonly auto_preview: boolean;
 }
 
-/** Environment, organization of the caller. Of one that was never given a rule: eight to six on working days, and no auto_stop. */
+/**
+ * Parameters: environment, organization of the caller. For an environment without a rule, the result is the default
+ * rule: eight to six on working days, no auto_stop.
+ */
 export const readEnvironmentRule = statement<EnvironmentRuleRow>(
   'environment_rule_read',
   `select environment.id as environment_id, coalesce(rule.created_at, environment.created_at) as created_at,
@@ -31,7 +34,7 @@ export const readEnvironmentRule = statement<EnvironmentRuleRow>(
     where environment.id = $1 and ($2::uuid is null or environment.organization_id = $2)`,
 );
 
-/** Gives an environment that was never given a rule the one that it is read with, so that its version can be expected. */
+/** Stores the default rule for an environment without a rule, so that a version exists that requests can expect. */
 export const beginEnvironmentRule = statement(
   'environment_rule_begin',
   `insert into environment_rule (environment_id, timezone, start_time, stop_time, weekdays, created_at, updated_at)
@@ -40,7 +43,7 @@ export const beginEnvironmentRule = statement(
    on conflict (environment_id) do nothing`,
 );
 
-/** What is due next is found out anew. */
+/** Resets `next_at`, so that the next turn is computed again. */
 export const writeEnvironmentRule = statement(
   'environment_rule_write',
   `update environment_rule
@@ -57,20 +60,23 @@ export const setAutoPreview = statement(
 export interface DueRow extends WindowRow {
   readonly environment_id: string;
   readonly updated_at: string;
-  /** null: it is still to be found out. */
+  /** Null: not yet computed. */
   readonly next_at: string | null;
 }
 
 const dueColumns = 'environment_id, auto_stop, timezone, start_time, stop_time, weekdays, updated_at, next_at';
 const isDue = 'auto_stop and (next_at is null or next_at <= $1::timestamptz)';
 
-/** Rules that something is to be done for at $1, the longest due first. */
+/** Parameter `$1`: the current time. Returns due rules, the longest due first. */
 export const dueRules = statement<DueRow>(
   'environment_rules_due',
   `select ${dueColumns} from environment_rule where ${isDue} order by next_at nulls first, environment_id limit 100`,
 );
 
-/** The same for one, held until the end of the transaction; none where another process was faster. */
+/**
+ * Returns the due rule of one environment and locks the row until the transaction ends. Returns no row if another
+ * process was faster.
+ */
 export const lockDueRule = statement<DueRow>(
   'environment_rule_lock',
   `select ${dueColumns} from environment_rule where ${isDue} and environment_id = $2 for update`,
@@ -78,7 +84,7 @@ export const lockDueRule = statement<DueRow>(
 
 export const setNext = statement('environment_rule_next', 'update environment_rule set next_at = $2 where environment_id = $1');
 
-/** $2: what was due; for a rule that cannot be followed this time. */
+/** Skips a turn of a rule that cannot be applied this time. Parameter `$2`: the time at which the turn was due. */
 export const passOver = statement(
   'environment_rule_pass_over',
   'update environment_rule set next_at = $3 where environment_id = $1 and next_at = $2',
@@ -110,7 +116,7 @@ export const readProjectRule = statement<ProjectRuleRow>(
   `select ${ruleColumns} from project_rule where ${visible} and id = $3`,
 );
 
-/** Not FOR UPDATE: that would keep environments from being created. */
+/** This lock is not FOR UPDATE, because that would block the creation of environments. */
 export const lockProject = statement<{ organization_id: string }>(
   'project_rule_lock_project',
   'select organization_id from project where id = $1 and ($2::uuid is null or organization_id = $2) for no key update',
@@ -138,7 +144,7 @@ export const editProjectRule = statement(
     where id = $1 and project_id = $2`,
 );
 
-/** Leaves a gap in the order, which is none. */
+/** Deletes a rule. The gap that remains in the order does no harm. */
 export const deleteProjectRule = statement('project_rule_delete', 'delete from project_rule where id = $1 and project_id = $2');
 
 export const orderProjectRules = statement(

@@ -2,7 +2,7 @@ import type { Weekday } from '@davit/contract';
 import { Problems } from '../shared/problems.ts';
 import { isTimezone, type Window } from './schedule.ts';
 
-/** A window as requests and rows have it. */
+/** A schedule in the form that requests and rows have. */
 export interface WindowFields {
   readonly timezone: string;
   readonly start_time: string;
@@ -11,8 +11,8 @@ export interface WindowFields {
 }
 
 /**
- * The fields as they are stored: days each once, times without their offset, as the time of day that is written is what counts.
- * VALIDATION_FAILED.
+ * Returns the fields in the form that is stored. Each day occurs once. Times lose their offset, because the written
+ * time of day is what counts. Fails with VALIDATION_FAILED.
  */
 export function checkedWindow(fields: WindowFields, autoStop: boolean): WindowFields {
   const problems = new Problems();

@@ -16,7 +16,7 @@ type AttachRequest = Body<(typeof operations)['attachServiceToDeploymentStage']>
 
 export async function listStages(deps: Deps, caller: Caller, environmentId: string): Promise<DeploymentStages> {
   const stages = await stagesOf(deps.database, caller, environmentId);
-  // An environment has at least one; none is what an unknown one has.
+  // Every environment has at least one stage. An empty list means that the environment does not exist.
   if (stages.results.length === 0) throw notFound('environment');
   return stages;
 }
@@ -54,7 +54,10 @@ export function editStage(deps: Deps, caller: Caller, id: string, request: Stage
   );
 }
 
-/** STAGE_NOT_EMPTY while it holds services, and for the last one: services of the environment need one. */
+/**
+ * Deletes a stage. Fails with STAGE_NOT_EMPTY while the stage has services. Also fails for the last stage, because the
+ * services of the environment need one.
+ */
 export async function deleteStage(deps: Deps, caller: Caller, id: string): Promise<void> {
   try {
     await deps.database.transaction(async (tx) => {
@@ -71,13 +74,13 @@ export async function deleteStage(deps: Deps, caller: Caller, id: string): Promi
       await tx.run(store.stageRenumber, [environment_id, null, null, null]);
     });
   } catch (error) {
-    // A service was put into it at the same moment.
+    // A service was put into the stage at the same moment.
     if (isForeignKeyViolation(error)) throw notEmpty();
     throw error;
   }
 }
 
-// Clients look for "must empty of service" in the text, and try again then.
+// Clients search the message for "must empty of service" and retry in that case.
 function notEmpty(): AppError {
   return new AppError({
     code: 'STAGE_NOT_EMPTY',
@@ -85,7 +88,7 @@ function notEmpty(): AppError {
   });
 }
 
-/** Where a stage is put. */
+/** The new position of a stage. */
 export interface Move {
   readonly id: string;
   readonly side: 'before' | 'after';
@@ -105,7 +108,9 @@ export function moveStage(deps: Deps, caller: Caller, { id, side, otherId }: Mov
   });
 }
 
-/** Moves a service here. Without `is_skipped` it is deployed with the environment again. */
+/**
+ * Moves a service to a stage. If the request omits `is_skipped`, the service is deployed with the environment again.
+ */
 export async function attachService(
   deps: Deps,
   caller: Caller,

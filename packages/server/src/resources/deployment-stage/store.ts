@@ -20,7 +20,7 @@ export interface StageRow {
   readonly services: StageServiceRow[];
 }
 
-// jsonb has no instants: the text is made here, in the form that other timestamps arrive in.
+// jsonb has no timestamp type, so the text is created here, in the same form as other timestamps.
 const columns = `stage.id, stage.created_at, stage.updated_at, stage.environment_id, stage.name, stage.description, stage.position,
   coalesce((
     select jsonb_agg(jsonb_build_object(
@@ -48,14 +48,14 @@ export const stageOfService = statement<StageRow>(
     where held.id = $1 and ($2::uuid is null or held.organization_id = $2)`,
 );
 
-/** At the end. The environment is locked, so that no two get the same place. */
+/** Appends a stage. The environment is locked, so that no two stages get the same position. */
 export const stageCreate = statement(
   'stage_create',
   `insert into deployment_stage (id, organization_id, environment_id, name, description, position)
    select $1, $2, $3, $4, $5, coalesce(max(position) + 1, 0) from deployment_stage where environment_id = $3`,
 );
 
-/** $5: whether the description changes, to $4. */
+/** Parameter `$5`: whether the description is changed to `$4`. */
 export const stageEdit = statement(
   'stage_edit',
   `update deployment_stage
@@ -70,7 +70,10 @@ export const stageCount = statement<{ count: number }>(
   'select count(*) from deployment_stage where environment_id = $1',
 );
 
-/** Numbers the stages of an environment from 0 on, $2 half a place from $3 where $4 says on which side; both null: gaps only. */
+/**
+ * Numbers the stages of an environment from 0. Stage `$2` is placed next to stage `$3`: `$4` is half a position, and
+ * its sign selects the side. If both are null, only gaps are closed.
+ */
 export const stageRenumber = statement(
   'stage_renumber',
   `update deployment_stage as stage set position = wanted.position, updated_at = clock_timestamp()
@@ -83,7 +86,7 @@ export const stageRenumber = statement(
     where stage.id = wanted.id and stage.position <> wanted.position`,
 );
 
-/** A new entry where the stage is another one; the flag is what the request says. */
+/** Creates a new stage entry if the stage changes. The flag is set to the value of the request. */
 export const serviceAttach = statement(
   'stage_attach_service',
   `update service

@@ -26,14 +26,14 @@ type Services = Response<(typeof operations)['listServicesByEnvironmentId']>;
 
 const defaultPageSize = 20;
 
-/** What is done to all services of an environment that are not skipped. */
+/** The action to perform on all services of an environment that are not skipped. */
 export interface Wanted {
   readonly environmentId: string;
   readonly what: 'deploy' | 'redeploy' | 'stop';
   readonly dryRun: boolean;
 }
 
-/** Deploys, redeploys or stops an environment, or answers the plan of it. */
+/** Deploys, redeploys or stops an environment. A dry run returns the plan instead. */
 export async function actOnEnvironment(deps: Deps, caller: Caller, wanted: Wanted): Promise<Answer> {
   const { environmentId, what, dryRun } = wanted;
   const { status, request } = await deps.database.transaction(async (tx) => {
@@ -50,8 +50,9 @@ export async function actOnEnvironment(deps: Deps, caller: Caller, wanted: Wante
 }
 
 /**
- * Asks for a deployment of an environment in a transaction of the caller: of the services in `commits` at these, of all others at the
- * newest ones, or with `redeploy` at those that are deployed. Answers the id of the request.
+ * Requests a deployment of an environment in a transaction of the caller. Services in `commits` are deployed at those
+ * commits. All others are deployed at their newest commits, or with `redeploy` at their deployed commits. Returns the
+ * id of the request.
  */
 export async function requestEnvironment(
   deps: Deps,
@@ -72,16 +73,21 @@ export async function requestEnvironment(
 interface WantedCommits {
   readonly environmentId: string;
   readonly redeploy: boolean;
-  /** By service. */
+  /** Commit for each service id. */
   readonly commits: ReadonlyMap<string, string>;
 }
 
-/** The same for deploy, with the fields of a service's status beside, which the public description has here. */
+/**
+ * Deploys like `actOnEnvironment`. The answer also has the fields of a service's status, which the public API
+ * description requires here.
+ */
 export async function deployEnvironment(deps: Deps, caller: Caller, wanted: Wanted): Promise<DeployAnswer> {
   return withServiceFields(await actOnEnvironment(deps, caller, wanted), 'DEPLOY', wanted.dryRun);
 }
 
-/** An environment's status with what the public description has of a service's. */
+/**
+ * Returns an environment's status with the fields that the public API description takes from the status of a service.
+ */
 export function withServiceFields(answer: Answer, action: 'DEPLOY' | 'RESTART', dryRun: boolean): DeployAnswer {
   return {
     ...answer,
@@ -92,7 +98,7 @@ export function withServiceFields(answer: Answer, action: 'DEPLOY' | 'RESTART', 
   };
 }
 
-/** A request for an environment as a whole. */
+/** Returns a request for an environment as a whole. */
 export function wholeEnvironment(
   place: OpenEnvironment,
   caller: Caller,
@@ -102,7 +108,7 @@ export function wholeEnvironment(
   return { place, action, wholeEnvironment: true, trigger: triggerOf(caller), services };
 }
 
-/** The services of an environment, for an action that needs no release of them. */
+/** Returns the services of an environment, for an action that does not need their releases. */
 export async function requestedServices(
   tx: Queryable,
   environmentId: string,
@@ -121,9 +127,9 @@ export async function requestedServices(
 }
 
 /**
- * Deletes an environment. One in which nothing was ever deployed is gone at once; else the engine takes everything off its
- * cluster first, skipped services included, and the record stays visible until then. Asking again while that is under way
- * changes nothing; asking again after it failed tries again.
+ * Deletes an environment. If nothing was ever deployed in it, the environment is deleted at once. Otherwise the engine
+ * first removes everything from the cluster, skipped services included, and the record stays visible until then. A
+ * repeated call during the deletion changes nothing. A repeated call after a failure retries.
  */
 export async function deleteEnvironment(deps: Deps, caller: Caller, environmentId: string): Promise<void> {
   await deps.database.transaction(async (tx) => {
@@ -140,7 +146,10 @@ export async function deleteEnvironment(deps: Deps, caller: Caller, environmentI
   });
 }
 
-/** Takes all services off their cluster, skipped ones included; asks for nothing where there is nothing. The records stay. */
+/**
+ * Removes all services from their cluster, skipped services included. If nothing is deployed, nothing is requested. The
+ * records stay.
+ */
 export async function uninstallEnvironment(deps: Deps, caller: Caller, environmentId: string): Promise<Record<string, never>> {
   await deps.database.transaction(async (tx) => {
     const place = await openEnvironment(tx, caller, environmentId, 'change');
@@ -176,23 +185,24 @@ export async function listServiceQueue(deps: Deps, caller: Caller, serviceId: st
   return { results: views.flatMap((view) => toServiceQueueEntries(view, serviceId)) };
 }
 
-/** Takes a waiting request out of the queue. ALREADY_STARTED when it is too late for that. */
+/** Removes a waiting request from the queue. Fails with ALREADY_STARTED if the request is already running. */
 export async function withdrawRequest(deps: Deps, caller: Caller, id: string): Promise<void> {
   const place = await deps.engine.placeOfRequest(deps.database, id);
   if (place === null || !canSee(caller, place.organizationId)) throw notFound('deployment request');
   await deps.engine.withdraw(id);
 }
 
-/** What became of a request: its state word while it waits, runs, and after its end. NOT_FOUND. */
+/** Returns the state of a request while it waits, while it runs, and after it has ended. Fails with NOT_FOUND. */
 export async function readRequestStatus(deps: Deps, caller: Caller, id: string): Promise<RequestStatus> {
-  // The query names the request, so that its environment is judged here, as that of a request in a path.
+  // The query names the request, not the path. Access to its environment is therefore checked here, as for a request in
+  // a path.
   await callerAt(deps, caller, operations.streamDeployment, { deploymentRequestId: id });
   const view = await deps.engine.deployment(deps.database, id);
   if (view === null) throw notFound('deployment request');
   return { deployment_request_id: id, environment_id: view.environmentId, status: view.state };
 }
 
-/** Where all services of an environment answer. */
+/** Returns the links of all services of an environment. */
 export async function listLinks(deps: Deps, caller: Caller, environmentId: string): Promise<Links> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
   return environmentLinks(deps, deps.database, environmentId);

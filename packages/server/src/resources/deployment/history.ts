@@ -6,8 +6,8 @@ import { openEnvironment } from '../environment/index.ts';
 import { toCommit } from '../shared/history-details.ts';
 
 /*
- * The histories of before. They go on after the id of a deployment instead of by pages, so that what is deployed meanwhile
- * moves nothing.
+ * The deployment histories of the old API. They continue after the id of a deployment and have no pages, so that new
+ * deployments do not shift the entries.
  */
 
 type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistory']>;

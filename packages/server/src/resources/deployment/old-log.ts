@@ -8,7 +8,7 @@ type Log = Response<(typeof operations)['listEnvironmentLog']>;
 type Line = Log['results'][number];
 type State = NonNullable<Line['state']>;
 
-/** The log of the latest deployment that left the queue, in the words of before. */
+/** Returns the log of the latest deployment that left the queue, in the format of the old API. */
 export async function readOldLog(deps: Deps, caller: Caller, environmentId: string): Promise<Log> {
   const environment = await readEnvironment(deps, caller, environmentId);
   const [last] = await deps.engine.environmentHistory(deps.database, environmentId, { page: 1, pageSize: 1 });
@@ -28,7 +28,7 @@ export async function readOldLog(deps: Deps, caller: Caller, environmentId: stri
   };
 }
 
-/** Lines are numbered in the installation: a uuid (version 8, RFC 9562) that ends in the number. */
+/** Returns a UUID (version 8, RFC 9562) that ends in the number. Lines are numbered within the installation. */
 function numberedId(number: number): string {
   return `00000000-0000-8000-8000-${number.toString(16).padStart(12, '0')}`;
 }
@@ -46,7 +46,7 @@ const words = {
   UNINSTALL: { ongoing: 'DELETE_IN_PROGRESS', done: 'DELETED', failed: 'DELETE_ERROR' },
 } as const satisfies Record<engine.Action, Record<'ongoing' | 'done' | 'failed', State>>;
 
-/** The last line of a deployment that is over tells its end. */
+/** The last line of a finished deployment carries the final state. */
 function stateOf(view: engine.DeploymentView, line: engine.DeploymentLogLine, isEnd: boolean): State {
   const word = words[view.action];
   if (line.failure !== null) return word.failed;

@@ -26,7 +26,7 @@ interface World {
   readonly other: string;
 }
 
-/** An environment with three applications. */
+/** Creates an environment with three applications. */
 async function world(): Promise<World> {
   const { id } = await api.call('createEnvironment', { params: { projectId }, body: { name: `e ${randomUUID()}` } });
   const at = { params: { environmentId: id } };
@@ -46,7 +46,7 @@ async function states(at: World['at']): Promise<Record<string, string>> {
   return Object.fromEntries(applications.map(({ id, state }) => [id, state]));
 }
 
-/** Waits until the environment has nothing under way or in its queue. */
+/** Waits until the environment has no running or waiting deployment. */
 async function settled(at: World['at']): Promise<Awaited<ReturnType<typeof history>>> {
   const until = Date.now() + 15_000;
   for (;;) {

@@ -25,7 +25,7 @@ type IdsRequest = Body<(typeof operations)['stopSelectedServices']>;
 type RestartRequest = Body<(typeof operations)['rebootServices']>;
 type RestartAnswer = Response<(typeof operations)['rebootServices']>;
 
-/** Deploys the named services in one deployment. Refused as a whole, see `Selected`. */
+/** Deploys the named services in one deployment. The request is refused as a whole, see `Selected`. */
 export async function deploySelected(
   deps: Deps,
   caller: Caller,
@@ -39,7 +39,9 @@ export async function deploySelected(
   return environmentStatus(deps, deps.database, environmentId);
 }
 
-/** NEVER_DEPLOYED when one of the services has nothing to stop; as for restart. */
+/**
+ * Stops the named services. Fails with NEVER_DEPLOYED if one of them has nothing to stop, and otherwise like a restart.
+ */
 export async function stopSelected(deps: Deps, caller: Caller, environmentId: string, request: IdsRequest): Promise<void> {
   const selected = selectedIds(request);
   await act(deps, caller, { environmentId, action: 'STOP' }, (tx) => selectRunning(deps, tx, environmentId, selected));
@@ -71,7 +73,10 @@ export async function uninstallSelected(deps: Deps, caller: Caller, environmentI
   await act(deps, caller, { environmentId, action: 'UNINSTALL' }, (tx) => selectInstalled(deps, tx, environmentId, selected));
 }
 
-/** Asks for one deployment of what `select` finds, in one transaction; for none when that is nothing. */
+/**
+ * Requests one deployment of the services that `select` returns, in one transaction. Requests nothing if there are
+ * none.
+ */
 async function act(
   deps: Deps,
   caller: Caller,
@@ -81,7 +86,7 @@ async function act(
   await deps.database.transaction((tx) => actIn(deps, tx, caller, { environmentId, action, select }));
 }
 
-/** The same in a transaction of the caller. Answers the id of the request. */
+/** Does what `act` does, in a transaction of the caller. Returns the id of the request. */
 async function actIn(
   deps: Deps,
   tx: Queryable,
@@ -101,7 +106,10 @@ interface Acting {
   readonly select: (tx: Queryable) => Promise<RequestedService[]>;
 }
 
-/** Asks for one deployment of services, at the versions that are wished, in a transaction of the caller. Answers its request's id. */
+/**
+ * Requests one deployment of services at the wanted versions, in a transaction of the caller. Returns the id of the
+ * request.
+ */
 export function requestSelected(
   deps: Deps,
   tx: Queryable,
@@ -112,7 +120,7 @@ export function requestSelected(
   return actIn(deps, tx, caller, { environmentId, action: 'DEPLOY', select });
 }
 
-/** The services of the lists, each once: naming one twice asks for nothing more. */
+/** Returns the services of all lists, each service once. A repeated id has no effect. */
 function selectedIds(request: IdsRequest): Selected[] {
   const lists: readonly (readonly [string, ServiceType, readonly string[]])[] = [
     ['application_ids', 'APPLICATION', request.application_ids ?? []],
@@ -130,11 +138,13 @@ function selectedIds(request: IdsRequest): Selected[] {
 
 interface Version {
   readonly id: string | null | undefined;
-  /** As a request to deploy this service alone has it. */
+  /** The version in the form that a request to deploy only this service has. */
   readonly request: object;
 }
 
-/** The services of the lists with their versions; one that is named twice could be meant at two, so that is refused. */
+/**
+ * Returns the services of the lists with their versions. A repeated id is refused, because it could name two versions.
+ */
 function selectedVersions(request: DeployRequest): Selected[] {
   const problems = new Problems();
   const lists: readonly (readonly [string, ServiceType, string, readonly Version[]])[] = [
@@ -164,7 +174,10 @@ function selectedVersions(request: DeployRequest): Selected[] {
   return notEmpty(selected);
 }
 
-/** By the rules of the type's own request to deploy. Undefined for a type that is not served: its ids name nothing. */
+/**
+ * Applies the rules of the request that deploys a single service of this type. Returns undefined for a type that is not
+ * served, because its ids name nothing.
+ */
 function wishOf(type: ServiceType, request: object, tell: (path: string, message: string) => void): DeployWish | undefined {
   try {
     return type in kinds ? deployWish(type, request) : undefined;

@@ -10,7 +10,10 @@ type StatusesWithStages = Response<(typeof operations)['getEnvironmentStatusesWi
 type StageWithStatuses = StatusesWithStages['stages'][number];
 type Stage = StageWithStatuses['stage'];
 
-/** The status of an environment with its stages; each stage is as the deployment left it that runs, is next or was last. */
+/**
+ * Returns the status of an environment with its stages. The status of each stage comes from the running deployment,
+ * otherwise from the next one, otherwise from the last one.
+ */
 export async function readStatusesWithStages(deps: Deps, caller: Caller, environmentId: string): Promise<StatusesWithStages> {
   const { environment, ...byType } = await readStatuses(deps, caller, environmentId);
   const { results: stages } = await listStages(deps, caller, environmentId);

@@ -35,10 +35,14 @@ export async function readStatuses(deps: Deps, caller: Caller, environmentId: st
   };
 }
 
-// As many as the pool of connections has room for beside what else is asked; one after the other, 2,000 environments took 5 s.
+// The connection pool has room for this many beside other queries. One environment at a time, 2,000 environments took 5
+// s.
 const environmentsAtOnce = 8;
 
-/** The status of each container whose image is in this registry. Three queries for each environment that they are in. */
+/**
+ * Returns the status of each container whose image is in this registry. Three queries run for each of their
+ * environments.
+ */
 export async function readRegistryStatuses(
   deps: Deps,
   caller: Caller,
@@ -56,14 +60,17 @@ export async function readRegistryStatuses(
   return { results };
 }
 
-/** The status of an environment that the caller was found to see. */
+/** Returns the status of an environment. The caller's access must have been checked before. */
 export async function environmentStatus(deps: Deps, db: Queryable, environmentId: string): Promise<EnvironmentStatus> {
   const view = await deps.engine.environment(db, environmentId);
   const services = await db.many(store.placedServices, [environmentId]);
   return toStatus(environmentId, view, await serviceStatuses(deps, db, environmentId), services);
 }
 
-/** The state words of an environment, without what its services would need for theirs; null: there is no such environment. */
+/**
+ * Returns the states of an environment, without the data that its services would need for theirs. Null if there is no
+ * such environment.
+ */
 export async function environmentWords(
   deps: Pick<Deps, 'database' | 'engine'>,
   environmentId: string,
@@ -101,9 +108,11 @@ function toStatus(
   };
 }
 
-// Without services, an environment is what its own deployments were: one of nothing ends in DEPLOYED as well.
+// An environment without services has the state of its own deployments. A deployment of no services also ends in
+// DEPLOYED.
 function stateOf(view: EnvironmentView, statuses: readonly Pick<ServiceStatus, 'state'>[]): EnvironmentStatus['state'] {
-  // A service's state is the engine's word; the contract has more words, for what the engine does not do yet.
+  // A service's state is a state of the engine. The contract has further states, for things that the engine does not do
+  // yet.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const ofServices = environmentState(statuses.map(({ state }) => state as StateWord));
   if (ofServices !== null) return ofServices;
@@ -111,8 +120,9 @@ function stateOf(view: EnvironmentView, statuses: readonly Pick<ServiceStatus, '
 }
 
 /**
- * The word of the deployment that runs, else of the first that waits, else of the last one that ended. Pipelines read from it when a
- * deployment that they asked for has ended, so that it must not be the end of a former one meanwhile.
+ * Returns the state of the running deployment, otherwise of the first waiting one, otherwise of the last one that
+ * ended. Pipelines read from this state that the deployment they requested has ended. It must therefore not be the end
+ * of an earlier deployment.
  */
 export function lastDeploymentState({ last, waitingAction }: EnvironmentView): StateWord {
   if (last?.running === true || waitingAction === null) return last?.state ?? 'READY';
@@ -129,7 +139,7 @@ function deploymentStatus(
   return words.every((word) => word === 'UP_TO_DATE') ? 'UP_TO_DATE' : 'OUT_OF_DATE';
 }
 
-/** Throws NOT_FOUND where the caller may not see the service, or it is of another type than the given one. */
+/** Fails with NOT_FOUND if the caller may not see the service, or if the service is of another type. */
 export async function checkServiceVisible(
   deps: Deps,
   caller: Caller,

@@ -11,7 +11,7 @@ export interface PlacedServiceRow {
   readonly stage_position: number;
 }
 
-/** The services of an environment and where they stand in its order. */
+/** Returns the services of an environment and their positions in its order. */
 export const placedServices = statement<PlacedServiceRow>(
   'deployment_placed_services',
   `select service.id, service.type, service.name, coalesce(service.spec->>'icon_uri', '') as icon_uri, service.is_skipped,

@@ -6,11 +6,12 @@ import { composeServices } from '../service/index.ts';
 import { requestedServices, wholeEnvironment } from './deployment.ts';
 
 /*
- * Turning an environment off and on again, in a transaction of the caller: what was stopped is started as it was. Skipped services
- * are left out, and nothing is asked for where there is nothing to do. BEING_DELETED; starting also BILLING_RESTRICTION.
+ * Stops and restarts an environment in a transaction of the caller. Stopped services are started as they were before.
+ * Skipped services are left out. If there is nothing to do, nothing is requested. Fails with BEING_DELETED, and when
+ * starting also with BILLING_RESTRICTION.
  */
 
-/** Stops what is deployed and not stopped yet. */
+/** Stops the services that are deployed and not yet stopped. */
 export async function stopRunning(deps: Deps, tx: Queryable, caller: Caller, environmentId: string): Promise<void> {
   const place = await openEnvironment(tx, caller, environmentId, 'change');
   const all = await requestedServices(tx, environmentId, { skipped: false });
@@ -23,7 +24,7 @@ export async function stopRunning(deps: Deps, tx: Queryable, caller: Caller, env
   if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(place, caller, 'STOP', services));
 }
 
-/** Deploys what is stopped, at the commits that were deployed, with the configuration of now. */
+/** Deploys the stopped services at the commits that were deployed, with the current configuration. */
 export async function startStopped(deps: Deps, tx: Queryable, caller: Caller, environmentId: string): Promise<void> {
   const place = await openEnvironment(tx, caller, environmentId, 'deploy');
   const all = await composeServices(deps, tx, environmentId, { redeploy: true });

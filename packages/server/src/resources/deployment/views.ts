@@ -57,7 +57,7 @@ export function toEnvironmentHistory(view: engine.DeploymentView): HistoryEntry 
   };
 }
 
-// Services of a stage run side by side, so the longest one is what the stage took.
+// The services of a stage are deployed in parallel, so the duration of the stage is that of the slowest service.
 export function stageMilliseconds(services: readonly engine.HistoryServiceView[]): number {
   return Math.max(0, ...services.map(({ totalMilliseconds }) => totalMilliseconds));
 }
@@ -95,7 +95,7 @@ export function toServiceQueueEntries(view: engine.DeploymentView, serviceId: st
     }));
 }
 
-/** Ids that every line of a log repeats. */
+/** The ids that every line of a log repeats. */
 export interface LogPlace {
   readonly organizationId: string;
   readonly clusterId: string;

@@ -12,7 +12,7 @@ import * as store from './store.ts';
 
 export type CloneRequest = Body<(typeof operations)['cloneEnvironment']>;
 
-/** An environment and its copy, which has the same stages and nothing in them yet. */
+/** An environment and its copy. The copy has the same stages, which are still empty. */
 export interface ClonedEnvironment {
   readonly organizationId: string;
   readonly from: { readonly environmentId: string; readonly projectId: string };
@@ -20,7 +20,7 @@ export interface ClonedEnvironment {
   readonly stages: IdMap;
 }
 
-/** Turns what a write of the copy is refused with into what the caller can do about it. */
+/** Translates database errors of `write` into errors that the caller can act on. */
 export async function refuseClone<Result>(request: CloneRequest, write: () => Promise<Result>): Promise<Result> {
   try {
     return await refuseTaken(request.name, write);
@@ -32,8 +32,9 @@ export async function refuseClone<Result>(request: CloneRequest, write: () => Pr
 }
 
 /**
- * Copies record, stages and deployment rule, and holds the environment so that nothing in it changes until the end of the
- * transaction. `apply_deployment_rule`: the copy gets the rule that its project has for it, instead of the environment's own.
+ * Copies the record, the stages and the deployment rule. Locks the environment, so that nothing in it changes until the
+ * transaction ends. With `apply_deployment_rule`, the copy gets the matching rule of its project instead of the
+ * environment's own rule.
  */
 export async function cloneRecord(tx: Queryable, caller: Caller, id: string, request: CloneRequest): Promise<ClonedEnvironment> {
   const place = await openEnvironment(tx, caller, id, 'order');
@@ -50,7 +51,7 @@ export async function cloneRecord(tx: Queryable, caller: Caller, id: string, req
     clusterId,
     request.name,
     request.mode ?? null,
-    // What happens by itself is nobody's.
+    // Automatic actions have no user.
     isUuid(caller.actor) ? caller.actor : null,
   ]);
   await tx.run(request.apply_deployment_rule === true ? store.projectRuleGive : store.environmentRuleCopy, [environmentId, id]);

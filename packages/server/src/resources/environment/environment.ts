@@ -17,12 +17,12 @@ type Environments = Response<(typeof operations)['listEnvironment']>;
 type CreateRequest = Body<(typeof operations)['createEnvironment']>;
 type EditRequest = Body<(typeof operations)['editEnvironment']>;
 
-/** Stages that every environment begins with, in their order. */
+/** The stages of a new environment, in their order. */
 const defaultStages = ['DATABASE DEFAULT', 'JOB DEFAULT', 'CONTAINER DEFAULT', 'APPLICATION DEFAULT'] as const;
 
 export async function listEnvironments(deps: Deps, caller: Caller, projectId: string): Promise<Environments> {
   const rows = await deps.database.many(store.environmentList, [projectId, caller.organizationId]);
-  // An empty list is not the same as no project.
+  // An empty list does not show whether the project exists.
   if (rows.length === 0) await readProject(deps, caller, projectId);
   return { results: rows.map(toEnvironment) };
 }
@@ -76,7 +76,7 @@ export async function readEnvironment(deps: Deps, caller: Caller, id: string): P
 export async function editEnvironment(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Environment> {
   const row = await refuseTaken(request.name, () =>
     deps.database.transaction(async (tx) => {
-      // Alone: two that held it together would wait for each other with their writes.
+      // This needs the exclusive lock. With shared locks, two transactions would deadlock in their writes.
       const { projectId, organizationId } = await openEnvironment(tx, caller, id, 'order');
       if (request.mode !== undefined) checkEnvironment(caller, { projectId, mode: request.mode });
       const { cluster_id: clusterId } = request;
@@ -88,18 +88,23 @@ export async function editEnvironment(deps: Deps, caller: Caller, id: string, re
   return toEnvironment(row);
 }
 
-/** Nothing may be added to it any more. In the transaction that asks the engine to remove it. */
+/**
+ * Marks the environment, so that nothing can be added to it any more. Must run in the transaction that requests the
+ * removal from the engine.
+ */
 export async function markDeleting(tx: Queryable, id: string): Promise<void> {
   await tx.run(store.environmentMark, [id, true]);
 }
 
-/** Removes the record and all below. Idempotent. Its containers must be gone, or never have been. */
+/**
+ * Deletes the record and everything below it. Idempotent. The containers of the environment must not exist any more.
+ */
 export async function removeEnvironment(tx: Queryable, id: string): Promise<void> {
   await tx.run(store.environmentServicesRemove, [id]);
   await tx.run(store.environmentRemove, [id]);
 }
 
-/** NAME_TAKEN where the write violates the uniqueness of names. */
+/** Fails with NAME_TAKEN if the write violates the uniqueness of names. */
 export function refuseTaken<Result>(name: string | undefined, write: () => Promise<Result>): Promise<Result> {
   return refuseTakenName({ index: 'environment_name', noun: 'environment', name, where: 'in this project' }, write);
 }

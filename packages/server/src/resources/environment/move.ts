@@ -14,9 +14,9 @@ export interface Move {
 }
 
 /**
- * Puts an environment on another cluster. Nothing happens there before the next deployment; until then what runs goes on where it is.
- * INVALID_REFERENCE; CLUSTER_NOT_DEPLOYED where nothing could be deployed; IN_USE where a port of the machine that a service has is
- * another one's there.
+ * Moves an environment to another cluster. The move takes effect with the next deployment; until then the running
+ * services stay where they are. Fails with INVALID_REFERENCE, CLUSTER_NOT_DEPLOYED if nothing can be deployed on the
+ * cluster, or IN_USE if a host port of one of its services is taken on the cluster.
  */
 export async function moveEnvironment(tx: Queryable, caller: Caller, move: Move): Promise<void> {
   const cluster = await tx.maybe(store.clusterToMoveTo, [move.organizationId, move.clusterId, move.environmentId]);

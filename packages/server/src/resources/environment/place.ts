@@ -8,10 +8,13 @@ import { checkBilling } from '../organization/index.ts';
 import * as store from './store.ts';
 
 /**
- * What a rule means to do with an environment, and so how it is held until the end of the transaction: `read` not at all;
- * `change` and `deploy` against its deletion, refusing one that is being deleted; `deploy` also where billing forbids it or its
- * cluster is only recorded;
- * `order` alone, for what must not happen twice at once; `delete` the same, but also when it is being deleted already.
+ * The purpose for which an environment is opened. It determines how the environment is locked until the transaction
+ * ends:
+ * - `read`: no lock.
+ * - `change`: blocks deletion. Fails if the environment is being deleted.
+ * - `deploy`: like `change`. Also fails if billing forbids deployments or the cluster is only recorded.
+ * - `order`: exclusive lock, for operations that must be serialized. Fails if the environment is being deleted.
+ * - `delete`: like `order`, but also works while the environment is being deleted.
  */
 export type Purpose = 'read' | 'change' | 'deploy' | 'order' | 'delete';
 
@@ -27,7 +30,10 @@ export interface OpenEnvironment extends EnvironmentPlace {
   readonly deleting: boolean;
 }
 
-/** Finds an environment that the caller may see. NOT_FOUND, BEING_DELETED, BILLING_RESTRICTION, CLUSTER_NOT_DEPLOYED. */
+/**
+ * Opens an environment that the caller may see. Fails with NOT_FOUND, BEING_DELETED, BILLING_RESTRICTION or
+ * CLUSTER_NOT_DEPLOYED.
+ */
 export async function openEnvironment(tx: Queryable, caller: Caller, id: string, purpose: Purpose): Promise<OpenEnvironment> {
   const row = await tx.maybe(statements[purpose], [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');

@@ -34,7 +34,10 @@ export const environmentList = statement<EnvironmentRow>(
     order by environment.created_at, environment.id`,
 );
 
-/** Cluster that a new environment of the project would be on: the named one of its organization, or the default one. */
+/**
+ * Returns the cluster for a new environment of the project: the named cluster of its organization, or the default
+ * cluster.
+ */
 export const clusterForProject = statement<{ cluster_id: string | null }>(
   'environment_cluster',
   `select (select cluster.id from cluster
@@ -43,7 +46,7 @@ export const clusterForProject = statement<{ cluster_id: string | null }>(
      from project where project.id = $1 and ($2::uuid is null or project.organization_id = $2)`,
 );
 
-/** Gives an environment that was just made the first rule of its project that fits mode, cluster and name. */
+/** Gives a new environment the first rule of its project that matches mode, cluster and name. */
 const giveProjectRule = (made: string): string =>
   `insert into environment_rule (environment_id, auto_stop, timezone, start_time, stop_time, weekdays)
    select ${made}.id, fit.auto_stop, fit.timezone, fit.start_time, fit.stop_time, fit.weekdays
@@ -54,8 +57,8 @@ const giveProjectRule = (made: string): string =>
         order by rule.position limit 1) as fit`;
 
 /**
- * The environment and its stages: there is never one without the others. $8: their names in order. And its deployment rule, when
- * one of the project's fits it.
+ * Creates the environment and its stages, because neither exists without the other. Also creates its deployment rule if
+ * a rule of the project matches. Parameter `$8`: names of the stages, in their order.
  */
 export const environmentCreate = statement<EnvironmentRow>(
   'environment_create',
@@ -73,7 +76,7 @@ export const environmentCreate = statement<EnvironmentRow>(
    select ${ofEnvironment('made')}, ${ofCluster} from made join cluster on cluster.id = made.cluster_id`,
 );
 
-/** $2: the fields to change; those that are not in it stay. */
+/** Parameter `$2`: the fields to change. All other fields stay. */
 export const environmentEdit = statement<EnvironmentRow>(
   'environment_edit',
   `with edited as (
@@ -89,13 +92,13 @@ export const environmentEdit = statement<EnvironmentRow>(
    select ${ofEnvironment('edited')}, ${ofCluster} from edited join cluster on cluster.id = edited.cluster_id`,
 );
 
-/** Organization, cluster, environment. */
+/** Parameters: organization, cluster, environment. */
 export const clusterToMoveTo = statement<{
   readonly name: string;
   readonly driver: string;
   readonly has_access: boolean;
   readonly mode: EnvironmentMode;
-  /** The environment is on it. */
+  /** Whether the environment is already on the cluster. */
   readonly is_there: boolean;
 }>(
   'environment_cluster_to_move_to',
@@ -109,7 +112,7 @@ export const environmentMove = statement(
   'update environment set cluster_id = $2, updated_at = clock_timestamp() where id = $1',
 );
 
-/** Its services are done with what the cluster is worked with, and so are the ports of the machine that they have. */
+/** Moves the services and their host ports to the driver of the new cluster. */
 export const servicesMove = statement('environment_services_move', 'update service set driver = $2 where environment_id = $1');
 export const hostPortsMove = statement(
   'environment_host_ports_move',
@@ -126,14 +129,14 @@ export interface EnvironmentPlaceRow {
   readonly cluster_name: string;
   readonly is_demo: boolean;
   readonly billing_deployment_restriction: string | null;
-  /** A deletion waits or runs. */
+  /** Whether a deletion waits or runs. */
   readonly deleting: boolean;
-  /** One was asked for, whatever became of it. */
+  /** Whether a deletion was requested, whatever its outcome. */
   readonly marked: boolean;
 }
 
-// Whether the deletion that was asked for still waits or runs, the engine's queue says: one that failed, was canceled or
-// withdrawn leaves an environment like any other.
+// The engine's queue shows whether the requested deletion still waits or runs. After a deletion that failed, was
+// canceled or was withdrawn, the environment is like any other.
 const isUnderWay = `environment.deleting and exists (
   select 1 from deployment where deployment.environment_id = environment.id and deployment.action = 'DELETE'
      and deployment.whole_environment and deployment.status in ('QUEUED', 'RUNNING'))`;
@@ -149,10 +152,12 @@ const place = `select environment.organization_id, environment.project_id, envir
 
 export const environmentPlace = statement<EnvironmentPlaceRow>('environment_place', place);
 
-/** Keeps the environment from being deleted until the end of the transaction; several may hold it at once. */
+/**
+ * Blocks the deletion of the environment until the transaction ends. Several transactions may hold this lock at once.
+ */
 export const environmentHold = statement<EnvironmentPlaceRow>('environment_hold', `${place} for share of environment`);
 
-/** For changes of the order of what is in the environment, and for its deletion: one at a time. */
+/** Serializes changes of the order within the environment, and its deletion. */
 export const environmentLock = statement<EnvironmentPlaceRow>('environment_lock', `${place} for update of environment`);
 
 export const environmentMark = statement(
@@ -160,14 +165,17 @@ export const environmentMark = statement(
   'update environment set deleting = $2, updated_at = clock_timestamp() where id = $1 and deleting <> $2',
 );
 
-/** Services, stages and variables go with it; services first, as they point at stages. */
+/**
+ * Services, stages and variables are deleted with the environment. Services are deleted first, because they refer to
+ * stages.
+ */
 export const environmentServicesRemove = statement(
   'environment_services_remove',
   'delete from service where environment_id = $1',
 );
 export const environmentRemove = statement('environment_remove', 'delete from environment where id = $1');
 
-/** Copy of $2, in project $3 on cluster $4, of mode $6 or the same. */
+/** Copies environment `$2` into project `$3` on cluster `$4`. The mode is `$6`, or unchanged if that is null. */
 export const environmentCopy = statement<{ driver: string }>(
   'environment_copy',
   `with made as (
@@ -178,13 +186,13 @@ export const environmentCopy = statement<{ driver: string }>(
    select cluster.driver from made join cluster on cluster.id = made.cluster_id`,
 );
 
-/** Into $1, which was just made, by the rules of its project. $2 is not asked. */
+/** Gives the new environment `$1` a rule of its project. `$2` is not used. */
 export const projectRuleGive = statement(
   'environment_give_project_rule',
   `with made as (select * from environment where id = $1 and id <> $2::uuid) ${giveProjectRule('made')}`,
 );
 
-/** Into $1 from $2. */
+/** Copies the rule of environment `$2` to environment `$1`. */
 export const environmentRuleCopy = statement(
   'environment_rule_copy',
   `insert into environment_rule (environment_id, on_demand_preview, auto_stop, timezone, start_time, stop_time, weekdays)
@@ -196,7 +204,7 @@ export const environmentStages = statement<{ id: string }>(
   'select id from deployment_stage where environment_id = $1 order by position',
 );
 
-/** Into environment $1: copies of the stages $2 with the ids $3. */
+/** Copies the stages `$2` into environment `$1`, with the ids `$3`. */
 export const environmentStagesCopy = statement(
   'environment_stages_copy',
   `insert into deployment_stage (id, organization_id, environment_id, name, description, position)

@@ -37,7 +37,8 @@ const unwatched = statement<{ name: string }>(
       and c.table_name not in ('variable', 'person')`,
 );
 
-// Of variables two triggers write; a person belongs to no organization, which is what a log is of.
+// Two triggers write the events of variables. A person belongs to no organization, and a log belongs to an
+// organization.
 test('every table with records that can be edited writes events', async () => {
   expect(await server.database.database.many(unwatched)).toEqual([]);
 });

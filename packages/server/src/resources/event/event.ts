@@ -14,7 +14,10 @@ type TargetsQuery = Query<(typeof operations)['getOrganizationEventTargets']>;
 const defaultPageSize = 10;
 const dayMilliseconds = 86_400_000;
 
-/** A page of the audit log, newest first. A token of `links` goes on where this page ends, whatever comes in meanwhile. */
+/**
+ * Returns a page of the audit log, newest first. A token of `links` continues where this page ends, even if new events
+ * arrive in between.
+ */
 export async function listEvents(deps: Deps, caller: Caller, organizationId: string, query: EventsQuery): Promise<Events> {
   const { organization_plan: plan } = await readOrganization(deps, caller, organizationId);
   const range = rangeOf(query);
@@ -37,7 +40,7 @@ export async function listEvents(deps: Deps, caller: Caller, organizationId: str
     : continueToken === undefined
       ? null
       : sequenceOf('continueToken', continueToken);
-  // One more than wanted: whether there is a further page.
+  // Reads one row more than requested, to find out whether there is a further page.
   const found = await deps.database.many(backward ? store.eventsAfter : store.eventsBefore, [...filters, from, size + 1]);
   const rows = found.slice(0, size);
   if (backward) rows.reverse();
@@ -56,7 +59,7 @@ export async function listEvents(deps: Deps, caller: Caller, organizationId: str
   };
 }
 
-/** What the log has events of: the targets themselves, or the projects or environments that they are in. */
+/** Returns the targets that the log has events of, or the projects or environments of those targets. */
 export async function listTargets(deps: Deps, caller: Caller, organizationId: string, query: TargetsQuery): Promise<Targets> {
   const { organization_plan: plan } = await readOrganization(deps, caller, organizationId);
   const filters = filtersOf(organizationId, plan.audit_logs_retention_in_days, query, rangeOf(query));
@@ -64,7 +67,7 @@ export async function listTargets(deps: Deps, caller: Caller, organizationId: st
   return { targets: await deps.database.many(store.eventTargets, [...filters, ...place]) };
 }
 
-/** Removes what no plan keeps any more. */
+/** Removes events that are older than what any plan keeps. */
 export async function trimEvents(database: Queryable): Promise<void> {
   await database.run(store.eventsTrim, [auditLogDays]);
 }
@@ -91,7 +94,7 @@ function filtersOf(organizationId: string, days: number, query: TargetsQuery, { 
   ];
 }
 
-// A year of five digits and more is none that PostgreSQL takes in this form.
+// PostgreSQL does not accept years of five or more digits in this form.
 const latest = Date.parse('9999-12-31T23:59:59Z');
 
 function instantOf(path: string, text: string | undefined): Date | null {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recipes } from './testing/recipes.ts';
 import { Scene, type Recipe } from './testing/scene.ts';
 
-/* Every operation that changes something is in the audit log, and is refused on an old version. */
+/* Every operation that changes something writes to the audit log, and is refused on an outdated version. */
 
 let scene: Scene;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Operations that leave nothing in the log of an organization, and why. */
+/** Operations that write nothing to the log of an organization, with the reasons. */
 const silent: Readonly<Record<string, string>> = {
   createProjectEnvironmentVariableOverride: 'always refused: nothing is wider than a project',
   createProjectSecretOverride: 'always refused: nothing is wider than a project',

@@ -26,8 +26,8 @@ export interface EventRow {
 const columns = `sequence, id, created_at, event_type, target_type, target_id, target_name, sub_target_type, project_id, project_name,
   environment_id, environment_name, origin, triggered_by, operation, user_agent, address, before::text as before, after::text as after`;
 
-// $1 organization, $2 days that are kept, $3 from, $4 to, $5 event type, $6 target type, $7 triggered by, $8 origin, $9 project,
-// $10 environment.
+// Parameters: `$1` organization, `$2` days that are kept, `$3` from, `$4` to, `$5` event type, `$6` target type, `$7`
+// triggered by, `$8` origin, `$9` project, `$10` environment.
 const wanted = `organization_id = $1 and created_at >= clock_timestamp() - make_interval(days => $2)
   and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at <= $4)
   and ($5::text is null or event_type = $5) and ($6::text is null or target_type = $6)
@@ -35,19 +35,22 @@ const wanted = `organization_id = $1 and created_at >= clock_timestamp() - make_
   and ($9::uuid is null or project_id = $9) and ($10::uuid is null or environment_id = $10)`;
 const listed = `${wanted} and ($11::uuid is null or target_id = $11) and ($12::text is null or sub_target_type = $12)`;
 
-/** $13: older than this one; $14: how many. Newest first. */
+/** Parameters: `$13` sequence number, events before it are returned, `$14` limit. Newest first. */
 export const eventsBefore = statement<EventRow>(
   'events_before',
   `select ${columns} from audit_event where ${listed} and ($13::bigint is null or sequence < $13) order by sequence desc limit $14`,
 );
 
-/** $13: newer than this one; $14: how many. Oldest first. */
+/** Parameters: `$13` sequence number, events after it are returned, `$14` limit. Oldest first. */
 export const eventsAfter = statement<EventRow>(
   'events_after',
   `select ${columns} from audit_event where ${listed} and sequence > $13 order by sequence limit $14`,
 );
 
-/** $11: PROJECT, ENVIRONMENT or null for the targets themselves. With their latest names, in the order of these. */
+/**
+ * Parameter `$11`: PROJECT, ENVIRONMENT, or null for the targets themselves. Returns the targets with their latest
+ * names, ordered by name.
+ */
 export const eventTargets = statement<{ id: string; name: string }>(
   'event_targets',
   `select id, name from (
@@ -61,7 +64,7 @@ export const eventTargets = statement<{ id: string; name: string }>(
    ) as latest order by lower(name), id`,
 );
 
-/** $1: days that are kept, by every plan. */
+/** Parameter `$1`: days that every plan keeps. */
 export const eventsTrim = statement(
   'events_trim',
   'delete from audit_event where created_at < clock_timestamp() - make_interval(days => $1)',

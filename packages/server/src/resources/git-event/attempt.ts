@@ -1,2 +1,2 @@
-/** What may pass: the git host does not answer at the moment. */
+/** A temporary failure: the git host is unreachable at the moment. */
 export class TryAgain extends Error {}

@@ -1,6 +1,9 @@
 import type { Caller } from '../../auth/caller.ts';
 
-/** In whose name pushes and pull requests are followed; requests of it are merged with each other. `author`: as the host has it. */
+/**
+ * Returns the caller in whose name pushes and pull requests are processed. Requests of the same caller are merged.
+ * `author`: name of the author at the git host.
+ */
 export function gitCaller(organizationId: string, author: string): Caller {
   return {
     actor: 'git',

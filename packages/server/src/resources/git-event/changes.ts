@@ -3,10 +3,10 @@ import type { Deps } from '../../deps.ts';
 import { TryAgain } from './attempt.ts';
 import type { CandidateRow } from './store.ts';
 
-/** A repository as one of its services reaches it. */
+/** Access to a repository, as one of its services has it. */
 type Reached = Pick<CandidateRow, 'url' | 'git_token_id' | 'driver'>;
 
-/** Two commits; see the driver. */
+/** Two commits to compare; see the driver. */
 interface Compared {
   readonly base: string;
   readonly head: string;
@@ -14,8 +14,8 @@ interface Compared {
 }
 
 /**
- * Looks at one repository for several services: each comparison is made once. TryAgain where the host does not answer, or has not
- * what was pushed, as some tell of a push before they serve it.
+ * Reads one repository on behalf of several services. Each comparison is made only once. Fails with TryAgain if the git
+ * host is unreachable, or if it does not have the pushed commits yet. Some hosts announce a push before they serve it.
  */
 export class RepositoryLook {
   readonly #deps: Deps;
@@ -24,7 +24,7 @@ export class RepositoryLook {
 
   constructor(deps: Deps, services: readonly Reached[]) {
     this.#deps = deps;
-    // Any that brings a token sees at least what one without does.
+    // A service with a token sees at least as much as one without.
     const reached = services.find(({ git_token_id }) => git_token_id !== null) ?? services[0];
     if (reached === undefined) throw new Error('a repository is looked at for at least one service');
     this.#reached = reached;
@@ -41,7 +41,7 @@ export class RepositoryLook {
     return orAgain(await this.#deps.engine.source.changes({ ...this.#question(null), ...compared }));
   }
 
-  /** Branches with their newest commits, and the default one. */
+  /** Returns the branches with their newest commits, and the default branch. */
   async heads() {
     return orAgain(await this.#deps.engine.source.heads(this.#question(null)));
   }

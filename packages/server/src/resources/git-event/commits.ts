@@ -9,22 +9,25 @@ import * as store from './store.ts';
 type Commits = Response<(typeof operations)['listApplicationCommit']>;
 type Contributors = Response<(typeof operations)['listApplicationContributor']>;
 
-// As many as somebody looks through to choose one.
+// Number of listed commits. Nobody looks through more to choose one.
 const listed = 100;
 const contributing = 1000;
 
-/** Which commits of which repository of a service. */
+/** Selects the commits of a repository of a service. */
 export interface CommitsOf {
   readonly id: string;
   readonly type: string;
-  /** Of a Helm chart: the repository of its values instead of its own. */
+  /** For a Helm chart: whether to use the repository of its values instead of its own. */
   readonly ofValues?: boolean;
-  /** The newest one that is listed, or the only one: the beginning of its id. */
+  /** The beginning of a commit id: of the newest commit to list, or of the only one to return. */
   readonly startId?: string | undefined;
   readonly onlyId?: string | undefined;
 }
 
-/** The newest commits of the branch. Empty where the service comes from no repository. SOURCE_NOT_USABLE, NOT_FOUND. */
+/**
+ * Returns the newest commits of the branch. Empty if the service has no repository. Fails with SOURCE_NOT_USABLE or
+ * NOT_FOUND.
+ */
 export async function listCommits(deps: Deps, caller: Caller, wanted: CommitsOf): Promise<Commits> {
   const found = await readHistory(deps, caller, wanted, listed);
   if (found === null) return { results: [] };
@@ -51,7 +54,10 @@ export async function listCommits(deps: Deps, caller: Caller, wanted: CommitsOf)
   };
 }
 
-/** Each address once, who wrote last first. A name is not taken apart: which part of it is what differs from people to people. */
+/**
+ * Returns each author's address once, the latest author first. Names are not split into parts, because the parts of a
+ * name differ between cultures.
+ */
 export async function listContributors(deps: Deps, caller: Caller, id: string): Promise<Contributors> {
   const found = await readHistory(deps, caller, { id, type: 'APPLICATION' }, contributing);
   const byAddress = new Map<string, HistoryCommit>();
@@ -87,7 +93,7 @@ const pages: Readonly<Record<GitProvider, string | null>> = {
   GENERIC: null,
 };
 
-/** Where people look at a commit; null: Davit does not know the pages of such a server. */
+/** Returns the web page of a commit. Null if Davit does not know the URLs of such a server. */
 function commitPage({ url, provider }: store.SourceRow, id: string): string | null {
   const segment = provider === null ? null : pages[provider];
   return segment === null || url === null ? null : `${url.replace(/(\.git)?\/*$/, '')}${segment}${id}`;

@@ -1,56 +1,56 @@
 /*
- * What git hosts tell, in one form for all of them.
+ * The events of all git hosts, in one common form.
  */
 
-/** A branch that moved, came or went. */
+/** A branch that was created, moved or deleted. */
 export interface PushEvent {
   readonly kind: 'PUSH';
   readonly branch: string;
-  /** null: the branch is new. */
+  /** Null: the branch is new. */
   readonly before: string | null;
-  /** null: the branch is gone. */
+  /** Null: the branch was deleted. */
   readonly after: string | null;
-  /** Whether history was rewritten; null: the host does not tell. */
+  /** Whether history was rewritten. Null: the host does not report it. */
   readonly isForced: boolean | null;
-  /** null: the host does not tell. */
+  /** Null: the host does not report it. */
   readonly defaultBranch: string | null;
   readonly author: string;
 }
 
-/** Where a pull request comes from or goes to. */
+/** The source or the target of a pull request. */
 export interface RequestEnd {
   readonly branch: string;
-  /** Some hosts shorten it. null: the host does not tell. */
+  /** The commit id, which some hosts abbreviate. Null: the host does not report it. */
   readonly commit: string | null;
-  /** https URL of the repository; null: the host does not tell. */
+  /** HTTPS URL of the repository. Null: the host does not report it. */
   readonly url: string | null;
 }
 
 export interface PullRequestEvent {
   readonly kind: 'PULL_REQUEST';
-  /** OPEN: it is open, with these commits, whether for the first time or not. */
+  /** OPEN: the request is open with these commits, either newly opened or updated. */
   readonly action: 'OPEN' | 'CLOSED';
   readonly number: string;
   readonly title: string;
   readonly source: RequestEnd;
   readonly target: RequestEnd;
-  /** It comes from another repository. */
+  /** Whether the request comes from another repository. */
   readonly isFork: boolean;
   readonly isMerged: boolean;
   readonly author: string;
 }
 
-/** What changes no branch, or nothing that is of interest. */
+/** An event that changes no branch or has no consequences. */
 export interface OtherEvent {
   readonly kind: 'OTHER';
   readonly summary: string;
-  /** Why nothing is done. */
+  /** The reason why the event is ignored. */
   readonly reason: string;
 }
 
 export type GitEvent = PushEvent | PullRequestEvent | OtherEvent;
 
-/** What happened, in a sentence. */
+/** Returns a description of the event, in one sentence. */
 export function summaryOf(event: GitEvent): string {
   switch (event.kind) {
     case 'PUSH': {

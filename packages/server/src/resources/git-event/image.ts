@@ -18,7 +18,7 @@ type Answer = Response<(typeof operations)['autoDeployContainerEnvironments']>;
 type Told = Answer['verdicts'][number];
 type Service = store.ImageServiceRow;
 
-/** A tag of an image that is new, for the containers or jobs of an organization. */
+/** A new tag of an image, for the containers or jobs of an organization. */
 export interface NewTag {
   readonly organizationId: string;
   readonly type: 'CONTAINER' | 'JOB';
@@ -26,8 +26,9 @@ export interface NewTag {
 }
 
 /**
- * Deploys what runs the image and has auto_deploy at the tag, which becomes that of its record; of each environment in one
- * deployment. NOT_FOUND where there is nothing of the kind, with what was left alone and why.
+ * Deploys the tag to all services that run the image and have auto_deploy, with one deployment per environment. The tag
+ * is also stored in the records of these services. Fails with NOT_FOUND if there is no such service; the error lists
+ * the services that were ignored, with the reasons.
  */
 export async function deployTag(deps: Deps, caller: Caller, { organizationId, type, request }: NewTag): Promise<Answer> {
   const services = await servicesOf(deps, caller, { organizationId, type, request });
@@ -55,7 +56,10 @@ export async function deployTag(deps: Deps, caller: Caller, { organizationId, ty
   return answer(deps, caller, { type, request, told, failures });
 }
 
-/** Makes a preview of each environment with a container of the image that has auto_preview, or deploys the one that there is again. */
+/**
+ * Creates a preview of each environment that has a container of the image with auto_preview. An existing preview is
+ * deployed again.
+ */
 export async function previewTag(deps: Deps, caller: Caller, organizationId: string, request: Request): Promise<Answer> {
   const services = await servicesOf(deps, caller, { organizationId, type: 'CONTAINER', request });
   const told = services.flatMap((service): Told[] => {
@@ -123,7 +127,7 @@ async function previewGroup(
   );
 }
 
-/** What it was refused with; null: it was done. */
+/** Returns the error with which the action was refused. Null if the action succeeded. */
 async function attempt(action: () => Promise<unknown>): Promise<AppError | null> {
   try {
     await action();

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { GitScene, pushOf, type Address } from './testing.ts';
 
-/* What git hosts send, in the shape that each has, and what is believed of it. */
+/* Tests of the requests of git hosts, in the format of each host, and of their authentication. */
 
 let scene: GitScene;
 let id: string;
@@ -147,7 +147,7 @@ test('what is not signed with the secret is refused, and the ledger counts it wi
     expect(answer).toMatchObject({ status: 401, body: { code: 'UNAUTHORIZED' } });
   }
   const { results } = await scene.api.call('listServiceGitEvents', { params: { serviceId: id } });
-  // Two where a minute ended meanwhile.
+  // There are two rows if a minute ended in between.
   expect(results.length - before).toBeLessThanOrEqual(2);
   expect(results[0]).toMatchObject({ status: 'REFUSED', reason: expect.stringContaining('signature') });
   const times = results.filter(({ status }) => status === 'REFUSED').reduce((sum, one) => sum + one.times, 0);

@@ -4,7 +4,7 @@ import type { GitEvent } from './event.ts';
 import { deliveryName, isSigned, payloadOf, readDelivery, repositoryPaths, type Delivery } from './hosts/delivery.ts';
 import * as store from './store.ts';
 
-/** What a git host is answered. `status`: 202, or why nothing was taken. */
+/** The response to a git host. `status`: 202, or why nothing was accepted. */
 export interface Receipt {
   readonly status: 202 | 400 | 401;
   readonly message: string;
@@ -15,7 +15,10 @@ interface Parts {
   readonly vault: Vault;
 }
 
-/** Takes what git hosts tell. Records it and nothing more: hosts wait for seconds only, and what is recorded is not lost. */
+/**
+ * Receives the events of git hosts. It only records them, because hosts wait for a few seconds only and recorded events
+ * are not lost.
+ */
 export class GitInbox {
   readonly #parts: Parts;
 
@@ -23,12 +26,15 @@ export class GitInbox {
     this.#parts = parts;
   }
 
-  /** Whether there is such an address: before a body is read. */
+  /** Returns whether the address exists. This is checked before a body is read. */
   async knows(webhookId: string): Promise<boolean> {
     return (await this.#parts.database.maybe(store.readWebhook, [webhookId])) !== undefined;
   }
 
-  /** Idempotent: a delivery that is repeated, by its name, counts once. null: there is no such address. */
+  /**
+   * Records a delivery. Idempotent: a repeated delivery, identified by its name, counts once. Returns null if the
+   * address does not exist.
+   */
   async receive(webhookId: string, delivery: Delivery): Promise<Receipt | null> {
     const { database, vault } = this.#parts;
     const webhook = await database.maybe(store.readWebhook, [webhookId]);
@@ -88,7 +94,7 @@ export class GitInbox {
   }
 }
 
-/** What lacks the part that it is about is nothing that can be acted on. */
+/** Replaces an event that lacks its branch or commit, because nothing can be done for it. */
 function complete(event: GitEvent): GitEvent {
   const isWhole =
     event.kind === 'OTHER' ||

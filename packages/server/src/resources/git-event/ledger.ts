@@ -10,11 +10,14 @@ import * as store from './store.ts';
 
 type Events = Response<(typeof operations)['listServiceGitEvents']>;
 
-// What is older is of no help any more; and a repository with very many pushes must not fill the database.
+// Days. Older entries are of no more use, and a repository with very many pushes must not fill the database.
 const keptDays = 30;
 const keptOfRepository = 1000;
 
-/** Of the repository of a service, with what was done for this service; a service without one has none. */
+/**
+ * Returns the events of the repository of a service, with the verdicts for this service. Empty for a service without a
+ * repository.
+ */
 export async function listServiceEvents(deps: Deps, caller: Caller, serviceId: string): Promise<Events> {
   const service = await deps.database.maybe(store.repositoryOfService, [serviceId, caller.organizationId]);
   if (service === undefined) throw notFound('service');
@@ -23,13 +26,13 @@ export async function listServiceEvents(deps: Deps, caller: Caller, serviceId: s
   return { results: rows.map(toRecord) };
 }
 
-/** Of all repositories of an organization. */
+/** Returns the events of all repositories of an organization. */
 export async function listOrganizationEvents(deps: Deps, caller: Caller, organizationId: string): Promise<Events> {
   await readOrganization(deps, caller, organizationId);
   return { results: (await deps.database.many(store.ledgerOfOrganization, [organizationId, null])).map(toRecord) };
 }
 
-/** Removes what is kept no longer. */
+/** Deletes the entries whose retention time has passed. */
 export async function trimGitEvents(database: Queryable): Promise<void> {
   await database.run(store.trimEvents, [keptDays, keptOfRepository]);
   await database.run(trimPreviews, [keptDays]);

@@ -1,14 +1,14 @@
-/** Which changed files are a service's business. Paths are those of the repository. */
+/** Selects the changed files that concern a service. Paths are relative to the repository. */
 export interface PathFilter {
-  /** As `/` or `/services/web`. */
+  /** Such as `/` or `/services/web`. */
   readonly rootPath: string;
   readonly match: readonly string[];
   readonly exclude: readonly string[];
 }
 
 /**
- * The files that count for a service: those that a MATCH covers, or without one those below `root_path`; never those that an
- * EXCLUDE covers.
+ * Returns the files that count for a service. These are the files that a MATCH covers, or if there is no MATCH the
+ * files below `root_path`. Files that an EXCLUDE covers never count.
  */
 export function filesThatCount(files: readonly string[], { rootPath, match, exclude }: PathFilter): string[] {
   const wanted = match.length === 0 ? [rootPath] : match;
@@ -17,16 +17,19 @@ export function filesThatCount(files: readonly string[], { rootPath, match, excl
   );
 }
 
-/** Whether every file counts, so that nobody needs to ask which changed. */
+/** Returns whether every file counts, so that the changed files need not be requested. */
 export function takesAll({ rootPath, match, exclude }: PathFilter): boolean {
   return rootPath === '/' && match.length === 0 && exclude.length === 0;
 }
 
-/** A path covers the file of that name and all below it. `*` stands for anything within a name, `?` for one character, `**` for folders. */
+/**
+ * Returns whether a path covers a file: the file of that name and everything below it. `*` stands for any characters
+ * within a name, `?` for one character, `**` for folders.
+ */
 export function covers(pattern: string, file: string): boolean {
   const names = file.split('/');
-  // How many names of the file the pattern may have used up so far. Not a regular expression: users write patterns, and some of those
-  // take for ever.
+  // The numbers of names of the file that the pattern may have consumed so far. This is not a regular expression,
+  // because users write the patterns, and some regular expressions never finish.
   let used: readonly number[] = [0];
   for (const part of pattern.split('/').filter((one) => one !== '' && one !== '.')) {
     const least = used[0];
@@ -39,12 +42,12 @@ export function covers(pattern: string, file: string): boolean {
   return used.length > 0;
 }
 
-/** Whether a name is what a part of a pattern says. */
+/** Returns whether a name matches a part of a pattern. */
 function fits(part: string, name: string | null): boolean {
   if (name === null) return false;
   let at = 0;
   let index = 0;
-  // Where the latest star stands, and up to where it has taken the name.
+  // The position of the latest star, and the position in the name up to which it has matched.
   let star = -1;
   let taken = 0;
   while (index < name.length) {

@@ -2,7 +2,7 @@ import { statement } from '@davit/db';
 
 const key = `git_repository_key(spec #>> '{git_repository,url}', spec #>> '{git_repository,provider}')`;
 
-/** Makes a row for each repository that a service with auto_deploy follows. They are due at once. */
+/** Inserts a row for each repository that a service with auto_deploy follows. New rows are due at once. */
 export const findRepositories = statement(
   'git_poll_find',
   `insert into git_repository (organization_id, repository)
@@ -15,14 +15,14 @@ export const findRepositories = statement(
 export interface PolledRow {
   readonly organization_id: string;
   readonly repository: string;
-  /** The newest commits of the branches that were followed; null: it was never looked at. */
+  /** The newest commits of the followed branches. Null: the repository was never polled. */
   readonly heads: Readonly<Record<string, string>> | null;
   readonly failures: number;
-  /** Whether its webhook works: the latest delivery was signed. */
+  /** Whether the webhook works, which means that its latest delivery had a valid signature. */
   readonly is_told: boolean;
 }
 
-/** Takes the repository that is due longest, for two minutes. */
+/** Takes the repository that has been due longest, and leases it for two minutes. */
 export const takeRepository = statement<PolledRow>(
   'git_poll_take',
   `update git_repository set next_poll_at = clock_timestamp() + interval '2 minutes'
@@ -33,7 +33,7 @@ export const takeRepository = statement<PolledRow>(
              delivered_at is not null and (refused_at is null or delivered_at > refused_at) as is_told`,
 );
 
-/** Organization, repository, heads, seconds until the next look. */
+/** Parameters: organization, repository, heads, seconds until the next poll. */
 export const endPoll = statement(
   'git_poll_end',
   `update git_repository set heads = $3::jsonb, polled_at = clock_timestamp(), failures = 0, failure = null,
@@ -41,14 +41,14 @@ export const endPoll = statement(
     where organization_id = $1 and repository = $2`,
 );
 
-/** Organization, repository, why, seconds until the next look. */
+/** Parameters: organization, repository, reason, seconds until the next poll. */
 export const failPoll = statement(
   'git_poll_fail',
   `update git_repository set failures = failures + 1, failure = $3, next_poll_at = clock_timestamp() + make_interval(secs => $4)
     where organization_id = $1 and repository = $2`,
 );
 
-/** Organization, repository, branch, commit: whether it is in the ledger. */
+/** Parameters: organization, repository, branch, commit. Returns whether the push is in the ledger. */
 export const isKnown = statement<{ known: boolean }>(
   'git_poll_known',
   `select exists (select 1 from git_event where organization_id = $1 and repository = $2 and kind = 'PUSH'

@@ -6,10 +6,10 @@ import { GitScene, pushOf } from './testing.ts';
 let scene: GitScene;
 let clocks: readonly PollClock[];
 beforeAll(async () => {
-  // Looked at when the tests say so: `due` makes it time.
+  // Repositories are polled when the tests want it. `due` makes them due.
   scene = await GitScene.open({ DAVIT_GIT_POLL_SECONDS: '3600' });
   const log = { warn: (details: object, message: string) => console.warn(message, details) };
-  // Two processes, as far as the database can tell.
+  // The database sees two processes.
   const timing = { findEveryMilliseconds: 0 };
   clocks = [1, 2].map(() => followRepositories(scene.server.api.deps, log, timing));
 });
@@ -32,7 +32,7 @@ const polled = statement<Polled>(
      from git_repository where repository = $1`,
 );
 
-/** Has all repositories looked at again and again until this holds for one of them. */
+/** Polls all repositories repeatedly until the condition holds for one of them. */
 function until(repository: string, holds: (row: Polled) => boolean): Promise<Polled> {
   const { database } = scene.server.database;
   return scene.found(async () => {
@@ -71,7 +71,7 @@ test('what a webhook told of is not found again, and such a repository is looked
   const second = repository.commit('second', { 'web/index.html': 'two' });
   await scene.send(await scene.webhook(id), 'push', pushOf(second, { before: first }));
   await scene.verdictOf(id);
-  // A look that had begun before the webhook came has the shorter pause still; the next one has not.
+  // A poll that began before the webhook arrived still has the shorter pause. The next poll has the longer one.
   const after = await until(repository.folder, ({ head, pause }) => head === second && pause > before.pause * 9);
   expect(after.failures).toBe(0);
   expect(await eventsOf(id)).toHaveLength(1);

@@ -6,10 +6,11 @@ import * as polls from './poll-store.ts';
 import * as store from './store.ts';
 
 const lookEveryMilliseconds = 2000;
-// This goes through all services, so not with every look.
+// This query scans all services, so it does not run with every poll.
 const findEveryMilliseconds = 30_000;
 const mostAtOnce = 4;
-// A webhook that works is heard at once; a delivery that the host lost is found all the same.
+// Factor by which repositories with a working webhook are polled less often. The webhook reports pushes at once, and
+// polling finds the deliveries that the host lost.
 const rarelyWhenTold = 10;
 const longestPauseSeconds = 3600;
 
@@ -18,20 +19,21 @@ export interface PollLog {
 }
 
 export interface PollClock {
-  /** Looks now instead of in a moment. */
+  /** Polls now instead of at the next interval. */
   look(): void;
-  /** Waits for what is under way. */
+  /** Waits for the polls in progress. */
   stop(): Promise<void>;
 }
 
 export interface PollTiming {
-  /** How long a repository that is new may wait for its first look. Default: 30,000. */
+  /** Maximum delay in milliseconds until a new repository is polled for the first time. Default: 30,000. */
   readonly findEveryMilliseconds?: number;
 }
 
 /**
- * Looks at the branches of repositories that services with auto_deploy follow, for pushes that no webhook told of; what it finds goes the
- * way of those. Several processes may do so side by side: each repository is taken by one.
+ * Polls the branches of repositories that services with auto_deploy follow, to find pushes that no webhook reported.
+ * These pushes are processed like reported ones. Several processes may poll in parallel; each repository is taken by
+ * one process.
  */
 export function followRepositories(deps: Deps, log: PollLog, timing: PollTiming = {}): PollClock {
   if (deps.config.gitPollSeconds === 0) return { look: () => undefined, stop: () => Promise.resolve() };
@@ -53,7 +55,7 @@ export function followRepositories(deps: Deps, log: PollLog, timing: PollTiming 
       }
       await Promise.all(Array.from({ length: mostAtOnce }, one));
     } catch (error) {
-      // The database is away; the next look comes soon, and what is due stays due.
+      // The database is unreachable. The next attempt follows soon, and due repositories stay due.
       log.warn({ err: error }, 'repositories could not be polled');
     }
   };
@@ -102,10 +104,10 @@ async function findPushes(deps: Deps, row: polls.PolledRow, pauseSeconds: number
   }
   await deps.database.transaction(async (tx) => {
     for (const [branch, after] of Object.entries(present)) {
-      // What was there when it was first looked at is no push.
+      // Commits that existed at the first poll are not a push.
       const before = former?.[branch];
       if (before === undefined || before === after) continue;
-      // The webhook was faster.
+      // The webhook has already reported this push.
       if ((await tx.one(polls.isKnown, [organization_id, repository, branch, after])).known) continue;
       const event: PushEvent = { kind: 'PUSH', branch, before, after, isForced: null, defaultBranch, author: '' };
       const name = `poll ${branch} ${before} ${after}`;

@@ -4,7 +4,7 @@ export interface PreviewRow {
   readonly id: string;
   readonly organization_id: string;
   readonly source_environment_id: string;
-  /** null: it was deleted. */
+  /** Null: the environment was deleted. */
   readonly environment_id: string | null;
   readonly environment_name: string | null;
   readonly state: 'OPEN' | 'CLOSING';
@@ -16,7 +16,7 @@ const columns = `preview.id, preview.organization_id, preview.source_environment
   (select name from environment where environment.id = preview.environment_id) as environment_name, preview.state,
   preview.last_commit_id, preview.services`;
 
-/** Organization, repository, request. What is not gone yet. */
+/** Parameters: organization, repository, request. Returns the previews that are not yet removed. */
 export const previewsOf = statement<PreviewRow>(
   'git_previews_of_request',
   `select ${columns} from git_preview as preview
@@ -28,14 +28,17 @@ export const countPreviews = statement<{ count: number }>(
   `select count(*) as count from git_preview where source_environment_id = $1 and state <> 'CLOSED' and environment_id is not null`,
 );
 
-/** Id, organization, environment, repository, request. No row: another process is making it. */
+/**
+ * Parameters: id, organization, environment, repository, request. Returns no row if another process is creating the
+ * preview.
+ */
 export const beginPreview = statement<{ id: string }>(
   'git_preview_begin',
   `insert into git_preview (id, organization_id, source_environment_id, repository, request, state) values ($1, $2, $3, $4, $5, 'OPEN')
    on conflict (source_environment_id, repository, request) where state <> 'CLOSED' do nothing returning id`,
 );
 
-/** Preview, environment, its services, commit, hours until it is over or 0. */
+/** Parameters: preview, environment, its services, commit, hours until the preview expires (0: never). */
 export const keepPreview = statement(
   'git_preview_keep',
   `update git_preview set environment_id = $2, services = $3::jsonb, last_commit_id = $4,
@@ -43,26 +46,29 @@ export const keepPreview = statement(
     where id = $1 and state = 'OPEN'`,
 );
 
-/** Service, members of its spec. */
+/** Parameters: service, members of its spec. */
 export const patchService = statement(
   'git_preview_patch_service',
   'update service set spec = spec || $2::jsonb, updated_at = clock_timestamp() where id = $1',
 );
 
-/** Preview, why. */
+/** Parameters: preview, reason. */
 export const closePreview = statement(
   'git_preview_close',
   `update git_preview set state = 'CLOSING', why_closed = $2, due_at = clock_timestamp() where id = $1 and state = 'OPEN'`,
 );
 
-/** Those whose time is over. */
+/** Closes previews that have expired. */
 export const expirePreviews = statement(
   'git_previews_expire',
   `update git_preview set state = 'CLOSING', why_closed = 'EXPIRED', due_at = clock_timestamp()
     where state = 'OPEN' and expires_at <= clock_timestamp()`,
 );
 
-/** Takes one that is to be removed, for a time that grows from a second to ten minutes: what failed is tried until it is gone. */
+/**
+ * Takes a preview to remove, for a lease that grows from a second to ten minutes. A failed removal is retried until the
+ * preview is gone.
+ */
 export const takeClosing = statement<
   Pick<PreviewRow, 'id' | 'organization_id' | 'environment_id'> & { readonly attempts: number }
 >(
@@ -79,7 +85,7 @@ export const endPreview = statement(
   `update git_preview set state = 'CLOSED', due_at = null where id = $1 and environment_id is null`,
 );
 
-/** Days. */
+/** Parameter: days. */
 export const trimPreviews = statement(
   'git_previews_trim',
   `delete from git_preview where state = 'CLOSED' and created_at < clock_timestamp() - make_interval(days => $1)`,

@@ -56,7 +56,7 @@ class PullRequest {
   }
 }
 
-/** A service with previews, its repository, and a pull request that nobody has told of yet. */
+/** Creates a service with previews, its repository, and a pull request that no webhook has reported yet. */
 async function previewed(): Promise<{ repository: TestRepository; web: string; request: PullRequest }> {
   const repository = scene.repository();
   repository.commit('first', files);

@@ -8,25 +8,25 @@ import { refuseClone } from '../environment/index.ts';
 import { TryAgain } from './attempt.ts';
 import * as store from './preview-store.ts';
 
-/** What a preview is of: an environment, and a pull request of a repository or a tag of an image. */
+/** The source of a preview: an environment, together with a pull request of a repository or a tag of an image. */
 export interface PreviewPlace {
   readonly organizationId: string;
   readonly environmentId: string;
   readonly repository: string;
   readonly request: string;
-  /** Of the environment that is made. */
+  /** Name of the new environment. */
   readonly name: string;
 }
 
-/** How the copy of a service differs from it: members of its spec, and the commit that is deployed. */
+/** The differences between a service and its copy: members of its spec, and the commit to deploy. */
 export interface PreviewService {
-  /** What it is a copy of. */
+  /** Id of the original service. */
   readonly id: string;
   readonly patch: object;
   readonly commitId: string | null;
 }
 
-/** A deployment of a preview that was asked for. */
+/** A requested deployment of a preview. */
 export interface Previewed {
   readonly environmentId: string;
   readonly environmentName: string;
@@ -34,9 +34,9 @@ export interface Previewed {
 }
 
 /**
- * Makes the preview of a place, or brings the one that there is up to date, and asks for its deployment: all of it, databases included.
- * In a transaction of the caller. NAME_TAKEN, and what a deployment is refused with. TryAgain where the former one is still being
- * removed.
+ * Creates the preview of a place, or updates the existing one, and requests its deployment: the whole environment,
+ * databases included. Runs in a transaction of the caller. Fails with NAME_TAKEN, with the errors of a deployment, or
+ * with TryAgain while the former preview is still being removed.
  */
 export async function deployPreview(
   deps: Deps,
@@ -56,7 +56,7 @@ export async function deployPreview(
 export interface PreviewWish {
   readonly place: PreviewPlace;
   readonly services: readonly PreviewService[];
-  /** What there is already. */
+  /** The existing preview, if any. */
   readonly former: store.PreviewRow | null;
 }
 
@@ -103,7 +103,7 @@ async function deployCopies(deps: Deps, tx: Queryable, caller: Caller, copies: C
   const commits = new Map<string, string>();
   for (const { id, patch, commitId } of services) {
     const copyId = preview.services[id];
-    // It is newer than the preview, or was deleted there.
+    // The service is newer than the preview, or its copy was deleted.
     if (copyId === undefined) continue;
     await tx.run(store.patchService, [copyId, JSON.stringify(patch)]);
     if (commitId !== null) commits.set(copyId, commitId);
@@ -114,7 +114,10 @@ async function deployCopies(deps: Deps, tx: Queryable, caller: Caller, copies: C
   return { environmentId, environmentName: name, requestId };
 }
 
-/** Runs what makes or changes a preview as a request for the audit log, in one transaction; its refusals are those of a clone. */
+/**
+ * Runs an action that creates or changes a preview. The audit log treats the action as a request. Everything happens in
+ * one transaction. Fails like a clone.
+ */
 export function asRequest<Result>(
   deps: Deps,
   caller: Caller,

@@ -17,8 +17,9 @@ type Request = Task<PullRequestEvent>;
 type Service = store.CandidateRow;
 
 /**
- * Makes a preview of each environment whose services have auto_preview and are touched, brings it up to date, or has it removed. Answers
- * why nothing was done, where that is the same for all services.
+ * Creates, updates or removes the previews of environments. An environment gets a preview if a pull request concerns
+ * one of its services with auto_preview. If nothing was done for the same reason for all services, the function returns
+ * that reason.
  */
 export async function followPullRequest(deps: Deps, request: Request): Promise<string | null> {
   const { organization_id, repository, event } = request;
@@ -66,8 +67,8 @@ async function closePreviews(
 }
 
 /**
- * The newest commit of the request. Some hosts shorten its id: the branch has all of it; of another repository the deployment finds
- * it out.
+ * Returns the newest commit of the request. Some hosts abbreviate its id, so the full id is read from the branch. For a
+ * request from another repository, the deployment resolves the id.
  */
 async function commitOf({ source, isFork }: PullRequestEvent, look: RepositoryLook): Promise<string> {
   if (source.commit !== null && (isFork || source.commit.length === 40)) return source.commit;
@@ -83,7 +84,10 @@ interface Considered {
   readonly commitId: string;
 }
 
-/** Why a service gets no preview by a pull request; null: it does. What needs the git host comes last. */
+/**
+ * Returns why a service gets no preview for a pull request. Null if it gets one. Checks that need the git host come
+ * last.
+ */
 async function whyNot(deps: Deps, considered: Considered): Promise<string | null> {
   const { event, look, service } = considered;
   if (!service.auto_preview) return 'auto_preview is off';
@@ -101,7 +105,7 @@ async function whyNot(deps: Deps, considered: Considered): Promise<string | null
 
 async function whyNotPaths({ event, look, service, commitId }: Considered): Promise<string | null> {
   const filter = { rootPath: service.root_path, match: service.match, exclude: service.exclude };
-  // Commits of another repository need not be in this one.
+  // Commits of another repository may not exist in this one.
   if (takesAll(filter) || event.isFork) return null;
   const target =
     event.target.commit?.length === 40 ? event.target.commit : (await look.heads()).branches.get(event.target.branch);
@@ -163,15 +167,16 @@ async function makeOrUpdate(deps: Deps, request: Request, { environmentId, servi
   });
 }
 
-/** As `PR 12 shop: live`. */
+/** Returns a name such as `PR 12 shop: live`. */
 function nameOf({ event, repository }: Request, service: Service | undefined): string {
   const name = repository.split('/').at(-1) ?? '';
   return `PR ${event.number} ${name.slice(0, 80)}: ${(service?.environment_name ?? '').slice(0, 120)}`;
 }
 
 /**
- * A copy follows the request's branch, by the events of the request alone. Of another repository without the git token: that is for
- * the repository that it was given for.
+ * Returns the copy of a service, which follows the branch of the request and is updated only by events of that request.
+ * If the branch is in another repository, the copy has no git token, because the token is only for the repository for
+ * which it was stored.
  */
 function copyOf(deps: Deps, { source, isFork }: PullRequestEvent, service: Service, commitId: string): PreviewService {
   const problems = new Problems();

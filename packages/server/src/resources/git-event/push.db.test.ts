@@ -19,7 +19,7 @@ test('a push deploys exactly the pushed commit, told as GIT in the history', asy
   const id = await scene.deployed(repository);
   expect(await scene.commitOf(id)).toBe(first);
   const second = repository.commit('second', { 'web/index.html': 'two' });
-  // A commit that nobody told of.
+  // A commit that no webhook has reported.
   repository.commit('third', { 'web/index.html': 'three' });
   const answer = await scene.send(await scene.webhook(id), 'push', pushOf(second, { before: first }));
   expect(answer).toEqual({ status: 202, body: { message: 'Recorded.' } });
@@ -278,7 +278,7 @@ test('what a process took that died is left alone for a minute, then done by ano
   const address = await scene.webhook(id);
   await scene.send(address, 'push', pushOf(second, { before: first }));
   await database.run(claimed);
-  // A later push of the repository waits behind it.
+  // A later push to the repository has to wait.
   const third = repository.commit('third', { 'web/index.html': 'three' });
   await scene.send(address, 'push', pushOf(third, { before: second }));
   scene.worker.look();

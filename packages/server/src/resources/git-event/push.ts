@@ -15,8 +15,9 @@ type Push = Task<PushEvent>;
 type Service = store.CandidateRow;
 
 /**
- * Deploys the pushed commit of the services that follow the branch: of each environment in one deployment. Writes a verdict for each
- * service of the repository. Answers why nothing was done, where that is the same for all.
+ * Deploys the pushed commit of the services that follow the branch, with one deployment per environment. Writes a
+ * verdict for each service of the repository. If nothing was done for the same reason for all services, the function
+ * returns that reason.
  */
 export async function followPush(deps: Deps, push: Push): Promise<string | null> {
   const { event } = push;
@@ -44,7 +45,7 @@ interface Considered {
   readonly view: ServiceView | undefined;
 }
 
-/** Why a service is not deployed by a push; null: it is. What needs the git host comes last. */
+/** Returns why a push does not deploy a service. Null if it does. Checks that need the git host come last. */
 async function whyNot(deps: Deps, considered: Considered): Promise<string | null> {
   const { push, look, service, view } = considered;
   const { event } = push;
@@ -63,7 +64,7 @@ async function whyNot(deps: Deps, considered: Considered): Promise<string | null
   return whyNotPaths(considered);
 }
 
-/** Why what a service is doing now keeps it from being updated by itself; null: nothing does. */
+/** Returns why the current state of a service prevents automatic updates. Null if nothing prevents them. */
 export function whyNotNow(view: ServiceView | undefined): string | null {
   if (view === undefined || view.state === 'READY') return 'it was never deployed; pushes update what runs, so deploy it once';
   if (view.action === 'DELETE') return 'it is being deleted';
@@ -79,8 +80,8 @@ async function isForced({ event }: Push, look: RepositoryLook): Promise<boolean>
 }
 
 /**
- * Compared is with what is deployed, not with what was before the push: so a push that was missed, or whose deployment failed, is made
- * up for by the next one.
+ * Returns why the changed paths do not concern the service. The pushed commit is compared with the deployed commit, not
+ * with the commit before the push. So if a push was missed, or its deployment failed, the next push makes up for it.
  */
 async function whyNotPaths({ push, look, service }: Considered): Promise<string | null> {
   const { before, after } = push.event;
@@ -94,7 +95,10 @@ async function whyNotPaths({ push, look, service }: Considered): Promise<string 
   return `of ${files.length} files that changed since ${base.slice(0, 12)}, which is deployed, none is in ${where}`;
 }
 
-/** In one transaction with the verdicts, so that a process that dies leaves both or none. */
+/**
+ * Requests the deployment and writes the verdicts in one transaction, so that a process that dies leaves both or
+ * neither.
+ */
 async function deployGroup(deps: Deps, push: Push, services: readonly Service[]): Promise<void> {
   try {
     await deps.database.transaction((tx) => deployTogether(deps, tx, push, services));
@@ -107,7 +111,7 @@ async function deployGroup(deps: Deps, push: Push, services: readonly Service[])
       await writeVerdict(deps.database, push.id, first, verdict);
       return;
     }
-    // One that cannot be deployed must not keep the others from it.
+    // A service that cannot be deployed must not block the others.
     for (const service of services) await deployGroup(deps, push, [service]);
   }
 }
@@ -129,14 +133,14 @@ async function deployTogether(deps: Deps, tx: Queryable, push: Push, services: r
   await tx.run(store.settleVerdict, [push.id, ids(chosen), requestId]);
 }
 
-/** What a reader must know who rolled the service back, and may not expect that a push replaces that. */
+/** Returns a note for users who rolled the service back and may not expect that a push replaces that release. */
 function replacedBy({ is_rolled_back, deployed_commit_id }: Service): string {
   if (!is_rolled_back) return '';
   const commit = deployed_commit_id === null ? '' : ` at ${deployed_commit_id.slice(0, 12)}`;
   return `, which replaces the earlier release${commit} that the service was rolled back to: auto_deploy is on`;
 }
 
-/** A service at a commit. */
+/** Returns the selection of a service at a commit. */
 function selectedAt({ id, type, terraform_action }: Service, commitId: string | null): Selected {
   const wish = deployWish(type, commitId === null ? {} : { git_commit_id: commitId });
   return { id, type, path: '', wish: terraform_action === 'PLAN' ? { ...wish, terraformAction: 'PLAN' } : wish };

@@ -11,15 +11,15 @@ export interface RemovalLog {
 }
 
 export interface PreviewClock {
-  /** Looks now instead of in a moment. */
+  /** Looks for previews now instead of at the next interval. */
   look(): void;
-  /** Waits for what is under way. */
+  /** Waits for the removals in progress. */
   stop(): Promise<void>;
 }
 
 /**
- * Removes previews whose pull request was closed or whose time is over, until nothing of them is left: a removal that fails is asked
- * for again. Several processes may do so side by side.
+ * Removes previews whose pull request was closed or that have expired, until nothing of them is left. A failed removal
+ * is requested again. Several processes may do so in parallel.
  */
 export function followPreviews(deps: Deps, log: RemovalLog): PreviewClock {
   let underway: Promise<void> | undefined;
@@ -32,7 +32,7 @@ export function followPreviews(deps: Deps, log: RemovalLog): PreviewClock {
         await removePreview(deps, log, due);
       }
     } catch (error) {
-      // The database is away; the next look comes soon, and what is due stays due.
+      // The database is unreachable. The next attempt follows soon, and due previews stay due.
       log.warn({ err: error }, 'previews that are over could not be looked at');
     }
   };
@@ -62,7 +62,7 @@ async function removePreview(deps: Deps, log: RemovalLog, { environment_id: envi
     return;
   }
   try {
-    // Nobody waits for what is being deployed any more. Later it would be the removal itself that is canceled.
+    // Nobody needs the deployment in progress any more. In a later attempt, this would cancel the removal itself.
     if (due.attempts === 1) await cancelDeployment(deps, environmentId);
     await deleteEnvironment(deps, gitCaller(due.organization_id, ''), environmentId);
   } catch (error) {

@@ -7,7 +7,7 @@ const keyOf = (service: string): string =>
 
 export interface RepositoryRow {
   readonly organization_id: string;
-  /** null: the service comes from no repository. */
+  /** Null: the service has no repository. */
   readonly repository: string | null;
   readonly provider: GitProvider | null;
   readonly url: string | null;
@@ -16,7 +16,7 @@ export interface RepositoryRow {
   readonly driver: string;
 }
 
-/** Service, organization of the caller. */
+/** Parameters: service, organization of the caller. */
 export const repositoryOfService = statement<RepositoryRow>(
   'git_repository_of_service',
   `select service.organization_id, ${keyOf('service')} as repository, service.spec #>> '{git_repository,provider}' as provider,
@@ -32,7 +32,7 @@ export interface WebhookRow {
   readonly sealed: Buffer;
 }
 
-/** Id, organization, repository, secret. No row: another request was faster. */
+/** Parameters: id, organization, repository, secret. Returns no row if another request was faster. */
 export const createWebhook = statement<WebhookRow>(
   'git_webhook_create',
   `insert into git_webhook (id, organization_id, repository, name, sealed) values ($1, $2, $3, $3, $4)
@@ -54,7 +54,10 @@ export const rotateWebhook = statement(
   'update git_webhook set sealed = $2, updated_at = clock_timestamp() where id = $1',
 );
 
-/** Organization, repository, source, name of the delivery, kind, event, status, reason. No row: it is known already. */
+/**
+ * Parameters: organization, repository, source, name of the delivery, kind, event, status, reason. Returns no row if
+ * the event is already recorded.
+ */
 export const recordEvent = statement<{ id: string }>(
   'git_event_record',
   `insert into git_event (organization_id, repository, source, delivery, kind, event, status, reason, due_at)
@@ -62,7 +65,10 @@ export const recordEvent = statement<{ id: string }>(
    on conflict (organization_id, repository, delivery) do nothing returning id`,
 );
 
-/** Organization, repository, reason. What is refused within the same minute is counted, so that nobody can fill the ledger. */
+/**
+ * Parameters: organization, repository, reason. Refusals within the same minute are counted in one row, so that nobody
+ * can fill the ledger.
+ */
 export const recordRefusal = statement(
   'git_event_refuse',
   `insert into git_event (organization_id, repository, source, delivery, kind, event, status, reason)
@@ -71,7 +77,7 @@ export const recordRefusal = statement(
    on conflict (organization_id, repository, delivery) do update set times = git_event.times + 1`,
 );
 
-/** Organization, repository, refusal or null. */
+/** Parameters: organization, repository, refusal or null. */
 export const noteDelivery = statement(
   'git_repository_note',
   `insert into git_repository (organization_id, repository, delivered_at, refused_at, refusal)
@@ -82,7 +88,7 @@ export const noteDelivery = statement(
           refusal = coalesce(excluded.refusal, git_repository.refusal)`,
 );
 
-/** Organization, repository. */
+/** Parameters: organization, repository. */
 export const readRepository = statement<{ is_delivered: boolean; is_refused: boolean }>(
   'git_repository_read',
   `select delivered_at is not null as is_delivered,
@@ -100,8 +106,8 @@ export interface EventRow {
 }
 
 /**
- * Takes the event that is due longest, for a minute; of one repository one at a time, in their order, so that no older commit is
- * deployed after a newer one.
+ * Takes the event that has been due longest, and leases it for a minute. The events of one repository are taken one at
+ * a time and in their order, so that an older commit is never deployed after a newer one.
  */
 export const takeEvent = statement<EventRow>(
   'git_event_take',
@@ -116,20 +122,22 @@ export const takeEvent = statement<EventRow>(
    returning id, organization_id, repository, event, attempts, created_at`,
 );
 
-/** Whoever works on it goes on for another minute. */
+/** Extends the lease of the process that works on the event by another minute. */
 export const keepEvent = statement(
   'git_event_keep',
   `update git_event set due_at = clock_timestamp() + interval '1 minute' where id = $1 and attempts = $2 and due_at is not null`,
 );
 
-/** $4: seconds until the next attempt; null: none. */
+/** Parameter `$4`: seconds until the next attempt. Null: no further attempt. */
 export const endEvent = statement(
   'git_event_end',
   `update git_event set status = $2, reason = $3, due_at = clock_timestamp() + make_interval(secs => $4) where id = $1`,
 );
 
-/** What a push or pull request may concern. */
-/** Whether a newer release than this one has been deployed before: then the release is what the service was rolled back to. */
+/**
+ * Returns SQL that is true if a newer release than this one has been deployed before, which means that the service was
+ * rolled back to this release.
+ */
 function isOlder(serviceId: string, releaseId: string): string {
   return `exists (select 1 from release as older
                     join deployment_service as one on one.service_id = ${serviceId} and one.phase = 'SUCCEEDED'
@@ -138,7 +146,10 @@ function isOlder(serviceId: string, releaseId: string): string {
                    where older.id = ${releaseId})`;
 }
 
-/** Service, release. The branch that would replace the release with its next push; null: the default branch. No row: nothing would. */
+/**
+ * Parameters: service, release. Returns the branch whose next push would replace the release. Null means the default
+ * branch. Returns no row if no push would replace the release.
+ */
 export const replacingBranch = statement<{ branch: string | null }>(
   'git_event_replacing_branch',
   `select service.spec #>> '{git_repository,branch}' as branch from service
@@ -167,13 +178,13 @@ export interface CandidateRow {
   readonly match: readonly string[];
   readonly exclude: readonly string[];
   readonly deployed_commit_id: string | null;
-  /** An earlier release runs than one that was deployed before. */
+  /** Whether the running release is older than one that was deployed before. */
   readonly is_rolled_back: boolean;
-  /** What was asked for by itself last, deployed or not. */
+  /** The commit of the latest automatic deployment request, whether or not it was deployed. */
   readonly asked_commit_id: string | null;
 }
 
-/** Organization, repository. */
+/** Parameters: organization, repository. Returns the services that a push or pull request may concern. */
 export const candidates = statement<CandidateRow>(
   'git_event_candidates',
   `select service.id, service.type, service.name, service.environment_id, environment.name as environment_name,
@@ -200,7 +211,10 @@ export const candidates = statement<CandidateRow>(
     order by environment.created_at, environment.id, service.created_at, service.id`,
 );
 
-/** Event, service, its name, environment, its name, verdict, reason, commit, request. No row: it has one already. */
+/**
+ * Parameters: event, service, its name, environment, its name, verdict, reason, commit, request. Returns no row if the
+ * service already has a verdict for the event.
+ */
 export const recordVerdict = statement<{ service_id: string }>(
   'git_verdict_record',
   `insert into git_verdict (event_id, service_id, service_name, environment_id, environment_name, verdict, reason, commit_id, deployment_request_id)
@@ -251,19 +265,19 @@ const ledger = (
       from git_verdict as one where one.event_id = event.id and (${service}::uuid is null or one.service_id = ${service})), '[]') as verdicts
   from git_event as event`;
 
-/** Organization, repository, service. */
+/** Parameters: organization, repository, service. */
 export const ledgerOfService = statement<LedgerRow>(
   'git_ledger_of_service',
   `${ledger('$3')} where event.organization_id = $1 and event.repository = $2 order by event.sequence desc limit 1000`,
 );
 
-/** Organization. $2 is null. */
+/** Parameters: organization, null. */
 export const ledgerOfOrganization = statement<LedgerRow>(
   'git_ledger_of_organization',
   `${ledger('$2')} where event.organization_id = $1 order by event.sequence desc limit 1000`,
 );
 
-/** Days, most of each repository. What still waits stays. */
+/** Parameters: days, maximum number of events per repository. Events that still wait are kept. */
 export const trimEvents = statement(
   'git_events_trim',
   `delete from git_event where due_at is null and (created_at < clock_timestamp() - make_interval(days => $1) or id in (
@@ -279,7 +293,10 @@ const sourceMembers = (
   service.spec #>> '{${path},branch}' as branch, service.spec #>> '{${path},git_token_id}' as git_token_id, service.driver`;
 const ofType = 'from service where id = $1 and type = $2 and ($3::uuid is null or organization_id = $3)';
 
-/** Service, type, organization of the caller, whether of its values. `url` null: it comes from no repository. */
+/**
+ * Parameters: service, type, organization of the caller, whether to use the repository of its values. `url` is null if
+ * the service has no repository.
+ */
 export const sourceOfService = statement<SourceRow>(
   'git_source_of_service',
   `select ${sourceMembers('git_repository')} ${ofType} and not $4::boolean
@@ -299,7 +316,7 @@ export interface ImageServiceRow {
   readonly auto_preview: boolean;
 }
 
-/** Organization, type, name of the image with or without its container registry. */
+/** Parameters: organization, type, name of the image with or without its container registry. */
 export const imageServices = statement<ImageServiceRow>(
   'git_image_services',
   `select service.id, service.type, service.name, service.environment_id, environment.name as environment_name,

@@ -6,7 +6,7 @@ import type { Client } from '@davit/client';
 import { createFakeCluster, createGitSource, type FakeCluster } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
-// The helpers of the driver's own tests: a repository made with the real git.
+// Helpers of the driver's own tests: a repository that the real git creates.
 import { TestRepository } from '../../../../drivers/src/source/testing.ts';
 import { GitWorker } from './work.ts';
 
@@ -21,7 +21,7 @@ export interface Address {
   readonly secret: string;
 }
 
-/** A server with an organization, a cluster in memory and the real git, whose repositories are folders of this machine. */
+/** A server with an organization, a cluster in memory and the real git. Repositories are folders of this machine. */
 export class GitScene {
   readonly server: TestServer;
   readonly owner: TestOrganization;
@@ -74,7 +74,10 @@ export class GitScene {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Another process, as far as the database can tell. `database`: its own way to that. */
+  /**
+   * Creates a worker that acts like another process, as far as the database can see. `database`: its own connection
+   * pool.
+   */
   newWorker(database = this.server.api.deps.database): GitWorker {
     return new GitWorker({ ...this.server.api.deps, database }, { warn: (details, message) => console.warn(message, details) });
   }
@@ -116,7 +119,7 @@ export class GitScene {
     await this.eventually(async () => (await this.state(applicationId)) === 'DEPLOYED', 'the deployment');
   }
 
-  /** A deployed application that follows the branch main of the repository. */
+  /** Returns the id of a deployed application that follows the branch main of the repository. */
   async deployed(repository: TestRepository, body: object = {}): Promise<string> {
     const id = await this.application(await this.environment(), repository, body);
     await this.deploy(id);
@@ -127,7 +130,7 @@ export class GitScene {
     return this.api.call('createServiceGitWebhook', { params: { serviceId }, body: {} });
   }
 
-  /** Sends what a git host would, signed as HOSTA does. */
+  /** Sends the request of a git host, signed as HOSTA does. */
   async send({ url, secret }: Address, event: string, payload: unknown, headers: Headers = {}): Promise<Answered> {
     const body = JSON.stringify(payload);
     const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
@@ -136,13 +139,13 @@ export class GitScene {
   }
 
   async post(address: string, body: string, headers: Headers): Promise<Answered> {
-    // The address names the configured port, which is 0 in tests.
+    // The address contains the configured port, which is 0 in tests.
     const url = `${this.server.baseUrl}${new URL(address).pathname}`;
     const response = await fetch(url, { method: 'POST', headers, body });
     return { status: response.status, body: JSON.parse(await response.text()) };
   }
 
-  /** What is told of the newest event, when it was worked on. */
+  /** Returns the verdict for the service and the newest event, after that event has been processed. */
   async verdictOf(serviceId: string) {
     const found = await this.newest(serviceId);
     const verdict = found.verdicts.find((one) => one.service_id === serviceId);
@@ -173,7 +176,10 @@ export class GitScene {
   }
 }
 
-/** A push as HOSTA tells it; `owner/name` fits no path of this machine, so that the payload does not name the repository. */
+/**
+ * Returns a push in the format of HOSTA. The payload does not name the repository, because `owner/name` matches no path
+ * of this machine.
+ */
 export function pushOf(after: string, more: object = {}): object {
   return { ref: 'refs/heads/main', before: '0'.repeat(40), after, forced: false, pusher: { name: 'ada' }, ...more };
 }

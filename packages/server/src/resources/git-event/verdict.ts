@@ -1,10 +1,10 @@
 import type { Queryable } from '@davit/db';
 import * as store from './store.ts';
 
-/** An event that is being worked on. */
+/** An event that is being processed. */
 export type Task<Event> = Omit<store.EventRow, 'event'> & { readonly event: Event };
 
-/** What was done for a service, and why. */
+/** The action taken for a service, and its reason. */
 export interface Verdict {
   readonly verdict: store.VerdictRow['verdict'];
   readonly reason: string;
@@ -14,7 +14,7 @@ export interface Verdict {
 
 type Judged = Pick<store.CandidateRow, 'id' | 'name' | 'environment_id' | 'environment_name'>;
 
-/** Writes it down. False: there is one already, by whoever worked on the event before. */
+/** Stores the verdict. Returns false if there already is one from an earlier attempt at the event. */
 export async function writeVerdict(db: Queryable, eventId: string, service: Judged, verdict: Verdict): Promise<boolean> {
   const { id, name, environment_id, environment_name } = service;
   const { commitId, reason, requestId = null } = verdict;
@@ -22,7 +22,7 @@ export async function writeVerdict(db: Queryable, eventId: string, service: Judg
   return (await db.maybe(store.recordVerdict, values)) !== undefined;
 }
 
-/** The services without a verdict of this event, and who they are deployed in the name of. */
+/** Returns the services that do not yet have a verdict for this event. */
 export async function withoutVerdict<Service extends Judged>(
   db: Queryable,
   eventId: string,

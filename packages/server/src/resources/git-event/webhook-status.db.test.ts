@@ -3,7 +3,7 @@ import { startTestSite } from '@davit/testkit/site';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { GitScene, pushOf } from './testing.ts';
 
-/* A git host's API with the webhooks of repositories, in the shape that each host has. */
+/* A git host's API for the webhooks of repositories, in the format of each host. */
 
 interface Hook {
   id: number;
@@ -74,7 +74,7 @@ async function service(provider: Provider, name: string, hasToken = true): Promi
 const status = (serviceId: string) => scene.api.call('getServiceGitWebhookStatus', { params: { serviceId } });
 const sync = (serviceId: string) => scene.api.call('syncServiceGitWebhook', { params: { serviceId } });
 
-/** Takes an event from a webhook, as somebody could at the host. */
+/** Removes an event from a webhook, as a user could at the host. */
 const without =
   (event: string) =>
   (hook: Hook): void => {

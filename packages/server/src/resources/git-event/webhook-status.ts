@@ -10,7 +10,10 @@ import { addressOf, ensureWebhook, repositoryOf, wantedEvents, type ServiceRepos
 
 type Status = Response<(typeof operations)['getServiceGitWebhookStatus']>;
 
-/** What is known of the webhook of a service's repository: of its git host, where a git token lets Davit ask it, and of what came in. */
+/**
+ * Returns the status of the webhook of a service's repository. The status comes from the git host if a git token gives
+ * access to its API, and from the received deliveries.
+ */
 export async function webhookStatus(deps: Deps, caller: Caller, serviceId: string): Promise<Status> {
   const repository = await repositoryOf(deps.database, caller, serviceId);
   const hosted = await hostedOf(deps, repository);
@@ -31,8 +34,9 @@ export async function webhookStatus(deps: Deps, caller: Caller, serviceId: strin
 }
 
 /**
- * Makes the webhook at the git host, or makes it what it should be, secret included. Without a git token, or for a server without such an
- * API, it only tells what is known. NOT_SUPPORTED where nobody said how the host reaches this API; REMOTE_REFUSED and the like.
+ * Creates the webhook at the git host, or updates it, secret included. Without a git token, or for a server without a
+ * known API, only the known status is returned. Fails with NOT_SUPPORTED if the operator has not configured the public
+ * URL of this API, or with REMOTE_REFUSED and similar errors.
  */
 export async function syncWebhook(deps: Deps, caller: Caller, serviceId: string): Promise<Status> {
   const repository = await repositoryOf(deps.database, caller, serviceId);
@@ -59,7 +63,7 @@ export async function syncWebhook(deps: Deps, caller: Caller, serviceId: string)
   );
 }
 
-/** null: there is no token, or no API that Davit knows. */
+/** Returns null if there is no token, or no API that Davit knows. */
 async function hostedOf(deps: Deps, { provider, url, git_token_id }: ServiceRepository): Promise<HostedRepository | null> {
   if (provider === 'GENERIC' || git_token_id === null || !/^https?:/i.test(url)) return null;
   const token = await gitToken(deps, git_token_id);
@@ -70,17 +74,17 @@ async function hostedOf(deps: Deps, { provider, url, git_token_id }: ServiceRepo
 
 type Word = Status['status'];
 
-/** What deliveries say alone. */
+/** Returns the status as far as it follows from deliveries. */
 async function heardOf(deps: Deps, { organization_id, repository }: ServiceRepository, isMade: boolean): Promise<Word> {
   const row = await deps.database.maybe(store.readRepository, [organization_id, repository]);
   if (row?.is_refused === true) return 'MISCONFIGURED';
   if (row?.is_delivered === true) return 'ACTIVE';
-  // The address was shown, and may have been entered; nothing came yet.
+  // The address was shown and may have been entered at the host, but no delivery has arrived yet.
   return isMade ? 'UNABLE_TO_VERIFY' : 'NOT_CONFIGURED';
 }
 
 function statusOf({ provider }: ServiceRepository, hook: Hook | undefined, heard: Word): Status {
-  // Among those of the repository there may be none, and deliveries come in all the same: by another address of this API.
+  // The hooks of the repository may not include ours, although deliveries arrive, through another address of this API.
   if (hook === undefined) return { status: heard === 'ACTIVE' ? 'ACTIVE' : 'NOT_CONFIGURED', provider, missing_events: [] };
   const missing_events = wantedEvents[provider].filter((event) => !hook.events.includes(event));
   const isWrong = missing_events.length > 0 || !hook.isActive || heard === 'MISCONFIGURED';

@@ -8,14 +8,17 @@ import * as store from './store.ts';
 
 type Shown = Response<(typeof operations)['createServiceGitWebhook']>;
 
-/** Where a service comes from. */
+/** The repository of a service. */
 export interface ServiceRepository extends store.RepositoryRow {
   readonly repository: string;
   readonly provider: GitProvider;
   readonly url: string;
 }
 
-/** NOT_FOUND; VALIDATION_FAILED where the service comes from an image or a chart repository. */
+/**
+ * Returns the repository of a service. Fails with NOT_FOUND, or VALIDATION_FAILED if the service comes from an image or
+ * a chart repository.
+ */
 export async function repositoryOf(db: Queryable, caller: Caller, serviceId: string): Promise<ServiceRepository> {
   const row = await db.maybe(store.repositoryOfService, [serviceId, caller.organizationId]);
   if (row === undefined) throw notFound('service');
@@ -27,8 +30,9 @@ export async function repositoryOf(db: Queryable, caller: Caller, serviceId: str
 }
 
 /**
- * Address and secret of the webhook of a service's repository, which all services of the organization from that repository share; made
- * when it is asked for first. Idempotent, but for `rotate`: deliveries that are signed with the former secret are refused from then on.
+ * Returns the address and the secret of the webhook of a service's repository. All services of the organization that
+ * come from that repository share the webhook. The first call creates it. Idempotent, except with `rotate`: deliveries
+ * signed with the former secret are refused from then on.
  */
 export async function showWebhook(deps: Deps, caller: Caller, serviceId: string, rotate: boolean): Promise<Shown> {
   return deps.database.transaction(async (tx) => {
@@ -67,12 +71,12 @@ export async function ensureWebhook(
   return { id: former.id, secret: vault.open(former.id, former.sealed), isNew: false };
 }
 
-/** Letters and digits only: some hosts refuse others. */
+/** The secret has only letters and digits, because some hosts refuse other characters. */
 function newSecret(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** Where the git host finds this API. */
+/** Returns the URL at which the git host reaches this API. */
 export function addressOf({ config }: Pick<Deps, 'config'>, webhookId: string): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return `${config.publicUrl ?? `http://${host}:${config.port}`}${webhookPath(webhookId)}`;
@@ -80,7 +84,7 @@ export function addressOf({ config }: Pick<Deps, 'config'>, webhookId: string): 
 
 const webhookPath = (webhookId: string): string => `/git-webhook/${webhookId}`;
 
-/** What to choose at the git host, in its own words. */
+/** The events to select at the git host, by the names that the host uses. */
 export const wantedEvents: Readonly<Record<GitProvider, readonly string[]>> = {
   HOSTA: ['push', 'pull_request'],
   HOSTB: ['push_events', 'merge_requests_events'],

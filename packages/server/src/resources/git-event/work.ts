@@ -7,11 +7,15 @@ import { followPush } from './push.ts';
 import * as store from './store.ts';
 
 /*
- * Works on what was recorded: of each repository in order, one at a time, whatever number of processes there are. What is taken and
- * not ended, as its process died, is taken again after a minute, and goes on where no verdict was written yet.
+ * Processes recorded events. The events of each repository are processed in order and one at a time, no matter how many
+ * processes there are. If a process dies, its event is taken again after a minute. Processing continues with the
+ * services that have no verdict yet.
  */
 
-/** Seconds before the second and further attempts. After the last one the event is FAILED, unless it is the database that is away. */
+/**
+ * Seconds before the second and further attempts. After the last attempt the event is FAILED, unless the database is
+ * unreachable.
+ */
 const pausesSeconds = [5, 15, 60, 300, 900] as const;
 const lookEveryMilliseconds = 1000;
 const keepEveryMilliseconds = 20_000;
@@ -38,7 +42,7 @@ export class GitWorker {
     this.#timer = setInterval(() => this.look(), lookEveryMilliseconds);
   }
 
-  /** Waits for what is under way. */
+  /** Waits for the event in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -46,7 +50,7 @@ export class GitWorker {
     await Promise.all(this.#underway);
   }
 
-  /** Takes what is due. Called again while it does, it does nothing. */
+  /** Processes all due events. A call during a run does nothing. */
   look(): void {
     this.#looking ??= this.#take().finally(() => {
       this.#looking = null;
@@ -60,7 +64,7 @@ export class GitWorker {
         if (due === undefined) return;
         const work = this.#work(due).finally(() => {
           this.#underway.delete(work);
-          // The next one of the repository had to wait for this.
+          // The next event of the repository had to wait for this one.
           if (!this.#isStopped) this.look();
         });
         this.#underway.add(work);
@@ -91,12 +95,13 @@ export class GitWorker {
     }
   }
 
-  /** Status, reason and the pause before the next attempt. */
+  /** Returns the status, the reason and the pause before the next attempt. */
   async #outcome(row: store.EventRow): Promise<readonly ['DONE' | 'WAITING' | 'FAILED', string | null, number | null]> {
     try {
       return ['DONE', await this.#follow(row), null];
     } catch (error) {
-      // What fails as the database is away says nothing of the event, and is due until it is back.
+      // A failure due to an unreachable database says nothing about the event, which stays due until the database is
+      // back.
       const last = error instanceof DatabaseUnavailable ? pausesSeconds.at(-1) : null;
       const pause = pausesSeconds[row.attempts - 1] ?? last ?? null;
       const reason = error instanceof TryAgain || error instanceof AppError ? error.message : 'Davit failed; its log says how.';
@@ -106,7 +111,7 @@ export class GitWorker {
     }
   }
 
-  /** Answers why nothing was done, where that is the same for all services. */
+  /** If nothing was done for the same reason for all services, returns that reason. */
   async #follow({ event, ...row }: store.EventRow): Promise<string | null> {
     if (event.kind === 'PUSH') return followPush(this.#deps, { ...row, event });
     if (event.kind === 'PULL_REQUEST') return followPullRequest(this.#deps, { ...row, event });

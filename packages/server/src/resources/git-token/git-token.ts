@@ -17,7 +17,7 @@ type Associated = Response<(typeof operations)['getGitTokenAssociatedServices']>
 type CreateRequest = Body<(typeof operations)['createGitToken']>;
 type EditRequest = Body<(typeof operations)['editGitToken']>;
 
-/** An id below an organization. */
+/** The id of a record and the organization that it belongs to. */
 export interface Place {
   readonly organizationId: string;
   readonly gitTokenId: string;
@@ -86,7 +86,7 @@ export async function deleteGitToken(deps: Deps, caller: Caller, place: Place): 
   if (names.length > 0) throw inUse('The git token', { noun: 'the services', names });
   const clusters = (await deps.database.many(store.gitTokenClusters, [place.gitTokenId])).map(({ name }) => name);
   if (clusters.length > 0) throw inUse('The git token', { noun: 'the clusters', names: clusters });
-  // Its last user went away between the two statements.
+  // The last user of the token was removed between the two statements.
   await deleteGitToken(deps, caller, place);
 }
 
@@ -96,12 +96,12 @@ export async function listGitTokenServices(deps: Deps, caller: Caller, place: Pl
   return { results: uses.map((use) => toAssociatedService(use, ['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM'])) };
 }
 
-/** Whether the organization has it; it is not deleted before the transaction ends. */
+/** Returns whether the organization has the token. The token cannot be deleted before the transaction ends. */
 export async function shareGitToken(tx: Queryable, organizationId: string, id: string): Promise<boolean> {
   return (await tx.maybe(store.gitTokenShare, [organizationId, id])) !== undefined;
 }
 
-/** User names under which the git hosts take a token as a password. */
+/** The user names with which the git hosts accept a token as a password. */
 const users: Readonly<Record<GitProvider, string>> = {
   HOSTA: 'x-access-token',
   HOSTB: 'oauth2',
@@ -110,8 +110,9 @@ const users: Readonly<Record<GitProvider, string>> = {
 };
 
 /**
- * What a git host wants for a token, and the hosts that it is for; null: there is no such token any more. `workspace` of a generic host is its
- * user name. `url`: what it is used for, which decides on the host of a token that has none yet.
+ * Returns the user name, the token and the hosts that the token may be sent to. Null if the token no longer exists. The
+ * `workspace` of a generic host is the user name. `url`: the repository that the token is used for. It determines the
+ * host of a token that has none yet.
  */
 export async function gitCredentials(
   { database, vault }: Pick<Deps, 'database' | 'vault'>,
@@ -127,7 +128,10 @@ export async function gitCredentials(
   return { username, password: vault.open(gitTokenId, row.sealed), hosts: bound?.hosts ?? known };
 }
 
-/** Where a token goes: the host of its API, under the name that repositories have there; else those that it was used with. */
+/**
+ * Returns the hosts that a token may be sent to: the host of its API, under the name that repositories have there. If
+ * the API is unknown, these are the hosts that the token was used with.
+ */
 function hostsOf({
   type,
   git_api_url: url,
@@ -140,7 +144,7 @@ function hostsOf({
   return [...new Set([hostname, hostname.replace(/^api\./, '')])];
 }
 
-/** A git token with the API that it is for; null: there is no such token any more. */
+/** Returns a git token with the URL of its API. Null if the token no longer exists. */
 export async function gitToken(
   { database, vault }: Pick<Deps, 'database' | 'vault'>,
   id: string,

@@ -13,7 +13,8 @@ export interface GitTokenRow {
   readonly associated_services_count: number;
 }
 
-// Services name their tokens in their spec; the indexes service_git_token and service_values_git_token are on the same expressions.
+// Services name their tokens in their spec. The indexes service_git_token and service_values_git_token use the same
+// expressions.
 const users = `from service where (service.spec #>> '{git_repository,git_token_id}' = git_token.id::text
   or service.type = 'HELM' and service.spec #>> '{values_override,file,git,git_repository,git_token_id}' = git_token.id::text)`;
 const clusters = `from cluster where cluster.organization_id = git_token.organization_id
@@ -40,7 +41,10 @@ export const gitTokenCreate = statement<GitTokenRow>(
    returning id, created_at, updated_at, name, description, type, workspace, git_api_url, 0 as associated_services_count`,
 );
 
-/** $6: the fields to change; $7: the new value, or null: then nothing changes that decides on where it goes. $8: the API's usual address. */
+/**
+ * Parameters: `$6` the fields to change; `$7` the new value or null; `$8` the default URL of the API. If `$7` is null,
+ * nothing may change that determines where the token is sent.
+ */
 export const gitTokenEdit = statement<GitTokenRow>(
   'git_token_edit',
   `update git_token
@@ -60,14 +64,14 @@ export const gitTokenDelete = statement(
   `delete from git_token where ${visible} and id = $3 and not exists (select 1 ${users}) and not exists (select 1 ${clusters})`,
 );
 
-/** Clusters that are installed from a repository with a token. Its id. */
+/** Parameter: id of the token. Returns the clusters that are installed from a repository with the token. */
 export const gitTokenClusters = statement<{ readonly name: string }>(
   'git_token_clusters',
   `select cluster.name from git_token, cluster where git_token.id = $1 and cluster.id in (select cluster.id ${clusters})
     order by cluster.created_at, cluster.id`,
 );
 
-/** Organization, id. Nobody deletes it before the transaction ends. */
+/** Parameters: organization, id. Locks the token, so that no other transaction deletes it before this one ends. */
 export const gitTokenShare = statement(
   'git_token_share',
   'select id from git_token where organization_id = $1 and id = $2 for key share',
@@ -86,7 +90,7 @@ export const gitTokenSealed = statement<SealedToken>(
   'select type, workspace, git_api_url, hosts, sealed from git_token where id = $1',
 );
 
-/** Id, host. The first host that a token is used with is its host from then on; gives the hosts that it has. */
+/** Parameters: id, host. Binds the token to the host if it has no hosts yet. Returns the hosts of the token. */
 export const gitTokenBind = statement<{ readonly hosts: string[] }>(
   'git_token_bind',
   `update git_token set hosts = case when hosts = '{}' then array[$2::text] else hosts end where id = $1 returning hosts`,

@@ -4,12 +4,13 @@ import { text } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 
-/** Unpacked; what is larger is no chart, or is there to fill memory. */
+/** Maximum size of an unpacked chart in bytes. Anything larger is not a chart, or is meant to exhaust memory. */
 const mostBytes = 64 * 1024 * 1024;
 const largestFile = 4 * 1024 * 1024;
 
 /**
- * The text of a file at the top of a chart's archive; null: it has none. Throws for what is no archive, and for one that is too large.
+ * Returns the text of a file at the top level of a chart's archive. Null if the archive does not have the file. Throws
+ * if the data is not an archive or is too large.
  */
 export async function readFromChart(archive: Uint8Array, name: string): Promise<string | null> {
   const entries = extract();
@@ -23,7 +24,7 @@ export async function readFromChart(archive: Uint8Array, name: string): Promise<
   const looked = (async () => {
     for await (const entry of entries) {
       const { name: path, type, size } = entry.header;
-      // All that a chart has lies in one folder, which is named as it is.
+      // All files of a chart are in one folder, which can have any name.
       if (type === 'file' && path.replace(/^\.\//, '').replace(/^[^/]+\//, '') === name && found === null) {
         if (size > largestFile) throw new Error(`${path} is larger than ${largestFile} bytes`);
         found = await text(entry);

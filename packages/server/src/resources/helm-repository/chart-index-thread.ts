@@ -2,9 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
 import type { Chart, ChartPlace, ChartVersion, IndexQuestion } from './chart-index.ts';
 
-/** The body of the thread in `chart-index.ts`: bytes of an index.yaml in, charts or the place of one out. */
+/**
+ * Runs in the thread of `chart-index.ts`. Reads the bytes of an index.yaml; the thread returns charts, or the place of
+ * one chart.
+ */
 function readEntries(bytes: Uint8Array): Readonly<Record<string, unknown>> {
-  // Every scalar stays text: a version may look like a number.
+  // Every scalar stays text, because a version may look like a number.
   const index: unknown = load(Buffer.from(bytes).toString('utf8'), { schema: FAILSAFE_SCHEMA, json: true });
   const entries = isRecord(index) ? index['entries'] : undefined;
   if (!isRecord(entries)) throw new Error('there is no map of entries');

@@ -6,8 +6,9 @@ export interface Chart {
 }
 
 /*
- * Large indexes take a second or more of processor and a lot of memory, and come from anywhere: a thread of its own reads each,
- * so that nothing else waits, and it can be ended.
+ * Parses index.yaml files of Helm repositories. A large index takes a second or more of CPU time and much memory, and
+ * may come from any server. Each one is therefore parsed in a thread of its own, so that nothing else has to wait and
+ * the thread can be terminated.
  */
 const heapMebibytes = 768;
 const mostAtOnce = 2;
@@ -20,21 +21,24 @@ export interface ChartVersion {
   readonly version: string;
 }
 
-/** Where its archive is, seen from the index; null: the index does not have that version. */
+/** The URLs of a chart's archive, relative to the index. Null: the index does not have that version. */
 export type ChartPlace = { readonly urls: readonly string[] } | null;
 
-/** Given to the thread. `wanted`: what to look for, null for all that there is. */
+/** The input of the thread. `wanted`: the version to look for, or null for all charts. */
 export interface IndexQuestion {
   readonly bytes: Uint8Array;
   readonly wanted: ChartVersion | null;
 }
 
-/** Charts of an index.yaml, in its order. Throws for what is none, for one that needs too much memory, and when `signal` ends it. */
+/**
+ * Returns the charts of an index.yaml, in its order. Throws if the text is not an index, if the index needs too much
+ * memory, or if `signal` aborts the parser.
+ */
 export function parseIndex(bytes: Uint8Array, signal: AbortSignal): Promise<readonly Chart[]> {
   return inTurn<readonly Chart[]>({ bytes, wanted: null }, signal);
 }
 
-/** The same for one version of a chart. */
+/** Returns the place of one version of a chart. Throws like `parseIndex`. */
 export function findChart(bytes: Uint8Array, wanted: ChartVersion, signal: AbortSignal): Promise<ChartPlace> {
   return inTurn<ChartPlace>({ bytes, wanted }, signal);
 }

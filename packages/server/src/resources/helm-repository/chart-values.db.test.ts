@@ -27,7 +27,7 @@ afterAll(() => server.close());
 
 const text = '# How many.\nreplicas: 1\n';
 
-/** An archive as `helm package` makes it. */
+/** Returns an archive in the format of `helm package`. */
 async function archiveOf(files: Readonly<Record<string, string>>): Promise<Buffer> {
   const tar = pack();
   for (const [name, content] of Object.entries(files)) tar.entry({ name }, content);
@@ -54,7 +54,7 @@ const values = (id: string, chart_version = '1.2.3', chart_name = 'web') =>
 const index = (url: string): string =>
   `apiVersion: v1\nentries:\n  web:\n    - {name: web, version: 2.0.0, urls: [other.tgz]}\n    - {name: web, version: 1.2.3, urls: ['${url}']}\n`;
 
-/** A repository whose index names this place, and what was asked of it. */
+/** Starts a repository whose index names this place. Records the requests that it receives. */
 async function site(url: string, archive: Buffer, status = 200) {
   const asked: { url: string; authorization: string | undefined }[] = [];
   const started = await startTestSite((request: IncomingMessage, response) => {

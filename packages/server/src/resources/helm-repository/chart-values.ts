@@ -9,19 +9,19 @@ import { basicAuthorization, indexTimeoutSeconds, openRegistry, readIndex, under
 import { registryKinds } from './kinds.ts';
 import * as store from './store.ts';
 
-// Helm itself refuses larger ones by default since 3.17.
+// Helm itself refuses larger archives by default since 3.17.
 const maximumArchiveBytes = 20 * 1024 * 1024;
 const chartLayer = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
 
-/** One version of a chart, and where in the request it stands. */
+/** One version of a chart. `at`: its position in the request. */
 export interface WantedChart extends ChartVersion {
   readonly repositoryId: string;
   readonly at: string;
 }
 
 /**
- * The values.yaml of a chart, as it is in its archive; empty where the chart has none. INVALID_REFERENCE, SOURCE_NOT_USABLE (no such
- * chart), REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD.
+ * Returns the values.yaml from a chart's archive. Empty if the chart has none. Fails with INVALID_REFERENCE,
+ * SOURCE_NOT_USABLE (no such chart), REMOTE_UNREACHABLE, REMOTE_REFUSED or REMOTE_NOT_UNDERSTOOD.
  */
 export async function readChartValues(deps: Deps, organizationId: string, wanted: WantedChart): Promise<string> {
   const row = await deps.database.maybe(store.helmRepositoryOpen, [organizationId, organizationId, wanted.repositoryId]);
@@ -41,7 +41,10 @@ export async function readChartValues(deps: Deps, organizationId: string, wanted
   }
 }
 
-/** A version of a chart, as its archive, for a deployment. NOT_FOUND, SOURCE_NOT_USABLE, and what the repository fails with. */
+/**
+ * Returns the archive of a chart version, for a deployment. Fails with NOT_FOUND, SOURCE_NOT_USABLE, or the errors of
+ * the repository.
+ */
 export async function readChartArchive(deps: ChartDeps, repositoryId: string, { name, version }: ChartVersion): Promise<Buffer> {
   const row = await deps.database.maybe(store.helmRepositorySealed, [repositoryId]);
   if (row === undefined) {
@@ -84,7 +87,7 @@ async function indexedArchive(url: URL, wanted: WantedChart, { credentials, sett
     {
       url: archive,
       accept: '*/*',
-      // An index may name any place; the credentials are for the repository alone.
+      // An index may refer to any server. The credentials are only for the repository.
       authorization: archive.origin === index.url.origin ? basicAuthorization(credentials) : undefined,
       maximumBytes: maximumArchiveBytes,
     },
@@ -101,7 +104,7 @@ function registryArchive(
   { wanted, ...access }: Access & { readonly wanted: WantedChart },
 ): Promise<Buffer | null> {
   const { client, repository } = openRegistry(deps, row, access);
-  // A tag cannot have the + of a version's build part; Helm writes _ for it.
+  // A tag cannot contain the + of a version's build part. Helm replaces it by _.
   return client.layer(repository(wanted.name), wanted.version.replaceAll('+', '_'), chartLayer);
 }
 

@@ -23,8 +23,9 @@ const maximumIndexBytes = 48 * 1024 * 1024;
 export const indexTimeoutSeconds = 30;
 
 /**
- * Asks the repository itself for its charts, or for one of them; each with its versions, newest first. A chart that it does not
- * have is no result. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD, NOT_SUPPORTED.
+ * Queries the repository itself for its charts, or for one of them. The versions of each chart are sorted, newest
+ * first. For an unknown chart the result is empty. Fails with REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD
+ * or NOT_SUPPORTED.
  */
 export async function listCharts(deps: Deps, caller: Caller, place: Place, { chartName }: ChartQuery): Promise<Charts> {
   const row = await deps.database.maybe(store.helmRepositoryOpen, placeValues(caller, place));
@@ -45,13 +46,13 @@ export async function listCharts(deps: Deps, caller: Caller, place: Place, { cha
   return { results: results.map(({ name, versions }) => ({ chart_name: name, versions: [...versions] })) };
 }
 
-/** Of the repository's index.yaml (Helm 3, "The Chart Repository Guide"). */
+/** Returns the charts of the repository's index.yaml (Helm 3, "The Chart Repository Guide"). */
 async function indexedCharts(url: URL, credentials: Credentials, settings: RemoteSettings): Promise<readonly Chart[]> {
   const index = await readIndex(url, credentials, settings);
   return understood(index.url, () => parseIndex(index.body, settings.signal));
 }
 
-/** What an index says, or that it is none. REMOTE_NOT_UNDERSTOOD. */
+/** Returns the result of `parse`. Fails with REMOTE_NOT_UNDERSTOOD if the text is not an index. */
 export async function understood<Answer>(index: URL, parse: () => Promise<Answer>): Promise<Answer> {
   try {
     return await parse();
@@ -60,7 +61,10 @@ export async function understood<Answer>(index: URL, parse: () => Promise<Answer
   }
 }
 
-/** The index.yaml of a repository, where it was asked for. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD. */
+/**
+ * Downloads the index.yaml of a repository. `url` is the URL of the request. Fails with REMOTE_UNREACHABLE,
+ * REMOTE_REFUSED or REMOTE_NOT_UNDERSTOOD.
+ */
 export async function readIndex(
   url: URL,
   credentials: Credentials,
@@ -105,11 +109,11 @@ async function registryCharts(
   }
   const { client, repository } = openRegistry(deps, row, { credentials, settings });
   const tags = await client.tags(repository(chartName));
-  // A tag cannot have the + of a version's build part; Helm writes _ for it.
+  // A tag cannot contain the + of a version's build part. Helm replaces it by _.
   return tags === null ? [] : [{ name: chartName, versions: newestFirst(tags.map((tag) => tag.replaceAll('_', '+'))) }];
 }
 
-/** A registry that holds charts; `repository` says what its API calls one of them. */
+/** Returns a client for a registry that contains charts. `repository` returns the name of a chart in the API. */
 export function openRegistry(
   deps: Pick<Deps, 'config'>,
   row: store.HelmRepositoryRow,
@@ -131,7 +135,7 @@ function newestFirst(versions: readonly string[]): string[] {
   return versions.toSorted((a, b) => byNumbers.compare(b, a));
 }
 
-// As container engines do, which take http for registries of their own machine only.
+// Container engines do the same: they accept HTTP only for registries of their own machine.
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }

@@ -149,7 +149,7 @@ describe('charts', () => {
     const found = await asked;
     expect(found).toHaveLength(4000);
     expect(found[0]?.versions).toHaveLength(20);
-    // Parsed where requests are answered, one of them would have waited for all of it.
+    // If the index were parsed in the thread that serves requests, one request would have waited for all of it.
     expect(slowest).toBeLessThan(parsing / 2);
   });
 
@@ -225,7 +225,10 @@ test.skipIf(!hasRegistry)('the versions of one chart come from its OCI registry'
   }
 });
 
-/** As a service that is deployed from a repository will be stored; it cannot be created over HTTP yet. */
+/**
+ * Inserts a service in the form that a service deployed from a repository has. Such a service cannot be created over
+ * HTTP yet.
+ */
 const insertHelm = statement(
   'test_insert_helm_service',
   `with place as (select e.*, s.id as stage_id from environment e join deployment_stage s on s.environment_id = e.id

@@ -16,7 +16,7 @@ type Available = Response<(typeof operations)['listAvailableHelmRepository']>;
 type Associated = Response<(typeof operations)['getHelmRepositoryAssociatedServices']>;
 type Request = Body<(typeof operations)['createHelmRepository']>;
 
-/** An id below an organization. */
+/** The id of a record and the organization that it belongs to. */
 export interface Place {
   readonly organizationId: string;
   readonly helmRepositoryId: string;
@@ -38,7 +38,10 @@ export async function listHelmRepositories(
   return { results: rows };
 }
 
-/** VALIDATION_FAILED, NAME_TAKEN. The repository is not asked: it may come into being later. */
+/**
+ * Creates a repository. Fails with VALIDATION_FAILED or NAME_TAKEN. The repository is not contacted, because it may not
+ * exist yet.
+ */
 export async function createHelmRepository(
   deps: Deps,
   caller: Caller,
@@ -73,8 +76,8 @@ export async function readHelmRepository(deps: Deps, caller: Caller, place: Plac
 }
 
 /**
- * What the request leaves out stays, credentials too; but with another kind or url they begin anew: those of one repository must
- * not be sent to another.
+ * Edits a repository. Fields that the request omits stay, and so do the credentials. If the kind or the URL changes,
+ * the credentials are reset, because those of one repository must not be sent to another.
  */
 export async function editHelmRepository(deps: Deps, caller: Caller, place: Place, request: Request): Promise<HelmRepository> {
   return deps.database.transaction(async (tx) => {
@@ -94,7 +97,7 @@ export async function editHelmRepository(deps: Deps, caller: Caller, place: Plac
   });
 }
 
-/** NOT_FOUND; IN_USE while a service uses it. */
+/** Fails with NOT_FOUND, or with IN_USE while a service uses the repository. */
 export async function deleteHelmRepository(deps: Deps, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.helmRepositoryLock, placeValues(caller, place));

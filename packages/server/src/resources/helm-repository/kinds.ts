@@ -4,7 +4,7 @@ import { rulesOf as rulesOfRegistry } from '../container-registry/index.ts';
 import { checkPlace, userAndPassword, type CredentialRules } from '../shared/credentials.ts';
 import { Problems } from '../shared/problems.ts';
 
-/** The kind of container registry that charts are in; null: an index.yaml over HTTPS. */
+/** The kind of container registry that contains the charts. Null: the repository is an index.yaml over HTTPS. */
 export const registryKinds: Readonly<Record<HelmRepositoryKind, ContainerRegistryKind | null>> = {
   HTTPS: null,
   OCI_ECR: 'ECR',
@@ -16,7 +16,7 @@ export const registryKinds: Readonly<Record<HelmRepositoryKind, ContainerRegistr
   OCI_HOSTB_CR: 'HOSTB_CR',
 };
 
-/** An OCI repository needs what a registry of its kind does. */
+/** Returns the rules of a kind. An OCI repository has those of a registry of its kind. */
 export function rulesOf(kind: HelmRepositoryKind): CredentialRules {
   const registryKind = registryKinds[kind];
   return registryKind === null ? userAndPassword : rulesOfRegistry(registryKind, new Problems());
@@ -28,8 +28,8 @@ interface UrlSettings {
 }
 
 /**
- * The URL of a repository of this kind: `wanted`, or the public registry's where the kind is one's. What is wrong is added to
- * `problems`.
+ * Returns the URL of a repository of this kind: `wanted`, or the URL of the public registry if the kind stands for one.
+ * Adds errors to `problems`.
  */
 export function repositoryUrl(
   kind: HelmRepositoryKind,

@@ -19,11 +19,11 @@ export interface SealedRow extends HelmRepositoryRow {
   readonly sealed: Buffer | null;
 }
 
-// The index service_helm_repository is on the same expression.
+// The index service_helm_repository uses the same expression.
 const columns = `id, created_at, updated_at, name, description, kind, url, skip_tls_verification, config,
   (select count(*) from service where service.type = 'HELM'
       and service.spec #>> '{source,helm_repository,repository}' = helm_repository.id::text) as associated_services_count`;
-/** Organization, organization of the caller. */
+/** Parameters: organization, organization of the caller. */
 const visible = `organization_id = $1 and ($2::uuid is null or organization_id = $2)`;
 
 export const helmRepositoryList = statement<HelmRepositoryRow>(
@@ -36,25 +36,30 @@ export const helmRepositoryRead = statement<HelmRepositoryRow>(
   `select ${columns} from helm_repository where ${visible} and id = $3`,
 );
 
-/** With its secrets, sealed. */
+/** Returns the repository with its sealed secrets. */
 export const helmRepositoryOpen = statement<SealedRow>(
   'helm_repository_open',
   `select ${columns}, sealed from helm_repository where ${visible} and id = $3`,
 );
 
-/** Of any organization, for what it deploys. */
+/** Returns a repository of any organization, for deployments of that organization. */
 export const helmRepositorySealed = statement<SealedRow>(
   'helm_repository_sealed',
   `select ${columns}, sealed from helm_repository where id = $1`,
 );
 
-/** The same; nobody else may edit or delete it, or begin to use it. */
+/**
+ * Returns the repository with its sealed secrets and locks it: no other transaction can edit it, delete it or start to
+ * use it.
+ */
 export const helmRepositoryLock = statement<SealedRow>(
   'helm_repository_lock',
   `select ${columns}, sealed from helm_repository where ${visible} and id = $3 for update`,
 );
 
-/** …, id, name, description, kind, url, skip_tls_verification, config, sealed. */
+/**
+ * Parameters: those of `visible`, then id, name, description, kind, url, skip_tls_verification, config, sealed secrets.
+ */
 export const helmRepositoryCreate = statement<HelmRepositoryRow>(
   'helm_repository_create',
   `insert into helm_repository (id, organization_id, name, description, kind, url, skip_tls_verification, config, sealed)
@@ -63,7 +68,7 @@ export const helmRepositoryCreate = statement<HelmRepositoryRow>(
    returning id, created_at, updated_at, name, description, kind, url, skip_tls_verification, config, 0 as associated_services_count`,
 );
 
-/** Id, name, description, kind, url, skip_tls_verification, config, sealed. */
+/** Parameters: id, name, description, kind, url, skip_tls_verification, config, sealed secrets. */
 export const helmRepositoryEdit = statement<HelmRepositoryRow>(
   'helm_repository_edit',
   `update helm_repository

@@ -50,7 +50,7 @@ test('tells from deployment to stop whether the gateway serves a service', async
   const { routerId } = await read(id);
   expect(routerId).toMatch(/^[0-9a-f-]{36}$/);
   expect(await read(id, 'container')).toEqual({ routerId, status: 'DEPLOYED' });
-  // Its only instance dies and does not come back.
+  // The only instance of the service exits and is not restarted.
   fake.script = {
     before: ({ method }) => {
       if (method === 'revive') throw new DriverError({ cause: 'ENGINE_FAILED', message: 'not now' });
@@ -75,7 +75,7 @@ test('a service is served once the certificates of its domains are there', async
   for (const until = Date.now() + 20_000; Date.now() < until; await setTimeout(20)) {
     if ((await client.call('getContainerStatus', { params })).state === 'DEPLOYED') break;
   }
-  // Requests are answered, and the certificate is missing.
+  // The service answers requests, but the certificate is missing.
   expect((await read(id)).status).toBe('DEPLOYING');
   const { connectionString } = server.database;
   const { deps } = server.api;

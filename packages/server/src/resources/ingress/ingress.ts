@@ -11,7 +11,10 @@ type Ingress = Response<(typeof operations)['getIngressDeploymentStatus']>;
 type StatusWord = NonNullable<Ingress['status']>;
 type Port = ReleaseConfig['ports'][number];
 
-/** Whether the gateway serves a service, by its routes and certificates. NOT_FOUND, also for a type without routes. */
+/**
+ * Returns whether the gateway serves a service, as shown by its routes and certificates. Fails with NOT_FOUND, also for
+ * a type without routes.
+ */
 export async function readIngressStatus(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Ingress> {
   const type = ingressTypes.find((one) => one === reference.type.toUpperCase());
   if (type === undefined) throw notFound('service');
@@ -38,20 +41,23 @@ function isRouted({ public: isPublic, protocol, hosts, externalPort }: Port): bo
   return protocol === 'TCP' ? externalPort !== null : hosts.length > 0;
 }
 
-/** What decides. */
+/** The facts that determine the status. */
 export interface IngressFacts {
   readonly view: Pick<ServiceView, 'state' | 'actionStatus' | 'runningStatus' | 'wantedInstances' | 'runningInstances'>;
   readonly isDeployed: boolean;
-  /** Of what is deployed: those that the gateway serves. */
+  /** Ports of the deployed release that the gateway serves. */
   readonly ports: readonly Pick<Port, 'id'>[];
-  /** null: the gateway is another process's to know. */
+  /** Null: the gateway belongs to another process, so its routes are unknown. */
   readonly routes: readonly ServedRoute[] | null;
   readonly certificates: readonly CertificateWord[];
 }
 
 const atWork: ReadonlySet<string> = new Set(['QUEUED', 'ONGOING', 'EXECUTING', 'CANCELING']);
 
-/** While a deployment is under way or nothing is deployed, the word of the service; otherwise what routes and certificates say. */
+/**
+ * Returns the state of the service during a deployment or if nothing is deployed. Otherwise the routes and certificates
+ * determine the status.
+ */
 export function ingressStatus({ view, isDeployed, ports, routes, certificates }: IngressFacts): StatusWord {
   if (!isDeployed || atWork.has(view.actionStatus)) return view.state;
   if (ports.length === 0) return 'READY';
@@ -66,7 +72,7 @@ function isServed(
   ports: IngressFacts['ports'],
   routes: IngressFacts['routes'],
 ): boolean {
-  // Routes follow the instances that are ready, so their number tells nearly as much.
+  // Routes exist for the ready instances, so the number of instances is nearly as informative.
   if (routes === null) return (runningInstances ?? 0) > 0;
   const backends = new Map(routes.map((route) => [route.id, route.backends]));
   return ports.every(({ id }) => (backends.get(id) ?? 0) > 0);

@@ -10,7 +10,10 @@ type JobsRequest = Body<(typeof operations)['cleanFailedJobs']>;
 type JobsAnswer = Response<(typeof operations)['cleanFailedJobs']>;
 type JobAnswer = Response<(typeof operations)['cleanFailedJob']>;
 
-/** Of the jobs that are named, or all of the environment. NOT_FOUND, INVALID_REFERENCE, CLUSTER_UNREACHABLE. */
+/**
+ * Cleans the named jobs, or all jobs of the environment. Fails with NOT_FOUND, INVALID_REFERENCE or
+ * CLUSTER_UNREACHABLE.
+ */
 export async function cleanJobs(
   deps: Deps,
   caller: Caller,
@@ -30,7 +33,7 @@ export async function cleanJobs(
   };
 }
 
-/** NOT_FOUND, CLUSTER_UNREACHABLE. */
+/** Fails with NOT_FOUND or CLUSTER_UNREACHABLE. */
 export async function cleanJob(deps: Deps, caller: Caller, jobId: string): Promise<JobAnswer> {
   const place = await deps.database.maybe(store.jobPlace, [jobId, caller.organizationId]);
   if (place === undefined) throw notFound('service');

@@ -1,12 +1,12 @@
 import { statement } from '@davit/db';
 
-/** Environment. Oldest first. */
+/** Parameter: environment. Returns its jobs, oldest first. */
 export const jobsOfEnvironment = statement<{ readonly id: string }>(
   'job_cleaning_jobs',
   `select id from service where environment_id = $1 and type = 'JOB' order by created_at, id`,
 );
 
-/** Job, organization of the caller. */
+/** Parameters: job, organization of the caller. */
 export const jobPlace = statement<{ readonly driver: string }>(
   'job_cleaning_place',
   `select cluster.driver from service

@@ -16,7 +16,7 @@ type LabelGroups = Response<(typeof operations)['listOrganizationLabelsGroup']>;
 type Items = Response<(typeof operations)['getOrganizationLabelsGroupAssociatedItems']>;
 type Request = Body<(typeof operations)['createOrganizationLabelsGroup']>;
 
-/** An id below an organization. */
+/** The id of a record and the organization that it belongs to. */
 export interface Place {
   readonly organizationId: string;
   readonly labelsGroupId: string;
@@ -54,7 +54,7 @@ export async function editLabelGroup(deps: Deps, caller: Caller, place: Place, r
   return row;
 }
 
-/** NOT_FOUND; IN_USE while a service or a cluster uses it. */
+/** Fails with NOT_FOUND, or with IN_USE while a service or a cluster uses the group. */
 export async function deleteLabelGroup(deps: Deps, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.labelGroupLock, placeValues(caller, place));
@@ -79,12 +79,15 @@ function toClusterItem({ id, name }: { readonly id: string; readonly name: strin
   return { cluster_id: id, cluster_name: name, item_id: id, item_name: name, item_type: 'CLUSTER' };
 }
 
-/** Those of these ids that there are, in no order. */
+/** Returns the label groups with these ids, in no particular order. Ids without a group are left out. */
 export function readLabelGroups(db: Queryable, ids: readonly string[]): Promise<LabelGroup[]> {
   return db.many(store.labelGroupsRead, [[...ids]]);
 }
 
-/** Which of these ids the organization has; none of them is deleted before the transaction ends. */
+/**
+ * Returns which of these ids belong to the organization. None of these groups can be deleted before the transaction
+ * ends.
+ */
 export async function shareLabelGroups(tx: Queryable, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
   return new Set((await tx.many(store.labelGroupsShare, [organizationId, [...ids]])).map(({ id }) => id));
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const file: { templates: object[] } = JSON.parse(
     readFileSync(new URL('../../../data/lifecycle-templates.json', import.meta.url), 'utf8'),
   );
-  // One more, of clusters at one vendor.
+  // Adds a template for clusters of one vendor.
   const more = { ...file.templates[0], id: cloud, name: 'Cloud', cloud_providers: ['AWS'] };
   const own = path.join(folder, 'templates.json');
   writeFileSync(own, JSON.stringify({ ...file, templates: [...file.templates, more] }));

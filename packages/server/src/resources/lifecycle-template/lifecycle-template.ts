@@ -8,13 +8,15 @@ import * as store from './store.ts';
 type Templates = Response<(typeof operations)['listEnvironmentLifecycleTemplates']>;
 type Template = Response<(typeof operations)['getEnvironmentLifecycleTemplate']>;
 
-/** Those for the vendor of the environment's cluster, in the order of the file. NOT_FOUND. */
+/**
+ * Returns the templates for the vendor of the environment's cluster, in the order of the file. Fails with NOT_FOUND.
+ */
 export async function listTemplates(deps: Deps, caller: Caller, environmentId: string): Promise<Templates> {
   const { templates } = await templatesOf(deps, caller, environmentId);
   return { results: templates.map(({ id, name, description }) => ({ id, name, description })) };
 }
 
-/** NOT_FOUND, also for a template of another vendor's clusters. */
+/** Fails with NOT_FOUND, also for a template for clusters of another vendor. */
 export async function readTemplate(
   deps: Deps,
   caller: Caller,
@@ -45,7 +47,7 @@ async function templatesOf(
 ): Promise<{ readonly provider: CredentialProvider; readonly templates: readonly LifecycleTemplate[] }> {
   const row = await deps.database.maybe(store.providerOfEnvironment, [environmentId, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
-  // The contract has five words for this; clusters elsewhere are as one's own.
+  // The contract has five values for this. Clusters of other vendors count as on-premise.
   const provider = credentialProviders.find((one) => one === row.cloud_provider) ?? 'ON_PREMISE';
   const templates = deps.lifecycleTemplates.templates.filter((one) => one.cloud_providers?.includes(provider) ?? true);
   return { provider, templates };

@@ -1,7 +1,7 @@
 import type { CloudProvider } from '@davit/contract';
 import { statement } from '@davit/db';
 
-/** Environment, organization of the caller: where its cluster is. */
+/** Parameters: environment, organization of the caller. Returns the vendor of its cluster. */
 export const providerOfEnvironment = statement<{ readonly cloud_provider: CloudProvider }>(
   'lifecycle_template_provider',
   `select cluster.cloud_provider from environment

@@ -66,7 +66,7 @@ export async function inviteMember(
   });
 }
 
-/** Without a role the one that may least. */
+/** Returns the requested role. Without a role, it is the role with the fewest permissions. */
 async function wantedRole(tx: Queryable, organizationId: string, { role, role_id }: InviteRequest): Promise<RoleReference> {
   if (role === 'OWNER')
     throw invalid('role', 'must be another role than OWNER: use transferOwnership once the person is a member');
@@ -88,7 +88,10 @@ export async function readInvitation(deps: Deps, caller: Caller, place: Place): 
   return toInvitation(deps, row);
 }
 
-/** Members whose role allows it, and who is invited; an address that is not verified may be anybody's. */
+/**
+ * Returns whether the caller may see an invitation: members whose role allows it, and the invited person. An unverified
+ * address proves nothing, because it may be anybody's.
+ */
 function maySee({ access, person }: Caller, row: store.InvitationRow): boolean {
   if (access.kind === 'scope' || person?.verifiedEmail === row.email) return true;
   return access.kind === 'role' && roleMay(access.role, operations.getMemberInvitation);
@@ -103,7 +106,7 @@ export async function acceptInvitation(deps: Deps, caller: Caller, place: Place)
     throw new AppError({ code: 'INVITATION_EXPIRED', message: 'The invitation has expired. Ask for a new one.' });
   }
   await deps.database.transaction(async (tx) => {
-    // First, as all who change members do: taking turns, they cannot wait for each other.
+    // The organization is locked first, as in all changes of members. The changes are serialized and cannot deadlock.
     await tx.maybe(store.organizationHold, [row.organization_id, row.organization_id]);
     const taken = await tx.maybe(store.invitationTake, [row.organization_id, row.id, person.verifiedEmail]);
     if (taken === undefined) throw notFound('invitation');

@@ -6,7 +6,7 @@ import { TestIssuer } from '@davit/testkit/issuer';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** People of a real issuer: what they found, whom they invite, and what their roles let them do. */
+/** Tests with people of a real issuer: what they create, whom they invite, and what their roles permit. */
 let issuer: TestIssuer;
 let server: TestServer;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ interface Someone {
   readonly client: Client;
 }
 
-/** Signs in for the first time. */
+/** Signs a person in for the first time. */
 async function someone(name = `p${randomUUID().slice(0, 8)}`): Promise<Someone> {
   const client = server.client(await issuer.person(name));
   return { id: (await client.call('getAccountInformation', {})).id, email: `${name}@example.org`, client };
@@ -64,7 +64,7 @@ describe('a person', () => {
     expect(account).toMatchObject({ first_name: 'Ada', last_name: 'Lovelace', communication_email: 'ada@example.org' });
     const edited = await client.call('editAccountInformation', { body: { communication_email: 'countess@example.org' } });
     expect(edited).toEqual({ ...account, communication_email: 'countess@example.org' });
-    // An access token says less than an id token, and takes nothing away.
+    // An access token has fewer claims than an id token. The missing claims do not delete anything.
     const later = server.client(await issuer.sign({ sub: 'ada' }));
     expect(await later.call('getAccountInformation', {})).toEqual(edited);
     await expect(client.call('editAccountInformation', { body: { communication_email: 'no address' } })).rejects.toMatchObject({
@@ -138,7 +138,7 @@ describe('an invitation', () => {
     for (const claims of [
       { email },
       { email, email_verified: false },
-      // The Kelvin sign, of which the lower case is the letter k.
+      // The Kelvin sign, whose lower case is the letter k.
       { email: email.replace('k', '\u212a'), email_verified: true },
       { email: 'x@example.org', email_verified: true },
       {},
@@ -259,7 +259,7 @@ describe('a member', () => {
     const done: string[] = [];
     const refusals: unknown[] = [];
     for (const [name, attempt] of Object.entries(attempts)) {
-      // The owner is asked the last two elsewhere.
+      // The last two operations are tested elsewhere for the owner.
       if (role === 'OWNER' && (name === 'transfer' || name === 'delete')) continue;
       try {
         await attempt();

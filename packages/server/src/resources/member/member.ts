@@ -41,7 +41,7 @@ export async function deleteMember(deps: Deps, caller: Caller, organizationId: s
   });
 }
 
-/** To who owns it already: nothing changes. */
+/** Transfers the ownership. If the person already owns the organization, nothing changes. */
 export async function transferOwnership(deps: Deps, caller: Caller, organizationId: string, personId: string): Promise<void> {
   await changeMembers(deps, caller, organizationId, async (tx) => {
     if ((await tx.run(store.memberMakeAdmin, [organizationId, personId])) === 0) throw noMember();
@@ -49,7 +49,7 @@ export async function transferOwnership(deps: Deps, caller: Caller, organization
   });
 }
 
-/** Runs a change of an organization's members alone, and tells all processes of it. */
+/** Runs a change of an organization's members under an exclusive lock, and notifies all processes. */
 async function changeMembers(
   deps: Deps,
   caller: Caller,

@@ -34,7 +34,10 @@ export const memberList = statement<MemberRow>(
     order by membership.created_at, person.id`,
 );
 
-/** Changes of who belongs to an organization, and as what, take turns: each sees what the one before made. */
+/**
+ * Serializes changes of the members of an organization and of their roles. Each change sees the result of the one
+ * before.
+ */
 export const organizationHold = statement<{ owner_id: string }>(
   'member_organization_hold',
   'select owner_id from organization where id = $1 and ($2::uuid is null or id = $2) for update',
@@ -48,7 +51,10 @@ export const memberRoleEdit = statement(
 
 export const memberDelete = statement('member_delete', 'delete from membership where organization_id = $1 and person_id = $2');
 
-/** The row of who becomes owner gets the role that it has again when another one does. */
+/**
+ * Makes the member's row that of an administrator. This is the role that the person has again when another person
+ * becomes owner.
+ */
 export const memberMakeAdmin = statement(
   'member_make_admin',
   `update membership set role = 'ADMIN', custom_role_id = null, updated_at = clock_timestamp()
@@ -91,7 +97,7 @@ export const invitationRead = statement<InvitationRow>(
   `select ${invitationColumns} from invitation ${invitationTables} where ${visible} and invitation.id = $3`,
 );
 
-/** One that has expired makes room for the new one; nothing is made where one is pending. */
+/** Creates an invitation. An expired invitation is replaced. If one is pending, nothing is created. */
 export const invitationCreate = statement<{ id: string }>(
   'invitation_create',
   `insert into invitation (id, organization_id, email, role, custom_role_id, inviter, expires_at)
@@ -109,7 +115,7 @@ export const memberByEmail = statement<{ id: string }>(
     where membership.organization_id = $1 and person.email_verified and lower(person.email) = $2 limit 1`,
 );
 
-/** Of two who accept at once, one takes it. */
+/** Takes an invitation. If two persons accept at once, only one of them gets it. */
 export const invitationTake = statement<{ role: BuiltInRole | null; custom_role_id: string | null }>(
   'invitation_take',
   `delete from invitation where organization_id = $1 and id = $2 and email = $3 and expires_at > clock_timestamp()

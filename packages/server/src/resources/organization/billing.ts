@@ -1,9 +1,12 @@
 import { AppError } from '@davit/base';
 
-/** Without a card, only demo clusters may be used. */
+/** Organizations without a card may only use demo clusters. */
 const withoutCard = 'NO_CREDIT_CARD';
 
-/** Throws BILLING_RESTRICTION where the organization may not deploy on this cluster: any restriction blocks, that one only others than demo clusters. */
+/**
+ * Fails with BILLING_RESTRICTION if the organization may not deploy on this cluster. Any restriction blocks
+ * deployments; only NO_CREDIT_CARD still allows demo clusters.
+ */
 export function checkBilling(restriction: string | null, isDemoCluster: boolean): void {
   if (restriction === null || (restriction === withoutCard && isDemoCluster)) return;
   throw new AppError({
@@ -15,7 +18,7 @@ export function checkBilling(restriction: string | null, isDemoCluster: boolean)
   });
 }
 
-/** Throws BILLING_RESTRICTION where the organization may not have a managed cluster: any restriction forbids it. */
+/** Fails with BILLING_RESTRICTION if the organization may not have a managed cluster. Any restriction forbids it. */
 export function checkManagedCluster(restriction: string | null): void {
   if (restriction === null) return;
   throw new AppError({

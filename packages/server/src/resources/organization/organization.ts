@@ -14,10 +14,13 @@ type EditRequest = Body<(typeof operations)['editOrganization']>;
 type Organizations = Response<(typeof operations)['listOrganization']>;
 
 const defaultPlan = 'TEAM_2025';
-/** How long the audit log is kept, by every plan. */
+/** Number of days that every plan keeps the audit log. */
 export const auditLogDays = 30;
 
-/** A person owns what it creates. Of tokens only the administrator's may: the new organization would be out of another one's sight. */
+/**
+ * Creates an organization, which is owned by the person who creates it. Of the tokens, only the administrator's may
+ * create one, because other tokens could not see the new organization.
+ */
 export async function createOrganization(deps: Deps, caller: Caller, request: CreateRequest): Promise<Organization> {
   const { person } = caller;
   if (person === null && caller.organizationId !== null) {
@@ -34,7 +37,10 @@ export async function createOrganization(deps: Deps, caller: Caller, request: Cr
   return toOrganization(row);
 }
 
-/** All that the caller may see; beside `results` the fields of its own, for an instance-wide caller of the oldest one (D2). */
+/**
+ * Returns all organizations that the caller may see. In addition to `results`, the response has the fields of the
+ * caller's own organization, or of the oldest one for an instance-wide caller (D2).
+ */
 export async function listOrganizations(deps: Deps, caller: Caller): Promise<Organizations> {
   const { person, organizationId } = caller;
   const own = organizationId === null ? null : [organizationId];
@@ -57,7 +63,7 @@ export async function editOrganization(deps: Deps, caller: Caller, id: string, r
   return toOrganization(row);
 }
 
-/** Its clusters, tokens and git tokens go with it. */
+/** Deletes an organization with its clusters, tokens and git tokens. */
 export async function deleteOrganization(deps: Deps, caller: Caller, id: string): Promise<void> {
   try {
     const count = await deps.database.run(store.organizationDelete, [id, caller.organizationId]);

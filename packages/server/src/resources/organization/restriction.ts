@@ -1,14 +1,15 @@
 import { forRequest, type Database } from '@davit/db';
 import * as store from './store.ts';
 
-/** All organizations with what they may not do, for the operator of the instance. */
+/** Returns all organizations with their restrictions, for the operator of the instance. */
 export function listRestrictions(database: Database): Promise<readonly store.RestrictedRow[]> {
   return database.many(store.organizationRestrictions);
 }
 
 /**
- * Sets `billing_deployment_restriction` of the organization with this id or name; null lifts it. No operation of the API does: only
- * who runs the instance may. Running deployments go on. Undefined where there is no such organization.
+ * Sets `billing_deployment_restriction` of the organization with this id or name. Null lifts the restriction. No
+ * operation of the API does this, because only the operator of the instance may. Running deployments continue. Returns
+ * undefined if there is no such organization.
  */
 export async function restrict(
   database: Database,

@@ -31,8 +31,8 @@ export const organizationList = statement<OrganizationRow>(
 );
 
 /**
- * The organization and its cluster on this machine: there is never one without the other. $6: who owns it as a member; null where
- * no person creates it.
+ * Creates the organization and its cluster on this machine, because neither exists without the other. Parameter `$6`:
+ * the member who owns the organization, or null if it is not created by a person.
  */
 export const organizationCreate = statement<OrganizationRow>(
   'organization_create',
@@ -54,7 +54,7 @@ export const organizationCreate = statement<OrganizationRow>(
    select ${columns} from made`,
 );
 
-/** $3: the fields to change; those that are not in it stay. */
+/** Parameter `$3`: the fields to change. All other fields stay. */
 export const organizationEdit = statement<OrganizationRow>(
   'organization_edit',
   `update organization
@@ -92,7 +92,7 @@ export const organizationRestrictions = statement<RestrictedRow>(
   'select id, name, billing_deployment_restriction from organization order by lower(name), id',
 );
 
-/** Id or name, ignoring case; the restriction. */
+/** Parameters: id or name (case-insensitive), restriction. */
 export const organizationRestrict = statement<RestrictedRow>(
   'organization_restrict',
   `update organization set billing_deployment_restriction = $2, updated_at = clock_timestamp()

@@ -17,7 +17,7 @@ type Overviews = Response<(typeof operations)['getProjectEnvironmentsOverview']>
 
 export async function listAllEnvironments(deps: Deps, caller: Caller, organizationId: string): Promise<AllEnvironments> {
   const rows = await deps.database.many(store.environmentsOfOrganization, [organizationId, caller.organizationId]);
-  // An empty list is not the same as no organization; so below.
+  // An empty list does not show whether the organization exists. The same holds for the functions below.
   if (rows.length === 0) await readOrganization(deps, caller, organizationId);
   return {
     results: rows.map(({ organization_id, project_id, ...row }) => ({
@@ -28,7 +28,10 @@ export async function listAllEnvironments(deps: Deps, caller: Caller, organizati
   };
 }
 
-/** A project, environment or cluster of another organization has no services here: the list is empty then. */
+/**
+ * Lists the services of an organization. A project, environment or cluster of another organization has no services
+ * here, so the list is empty.
+ */
 export async function listAllServices(
   deps: Deps,
   caller: Caller,
@@ -61,7 +64,7 @@ export async function countByEnvironment(deps: Deps, caller: Caller, projectId: 
 export async function listEnvironmentStatuses(deps: Deps, caller: Caller, projectId: string): Promise<Statuses> {
   const rows = await countedEnvironments(deps, caller, projectId);
   const results: Statuses['results'] = [];
-  // One after the other: a project of many environments must not take all connections.
+  // The environments are read one at a time, because a project with many environments must not use all connections.
   for (const { id } of rows) results.push(await environmentStatus(deps, deps.database, id));
   return { results };
 }

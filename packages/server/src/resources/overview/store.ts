@@ -11,7 +11,7 @@ export interface EnvironmentRow {
   readonly project_id: string;
 }
 
-/** $2: the caller's organization; null: it sees all. */
+/** Parameter `$2`: the caller's organization, or null if the caller sees all organizations. */
 const visible = (table: string): string => `($2::uuid is null or ${table}.organization_id = $2)`;
 
 export const environmentsOfOrganization = statement<EnvironmentRow>(
@@ -34,7 +34,7 @@ export interface ServiceRow {
   readonly is_cron: boolean;
 }
 
-/** $3, $4, $5: only of this project, environment, cluster; null: of all. */
+/** Parameters `$3`, `$4`, `$5`: project, environment, cluster to which the result is limited. Null: no limit. */
 export const servicesOfOrganization = statement<ServiceRow>(
   'overview_services',
   `select service.id, service.name, coalesce(service.spec->>'description', '') as description,

@@ -15,7 +15,7 @@ type EditRequest = Body<(typeof operations)['editProject']>;
 
 export async function listProjects(deps: Deps, caller: Caller, organizationId: string): Promise<Projects> {
   const rows = await deps.database.many(store.projectList, [organizationId, caller.organizationId]);
-  // An empty list is not the same as no organization.
+  // Distinguishes an empty list from a missing organization.
   if (rows.length === 0) await readOrganization(deps, caller, organizationId);
   return { results: rows.map(toProject) };
 }
@@ -31,7 +31,7 @@ export async function createProject(
     const row = await refuseTaken(request.name, () => deps.database.together(store.projectCreate, values));
     if (row !== undefined) return toProject(row);
   } catch (error) {
-    // The organization was deleted at the same moment.
+    // The organization was deleted concurrently.
     if (!isForeignKeyViolation(error)) throw error;
   }
   throw notFound('organization');

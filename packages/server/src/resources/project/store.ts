@@ -39,7 +39,7 @@ const creation = (request: string, from: string): string =>
 const created = `made.id, made.created_at, made.updated_at, made.name, made.description, made.organization_id,
   0 as associated_environments_count`;
 
-/** Id, organization, organization of the caller, name, description. */
+/** Parameters: id, organization, organization of the caller, name, description. */
 export const projectCreate = statement<ProjectRow>(
   'project_create',
   `with made as (
@@ -67,7 +67,7 @@ export const projectCreate = statement<ProjectRow>(
   },
 );
 
-/** $3: the fields to change; those that are not in it stay. */
+/** $3: the fields to change. Omitted fields stay. */
 export const projectEdit = statement<ProjectRow>(
   'project_edit',
   `update project

@@ -2,14 +2,14 @@ import { builtInRoles, roleDescriptions, type BuiltInRole, type MemberRole } fro
 import type { Queryable } from '@davit/db';
 import * as store from './store.ts';
 
-/** A built-in role or a custom one, as members, invitations and API tokens have it: exactly one of both is set. */
+/** A built-in or a custom role, as used by members, invitations and API tokens. Exactly one of the two is set. */
 export interface RoleReference {
   readonly role: BuiltInRole | null;
   readonly custom_role_id: string | null;
   readonly custom_role_name: string | null;
 }
 
-/** The role of that id in the organization. */
+/** Returns the role with that id in the organization. */
 export async function findRole(db: Queryable, organizationId: string, roleId: string): Promise<RoleReference | undefined> {
   const id = roleId.toLowerCase();
   const builtIn = builtInRoles.find((role) => roleDescriptions[role].id === id);
@@ -26,7 +26,9 @@ export function roleNameOf({ role, custom_role_name }: RoleReference): string {
   return role === null ? (custom_role_name ?? '') : roleDescriptions[role].name;
 }
 
-/** The older word that is nearest; a custom role has none of its own. */
+/**
+ * Returns the older API's word that is nearest to the role. A custom role has no word of its own and becomes DEVELOPER.
+ */
 export function roleWordOf({ role }: RoleReference): MemberRole {
   return role === null ? 'DEVELOPER' : roleDescriptions[role].word;
 }

@@ -4,7 +4,7 @@ import { roleDescriptions, type ProjectPermission } from '@davit/contract';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-/** Custom roles, by API tokens that have one: what they see, may do, and are refused. */
+/** Custom roles, tested with API tokens that have one: what the tokens see, what they may do, and what is refused. */
 let server: TestServer;
 let organization: TestOrganization;
 let admin: Client;
@@ -52,7 +52,7 @@ interface Rights {
   readonly cluster?: 'VIEWER' | 'ENV_CREATOR' | 'ADMIN';
 }
 
-/** A client of a token with a new role that has these rights in the project `shop`. */
+/** Returns a client of a token with a new role that has these rights in the project `shop`. */
 async function withRights(rights: Rights): Promise<Client & { readonly roleId: string; readonly token: string }> {
   const role = await admin.call('createOrganizationCustomRole', { params, body: { name: `role ${randomUUID()}` } });
   await grant(role.id, rights);
@@ -83,7 +83,7 @@ async function grant(customRoleId: string, rights: Rights): Promise<void> {
   });
 }
 
-/** 200 where the attempt succeeds, otherwise the status that it is refused with. */
+/** Returns 200 if the attempt succeeds, otherwise the status with which it is refused. */
 const status = (attempt: Promise<unknown>): Promise<number> =>
   attempt.then(
     () => 200,

@@ -46,7 +46,7 @@ export async function createCustomRole(
 ): Promise<CustomRole> {
   const values = [organizationId, caller.organizationId, randomUUID(), request.name, request.description ?? ''];
   const made = await refuseTaken(request.name, () => deps.database.maybe(store.roleCreate, values)).catch((error: unknown) => {
-    // The organization was deleted at the same moment.
+    // The organization was deleted concurrently.
     if (!isForeignKeyViolation(error)) throw error;
   });
   if (made === undefined) throw notFound('organization');

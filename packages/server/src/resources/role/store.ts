@@ -14,7 +14,7 @@ export interface CustomRoleRow {
   }[];
 }
 
-// Every cluster and project of the organization, whether the role says something of it or not.
+// The columns list every cluster and project of the organization, even those that the role does not mention.
 const columns = `custom_role.id, custom_role.name, custom_role.description,
   coalesce((select jsonb_agg(jsonb_build_object('cluster_id', cluster.id, 'cluster_name', cluster.name,
        'permission', coalesce(given.permission, 'VIEWER')) order by cluster.created_at, cluster.id)
@@ -44,7 +44,7 @@ export const roleNames = statement<{ id: string; name: string }>(
   'select id, name from custom_role where organization_id = $1 order by created_at, id',
 );
 
-/** In a transaction, keeps the role from being deleted until its end. */
+/** Locks the role against deletion until the transaction ends. */
 export const roleName = statement<{ id: string; name: string }>(
   'role_name',
   'select id, name from custom_role where organization_id = $1 and id = $2 for key share',
@@ -58,14 +58,14 @@ export const roleCreate = statement<{ id: string }>(
    returning id`,
 );
 
-/** $5: the description, null: it stays. Holds the row, so that two edits take turns. */
+/** $5: the description; null keeps the former one. Locks the row, so that concurrent edits run one after the other. */
 export const roleEdit = statement(
   'role_edit',
   `update custom_role set name = $4, description = coalesce($5, description), updated_at = clock_timestamp()
     where ${visible} and id = $3`,
 );
 
-/** $2: the clusters that stay, so that the audit log tells of what changes alone. */
+/** $2: the clusters that stay. Only the others are deleted, so that the audit log contains only real changes. */
 export const roleClustersClear = statement(
   'role_clusters_clear',
   'delete from custom_role_cluster where custom_role_id = $1 and cluster_id <> all ($2::uuid[])',
@@ -76,7 +76,7 @@ export const roleProjectsClear = statement(
   'delete from custom_role_project where custom_role_id = $1 and project_id <> all ($2::uuid[])',
 );
 
-/** $3: a list of {cluster_id, permission}. Answers the ids that are clusters of the organization. */
+/** $3: a list of {cluster_id, permission}. Returns the ids that are clusters of the organization. */
 export const roleClustersSet = statement<{ id: string }>(
   'role_clusters_set',
   `insert into custom_role_cluster (custom_role_id, cluster_id, permission)
@@ -87,7 +87,7 @@ export const roleClustersSet = statement<{ id: string }>(
    returning cluster_id as id`,
 );
 
-/** $3: a list of {project_id, is_admin, permissions}. Answers the ids that are projects of the organization. */
+/** $3: a list of {project_id, is_admin, permissions}. Returns the ids that are projects of the organization. */
 export const roleProjectsSet = statement<{ id: string }>(
   'role_projects_set',
   `insert into custom_role_project (custom_role_id, project_id, is_admin, permissions)

@@ -4,12 +4,15 @@ import { usesOf, type ServiceUse } from './store.ts';
 
 export type Used = keyof typeof usesOf;
 
-/** The services that use it, oldest first. */
+/** Returns the services that use the record, oldest first. */
 export function readUses(db: Queryable, used: Used, id: string): Promise<ServiceUse[]> {
   return db.many(usesOf[used], [id]);
 }
 
-/** IN_USE when a service uses it, naming them. Sure only while its row is locked, as services lock what they begin to use. */
+/**
+ * Fails with IN_USE, naming the services, if a service uses the record. The result is reliable only while the record's
+ * row is locked, as services lock the records that they begin to use.
+ */
 export async function refuseUsed(
   db: Queryable,
   used: Used,
@@ -19,7 +22,7 @@ export async function refuseUsed(
   if (names.length > 0) throw inUse(`The ${noun}`, { noun: 'the services', names });
 }
 
-/** As lists of associated services have it. `types`: what may use it. */
+/** Returns the entry for a list of associated services. `types`: the types of service that can use the record. */
 export function toAssociatedService<Type extends string>(
   { cluster_id: _id, cluster_name: _name, item_type, ...place }: ServiceUse,
   types: readonly Type[],
@@ -27,7 +30,7 @@ export function toAssociatedService<Type extends string>(
   return { ...place, service_type: narrowed(item_type, types) };
 }
 
-/** As lists of associated items have it. */
+/** Returns the entry for a list of associated items. */
 export function toAssociatedItem<Type extends string>(
   { service_id, service_name, item_type, ...place }: ServiceUse,
   types: readonly Type[],

@@ -1,6 +1,9 @@
 import { statement } from '@davit/db';
 
-/** A service that uses something, with where it is. `item_type` tells jobs apart as the contract does. */
+/**
+ * A service that uses a record, with its cluster, project and environment. `item_type` divides jobs into LIFECYCLE and
+ * CRON, as the contract does.
+ */
 export interface ServiceUse {
   readonly cluster_id: string;
   readonly cluster_name: string;
@@ -13,7 +16,7 @@ export interface ServiceUse {
   readonly item_type: 'APPLICATION' | 'DATABASE' | 'CONTAINER' | 'LIFECYCLE' | 'CRON' | 'HELM' | 'TERRAFORM';
 }
 
-// Each condition is written as its index has it.
+// Each condition matches the expression of its index.
 function usesWhere(name: string, condition: string): ReturnType<typeof statement<ServiceUse>> {
   return statement<ServiceUse>(
     `uses_of_${name}`,
@@ -31,7 +34,7 @@ function usesWhere(name: string, condition: string): ReturnType<typeof statement
   );
 }
 
-/** Id of what is used. Oldest service first. */
+/** Statements that find the services using a record, oldest first. Parameter: id of the record. */
 export const usesOf = {
   gitToken: usesWhere(
     'git_token',

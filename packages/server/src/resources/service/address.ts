@@ -1,14 +1,18 @@
-/** The first eight hexadecimal digits of an id: short, and enough to tell services of one installation apart. */
+/**
+ * Returns the first eight hexadecimal digits of an id. They are enough to distinguish the services of one installation.
+ */
 export function shortId(id: string): string {
   return id.replaceAll('-', '').slice(0, 8).toLowerCase();
 }
 
-/** Lower case letters, digits and single dashes inside, of at most that length; empty when nothing of the name remains. */
+/**
+ * Returns at most `longest` lower case letters, digits and inner dashes; empty when no character of the name is usable.
+ */
 export function slug(name: string, longest: number): string {
   const plain = name
     .normalize('NFKD')
     .toLowerCase()
-    // Accents are dropped, other foreign characters separate.
+    // Accents are dropped; other foreign characters become separators.
     .replace(/\p{M}/gu, '')
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+/, '');
@@ -18,7 +22,7 @@ export function slug(name: string, longest: number): string {
 // A DNS label has 63 characters: port 14 + service 22 + environment 16 + id 8 + three dashes.
 const longest = { port: 14, service: 22, environment: 16 };
 
-/** What the name of a port becomes in a host name. */
+/** Returns the form of a port's name that host names contain. */
 export function portLabel(name: string): string {
   return slug(name, longest.port);
 }
@@ -30,8 +34,8 @@ export interface AddressedService {
 }
 
 /**
- * `<service>-<environment>-<short id>`, the first label of a service's address; parts without a usable character are left out.
- * The id makes it unique, so names may be cut.
+ * Returns `<service>-<environment>-<short id>`, the first label of a service's address. Parts without a usable
+ * character are left out. The id makes the label unique, so names may be cut.
  */
 export function serviceLabel({ serviceId, serviceName, environmentName }: AddressedService): string {
   return [slug(serviceName, longest.service), slug(environmentName, longest.environment), shortId(serviceId)]
@@ -39,7 +43,10 @@ export function serviceLabel({ serviceId, serviceName, environmentName }: Addres
     .join('-');
 }
 
-/** Host name of a public port: the default one has the service's own, the others put their name before it. */
+/**
+ * Returns the host name of a public port. The default port has the service's own host name; other ports prepend their
+ * name.
+ */
 export function publicHost(
   service: AddressedService,
   port: { readonly name: string; readonly isDefault: boolean },
@@ -49,19 +56,22 @@ export function publicHost(
   return port.isDefault ? `${label}.${domain}` : `${portLabel(port.name)}-${label}.${domain}`;
 }
 
-/** Names under which other services of the environment reach a service: one that never changes, and its name if that is one. */
+/**
+ * Returns the host names by which other services of the environment reach a service: `stable`, which never changes, and
+ * the service's name if it is a valid host name.
+ */
 export function internalHosts(service: { readonly serviceName: string }, stable: string): readonly string[] {
   const name = service.serviceName.toLowerCase();
   const isLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name) && name !== 'localhost' && /[a-z]/.test(name);
   return isLabel && name !== stable ? [stable, name] : [stable];
 }
 
-/** `http://host:4480/path`; the port is left out where it is the scheme's own. */
+/** Returns `http://host:4480/path`. The scheme's default port is left out. */
 export function httpUrl(host: string, port: number, path: string): string {
   return `http://${hostAndPort(host, port)}${path === '/' ? '' : path}`;
 }
 
-/** The same for https. */
+/** Returns `https://host:port/path`. The scheme's default port is left out. */
 export function httpsUrl(host: string, port: number, path: string): string {
   return `https://${port === 443 ? host : `${host}:${port}`}${path === '/' ? '' : path}`;
 }

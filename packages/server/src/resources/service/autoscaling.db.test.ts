@@ -5,7 +5,7 @@ import type { CallInput, Client } from '@davit/client';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
-/* Scaling by events through the API, on a cluster in memory that its owner manages. */
+/* Scaling by events through the API, on an in-memory cluster that its owner manages. */
 
 let server: TestServer;
 let client: Client;

@@ -11,8 +11,8 @@ const freshMilliseconds = 30_000;
 const known = new WeakMap<EnginePort, Map<string, Known>>();
 
 /**
- * What a cluster can give, as far as it is known; null: it never answered. Waits for the cluster only the first time: a read
- * of a record must not hang because a container engine does.
+ * Returns the known limits of a cluster, or null if the cluster has never responded. Waits for the cluster only the
+ * first time: reading a record must not hang because a container engine hangs.
  */
 export async function capsOf(engine: EnginePort, driver: string): Promise<Caps | null> {
   let byDriver = known.get(engine);
@@ -35,7 +35,7 @@ async function ask(engine: EnginePort, driver: string): Promise<Caps | null> {
     const description = await describeCluster(engine, driver);
     return description === null ? null : { cpuMillicores: description.cpuMillicores, memoryMiB: description.memoryMiB };
   } catch {
-    // Not knowing the caps is no failure of what wanted to know them.
+    // Callers must not fail because the caps are unknown.
     return null;
   }
 }

@@ -13,7 +13,7 @@ import type { ServiceFacts } from './rows.ts';
 import { hostPorts, type PortSpec } from './shapes/ports.ts';
 import { freeHostPort, insertClone, insertStage, shareEnvironmentFacts, stageForClone } from './store.ts';
 
-/** From which environment services are copied, and into which, whose stages are copies too. */
+/** The source and target environments of copied services. The stages of the target are copies too. */
 export interface ServiceClone {
   readonly organizationId: string;
   readonly from: { readonly environmentId: string };
@@ -24,16 +24,19 @@ export interface ServiceClone {
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 interface Copying {
   readonly relink: (text: string) => string;
-  /** Secret values and their copies. */
+  /** Ids of secret values, mapped to the ids of their copies. */
   readonly secrets: IdMap;
 }
 
-/** Members of a spec that are, or whose elements are, the service's own: their ids name volumes and routes, so copies need others. */
+/**
+ * Members of a spec that are parts with ids of their own, or lists of such parts. Volumes and routes are named after
+ * these ids, so copies need other ids.
+ */
 const ownParts = new Set(['ports', 'storage', 'autoscaling', 'scalers', 'trigger_authentication']);
 
 /**
- * Copies the services of an environment, of whatever type: what a service is, its spec says. Those that are being deleted are left
- * out. Answers the copies' ids by those of the services.
+ * Copies the services of an environment, whatever their type, as their specs describe them fully. Services that are
+ * being deleted are left out. Returns the ids of the copies by the ids of the originals.
  */
 export async function cloneServices(deps: Deps, tx: Queryable, caller: Caller, clone: ServiceClone): Promise<IdMap> {
   const services: ServiceFacts[] = [];
@@ -49,8 +52,8 @@ export async function cloneServices(deps: Deps, tx: Queryable, caller: Caller, c
 }
 
 /**
- * Copies one service, under another name, into an environment of the same organization: into the stage of the same name where that
- * has one. Answers id of the copy. NAME_TAKEN, IN_USE.
+ * Copies one service, under another name, into an environment of the same organization. The copy goes into the stage of
+ * the same name if the environment has one. Returns the id of the copy. Fails with NAME_TAKEN or IN_USE.
  */
 export async function cloneServiceTo(
   deps: Deps,
@@ -73,7 +76,7 @@ async function stageFor(tx: Queryable, facts: ServiceFacts, environmentId: strin
   const values = [environmentId, facts.stage_id, facts.stage_name, stageName];
   const found = await tx.maybe(stageForClone, values);
   if (found !== undefined) return found.id;
-  // All its stages were deleted.
+  // All stages of the environment were deleted.
   await tx.run(insertStage, [environmentId, stageName]);
   return (await tx.one(stageForClone, values)).id;
 }
@@ -87,7 +90,7 @@ interface OneClone {
 
 async function cloneService(deps: Deps, tx: Queryable, caller: Caller, one: OneClone): Promise<void> {
   const { clone, facts, id, relink } = one;
-  // A spec is JSON, as it comes from a column of that type.
+  // A spec is JSON, as its column has that type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const spec = facts.spec as unknown as Json;
   const secrets = (await secretIdsAmong(tx, uuidsIn(spec), facts)).map((from): SecretCopy => ({
@@ -131,8 +134,8 @@ function uuidsIn(value: Json): string[] {
 }
 
 /**
- * A port of the machine has one service, and the first one keeps it: a copy that is on the same machine gets the next free one. The
- * record of the copy shows it.
+ * Replaces ports of the machine that are in use. Each port of the machine belongs to one service, and the first service
+ * keeps it: a copy on the same machine gets the next free port. The record of the copy shows the port.
  */
 async function withFreePorts(deps: Deps, tx: Queryable, driver: string, spec: Json): Promise<Json> {
   const ports = portsOf(spec);
@@ -141,7 +144,7 @@ async function withFreePorts(deps: Deps, tx: Queryable, driver: string, spec: Js
   for (const { transport, port, index } of hostPorts(ports)) {
     const free = await tx.maybe(freeHostPort, [driver, transport, taken, port]);
     const former = moved[index];
-    // None free from there on: claiming it says so.
+    // No port is free from there on: claiming the port reports this.
     if (free === undefined || former === undefined) continue;
     taken.push(free.port);
     moved[index] = { ...former, external_port: free.port };
@@ -152,7 +155,7 @@ async function withFreePorts(deps: Deps, tx: Queryable, driver: string, spec: Js
 
 function portsOf(spec: Json): readonly PortSpec[] {
   if (spec === null || typeof spec !== 'object' || Array.isArray(spec) || !Array.isArray(spec['ports'])) return [];
-  // As `toPorts` stored them.
+  // The ports have the form in which `toPorts` stored them.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return spec['ports'] as unknown as PortSpec[];
 }

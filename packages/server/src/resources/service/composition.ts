@@ -16,14 +16,14 @@ import { kindOf } from './kinds/index.ts';
 import { composeRelease, type ComposedRelease } from './release.ts';
 import type { ServiceFacts } from './rows.ts';
 
-/** What the service would run if it were deployed now. One query. */
+/** Returns the release that the service would run if it were deployed now. Runs one query. */
 export async function currentRelease(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<ComposedRelease> {
   const place = { projectId: facts.project_id, environmentId: facts.environment_id, serviceId: facts.id };
   const groups = await readGroups(db, marked([facts]));
   return composeRelease(facts, await visibleVariables(db, place), deps.config, groups);
 }
 
-/** The same for all services of an environment, in their order. One query for all of them. */
+/** Returns the current releases of all given services, in their order. Runs one query for all of them. */
 export async function currentReleases(
   deps: Deps,
   db: Queryable,
@@ -38,14 +38,14 @@ export async function currentReleases(
   return services.map((facts) => composeRelease(facts, [...wide, ...(own.get(facts.id) ?? [])], deps.config, groups));
 }
 
-/** Specs whose groups become part of the release. */
+/** Returns the specs whose groups become part of the release. */
 function marked(services: readonly ServiceFacts[]): ServiceFacts['spec'][] {
   return services.filter(({ driver }) => !isOnGateway(driver)).map(({ spec }) => spec);
 }
 
 /**
- * The configuration for a request to the engine: what it names is stored when this returns. In the request's transaction.
- * VARIABLE_CYCLE, CLUSTER_KIND_UNSUPPORTED, NOT_SUPPORTED.
+ * Returns the configuration for a request to the engine, after storing the derived secrets that it references. Must run
+ * in the transaction of the request. Fails with VARIABLE_CYCLE, CLUSTER_KIND_UNSUPPORTED or NOT_SUPPORTED.
  */
 export async function releasable(
   deps: Deps,
@@ -60,9 +60,11 @@ export async function releasable(
 }
 
 /**
- * VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones.
- * CLUSTER_KIND_UNSUPPORTED for what its kind cannot run here, or with what it is set to; NOT_SUPPORTED for what its kind cannot be deployed
- * with anywhere.
+ * Fails if the service cannot be deployed:
+ * - VARIABLE_CYCLE: a variable's value refers back to itself. Variables of wider scopes can form such a cycle with
+ *   narrower ones.
+ * - CLUSTER_KIND_UNSUPPORTED: the kind of service, or one of its settings, does not work on this kind of cluster.
+ * - NOT_SUPPORTED: a part of the spec cannot be deployed on any cluster.
  */
 export function assertResolvable(
   facts: Pick<ServiceFacts, 'name' | 'type' | 'spec' | 'driver'>,
@@ -79,7 +81,10 @@ export function assertResolvable(
   if (way !== undefined) throw cycle(way, `at the service ${facts.name}`);
 }
 
-/** Deployed all the same it would be taken for restricted. */
+/**
+ * Returns the error for settings that the cluster would ignore. If the service were deployed anyway, users would
+ * believe that access to it is restricted.
+ */
 function restrictsNobody(name: string, settings: readonly string[]): AppError {
   const words = settings.join(' and ');
   return new AppError({

@@ -10,7 +10,7 @@ import type { ServiceFacts } from './rows.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 import { readFacts } from './store.ts';
 
-/** A service that the caller may see. NOT_FOUND. */
+/** Returns a service that the caller may see. Fails with NOT_FOUND. */
 export async function visibleFacts(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceFacts> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
@@ -18,8 +18,9 @@ export async function visibleFacts(deps: Deps, caller: Caller, { id, type }: Ser
 }
 
 /**
- * Where the CNAME record of a custom domain must lead: a name of the gateway, or of what leads requests to its cluster, that stays when service and environment are renamed.
- * Nothing answers under it; it is there to be resolved.
+ * Returns the target for the CNAME record of a custom domain. The name is below the domain of the gateway, or of the
+ * cluster's own ingress, and stays the same when the service or environment is renamed. The name only has to resolve;
+ * no service responds under it.
  */
 export function validationDomain(
   settings: DoorSettings,
@@ -29,14 +30,15 @@ export function validationDomain(
   return `${kindOf(type).hostPrefix}-z${shortId(id)}.${domain}`;
 }
 
-/** Whether the gateway serves anything of it by host name. */
+/** Returns whether the gateway serves any port of the service by host name. */
 export function hasPublicAddress({ type, spec }: ServiceFacts): boolean {
   return kindOf(type).workload(spec).ports.some(isPublicRouted);
 }
 
 /**
- * Which ports answer under the custom domains: the default one, and those with a public path that none before them has. Absent
- * where there are none, so that the hash of a release without domains stays what it was.
+ * Returns the custom domains that a port responds under. These ports have them: the default port, and each port with a
+ * public path that no port before it has. The member is absent if there are no domains, so that the hash of a release
+ * without domains does not change.
  */
 export function customHosts(
   port: PortSpec,

@@ -217,7 +217,7 @@ describe('what a database tells its environment', () => {
       PGDATA: '/var/lib/postgresql/data/pgdata',
     });
     expect(own.hostnames).toContain(host);
-    // The application can still start again when the database is gone.
+    // The application can still start again after the database was deleted.
     await api.call('deleteDatabase', at(id));
     await until(() =>
       api.call('getDatabase', at(id)).then(

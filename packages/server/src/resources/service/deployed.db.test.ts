@@ -35,7 +35,7 @@ function read(id: string) {
   return api.call('getApplicationStatus', at(id));
 }
 
-/** Waits until nothing is under way or in the queue; gives the status then. */
+/** Waits until no deployment runs or is queued. Returns the status. */
 async function settled(id: string): Promise<Status> {
   return eventually(async () => {
     const found = await status(id);
@@ -54,7 +54,7 @@ async function eventually<T>(condition: () => Promise<T | undefined>): Promise<T
   }
 }
 
-/** What the newest instance of a service was started with. */
+/** Returns the environment with which the newest instance of a service was started. */
 function started(id: string): Record<string, string> {
   const instance = server.fake.instances.filter(({ service }) => service === id).at(-1);
   const workload = instance === undefined ? undefined : server.fake.workloads.get(instance.id);

@@ -7,7 +7,7 @@ import { readEnvironment, type EnvironmentRow } from './store.ts';
 const mostRemembered = 1_000;
 const remembered = new WeakMap<Deps, Map<string, EnvironmentRow>>();
 
-/** NOT_FOUND unless the caller may see it. */
+/** Returns the environment. Fails with NOT_FOUND unless the caller may see it. */
 export async function readVisibleEnvironment(db: Queryable, caller: Caller, id: string): Promise<EnvironmentRow> {
   const row = await db.maybe(readEnvironment, [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
@@ -15,8 +15,9 @@ export async function readVisibleEnvironment(db: Queryable, caller: Caller, id: 
 }
 
 /**
- * The same without asking the database each time. May be out of date, or be of an environment that is gone: whoever writes by it
- * must check, and forget it when it does not hold. NOT_FOUND.
+ * Returns the environment from memory, and asks the database only if it is unknown. The environment may be out of date
+ * or already deleted: a caller that writes must check the environment, and must forget it if it is outdated. Fails with
+ * NOT_FOUND.
  */
 export async function rememberedEnvironment(deps: Deps, caller: Caller, id: string): Promise<EnvironmentRow> {
   let rows = remembered.get(deps);

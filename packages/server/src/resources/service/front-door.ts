@@ -4,19 +4,19 @@ import { httpsUrl, httpUrl } from './address.ts';
 
 export type DoorSettings = Pick<Configuration, 'gatewayDomain' | 'gatewayPort' | 'clusterSettings'>;
 
-/** Whether something is on this machine's container engine, which Davit's own gateway leads requests to. */
+/** Returns whether the cluster is this machine's container engine, whose requests pass through Davit's own gateway. */
 export function isOnGateway(driver: string): boolean {
   return driver === 'docker';
 }
 
-/** Where requests for what is on a cluster come in; null: nowhere, it is reached inside the cluster alone. */
+/** Returns the public entry point of a cluster, or null if its services are reachable only inside the cluster. */
 export function doorOf(settings: DoorSettings, driver: string): FrontDoor | null {
   return isOnGateway(driver) ? gatewayDoor(settings) : clusterDoor(settings.clusterSettings, driver);
 }
 
 /**
- * The same for a host that a release has. By its name and not by the cluster: until it is deployed again, a service that was moved
- * answers where it was.
+ * Returns the public entry point for a host of a release. The host name decides, not the current cluster: a service
+ * that was moved responds at the old cluster until it is deployed again.
  */
 export function doorOfHost(settings: DoorSettings, host: string): FrontDoor {
   const domain = host.slice(host.indexOf('.') + 1);
@@ -24,12 +24,12 @@ export function doorOfHost(settings: DoorSettings, host: string): FrontDoor {
   return doors.find((door) => door?.domain === domain) ?? gatewayDoor(settings);
 }
 
-/** `host:port`; the port is left out where it is the scheme's own. */
+/** Returns `host:port`. The scheme's default port is left out. */
 export function hostAt({ scheme, port }: FrontDoor, host: string): string {
   return port === (scheme === 'https' ? 443 : 80) ? host : `${host}:${port}`;
 }
 
-/** With the same, and the path unless it is `/`. */
+/** Returns the URL. The scheme's default port and the path `/` are left out. */
 export function urlAt({ scheme, port }: FrontDoor, host: string, path: string): string {
   return scheme === 'https' ? httpsUrl(host, port, path) : httpUrl(host, port, path);
 }

@@ -133,14 +133,14 @@ describe('an application', () => {
     expect(await client.call('getApplication', { params: place })).toEqual(made);
     const { results } = await client.call('listApplication', { params: { environmentId } });
     expect(results.find(({ id }) => id === made.id)).toEqual(made);
-    // An edit of something else keeps them, also one that sends back what it read.
+    // An edit of other members keeps the groups, and so does an edit that sends back the record.
     expect(await client.call('editApplication', { params: place, body: { description: 'x' } })).toMatchObject(groups);
     const { git_repository: _git, ...body } = made;
     expect(await client.call('editApplication', { params: place, body })).toMatchObject(groups);
     const fewer = { annotations_groups: [{ id: first.id }], labels_groups: null };
     const edited = await client.call('editApplication', { params: place, body: fewer });
     expect([edited.annotations_groups, edited.labels_groups]).toEqual([[first], []]);
-    // What is edited in a group is seen in what uses it.
+    // An edit of a group appears in the records of the services that use it.
     const renamed = { ...params, annotationsGroupId: first.id };
     await client.call('editOrganizationAnnotationsGroup', { params: renamed, body: { ...first, name: `new ${first.name}` } });
     expect((await client.call('getApplication', { params: place })).annotations_groups?.[0]?.name).toBe(`new ${first.name}`);

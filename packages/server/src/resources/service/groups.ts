@@ -12,7 +12,7 @@ export interface Groups {
 
 export const noGroups: Groups = { annotations: new Map(), labels: new Map() };
 
-/** The groups that these specs name. No statement where they name none, which is nearly always. */
+/** Returns the groups that the specs reference. Runs no query if they reference none, which is the usual case. */
 export async function readGroups(db: Queryable, specs: readonly GroupsSpec[]): Promise<Groups> {
   const annotations = specs.flatMap(({ annotations_groups = [] }) => annotations_groups);
   const labels = specs.flatMap(({ labels_groups = [] }) => labels_groups);
@@ -24,8 +24,8 @@ export async function readGroups(db: Queryable, specs: readonly GroupsSpec[]): P
 }
 
 /**
- * INVALID_REFERENCE for a group that the request names and the organization does not have. The others stay until the transaction
- * ends, which must write what names them.
+ * Locks the groups that the request names until the transaction ends, which must write the reference. Fails with
+ * INVALID_REFERENCE for a group that the organization does not have.
  */
 export async function shareGroups(tx: Queryable, organizationId: string, request: GroupsRequest): Promise<void> {
   for (const path of ['annotations_groups', 'labels_groups'] as const) {
@@ -40,7 +40,7 @@ export async function shareGroups(tx: Queryable, organizationId: string, request
   }
 }
 
-/** As a service's record has them, in the order that they were named in. */
+/** Returns the groups for a service's record, in the order in which the spec names them. */
 export function toGroupRecords(
   spec: GroupsSpec,
   groups: Groups = noGroups,

@@ -96,7 +96,7 @@ describe('a Helm chart', () => {
       },
     });
     expect(await client.call('getHelm', { params: { helmId: made.id } })).toEqual(made);
-    // Both are in use: neither can be deleted, and each is counted.
+    // Both tokens are in use: neither can be deleted, and each is counted.
     for (const gitTokenId of [own.id, values.id]) {
       const params = { organizationId, gitTokenId };
       await expect(client.call('deleteGitToken', { params })).rejects.toMatchObject({ status: 409, code: 'IN_USE' });

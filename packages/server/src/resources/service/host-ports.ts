@@ -13,7 +13,10 @@ export interface HostPortClaim {
   readonly ports: readonly PortSpec[];
 }
 
-/** Gives a service the ports of the machine that its spec names, and no others. IN_USE when another service has one. */
+/**
+ * Claims exactly the machine's ports that the spec names for the service, and releases its other ones. Fails with
+ * IN_USE if another service has one of them.
+ */
 export async function claimPorts(tx: Queryable, caller: Caller, { serviceId, driver, ports }: HostPortClaim): Promise<void> {
   const wanted = hostPorts(ports);
   const transports = wanted.map(({ transport }) => transport);
@@ -24,17 +27,20 @@ export async function claimPorts(tx: Queryable, caller: Caller, { serviceId, dri
   const [taken] = await tx.many(readForeignHostPorts, [driver, serviceId, transports, numbers]);
   if (taken === undefined) return;
   const index = wanted.find(({ transport, port }) => transport === taken.transport && port === taken.port)?.index ?? 0;
-  // The name of a service that the caller may not see tells more than it should.
+  // The caller must not learn the name of a service that the caller may not see.
   const by = canSee(caller, taken.organization_id) ? `the service ${JSON.stringify(taken.service_name)}` : 'another service';
   const message = `is ${taken.transport} port ${taken.port} of this machine, which is used by ${by}; choose another`;
   const path = `ports.${index}.external_port`;
   throw new AppError({ code: 'IN_USE', message: `${path} ${message}`, errors: [{ path, message }] });
 }
 
-/** Where the search for a free port begins, as the machine's own services have the usual ones: 15432 for 5432. */
+/**
+ * Offset at which the search for a free port begins (15432 for 5432), as services of the machine itself use the
+ * well-known ports.
+ */
 const assignedFrom = 10_000;
 
-/** Gives public TCP and UDP ports of which nobody chose the port of the machine a free one. */
+/** Assigns a free port of the machine to each public TCP or UDP port for which the user chose none. */
 export async function withAssignedPorts(
   deps: Deps,
   tx: Queryable,
@@ -52,6 +58,6 @@ export async function withAssignedPorts(
     if (free !== undefined) taken.push(free.port);
     ports.push(free === undefined ? port : { ...port, external_port: free.port });
   }
-  // At the same place in every spec whose workload has any.
+  // Every spec whose workload has ports keeps them in this member.
   return Object.assign({}, spec, { ports });
 }

@@ -8,13 +8,13 @@ import { readVisibleEnvironment } from './environment.ts';
 import type { ServiceRecord } from './shapes/request.ts';
 import { readServices } from './store.ts';
 
-/** The services of one type in an environment, oldest first. */
+/** The services of one type in an environment. */
 export interface ServicesReference {
   readonly environmentId: string;
   readonly type: string;
 }
 
-/** All services of an environment, of every type, oldest first. Whether the caller may see them has been checked. */
+/** Returns all services of an environment, of every type, oldest first. The caller must have checked access. */
 export function listServices(deps: Deps, db: Queryable, environmentId: string): Promise<ServiceRecord[]> {
   return readRecords(deps, db, environmentId, null);
 }

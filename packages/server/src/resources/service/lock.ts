@@ -7,18 +7,21 @@ import { notFound } from '../shared/problems.ts';
 import type { ServiceFacts } from './rows.ts';
 import { findEnvironmentOfService, lockFacts, setDeleting, shareFacts } from './store.ts';
 
-/** A service by its path: the type is part of it, as an application is not found under `/job`. */
+/** A service by its path. The type is part of the path: an application is not found under `/job`. */
 export interface ServiceReference {
   readonly id: string;
   readonly type: string;
 }
 
-/** `change`: it or its list of parts is written; `add`: something is added to it; `deploy`: as change, and billing must allow it. */
+/**
+ * The reason for a lock. `change`: the service or its list of parts is written. `add`: a part is added to the service.
+ * `deploy`: like `change`, and fails if billing forbids deployments.
+ */
 export type Purpose = 'change' | 'add' | 'deploy';
 
 /**
- * Locks a service that the caller may see, its environment first. NOT_FOUND; BEING_DELETED where a deletion of it or of its
- * environment is under way; BILLING_RESTRICTION.
+ * Locks a service that the caller may see, after its environment. Fails with NOT_FOUND, with BEING_DELETED while the
+ * service or its environment is being deleted, or with BILLING_RESTRICTION.
  */
 export async function lockService(
   deps: Deps,
@@ -36,7 +39,10 @@ export async function lockService(
   return facts;
 }
 
-/** BEING_DELETED while a deletion waits or runs. One that failed, was canceled or withdrawn leaves a service like any other. */
+/**
+ * Fails with BEING_DELETED while a deletion is queued or running. A failed, canceled or withdrawn deletion has no
+ * effect.
+ */
 export async function assertStays(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<void> {
   if (!(await isBeingDeleted(deps, db, facts))) return;
   throw new AppError({ code: 'BEING_DELETED', message: `${facts.name} is being deleted; nothing can be done with it any more.` });
@@ -46,6 +52,6 @@ export async function isBeingDeleted(deps: Deps, db: Queryable, facts: ServiceFa
   if (!facts.deleting) return false;
   const [view] = await deps.engine.services(db, [facts.id]);
   const isAtIt = view?.action === 'DELETE' && (view.actionStatus === 'ONGOING' || view.actionStatus === 'CANCELING');
-  // The view shows what runs or is first in line; a deletion may wait behind a deployment.
+  // The view shows the running or first request only; a deletion may be queued behind a deployment.
   return isAtIt || (await deps.engine.queueOfService(db, facts.id)).some(({ action }) => action === 'DELETE');
 }

@@ -7,7 +7,7 @@ import type { ServiceFacts } from './rows.ts';
 type Metadata = NonNullable<ReleaseConfig['metadata']>;
 type Kind = keyof Metadata['annotations'];
 
-/** The objects that a scope of annotations means; null: Davit makes none such. */
+/** The kind of Kubernetes object for each scope of annotations; null: Davit creates no such object. */
 const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
   DEPLOYMENTS: 'Deployment',
   STATEFUL_SETS: 'StatefulSet',
@@ -22,8 +22,9 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
 };
 
 /**
- * What groups of a service say, for a cluster that has objects to write it on. Where two groups say different things, the later one
- * counts. Absent where there is nothing, so that the hash of such a release stays what it was.
+ * Returns the annotations and labels of a service's groups, for a cluster with objects that can have them. If two
+ * groups set the same key, the later group wins. Absent if there are none, so that the hash of such a release does not
+ * change.
  */
 export function toObjectMetadata({ spec, driver }: ServiceFacts, groups: Groups): Pick<ReleaseConfig, 'metadata'> {
   if (isOnGateway(driver)) return {};

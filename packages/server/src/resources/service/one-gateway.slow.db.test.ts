@@ -15,8 +15,9 @@ import { HaproxyProcess } from '../../../../drivers/src/gateway/haproxy-process.
 import { hasHaproxy } from '../../../../drivers/src/gateway/testing.ts';
 
 /*
- * Two organizations behind one gateway, which is a real HAProxy before a cluster in memory: what one of them sets must not concern the
- * other one. This HAProxy refuses one header that all others take, as no value is known that the API accepts and HAProxy refuses.
+ * Two organizations share one gateway, which is a real HAProxy in front of an in-memory cluster. Settings of one
+ * organization must not affect the other. This HAProxy is made to refuse one header that others accept, as no value is
+ * known that the API accepts and HAProxy refuses.
  */
 
 const remedy = hasHaproxy ? '' : ' (skipped: the program haproxy is missing; apt-get install haproxy)';
@@ -54,7 +55,10 @@ done
 exec haproxy "$@"
 `;
 
-/** The addresses of instances in memory lead nowhere: all of them become that of one real server. */
+/**
+ * Returns the gateway with the address of one real server for all instances, as in-memory instances have no reachable
+ * address.
+ */
 function leadingTo(port: number, gateway: Gateway): Gateway {
   const point = <Route extends RouteTable['http'][number] | RouteTable['tcp'][number]>(route: Route): Route => ({
     ...route,
@@ -70,7 +74,7 @@ function leadingTo(port: number, gateway: Gateway): Gateway {
   };
 }
 
-/** A server of the installation, with a gateway of its own over the same HAProxy. */
+/** Starts a server of the installation, with a gateway of its own in front of the same HAProxy. */
 async function start(beside?: TestServer): Promise<Running> {
   const gateway = createGateway({ stateFolder: gatewayFolder, port: gatewayPort, bindAddress: '127.0.0.1', program });
   const { port } = backend.address() as AddressInfo; // oxlint-disable-line typescript/no-unsafe-type-assertion -- listens on TCP
@@ -134,7 +138,7 @@ async function application(organization: Organization): Promise<string> {
   return (await clientOf(organization).call('createApplication', { params, body })).id;
 }
 
-/** How a deployment ends. */
+/** Deploys a service and returns the result. */
 async function deploy(organization: Organization, id: string) {
   const client = clientOf(organization);
   const before = (await client.call('getApplicationStatus', at(id))).execution_id;
@@ -154,7 +158,7 @@ async function hostOf(organization: Organization, id: string): Promise<string> {
   return new URL(results[0]?.url ?? '').hostname;
 }
 
-/** The status and headers that the gateway answers under a host; null: there is no gateway. */
+/** Returns the status and headers with which the gateway responds for a host; null: there is no gateway. */
 function ask(host: string) {
   return new Promise<{ readonly status: number; readonly headers: Readonly<Record<string, unknown>> } | null>((resolve) => {
     const asked = request({ host: '127.0.0.1', port: gatewayPort, agent: false, headers: { host } }, (response) => {
@@ -203,7 +207,7 @@ describe.skipIf(!hasHaproxy)(`one gateway for all${remedy}`, () => {
 
     const holds = async (): Promise<void> => {
       await serves(victimHost);
-      // The former release, which was never touched.
+      // The former release, which was never changed.
       await serves(badHost);
       expect((await ask(badHost))?.headers['x-former']).toBe('a');
       const fresh = await application(other);

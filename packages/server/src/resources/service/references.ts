@@ -1,15 +1,18 @@
 import type { ServiceSpec } from './kinds/kind.ts';
 
-/** Ids of the organization's records that a spec names, whatever its kind. */
+/** Ids of the organization's records that a spec references, whatever its kind. */
 export interface References {
   readonly gitTokenId: string | null;
   readonly registryId: string | null;
   readonly helmRepositoryId: string | null;
-  /** For the repository of a Helm chart's values. */
+  /** Git token for the repository of a Helm chart's values. */
   readonly valuesTokenId: string | null;
 }
 
-/** Where a spec of any kind may have them; the indexes that find what uses a record are on the same members. */
+/**
+ * The members in which specs of any kind keep these ids. The indexes that find users of a record are on the same
+ * members.
+ */
 interface Referring {
   readonly git_repository?: { readonly git_token_id?: string | null };
   readonly registry_id?: string;

@@ -23,20 +23,21 @@ import { toDriverProbe } from './shapes/probe.ts';
 import { toScaling } from './shapes/scaling.ts';
 import { mountPath } from './shapes/storage.ts';
 
-/** What of the configuration of this installation goes into a release. */
+/** The parts of this installation's configuration that a release depends on. */
 export type ReleaseSettings = Pick<Configuration, 'gatewayDomain' | 'gatewayPort' | 'clusterSettings' | 'variablePrefix'>;
 
 export interface ComposedRelease {
   readonly config: ReleaseConfig;
-  /** Secrets whose resolved text must be there when the release starts. */
+  /** Secrets whose resolved text must be stored before the release starts. */
   readonly derived: readonly DerivedSecret[];
-  /** Variables whose values lead back to themselves: such a configuration is not deployed. */
+  /** Cycles of variables whose values refer back to themselves. A configuration with cycles is not deployed. */
   readonly circles: readonly (readonly string[])[];
 }
 
 /**
- * What the service would run if it were deployed now: its row, the variables that it sees and what is around it, turned into
- * the engine's plain data. Equal input gives an equal configuration, so comparing hashes tells whether something changed.
+ * Returns the release that the service would run if it were deployed now. Combines the service's row, its visible
+ * variables and its surroundings into the engine's plain data. Equal input gives an equal configuration, so different
+ * hashes mean that something changed.
  */
 export function composeRelease(
   facts: ServiceFacts,
@@ -72,7 +73,7 @@ export function composeRelease(
   return { config, derived, circles };
 }
 
-/** The built-in variables of a service. */
+/** Returns the built-in variables of a service. */
 export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings): readonly BuiltIn[] {
   const kind = kindOf(facts.type);
   const defaultPort = portsOf(facts).find((port) => isPublicRouted(port) && port.is_default);
@@ -108,7 +109,7 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
   return [...builtIns(known, settings.variablePrefix), ...ofDatabases];
 }
 
-/** What cannot be deployed where it is answers nowhere. */
+/** Returns the ports of a service. A service that cannot be deployed on its cluster has none. */
 function portsOf({ type, spec, driver }: ServiceFacts): readonly PortSpec[] {
   const kind = kindOf(type);
   return (kind.obstacle?.(spec, driver) ?? null) === null ? kind.workload(spec).ports : [];
@@ -117,7 +118,8 @@ function portsOf({ type, spec, driver }: ServiceFacts): readonly PortSpec[] {
 type Seen = Parameters<typeof effective>;
 
 function visible(facts: ServiceFacts, variables: readonly VariableRow[], settings: ReleaseSettings): Seen {
-  // What a service told itself is for others: each of its runs would else make it out of date.
+  // Outputs of a service are meant for other services. If the service saw its own outputs, each of its runs would make
+  // it out of date.
   return [variables.filter((row) => row.output_of !== facts.id), serviceBuiltIns(facts, settings)];
 }
 
@@ -136,7 +138,7 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
   const isRouted = isPublicRouted(port);
   const label = { name: port.name, isDefault: port.is_default };
   const door = doorOf(settings, facts.driver);
-  // Other clusters have no ports of their own to the outside.
+  // Other clusters have no external ports of their own.
   const hasHostPort = port.publicly_accessible && !isRouted && isOnGateway(facts.driver);
   return {
     id: port.id,
@@ -155,6 +157,6 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
 
 function commandWords(entrypoint: string | null): readonly string[] {
   const command = parseCommand(entrypoint ?? '');
-  // Checked when it was stored.
+  // The command was checked when it was stored.
   return 'words' in command ? command.words : [];
 }

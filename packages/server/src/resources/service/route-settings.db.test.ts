@@ -8,7 +8,7 @@ import type { Client } from '@davit/client';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/* Settings of routes through the API, on a cluster in memory that leads requests in by itself. */
+/* Settings of routes through the API, on an in-memory cluster with an ingress controller of its own. */
 
 const folder = mkdtempSync(join(tmpdir(), 'davit-routes-'));
 let first: TestServer;
@@ -18,9 +18,9 @@ let far: FakeCluster;
 let hidden: FakeCluster;
 let near: FakeCluster;
 let projectId: string;
-/** Its operator says where its controller answers. */
+/** A cluster whose operator has configured the address of its controller. */
 let clusterId: string;
-/** Nobody outside reaches what runs there. */
+/** A cluster whose services are unreachable from outside. */
 let hiddenId: string;
 
 beforeAll(async () => {

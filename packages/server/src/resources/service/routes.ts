@@ -19,7 +19,10 @@ import { listServicesOfType } from './list.ts';
 import * as service from './service.ts';
 import type { SettingsType } from './shapes/advanced-settings.ts';
 
-/** All operations on services by their type; those on the services of an environment are the deployment room's, variables their own. */
+/**
+ * Mounts all operations on services by their type. `deployment` mounts the operations on the services of an
+ * environment, and `variable` those on variables.
+ */
 export function mountService(mounting: Mounting, deps: Deps): void {
   for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
   mounting.on(operations.listTerraformVersions, async () => ({ results: [...(await deps.engine.terraformVersions())] }));
@@ -59,7 +62,7 @@ function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds
   }
 }
 
-/** Roles that other resources serve for all kinds, as they need more than the service: `mountRole` mounts them. */
+/** Roles that other resources serve for all kinds, as the roles need more than the service. `mountRole` mounts them. */
 const servedElsewhere: ReadonlySet<string> = new Set([
   'clone',
   'customDomains',
@@ -70,7 +73,7 @@ const servedElsewhere: ReadonlySet<string> = new Set([
   'checkCustomDomains',
 ]);
 
-/** Mounts a role of `servedElsewhere`, for each kind that has it. */
+/** Mounts a role of `servedElsewhere` for each kind that has the role. */
 export function mountRole(
   mounting: Mounting,
   role: string,
@@ -85,7 +88,10 @@ export function mountRole(
 
 type SharedHandler = (call: AnyCall, reference: ServiceReference) => Promise<unknown>;
 
-/** By role; see `shared-operations.ts` of the contract. In operations on an environment the reference has its type only. */
+/**
+ * Returns the handlers by role; see `shared-operations.ts` of the contract. In operations on an environment the
+ * reference has a type only.
+ */
 function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
   const dryRun = ({ query }: AnyCall): boolean => query['dry_run'] === true;
   const place = ({ params }: AnyCall, type: string) => ({ environmentId: params['environmentId'] ?? '', type });
@@ -124,13 +130,13 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
   };
 }
 
-// Checked against the contract before it comes here.
+// The body was checked against the contract.
 function named(body: unknown): service.NewService {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return body as service.NewService;
 }
 
-/** Of Terraform configurations; no other type has these. */
+/** Returns the removal options. Only Terraform configurations have them. */
 function removal(query: AnyCall['query']): Removal {
   return { skipDestroy: query['force_terraform_action'] === 'SKIP_DESTROY', resourcesOnly: query['resources_only'] === true };
 }

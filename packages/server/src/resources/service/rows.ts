@@ -3,7 +3,7 @@ import type { ReleaseCommit } from '@davit/engine/port';
 import type { DatabaseFacts } from '../variable/index.ts';
 import type { ServiceSpec } from './kinds/kind.ts';
 
-/** A container registry, as the services that use it show it. */
+/** A container registry, as shown by the services that use it. */
 export interface RegistryDetails {
   readonly id: string;
   readonly name: string;
@@ -11,14 +11,14 @@ export interface RegistryDetails {
   readonly kind: ContainerRegistryKind;
 }
 
-/** What a Helm chart names, as its record shows it. */
+/** The records that a Helm chart references, as shown by the record of the chart. */
 export interface ChartDetails {
   readonly repository: { readonly id: string; readonly name: string; readonly url: string } | null;
-  /** Of the git token for its values. */
+  /** Name of the git token for the chart's values. */
   readonly values_token_name: string | null;
 }
 
-/** A service as its record shows it. */
+/** A service as shown by its record. */
 export interface ServiceRow<Spec extends ServiceSpec = ServiceSpec> {
   readonly id: string;
   readonly organization_id: string;
@@ -28,18 +28,18 @@ export interface ServiceRow<Spec extends ServiceSpec = ServiceSpec> {
   readonly spec: Spec;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Kind of cluster that it is on. */
+  /** Kind of the service's cluster. */
   readonly driver: string;
   readonly git_token_name: string | null;
-  /** Of services whose image comes from one. */
+  /** Registry of services with an image of a registry. */
   readonly registry: RegistryDetails | null;
-  /** Of Helm charts. */
+  /** Referenced records of Helm charts. */
   readonly chart: ChartDetails | null;
-  /** Of the release that is deployed. */
+  /** Commit of the deployed release. */
   readonly deployed_commit: ReleaseCommit | null;
 }
 
-/** A service with all around it that a release or an action needs. */
+/** A service with all surroundings that a release or an action needs. */
 export interface ServiceFacts extends ServiceRow {
   readonly project_id: string;
   readonly project_created_at: string;
@@ -54,9 +54,9 @@ export interface ServiceFacts extends ServiceRow {
   readonly stage_name: string;
   readonly stage_position: number;
   readonly is_skipped: boolean;
-  /** Of its environment. */
+  /** Databases of the service's environment. */
   readonly databases: readonly DatabaseFacts[];
   readonly deleting: boolean;
-  /** Hosts of its custom domains that are proven to be its organization's, sorted. */
+  /** Hosts of the service's custom domains with proven ownership, sorted. */
   readonly domains: readonly string[];
 }

@@ -42,7 +42,7 @@ async function newApplication(body: object = {}, environment = environmentId): P
   return made.id;
 }
 
-/** Code and message of the error that a call ends with. */
+/** Returns code and message of the error that a call fails with. */
 async function failure(call: Promise<unknown>): Promise<string> {
   try {
     await call;
@@ -385,7 +385,7 @@ test('a service with a request in the queue is deleted by a deployment, and noth
   expect(await failure(api.call('deployApplication', at(id)))).toMatch(/^409 BEING_DELETED/);
   expect(await failure(api.call('editApplication', { ...at(id), body: { cpu: 100 } }))).toMatch(/^409 BEING_DELETED/);
   expect(await failure(createVariable(id, { key: 'A' }))).toMatch(/^409 BEING_DELETED/);
-  // Withdrawn, it is a service like any other again.
+  // After the deletion is withdrawn, the service behaves like any other.
   const { results } = await api.call('listDeploymentRequestByServiceId', { params: { serviceId: id } });
   const deletions = results.filter(({ status_details }) => status_details.action === 'DELETE');
   expect(deletions).toHaveLength(1);

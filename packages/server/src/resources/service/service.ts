@@ -21,7 +21,7 @@ import { hostPorts, type ReservedPorts } from './shapes/ports.ts';
 import type { ServiceRecord } from './shapes/request.ts';
 import * as store from './store.ts';
 
-/** Reads one record. One query, but for the groups where it names any. */
+/** Returns one record. Runs one query, and one more if the service has groups. */
 export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
   const row = await deps.database.together(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
@@ -33,7 +33,7 @@ export async function readService(deps: Deps, caller: Caller, { id, type }: Serv
   );
 }
 
-/** What requests to create have in common; the rest is the kind's. */
+/** The members that all create requests share; the kind handles the other members. */
 export interface NewService extends GroupsRequest {
   readonly name: string;
 }
@@ -43,14 +43,17 @@ interface Place {
   readonly type: string;
 }
 
-/** Creates a service. Nothing runs before a deployment. NAME_TAKEN, IN_USE, BEING_DELETED, VALIDATION_FAILED, INVALID_REFERENCE. */
+/**
+ * Creates a service. Nothing runs before a deployment. Fails with NAME_TAKEN, IN_USE, BEING_DELETED, VALIDATION_FAILED
+ * or INVALID_REFERENCE.
+ */
 export async function createService(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
   return (await createAtOnce(deps, caller, place, request)) ?? (await createLocked(deps, caller, place, request));
 }
 
 /**
- * By what is remembered of the environment, which the insert checks: one statement. Undefined: that does not hold any more, or
- * there is more to do or to say than an insert.
+ * Creates a service with one statement, from the remembered environment, which the insert checks. Returns undefined if
+ * the remembered environment is outdated, or if creating the service takes more than one insert.
  */
 async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
@@ -64,7 +67,7 @@ async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: N
   return undefined;
 }
 
-/** In a transaction that holds the environment. */
+/** Creates a service in a transaction that locks the environment. */
 async function createLocked(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     await openEnvironment(tx, caller, place.environmentId, 'change');
@@ -78,7 +81,7 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
     const times = await refuseTaken(request.name, async () => {
       const inserted = await tx.maybe(store.insertService, values);
       if (inserted !== undefined) return inserted;
-      // All its stages were deleted.
+      // All stages of the environment were deleted.
       await tx.run(store.insertStage, [place.environmentId, kindOf(place.type).stageName]);
       return tx.one(store.insertService, values);
     });
@@ -121,8 +124,8 @@ function insertValues(row: NewRow, environment: store.EnvironmentRow): unknown[]
 }
 
 /**
- * Edits a service; what the request leaves out stays. Changes what the next deployment runs, and nothing that runs now. Errors as
- * of `createService`.
+ * Edits a service; omitted members stay. The edit affects the next deployment, and nothing that is running. Fails like
+ * `createService`.
  */
 export async function editService(
   deps: Deps,
@@ -159,7 +162,7 @@ export async function editLocked(
   return { row: { ...facts, ...written, ...named, name, spec }, caps: rules.caps };
 }
 
-/** Removes the record and all that hangs on it. Idempotent. What it has on a cluster must be gone, or never have been. */
+/** Deletes the record and all its dependent rows. Idempotent. The service must have no resources on a cluster. */
 export async function removeService(tx: Queryable, id: string): Promise<void> {
   await tx.run(store.deleteService, [id]);
 }
@@ -212,7 +215,7 @@ function reservedPorts({ config }: Deps): ReservedPorts {
   ]);
 }
 
-/** Whether it takes or names something that others have, for which an insert alone is not enough. */
+/** Returns whether the service claims or references something shared, so that an insert alone is not enough. */
 function hasReferences(row: NewRow): boolean {
   const { annotations_groups, labels_groups } = row.spec;
   const { ports } = kindOf(row.type).workload(row.spec);
@@ -220,10 +223,13 @@ function hasReferences(row: NewRow): boolean {
   return hasGroups || hostPorts(ports).length > 0 || namesOthers(row.spec);
 }
 
-/** What the spec names of the organization's records, by name, as the service's record shows it. */
+/** The organization's records that the spec references, by name, as shown by the service's record. */
 type Named = Pick<ServiceRow, 'git_token_name' | 'registry' | 'chart'>;
 
-/** The same records stay until the transaction ends. INVALID_REFERENCE when the organization has none of an id. */
+/**
+ * Locks these records until the transaction ends. Fails with INVALID_REFERENCE if the organization does not have one of
+ * them.
+ */
 async function shareNamed(tx: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<Named> {
   const { gitTokenId, registryId, helmRepositoryId, valuesTokenId } = referencesOf(row.spec);
   const { docker = '', image = '' } = kindOf(row.type).places ?? {};
@@ -245,7 +251,7 @@ async function shareNamed(tx: Queryable, row: Pick<ServiceRow, 'organization_id'
 interface NamedToken {
   readonly organizationId: string;
   readonly id: string | null;
-  /** Of the id in the request. */
+  /** Path of the id in the request. */
   readonly path: string;
 }
 
@@ -275,7 +281,7 @@ async function refuseTaken<Result>(name: string, write: () => Promise<Result>): 
   try {
     return await refuseTakenName({ index: 'service_name', noun: 'service', name, where: 'in this environment' }, write);
   } catch (error) {
-    // The environment was deleted at the same moment.
+    // The environment was deleted concurrently.
     if (isForeignKeyViolation(error)) throw notFound('environment');
     throw error;
   }

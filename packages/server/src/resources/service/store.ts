@@ -28,65 +28,74 @@ const factsTables = `${recordTables}
   JOIN project p ON p.id = s.project_id
   JOIN deployment_stage st ON st.id = s.stage_id`;
 
-/** Id, type, organization of the caller. The hot path: one record, one statement. */
+/** Parameters: id, type, organization of the caller. Hot path: one record, one statement. */
 export const readService = statement<ServiceRow>(
   'readService',
   `SELECT ${recordColumns} FROM ${recordTables} WHERE s.id = $1 AND s.type = $2 AND ($3::uuid IS NULL OR s.organization_id = $3)`,
   { together: { parameters: ['uuid', 'text', 'uuid'] } },
 );
 
-/** Environment, type or null for all. Oldest first. */
+/** Parameters: environment, type or null for all. Oldest first. */
 export const readServices = statement<ServiceRow>(
   'readServices',
   `SELECT ${recordColumns} FROM ${recordTables}
     WHERE s.environment_id = $1 AND ($2::text IS NULL OR s.type = $2) ORDER BY s.created_at, s.id`,
 );
 
-/** Id, type or null for any, organization of the caller. */
+/** Parameters: id, type or null for any, organization of the caller. */
 export const readFacts = statement<ServiceFacts>(
   'readServiceFacts',
   `SELECT ${factsColumns} FROM ${factsTables}
     WHERE s.id = $1 AND ($2::text IS NULL OR s.type = $2) AND ($3::uuid IS NULL OR s.organization_id = $3)`,
 );
 
-/** The same, without what only a release needs: whether the caller may see the service. */
+/**
+ * Finds a service that the caller may see, without the columns that only a release needs. Parameters as for
+ * `readFacts`.
+ */
 export const findService = statement<{ id: string }>(
   'findService',
   `SELECT id FROM service WHERE id = $1 AND ($2::text IS NULL OR type = $2) AND ($3::uuid IS NULL OR organization_id = $3)`,
 );
 
-/** In the order of deployment. */
+/** Returns the services in the order of deployment. */
 export const readEnvironmentFacts = statement<ServiceFacts>(
   'readEnvironmentServiceFacts',
   `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 ORDER BY st.position, s.created_at, s.id`,
 );
 
-/** The same, for a request of the whole environment: none of them may be deleted before it is written. */
+/**
+ * Returns the services in the order of deployment, and locks them for a request of the whole environment: none of them
+ * may be deleted before the request is written.
+ */
 export const shareEnvironmentFacts = statement<ServiceFacts>(
   'shareEnvironmentServiceFacts',
   `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 ORDER BY st.position, s.created_at, s.id FOR SHARE OF s`,
 );
 
-/** Service, type, organization of the caller. Where the locks of an action begin: the environment is locked before its services. */
+/**
+ * Parameters: service, type, organization of the caller. Actions lock in this order: first the environment, then its
+ * services.
+ */
 export const findEnvironmentOfService = statement<{ environment_id: string }>(
   'findEnvironmentOfService',
   `SELECT environment_id FROM service WHERE id = $1 AND type = $2 AND ($3::uuid IS NULL OR organization_id = $3)`,
 );
 
-/** For what changes the service or asks for a deployment of it. */
+/** Locks a service that is changed or deployed. */
 export const lockFacts = statement<ServiceFacts>(
   'lockServiceFacts',
   `SELECT ${factsColumns} FROM ${factsTables} WHERE s.id = $1 FOR UPDATE OF s`,
 );
 
-/** Environment, ids. In the order of deployment, which is the order of locking. */
+/** Parameters: environment, ids. Returns and locks the services in the order of deployment. */
 export const lockSelectedFacts = statement<ServiceFacts>(
   'lockSelectedServiceFacts',
   `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 AND s.id = ANY ($2::uuid[])
     ORDER BY st.position, s.created_at, s.id FOR UPDATE OF s`,
 );
 
-/** For what adds something to the service: others may do so too, nobody may delete it. */
+/** Locks a service to which a part is added: other transactions may add parts too, and none may delete the service. */
 export const shareFacts = statement<ServiceFacts>(
   'shareServiceFacts',
   `SELECT ${factsColumns} FROM ${factsTables} WHERE s.id = $1 FOR SHARE OF s`,
@@ -99,7 +108,7 @@ export interface EnvironmentRow {
   readonly driver: string;
 }
 
-/** Id, organization of the caller. */
+/** Parameters: id, organization of the caller. */
 export const readEnvironment = statement<EnvironmentRow>(
   'readEnvironmentOfServices',
   `SELECT e.id, e.organization_id, e.auto_preview, c.driver
@@ -128,10 +137,14 @@ const creation = (request: string, from: string): string =>
   });
 
 /**
- * Id, environment, type, name, spec, name of the wanted stage, kind of cluster, auto_preview that the environment is believed to
- * have. One statement, as a transaction of several would cost more than the insert. No row: the environment is gone or going or
- * has another auto_preview by now, or it has no stage. A stage of that name that was deleted or renamed is replaced by the last
- * one. FOR KEY SHARE keeps a deletion out, which locks FOR UPDATE, and is what the foreign key takes anyway.
+ * Parameters: id, environment, type, name, spec, name of the wanted stage, kind of cluster, expected auto_preview of
+ * the environment. Uses one statement, as a transaction of several would cost more than the insert. Returns no row if
+ * one of these is true:
+ * - The environment is deleted or is being deleted.
+ * - The environment has another auto_preview by now.
+ * - The environment has no stage.
+ * If the wanted stage was deleted or renamed, the last stage is used. FOR KEY SHARE excludes deletions, which lock FOR
+ * UPDATE; the foreign key takes the same lock anyway.
  */
 export const insertService = statement<InsertedRow>(
   'insertService',
@@ -172,7 +185,10 @@ export const insertService = statement<InsertedRow>(
   },
 );
 
-/** Environment, name. Nothing when the environment is gone or going, or has that stage. */
+/**
+ * Parameters: environment, name. Inserts nothing if the environment is deleted or is being deleted, or already has that
+ * stage.
+ */
 export const insertStage = statement(
   'insertStageForService',
   `INSERT INTO deployment_stage (id, organization_id, environment_id, name, position)
@@ -182,7 +198,7 @@ export const insertStage = statement(
    ON CONFLICT (environment_id, lower(name)) DO NOTHING`,
 );
 
-/** Id, name, spec. An edit also ends a deletion that failed. */
+/** Parameters: id, name, spec. An edit also clears the mark of a failed deletion. */
 export const updateService = statement<{ updated_at: string }>(
   'updateService',
   `UPDATE service SET name = $2, spec = $3::jsonb, deleting = false, updated_at = clock_timestamp() WHERE id = $1 RETURNING updated_at`,
@@ -197,19 +213,19 @@ export const readGitToken = statement<{ name: string }>(
   `SELECT name FROM git_token WHERE id = $1 AND organization_id = $2`,
 );
 
-/** Id, organization. It stays until the transaction ends, which must write what names it. */
+/** Parameters: id, organization. Locks the registry until the transaction ends, which must write the reference. */
 export const shareRegistry = statement<RegistryDetails>(
   'shareRegistryOfService',
   `SELECT id, name, url, kind FROM container_registry WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
 );
 
-/** Id, organization. It stays until the transaction ends, which must write what names it. */
+/** Parameters: id, organization. Locks the repository until the transaction ends, which must write the reference. */
 export const shareHelmRepository = statement<NonNullable<ChartDetails['repository']>>(
   'shareHelmRepositoryOfService',
   `SELECT id, name, url FROM helm_repository WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
 );
 
-/** Release, service: a custom domain that the release has and another service, too. */
+/** Parameters: release, service. Returns a custom domain of the release that belongs to another service now. */
 export const domainOfAnother = statement<{ domain: string }>(
   'domainOfAnotherService',
   `SELECT d.domain FROM custom_domain d, release r
@@ -224,14 +240,17 @@ export const readRelease = statement<{ id: string }>(
   `SELECT id FROM release WHERE id = $1 AND service_id = $2`,
 );
 
-/** Service, transports, ports that it keeps. */
+/** Parameters: service, transports, ports that the service keeps. */
 export const releaseHostPorts = statement(
   'releaseHostPorts',
   `DELETE FROM host_port h WHERE h.service_id = $1
       AND NOT EXISTS (SELECT 1 FROM unnest($2::text[], $3::integer[]) AS k(transport, port) WHERE k.transport = h.transport AND k.port = h.port)`,
 );
 
-/** Driver, service, transports, ports. Sorted, so that two services that want the same ports wait instead of deadlocking. */
+/**
+ * Parameters: driver, service, transports, ports. Sorted, so that two services that want the same ports wait instead of
+ * deadlocking.
+ */
 export const claimHostPorts = statement(
   'claimHostPorts',
   `INSERT INTO host_port (driver, transport, port, service_id)
@@ -246,7 +265,7 @@ export interface HostPortRow {
   readonly organization_id: string;
 }
 
-/** Driver, service, transports, ports: those of them that other services have. */
+/** Parameters: driver, service, transports, ports. Returns the ports that other services have. */
 export const readForeignHostPorts = statement<HostPortRow>(
   'readForeignHostPorts',
   `SELECT h.transport, h.port, s.name AS service_name, s.organization_id
@@ -255,21 +274,26 @@ export const readForeignHostPorts = statement<HostPortRow>(
     WHERE h.driver = $1 AND h.service_id <> $2 ORDER BY h.port, h.transport`,
 );
 
-/** Id, environment, stage, skipped, type, name, spec, driver: a copy of a service in another environment. */
+/**
+ * Parameters: id, environment, stage, skipped, type, name, spec, driver. Inserts a copy of a service into another
+ * environment.
+ */
 export const insertClone = statement(
   'insertServiceClone',
   `INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, is_skipped, type, name, spec, driver)
    SELECT $1, organization_id, project_id, id, $3, gen_random_uuid(), $4, $5, $6, $7::jsonb, $8 FROM environment WHERE id = $2`,
 );
 
-/** Environment, stage and its name, name of the stage that new services of the type go into: in which stage a copy is there. */
+/** Parameters: environment, stage and its name, name of the default stage of the type. Returns the stage for a copy. */
 export const stageForClone = statement<{ id: string }>(
   'stageForServiceClone',
   `SELECT id FROM deployment_stage WHERE environment_id = $1
     ORDER BY id = $2 DESC, lower(name) = lower($3) DESC, lower(name) = lower($4) DESC, position DESC LIMIT 1 FOR KEY SHARE`,
 );
 
-/** Driver, transport, ports that nobody may have, wanted port: that one, or the first free one after it. */
+/**
+ * Parameters: driver, transport, reserved ports, wanted port. Returns the wanted port or the first free one after it.
+ */
 export const freeHostPort = statement<{ port: number }>(
   'freeHostPort',
   `SELECT n AS port FROM generate_series($4::integer, 65535) AS n
@@ -277,13 +301,16 @@ export const freeHostPort = statement<{ port: number }>(
     LIMIT 1`,
 );
 
-/** Driver. Who looks for a free port of the machine waits for the others who do, so that two do not find the same. */
+/**
+ * Parameters: driver. Serializes searches for a free port of the machine, so that two searches do not find the same
+ * port.
+ */
 export const lockFreePorts = statement(
   'lockFreeHostPorts',
   `SELECT pg_advisory_xact_lock(hashtextextended('free host ports ' || $1::text, 0))`,
 );
 
-/** Hosts: those of them that have a certificate that is still good. */
+/** Parameters: hosts. Returns the hosts with a valid certificate. */
 export const readSecuredHosts = statement<{ host: string }>(
   'service_read_secured_hosts',
   'SELECT host FROM certificate WHERE host = ANY($1::text[]) AND sealed IS NOT NULL AND not_after > clock_timestamp()',

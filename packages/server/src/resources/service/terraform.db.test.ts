@@ -232,7 +232,7 @@ describe('a deployment of a Terraform configuration', () => {
     const made = await terraform();
     const history = await client.call('listTerraformDeploymentHistoryV2', { params: { terraformId: made.id } });
     expect(history.results).toEqual([]);
-    // This server was not told to run any.
+    // This server has no Terraform configured.
     expect(await client.call('listTerraformVersions', {})).toEqual({ results: [] });
   });
 });

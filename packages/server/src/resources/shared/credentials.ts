@@ -1,7 +1,7 @@
 import type { Vault } from '../../secrets/vault.ts';
 import { hasControlCharacter, type Problems } from './problems.ts';
 
-/** Members of `config` that registries and repositories know. */
+/** The members of `config` that registries and repositories have. */
 export type Member =
   | 'access_key_id'
   | 'secret_access_key'
@@ -19,7 +19,7 @@ export type Member =
 export type ConfigRequest = { readonly [M in Member]?: string | null };
 export type Credentials = { readonly [M in Member]?: string };
 
-/** Which members a kind has; of the others nothing is kept. */
+/** The members that a kind of registry or repository has. Other members are not stored. */
 export interface CredentialRules {
   readonly required: readonly Member[];
   readonly optional: readonly Member[];
@@ -36,8 +36,8 @@ export const noCredentials: CredentialRules = { required: [], optional: [] };
 export const userAndPassword: CredentialRules = { required: [], optional: ['username', 'password'] };
 
 /**
- * The credentials after a request. What it leaves out or sends empty (forms do, which never saw the secret) stays as in `former`,
- * null takes it away. What is missing is added to `problems`.
+ * Returns the credentials after a request. Omitted or empty members stay as in `former`, as forms send a secret empty
+ * that they never received. null removes a member. Adds missing members to `problems`.
  */
 export function toCredentials(
   request: ConfigRequest,
@@ -51,7 +51,7 @@ export function toCredentials(
     if (value !== undefined && value !== null) kept[member] = value;
     else if (required.includes(member)) problems.add(`config.${member}`, 'is required for this kind');
   }
-  // It is sent as `<username>:<password>` in a header.
+  // The username is sent as `<username>:<password>` in a header.
   if (kept.username !== undefined && (hasControlCharacter(kept.username) || kept.username.includes(':'))) {
     problems.add('config.username', 'must not contain a colon or control characters');
   }
@@ -62,12 +62,12 @@ export function toCredentials(
   return kept;
 }
 
-/** The same as a client may read it in the answer of `listAvailable…`. */
+/** Returns the required members for the response of `listAvailable…`. */
 export function requiredConfig({ required }: CredentialRules): Record<string, string> {
   return Object.fromEntries(required.map((member) => [member, 'string']));
 }
 
-/** As stored: what answers show, and what they do not. */
+/** Credentials as stored: the members that responses show, and those that they hide. */
 export interface StoredCredentials {
   readonly config: Credentials;
   readonly sealed: Uint8Array | null;
@@ -89,7 +89,10 @@ export function openedCredentials(vault: Vault, id: string, { config, sealed }: 
   return { ...config, ...secrets };
 }
 
-/** Adds to `problems` what is wrong with the URL of a registry or repository; `schemes` as in `https:`. Not quoted: it may hold a password. */
+/**
+ * Adds errors in the URL of a registry or repository to `problems`. `schemes` have the form `https:`. Messages do not
+ * quote the URL, which may contain a password.
+ */
 export function checkPlace(url: string, schemes: readonly string[], problems: Problems): void {
   const [scheme = 'https:'] = schemes;
   const example = `${scheme}//registry.example.org`;

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** A uuid (version 8, RFC 9562) that is the same whenever the parts are: for records that are computed and have no row. */
+/**
+ * Returns a UUID (version 8, RFC 9562) that depends only on the parts. Used for records that are computed and have no
+ * row.
+ */
 export function derivedId(...parts: readonly string[]): string {
   const hash = createHash('sha256');
-  // The length before each part keeps ('ab', 'c') apart from ('a', 'bc').
+  // The length before each part distinguishes ('ab', 'c') from ('a', 'bc').
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:${part}`);
   const bytes = hash.digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);

@@ -7,7 +7,7 @@ type HistoryService = EnvironmentHistory['stages'][number]['services'][number];
 type Plan = NonNullable<Response<(typeof operations)['stopEnvironment']>['plan']>;
 type Failure = NonNullable<HistoryService['failure']>;
 
-/** ISO 8601 with seconds, as in PT16.503S. */
+/** Returns a duration in ISO 8601 with seconds, as in PT16.503S. */
 export function isoDuration(milliseconds: number): string {
   return `PT${Math.max(0, milliseconds) / 1000}S`;
 }
@@ -18,16 +18,16 @@ const subActions = {
   FORCE_UNLOCK: 'TERRAFORM_FORCE_UNLOCK_STATE',
   MIGRATE_STATE: 'TERRAFORM_MIGRATE_STATE',
   DESTROY: 'TERRAFORM_DESTROY',
-  // The state is given up; nothing is done in the world.
+  // Only the state is deleted; no resource is changed.
   FORGET: 'NONE',
 } as const satisfies Record<engine.TerraformAction, HistoryService['status_details']['sub_action']>;
 
-/** `status_details.sub_action`: what a deployment of a Terraform configuration is for. */
+/** Returns `status_details.sub_action`: the purpose of a deployment of a Terraform configuration. */
 export function subActionOf(action: engine.TerraformAction | null): (typeof subActions)[engine.TerraformAction] {
   return action === null ? 'NONE' : subActions[action];
 }
 
-/** Where the cause is explained; served by this server. */
+/** Returns the address of the page that explains an error code. This server serves the page. */
 export function errorLink(code: string): string {
   return `/docs/errors#${code.toLowerCase()}`;
 }
@@ -67,7 +67,7 @@ export function toPlan(plan: engine.DeploymentPlan): Plan {
   };
 }
 
-/** One service of one deployment, as both histories have it. */
+/** Returns one service of one deployment, in the form that both histories share. */
 export function toHistoryService(view: engine.HistoryServiceView): HistoryService {
   return {
     identifier: {
@@ -89,12 +89,12 @@ export function toHistoryService(view: engine.HistoryServiceView): HistoryServic
 
 type Audited = Pick<engine.DeploymentView, 'createdAt' | 'updatedAt' | 'triggeredBy' | 'origin'>;
 
-/** Who asked, when, and by what. */
+/** Returns the time, user and origin of a request. */
 export function auditing({ createdAt, updatedAt, triggeredBy, origin }: Audited): EnvironmentHistory['auditing_data'] {
   return { created_at: createdAt, updated_at: updatedAt, triggered_by: triggeredBy, origin };
 }
 
-/** The contract's word for a stored type. */
+/** Returns the contract's word for a stored type. */
 export function typeWord(type: string): ServiceType {
   const word = serviceTypes.find((one) => one === type);
   if (word === undefined) throw new Error(`there is no service type ${type}`);

@@ -7,8 +7,11 @@ type JobDetails = Extract<HistoryDetails, { job_type: unknown }>;
 type Commit = JobDetails['commit'];
 
 /**
- * What the public description tells of a deployment: of a container or database its image and command, of a job its image or
- * commit and its schedule, of a Helm chart the chart, of everything else the commit.
+ * Returns the details of a deployment in the history, as the public description defines them:
+ * - Container and database: image and command.
+ * - Job: image or commit, and schedule.
+ * - Helm chart: the chart.
+ * - All other types: the commit.
  */
 export function toHistoryDetails(view: engine.HistoryServiceView): HistoryDetails {
   const commit = toCommit(view.commit, view.createdAt);
@@ -25,7 +28,7 @@ export function toHistoryDetails(view: engine.HistoryServiceView): HistoryDetail
   }
 }
 
-// Built images have names that mean nothing to anybody else; their commit tells more.
+// Built images have internal names; their commit is more useful to readers.
 function imageOf(ran: engine.ReleaseCommand | null): Pick<JobDetails, 'image_name' | 'tag'> {
   return ran?.source.type === 'IMAGE' ? { image_name: ran.source.image, tag: ran.source.tag } : { image_name: '', tag: '' };
 }
@@ -58,7 +61,7 @@ function toCommand({ entrypoint, arguments: words }: engine.JobCommand): { argum
   return { arguments: [...words], ...(entrypoint.length > 0 && { entrypoint: commandLine(entrypoint) }) };
 }
 
-/** Clients need every member of a commit; before the checkout only its id is known. */
+/** Returns a commit with every member, as clients require all of them. Before the checkout only the id is known. */
 export function toCommit(commit: engine.ReleaseCommit | null, createdAt: string): Commit {
   if (commit === null) return null;
   return {

@@ -2,8 +2,8 @@ import { AppError } from '@davit/base';
 import { isUniqueViolation } from '@davit/db';
 
 /**
- * Runs a write and turns the violation of this unique index into NAME_TAKEN. `where` says in which parent the name is taken, as
- * in `project`: "A project named X exists already in this organization".
+ * Runs a write and converts a violation of this unique index to NAME_TAKEN. `where` names the parent in which the name
+ * is taken, as in `project`: "A project named X exists already in this organization".
  */
 export async function refuseTakenName<Result>(
   taken: { readonly index: string; readonly noun: string; readonly name: string | undefined; readonly where: string },
@@ -22,7 +22,7 @@ export async function refuseTakenName<Result>(
   }
 }
 
-/** IN_USE, naming the first few of what still uses it. */
+/** Returns an IN_USE error that names the first few users. */
 export function inUse(what: string, users: { readonly noun: string; readonly names: readonly string[] }): AppError {
   const shown = users.names.slice(0, 10).join(', ');
   const more = users.names.length > 10 ? ` and ${users.names.length - 10} more` : '';

@@ -1,15 +1,20 @@
 import type { Problems } from './problems.ts';
 
-// Kubernetes' rules for keys of annotations and labels, and for values of labels ("Labels and Selectors", "Annotations").
+// Kubernetes' rules for keys of annotations and labels, and for values of labels ("Labels and Selectors",
+// "Annotations").
 const part = '[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?';
 const domainLabel = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const key = new RegExp(`^(?:${domainLabel}(?:\\.${domainLabel})*/)?${part}$`);
 const value = new RegExp(`^(?:${part})?$`);
 const longestDomain = 253;
-// Davit finds what it made on a cluster by labels and annotations of such keys. Equal to `reservedPrefix` of the Kubernetes driver.
+// Davit finds its own objects on a cluster by labels and annotations with this prefix. Equal to `reservedPrefix` of the
+// Kubernetes driver.
 const reservedPrefix = 'davit.';
 
-/** Adds to `problems` each key that clusters would refuse, that is reserved, or that an earlier entry has. `path`: of the list. */
+/**
+ * Adds to `problems` each key that clusters would refuse, that is reserved, or that an earlier entry has. `path`: path
+ * of the list.
+ */
 export function checkKeys(path: string, entries: readonly { readonly key: string }[], problems: Problems): void {
   const seen = new Map<string, number>();
   entries.forEach((entry, index) => {
@@ -29,7 +34,7 @@ export function checkKeys(path: string, entries: readonly { readonly key: string
   });
 }
 
-/** The same for values of labels. */
+/** Adds to `problems` each label value that clusters would refuse. `path`: path of the list. */
 export function checkLabelValues(path: string, entries: readonly { readonly value: string }[], problems: Problems): void {
   entries.forEach((entry, index) => {
     if (value.test(entry.value)) return;

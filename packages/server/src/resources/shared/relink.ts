@@ -1,10 +1,13 @@
-/** Old ids of things that are copied, and the ids of their copies. */
+/** Ids of copied records, mapped to the ids of their copies. */
 export type IdMap = ReadonlyMap<string, string>;
 
-// As keys and host names carry ids: `APPLICATION_Z1A2B3C4D_HOST_INTERNAL`, `app-z1a2b3c4d`.
+// Matches ids as they occur in keys and host names: `APPLICATION_Z1A2B3C4D_HOST_INTERNAL`, `app-z1a2b3c4d`.
 const shortIds = /(?<![A-Za-z0-9])([zZ])([0-9a-fA-F]{8})(?![A-Za-z0-9])/g;
 
-/** Makes texts that name something that is copied by its short id name the copy instead. Other texts stay as they are. */
+/**
+ * Returns a function that replaces short ids of copied records in a text by the short ids of their copies. Other parts
+ * stay as they are.
+ */
 export function relinker(ids: IdMap): (text: string) => string {
   const short = new Map([...ids].map(([from, to]) => [from.slice(0, 8), to.slice(0, 8)]));
   return (text) =>

@@ -10,8 +10,11 @@ import { notUsable, readFiles } from './source-check.ts';
 type Source = Body<(typeof operations)['createHelmDefaultValues']>['source'];
 
 /**
- * The values.yaml of a chart as it is, with its comments; empty where the chart has none. VALIDATION_FAILED, INVALID_REFERENCE,
- * SOURCE_NOT_USABLE where there is no such chart; REMOTE_UNREACHABLE, REMOTE_REFUSED and REMOTE_NOT_UNDERSTOOD.
+ * Returns the values.yaml of a chart unchanged, with its comments. Returns an empty text if the chart has none. Fails
+ * with:
+ * - SOURCE_NOT_USABLE: there is no such chart.
+ * - VALIDATION_FAILED or INVALID_REFERENCE.
+ * - REMOTE_UNREACHABLE, REMOTE_REFUSED or REMOTE_NOT_UNDERSTOOD.
  */
 export async function readDefaultValues(deps: Deps, caller: Caller, environmentId: string, source: Source): Promise<string> {
   const { git_repository: git, helm_repository: chart } = source;

@@ -10,12 +10,13 @@ import { notUsable } from './source-check.ts';
 type ImageRequest = Body<(typeof operations)['checkContainerImage']>;
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', arm: 'arm', ia32: '386' };
-/** Of this machine, whose container engine runs what is deployed. */
+/** The platform of this machine, whose container engine runs deployed images. */
 const ownPlatform = `linux/${architectures[process.arch] ?? process.arch}`;
 
 /**
- * SOURCE_NOT_USABLE where the registry has no such image, or none for this machine's processor; REMOTE_UNREACHABLE, REMOTE_REFUSED and
- * REMOTE_NOT_UNDERSTOOD where it does not say.
+ * Fails with:
+ * - SOURCE_NOT_USABLE: the registry has no such image, or none for this machine's processor.
+ * - REMOTE_UNREACHABLE, REMOTE_REFUSED or REMOTE_NOT_UNDERSTOOD: the registry returned no usable response.
  */
 export async function checkContainerImage(
   deps: Deps,
@@ -35,7 +36,7 @@ export async function checkContainerImage(
       `The registry has no image ${imageName}:${tag}, or does not show it without credentials.`,
     );
   }
-  // Not all registries say what an image runs on.
+  // Some registries do not report the platforms of an image.
   if (platforms.length === 0 || platforms.includes(ownPlatform)) return {};
   const message = `The image is for ${platforms.join(', ')}, and this machine is ${ownPlatform}.`;
   throw notUsable('tag', 'IMAGE_NOT_FOUND', message);

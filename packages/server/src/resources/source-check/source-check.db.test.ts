@@ -7,7 +7,7 @@ import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../../../../drivers/src/source/testing.ts';
 
-// A real git on both sides; only the cluster is none.
+// Git is real on both sides; only the cluster is a fake.
 const scratch = scratchFolder();
 let git: GitServer;
 let locked: GitServer;
@@ -159,7 +159,7 @@ describe('a git token', () => {
     const named = { name: `token ${count}`, type: 'GENERIC', token: 'sesame', ...body } as const;
     return (await api.call('createGitToken', { ...organization, body: named })).id;
   };
-  /** `sent`: whether the host was sent anything to identify with. */
+  /** `sent`: whether the host received credentials. */
   const check = async (gitTokenId: string, repository: string): Promise<{ message: string | null; sent: boolean }> => {
     const before = locked.requests.length;
     const body = {

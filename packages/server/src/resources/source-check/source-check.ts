@@ -13,15 +13,21 @@ type DockerfileAnswer = Response<(typeof operations)['checkDockerfile']>;
 type ChartRequest = Body<(typeof operations)['checkHelmRepository']>;
 type FilesRequest = Body<(typeof operations)['checkGitFile']>;
 
-/** Paths of the request, and where in it each of them stands. */
+/**
+ * The files to read from a repository. `path`: path in the repository; `at`: path of the request's member that names
+ * the file.
+ */
 interface Wanted {
   readonly repository: DockerfileRequest['git_repository'];
   readonly files: readonly { readonly path: string; readonly at: string }[];
-  /** Where the repository stands. Default: `git_repository`. */
+  /** Path of the repository in the request. Default: `git_repository`. */
   readonly at?: string;
 }
 
-/** SOURCE_NOT_USABLE where the repository cannot be read, has no such file, or the file is not one that can be built. */
+/**
+ * Fails with SOURCE_NOT_USABLE if the repository cannot be read, or if the file is missing or not a Dockerfile that can
+ * be built.
+ */
 export async function checkDockerfile(
   deps: Deps,
   caller: Caller,
@@ -38,7 +44,7 @@ export async function checkDockerfile(
   return { dockerfile_path, arg: [...argumentNames], repositories: [...images] };
 }
 
-/** The same for any files: all of them must be there. */
+/** Fails with SOURCE_NOT_USABLE if the repository cannot be read or one of the files is missing. */
 export async function checkFiles(
   deps: Deps,
   caller: Caller,
@@ -56,7 +62,7 @@ export async function checkFiles(
   return {};
 }
 
-/** SOURCE_NOT_USABLE where there is no chart at the root_path, or the repository cannot be read. */
+/** Fails with SOURCE_NOT_USABLE if the repository cannot be read or has no chart at the root_path. */
 export async function checkChart(
   deps: Deps,
   caller: Caller,
@@ -70,7 +76,10 @@ export async function checkChart(
   throw new AppError({ code: 'SOURCE_NOT_USABLE', message: `${at}: ${message}`, errors: [{ path: at, message }] });
 }
 
-/** Texts of files of a repository, null for what is not there. SOURCE_NOT_USABLE, VALIDATION_FAILED, INVALID_REFERENCE, NOT_FOUND. */
+/**
+ * Returns the contents of files of a repository; null for missing files. Fails with SOURCE_NOT_USABLE,
+ * VALIDATION_FAILED, INVALID_REFERENCE or NOT_FOUND.
+ */
 export async function readFiles(
   deps: Deps,
   caller: Caller,
@@ -105,15 +114,15 @@ export async function readFiles(
   return answer.files;
 }
 
-/** Which field of the repository a cause is about. */
+/** The field of the repository that each error code concerns. */
 const fields: Readonly<Record<string, string>> = {
   GIT_REFERENCE_NOT_FOUND: 'branch',
   BUILD_ROOT_MISSING: 'root_path',
 };
 
-/** What a repository could not be read for, as the answer of an operation. SOURCE_NOT_USABLE. */
+/** Converts the failure to read a repository to the error of an operation: SOURCE_NOT_USABLE. */
 export function toSourceError({ code, message, hint }: FailureRecord, at = 'git_repository'): Error {
-  // Not the repository's fault: a full disk, or a fault of ours, which the log explains.
+  // Other failures are not caused by the repository: a full disk, or an internal error, which the log explains.
   const isTold = code.startsWith('GIT_') || code.startsWith('BUILD_') || code === 'ENGINE_UNREACHABLE';
   if (!isTold) return new Error(`a repository could not be read: ${message}`);
   return notUsable(`${at}.${fields[code] ?? 'url'}`, code, `${message} ${hint}`.trim());

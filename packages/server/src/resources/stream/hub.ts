@@ -4,18 +4,18 @@ import { parseSnapshot, sees, type Snapshot } from './position.ts';
 import { eventsBehind, type EventRow, type FoundRow } from './store.ts';
 
 /*
- * Reads what is new once for all streams of this process, when the database says that there is something, and each second in case a
- * notification was lost. What was read lately is kept, so that streams go through it at their own pace; whoever is further behind
- * reads for himself. So a slow client costs no memory.
+ * Reads new events once for all streams of this process: when the database sends a notification, and each second in
+ * case a notification was lost. The hub keeps recent events, so that streams can read them at their own pace. A stream
+ * that is further behind reads from the database itself, so a slow client costs no memory.
  */
 
 const lookEveryMilliseconds = 1000;
-/** Of one look; when there is more, streams read for themselves, each what it is about. */
+/** Most events in one read. If there are more, each stream reads the events that it needs itself. */
 const mostAtOnce = 1000;
 const mostEvents = 2000;
 const mostBatches = 500;
 
-/** A moment up to which was read. Its snapshot is replaced by later ones as long as nothing happened in between. */
+/** A position up to which the hub has read. Later snapshots replace the snapshot as long as there are no new events. */
 export interface Boundary {
   snapshot: Snapshot;
   readonly serial: number;
@@ -39,7 +39,7 @@ export class StreamHub {
   #kept = 0;
   #head: Boundary | undefined;
   #firstSerial = 0;
-  /** When it was last read, or the first follower came. */
+  /** Time of the last read, or of the first follower's arrival, from performance.now(). */
   #readAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
@@ -49,7 +49,7 @@ export class StreamHub {
     this.#parts = parts;
   }
 
-  /** `onNews` is called when there is something new; gives what ends that. */
+  /** Calls `onNews` when there are new events. Returns a function that stops this. */
   follow(onNews: () => void): () => void {
     if (this.#followers.size === 0) this.#readAt = performance.now();
     this.#followers.add(onNews);
@@ -60,7 +60,7 @@ export class StreamHub {
     };
   }
 
-  /** Seconds since it was last read, which happens each second at least; 0: nobody follows. */
+  /** Seconds since the last read. The hub reads at least each second. 0: no stream follows the hub. */
   get lagSeconds(): number {
     return this.#followers.size === 0 ? 0 : (performance.now() - this.#readAt) / 1000;
   }
@@ -72,14 +72,14 @@ export class StreamHub {
     this.#head = undefined;
   }
 
-  /** What was read stays in the database only. */
+  /** Drops all kept events; they stay in the database. */
   #forget(): void {
     this.#firstSerial = (this.#head?.serial ?? this.#firstSerial) + 1;
     this.#batches = [];
     this.#kept = 0;
   }
 
-  /** There may be something new. */
+  /** Starts a read, as there may be new events. */
   wake(): void {
     if (this.#followers.size === 0) return;
     this.refresh().catch((error: unknown) => {
@@ -87,7 +87,7 @@ export class StreamHub {
     });
   }
 
-  /** Reads; resolves once everything that is committed now has been read. */
+  /** Reads new events. Resolves once every event that is committed at the time of the call has been read. */
   refresh(): Promise<void> {
     if (this.#reading === undefined) {
       this.#reading = this.#read().finally(() => {
@@ -95,7 +95,7 @@ export class StreamHub {
       });
       return this.#reading;
     }
-    // The look that is under way may have begun too early: one more behind it serves all that asked meanwhile.
+    // The read in progress may have started too early. One more read after it serves all callers that arrive meanwhile.
     this.#next ??= this.#reading
       .catch(() => undefined)
       .then(() => {
@@ -105,14 +105,19 @@ export class StreamHub {
     return this.#next;
   }
 
-  /** Up to where was read, which is behind this snapshot or the same; undefined: no snapshot of this database is. */
+  /**
+   * Returns the position up to which the hub has read, which is at or after `snapshot`. Returns undefined if `snapshot`
+   * is not from this database.
+   */
   async headBehind(snapshot?: Snapshot): Promise<Boundary | undefined> {
     if (this.#head === undefined || (snapshot !== undefined && !sees(this.#head.snapshot, snapshot))) await this.refresh();
     if (this.#head === undefined) throw new Error('nothing was read');
     return snapshot === undefined || sees(this.#head.snapshot, snapshot) ? this.#head : undefined;
   }
 
-  /** What came behind a boundary; `head`: nothing yet; undefined: that is not kept any more. */
+  /**
+   * Returns the events after a boundary, `head` if there are none yet, or undefined if these events are no longer kept.
+   */
   batchAfter({ serial }: Boundary): Batch | 'head' | undefined {
     if (serial < this.#firstSerial || this.#head === undefined) return undefined;
     return this.#batches[serial - this.#firstSerial] ?? 'head';
@@ -121,7 +126,7 @@ export class StreamHub {
   async #read(): Promise<void> {
     const former = this.#head;
     if (former === undefined) {
-      // Nobody has been told anything: what there is now is the beginning.
+      // No stream has sent any event yet: the current state is the beginning.
       const [row] = await this.#parts.database.many(eventsBehind, [Number.MAX_SAFE_INTEGER, [], 0]);
       if (row === undefined) throw new Error('a look at the stream gave no row');
       this.#head = { snapshot: parseSnapshot(row.snapshot), serial: this.#firstSerial };
@@ -136,7 +141,7 @@ export class StreamHub {
     if (this.#take(former, rows, first)) for (const tell of this.#followers) tell();
   }
 
-  /** Whether there was something new. */
+  /** Stores the rows of a read. Returns whether they contain new events. */
   #take(former: Boundary, rows: readonly FoundRow[], { snapshot: text, horizon }: FoundRow): boolean {
     const snapshot = parseSnapshot(text);
     const events = rows.filter(isEvent);
@@ -161,7 +166,7 @@ export class StreamHub {
     return true;
   }
 
-  /** Ends the looks. Streams are ended by whoever opened them. */
+  /** Stops reading. The owner of the streams must end them. */
   async close(): Promise<void> {
     this.#followers.clear();
     this.#rest();

@@ -7,7 +7,7 @@ import { startTestServer, type TestOrganization, type TestServer } from '@davit/
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Ear, has, namesOf, write, type Place } from './testing.ts';
 
-/* Who may see what and how long, and what a stream may cost. */
+/* Rules of streams: who may see which events and for how long, and how many resources a stream may use. */
 
 let issuer: TestIssuer;
 let server: TestServer;
@@ -124,7 +124,7 @@ test('a custom role hears of environments of the modes that it may see, and of n
   await ears[2].until((heard) => namesOf(heard).length >= 2);
   await ears[0].until(has('QUEUE'));
   expect(ears.map(({ heard }) => namesOf(heard))).toEqual([['open'], [], ['secret', 'open']]);
-  // What it hears from the database, behind an id, is no more.
+  // A stream that resumes after an id reads the database, and receives no other events there.
   const first = ears[2].heard[0]?.id ?? '';
   const again = new Ear((signal) => server.client(token).stream('streamOrganization', { params, signal, lastEventId: first }));
   await again.until(has('QUEUE'));
@@ -153,7 +153,7 @@ test('a token has a bounded number of streams; one that is closed makes room', a
   await expect.poll(() => server.api.deps.streams.count).toBe(0);
 });
 
-/** A client that takes nothing until it is told to. */
+/** A client that reads nothing until the test lets it. */
 class SlowClient {
   readonly #socket: Socket;
   #text = '';
@@ -173,7 +173,7 @@ class SlowClient {
     this.#socket.on('error', () => undefined);
     this.#socket.resume();
     await ended;
-    // Without the lengths of HTTP's chunks.
+    // The text without the lengths of HTTP chunks.
     return this.#text.replaceAll(/\r\n[0-9a-f]+\r\n/g, '');
   }
 }
@@ -190,7 +190,7 @@ test('a client that takes nothing is cut off, costs no memory meanwhile, and goe
   const slow = new SlowClient(token);
   await expect.poll(() => server.api.deps.streams.count).toBe(1);
   const before = process.memoryUsage().heapUsed;
-  // More than sockets hold.
+  // More events than sockets buffer.
   const count = 2500;
   await server.database.database.run(writeMany, [
     owner.id,

@@ -16,7 +16,7 @@ import type { EventRow } from './store.ts';
 
 type Data = StreamData;
 
-/** What migration 0019 writes. */
+/** The deployment fact written by migration 0019. */
 interface DeploymentFact {
   readonly execution_number: number | null;
   readonly action: Action;
@@ -47,18 +47,18 @@ interface StepFact {
   readonly finished_at: string | null;
 }
 
-/** What migration 0036 writes. */
+/** The condition fact written by migration 0036. */
 type ConditionFact = Pick<
   Data['CONDITION'],
   'kind' | 'severity' | 'code' | 'message' | 'hint' | 'instance' | 'occurrences' | 'since'
 >;
 
-/** An event as it is sent: one event of the wire, ended by an empty line. JSON has no line breaks of its own. */
+/** Returns an event in the format of server-sent events, ended by an empty line. JSON contains no line breaks. */
 export function wire({ event, data }: StreamEvent, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Numbers of the lines that an event of a log is about. */
+/** Returns the line numbers that a log event covers. */
 export function linesOf({ fact }: EventRow): readonly number[] {
   const { lines } = fact;
   return Array.isArray(lines) ? lines.map(Number) : [];
@@ -75,9 +75,9 @@ function deployed(row: EventRow, number: unknown): { deployment_request_id: stri
   };
 }
 
-/** What an event tells; not for logs, of which each line is one. */
+/** Returns the event to send for a row. Not for logs: each of their lines is an event. */
 export function toEvent(row: EventRow): StreamEvent {
-  // Each kind's fact is written by one trigger.
+  // One trigger writes the facts of each kind, so the kind determines the type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const fact = row.fact as unknown;
   const place = { ...placed(row), ...deployed(row, row.fact['execution_number']) };
@@ -118,7 +118,7 @@ export function toEvent(row: EventRow): StreamEvent {
   }
 }
 
-/** Times inside of a fact are as PostgreSQL writes them into JSON. */
+/** Converts a time inside a fact, which has PostgreSQL's JSON format. */
 function isoTime(text: string | null): string | null {
   return text === null ? null : new Date(text).toISOString();
 }
@@ -142,7 +142,7 @@ function serviceOf(
   };
 }
 
-/** Where a log is. */
+/** Identifies the service or deployment that a log belongs to. */
 export interface LogPlace {
   readonly projectId: string;
   readonly environmentId: string;
@@ -161,7 +161,7 @@ export function placeOfRow(row: EventRow): LogPlace {
   };
 }
 
-/** A line of a log as an event. */
+/** A log line as an event. */
 export type LineEvent = Extract<StreamEvent, { readonly event: 'DEPLOYMENT_LOG' | 'SERVICE_LOG' }>;
 
 export function deploymentLine(place: LogPlace, line: DeploymentLogLine): LineEvent {
@@ -197,7 +197,7 @@ export function serviceLine(place: LogPlace, line: ServiceLogLine): LineEvent {
   };
 }
 
-/** A deployment and its services as they are, for a stream that begins in the middle. */
+/** Returns the current state of a deployment and its services, for a stream that begins during the deployment. */
 export function presentState(view: DeploymentView, projectId: string): StreamEvent[] {
   const place = (at: string): { at: string; project_id: string; environment_id: string } => ({
     at,

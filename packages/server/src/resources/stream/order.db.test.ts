@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Ear, has, namesOf, write, type Place } from './testing.ts';
 import { trimStream } from './trim.ts';
 
-/* What is told is what was committed, once, whatever happens in between. */
+/* Streams send exactly the committed events, each once, whatever happens in between. */
 
 let servers: readonly [TestServer, TestServer];
 let clients: readonly [Client, Client];
@@ -37,7 +37,7 @@ function ear({ environmentId }: Place, which: 0 | 1 = 0, lastEventId?: string): 
   );
 }
 
-/** Writes `late` in a transaction that is open until it is told to commit. */
+/** Writes `late` in a transaction that stays open. Returns the function that commits it. */
 async function writeUncommitted(place: Place): Promise<() => Promise<void>> {
   const written = Promise.withResolvers<void>();
   const commit = Promise.withResolvers<void>();
@@ -193,7 +193,7 @@ test('a database that is away in the middle of a page costs no event and repeats
   const again = ear(place, 0, id);
   let cuts = 0;
   await again.until((heard) => {
-    // A quarter further each time.
+    // Cuts the connection after each further quarter of the events.
     if (namesOf(heard).length >= (cuts * count) / 4 && cuts < 4) {
       cuts += 1;
       void cutter.many(cutAll);
@@ -216,12 +216,13 @@ test('an id of what is not kept any more gets a fresh start, and says so; one of
   await write(database, place, 'removed');
   await live.until(has('QUEUE'));
   const recent = live.heard.at(-1)?.id ?? '';
-  // A transaction that is open all the time: what it tells is new when it commits.
+  // A transaction that stays open all the time: its events are new when it commits.
   const commit = await writeUncommitted(place);
   await write(database, place, 'also removed');
   await live.until(has('QUEUE', { triggered_by: 'also removed' }));
   await trimStream(database, { seconds: 3600, checkpointSeconds: 0 });
-  // Behind the checkpoint: before it, an id may miss a transaction of another database that ended only then.
+  // Written after the checkpoint: an id from before it may miss a transaction of another database that ended only
+  // later.
   await write(database, place, 'kept');
   await live.until(has('QUEUE', { triggered_by: 'kept' }));
   await live.close();

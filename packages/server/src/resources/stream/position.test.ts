@@ -8,7 +8,7 @@ const snapshots: fc.Arbitrary<Snapshot> = fc.tuple(xid, fc.uniqueArray(xid, { ma
   return { xmin: underway[0] ?? from, xmax: (underway.at(-1) ?? from) + 1, underway };
 });
 
-/** A snapshot and a later one: some of those under way have ended, others have begun. */
+/** A snapshot and a later one: some of the transactions in progress have ended, others have begun. */
 const pairs = fc.tuple(snapshots, fc.nat(50), fc.func(fc.boolean())).map(([earlier, further, isOpen]) => {
   const begun = Array.from({ length: further }, (_, index) => earlier.xmax + index);
   const underway = [...earlier.underway, ...begun].filter((one) => isOpen(one));

@@ -1,20 +1,23 @@
 /*
- * How far a reader has come. An event's number is no measure of that: numbers are handed out before a commit, so that one that
- * commits late would be missed. What is: a snapshot of PostgreSQL, as pg_current_snapshot() has it. Behind a snapshot is what it
- * does not see. Snapshots of one server follow each other in time, and each sees all that the ones before it see.
+ * Describes how far a reader has read. An event's number does not describe this: numbers are assigned before the
+ * commit, so a reader would miss an event that commits late. A snapshot of PostgreSQL does, as returned by
+ * pg_current_snapshot(). The events after a snapshot are those that the snapshot does not see. Snapshots of one server
+ * are ordered by time, and each sees everything that earlier ones see.
  */
 
-/** `xmin:xmax:underway`: sees the transactions below xmax that were not under way. */
+/** `xmin:xmax:underway`: sees the transactions below xmax that were not in progress. */
 export interface Snapshot {
   readonly xmin: number;
   readonly xmax: number;
-  /** In rising order. */
+  /** Ids of the transactions in progress, ascending. */
   readonly underway: readonly number[];
 }
 
 /**
- * What was told: all that `seen` sees; and, in the middle of what came between it and `upTo`, the events up to a number, of the last of
- * them only the first `parts`. `line`: of the log as it was at `seen`, the lines up to this number only.
+ * Position of a stream. These events were sent:
+ * - all events that `seen` sees;
+ * - `within`: the events between `seen` and `upTo` up to a number, and of the last of them only the first `parts`;
+ * - `line`: the lines up to this number, of the log as visible at `seen`.
  */
 export interface Position {
   readonly seen: Snapshot;
@@ -31,7 +34,7 @@ export function parseSnapshot(text: string): Snapshot {
   };
 }
 
-/** Whether everything that `earlier` sees is seen by `later` too. */
+/** Returns whether `later` sees everything that `earlier` sees. */
 export function sees(later: Snapshot, earlier: Snapshot): boolean {
   if (later.xmax < earlier.xmax) return false;
   const then = new Set(earlier.underway);
@@ -39,8 +42,9 @@ export function sees(later: Snapshot, earlier: Snapshot): boolean {
 }
 
 /*
- * As text: ids of events. `s<snapshot>`, then `-<snapshot>-<number>-<parts>` or `~<line>`. Numbers are in base 36; a snapshot is its
- * xmin, and how much further xmax and those under way are.
+ * Positions as text, which are the ids of events: `s<snapshot>`, then `-<snapshot>-<number>-<parts>` or `~<line>`.
+ * Numbers are in base 36. A snapshot consists of its xmin, and the distances of xmax and of the transactions in
+ * progress from xmin.
  */
 
 const base = 36;
@@ -50,7 +54,7 @@ function encodeSnapshot({ xmin, xmax, underway }: Snapshot): string {
   return [word(xmin), word(xmax - xmin), ...underway.map((xid) => word(xid - xmin))].join('.');
 }
 
-/** One line without blanks, for the field `id` of an event. */
+/** Returns the position as a line without blanks, for the field `id` of an event. */
 export function encodePosition({ seen, within, line }: Position): string {
   const start = `s${encodeSnapshot(seen)}`;
   if (line !== undefined) return `${start}~${word(line)}`;
@@ -63,7 +67,7 @@ const number = '[0-9a-z]{1,11}';
 const snapshot = `${number}(?:\\.${number})+`;
 const shape = new RegExp(`^s(${snapshot})(?:-(${snapshot})-(${number})-(${number})|~(${number}))?$`);
 
-/** Undefined: it is no id of an event. */
+/** Returns the position, or undefined if the text is not an id of an event. */
 export function decodePosition(text: string): Position | undefined {
   if (text.length > longest) return undefined;
   const [, first, second, sequence, parts, line] = shape.exec(text) ?? [];

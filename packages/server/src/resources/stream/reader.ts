@@ -13,34 +13,34 @@ export type ReaderDeps = Pick<Deps, 'database' | 'engine'>;
 const eventsOfPage = 500;
 const linesAtOnce = 200;
 
-/** What is to be told between two snapshots. */
+/** Events between two snapshots. */
 export interface Page {
   readonly events: readonly EventRow[];
   readonly from: Snapshot;
   readonly upTo: Snapshot;
-  /** Whether that is all up to there. */
+  /** True if the page contains all events up to `upTo`. */
   readonly isWhole: boolean;
-  /** Where the stream is at its end, if that is known. */
+  /** The hub's boundary at the end of the page, if known. */
   readonly to?: Boundary;
 }
 
-/** An event of the wire, and where the stream is behind it. */
+/** A sent event, and the position of the stream after it. */
 export interface Told {
   readonly text: string;
   readonly position: Position;
 }
 
-/** Lines of a log of before, in order. */
+/** Existing lines of a log, in order. */
 export interface OldLines {
   readonly lines: readonly { readonly number: number; readonly event: LineEvent }[];
-  /** Where to go on; null: that was all. */
+  /** Line number to continue from; null at the end. */
   readonly next: number | null;
 }
 
 type Words = Pick<StreamData['ENVIRONMENT_STATE'], 'state' | 'last_deployment_state'>;
 const gone: Words = { state: 'DELETED', last_deployment_state: 'DELETED' };
 
-/** Reads rows for streams. What several need at the same moment is read once. */
+/** Reads rows for streams. Concurrent requests for the same rows share one read. */
 export class StreamReader {
   readonly #deps: ReaderDeps;
   readonly #lines = new Map<string, Promise<ReadonlyMap<number, LineEvent>>>();
@@ -50,7 +50,7 @@ export class StreamReader {
     this.#deps = deps;
   }
 
-  /** The next page behind a position; null: something of it is not kept any more. */
+  /** Returns the next page after a position, or null if some of its events are no longer kept. */
   async page(watch: Watch, { seen, within }: Position, upTo: Snapshot): Promise<Page | null> {
     const rows = await this.#deps.database.many(store.eventsBetween, [
       seen.xmax,
@@ -72,13 +72,13 @@ export class StreamReader {
     return { events: events.slice(0, eventsOfPage), from: seen, upTo, isWhole: events.length <= eventsOfPage };
   }
 
-  /** Whether everything behind a position is kept still. */
+  /** Returns whether all events after a position are still kept. */
   async isKept({ seen }: Position): Promise<boolean> {
     const horizon = await this.#deps.database.maybe(store.horizonRead);
     return horizon === undefined || sees(seen, parseSnapshot(horizon.snapshot));
   }
 
-  /** A row as events of the wire; of a row that was told in parts, those behind `told`. */
+  /** Returns the events to send for a row, without the parts of the row that were sent already. */
   async *texts(watch: Watch, row: EventRow, page: Page, told: number): AsyncGenerator<Told> {
     const { from, upTo, isWhole, events } = page;
     const isLog = row.kind === 'DEPLOYMENT_LOG' || row.kind === 'SERVICE_LOG';
@@ -86,7 +86,8 @@ export class StreamReader {
     const all = isLog ? numbers.length : 1;
     const isLast = isWhole && row === events.at(-1);
     const toTold = (event: StreamEvent, parts: number): Told => {
-      // Behind the last one is behind the whole: such an id is shorter, and holds longer.
+      // The position after the last part is the position after the whole page: this id is shorter and stays valid
+      // longer.
       const position: Position =
         isLast && parts === all ? { seen: upTo } : { seen: from, within: { upTo, sequence: row.sequence, parts } };
       return { text: wire(event, encodePosition(position)), position };
@@ -105,7 +106,7 @@ export class StreamReader {
     }
   }
 
-  // They never change, so that it does not matter whose look it was.
+  // Lines never change, so all streams can share one read.
   #linesOnce(row: EventRow, numbers: readonly number[]): Promise<ReadonlyMap<number, LineEvent>> {
     return once(this.#lines, `${row.sequence} ${numbers[0]}`, async () => {
       const lines = await this.#linesAt(row.kind, placeOfRow(row), { numbers });
@@ -128,8 +129,8 @@ export class StreamReader {
   }
 
   /**
-   * State words of an environment as they are now. `moment`: names what was read before; only who read the same shares the answer, as it
-   * must not be older than that.
+   * Returns the current state words of an environment. `moment` identifies the events read before. Only streams with
+   * the same moment share a result, as the result must not be older than these events.
    */
   environmentWords(environmentId: string, moment: string): Promise<Words> {
     return once(
@@ -139,10 +140,11 @@ export class StreamReader {
     );
   }
 
-  /** The next lines of a log as a snapshot sees it: those that it does not see come as events. */
+  /** Returns the next lines of a log that a snapshot sees. Lines that the snapshot does not see are sent as events. */
   async oldLines(kind: 'SERVICE_LOG' | 'DEPLOYMENT_LOG', place: LogPlace, { seen, line = 0 }: Position): Promise<OldLines> {
     const lines = await this.#linesAt(kind, place, { after: line, limit: eventsOfPage });
-    // Asked after the lines: one that is written in between is told as an event, and must not be told here too.
+    // This query must run after the one for the lines: a line written in between is sent as an event, and must not be
+    // sent here too.
     const hidden = new Set(await this.#linesBehind(kind, place, seen));
     const last = lines.at(-1);
     return {
@@ -151,7 +153,7 @@ export class StreamReader {
     };
   }
 
-  /** The number behind which the newest lines begin of those that a snapshot sees. */
+  /** Returns the number before the newest `tail` lines that a snapshot sees. */
   async startOfLines(place: LogPlace, seen: Snapshot, tail: number): Promise<number> {
     const { database, engine } = this.#deps;
     const hidden = await this.#linesBehind('SERVICE_LOG', place, seen);

@@ -14,10 +14,10 @@ export interface EventRow {
   readonly at: string;
 }
 
-/** What was found; without an event there is one row that has only the first two. */
+/** A found event. If there are no events, one row has only the snapshot and the horizon. */
 export interface FoundRow extends Omit<EventRow, 'sequence'> {
   readonly snapshot: string;
-  /** What is visible in it was removed. */
+  /** Events visible in this snapshot were removed. */
   readonly horizon: string | null;
   readonly sequence: number | null;
 }
@@ -28,12 +28,16 @@ const here = `(select pg_current_snapshot()::text as snapshot,
                       (select snapshot from stream_checkpoint where is_horizon) as horizon) here`;
 const found = `select here.snapshot, here.horizon, ${columns} from ${here}`;
 
-/** What a snapshot does not see: of `xmax` and later, and what was under way. */
+/**
+ * Returns the condition for events that a snapshot does not see: transactions at or above `xmax`, and those in
+ * progress.
+ */
 const behind = (xmax: string, underway: string): string => `(e.xid >= ${xmax} or e.xid = any (${underway}::bigint[]))`;
 
 /**
- * xmax and underway of a snapshot, how many at most: everything behind it. The rows and the snapshot that is answered are of the same
- * moment. A number from beyond this server's is of a database that was restored.
+ * Returns all events after a snapshot. $1, $2: xmax and underway of the snapshot; $3: most events to return. The events
+ * and the returned snapshot are from the same moment. Transaction ids above the current ones of this server come from a
+ * restored database and are ignored.
  */
 export const eventsBehind = statement<FoundRow>(
   'stream_events_behind',
@@ -46,8 +50,11 @@ export const eventsBehind = statement<FoundRow>(
 );
 
 /**
- * Between two snapshots, from a number on: $1, $2 of the earlier, $3, $4 of the later, $5 the number. Of $6 organization, and where
- * that is not null of $7 kinds, $8 project, $9 environments, $10 services, $11 deployment. $12: how many.
+ * Returns events between two snapshots, from a number on:
+ * - $1, $2: the earlier snapshot; $3, $4: the later snapshot; $5: the number.
+ * - $6: organization.
+ * - Filters: $7 kinds. The others may be null: $8 project, $9 environments, $10 services, $11 deployment.
+ * - $12: most events to return.
  */
 export const eventsBetween = statement<FoundRow>(
   'stream_events_between',
@@ -64,7 +71,7 @@ export const eventsBetween = statement<FoundRow>(
    order by e.sequence`,
 );
 
-/** Lines of a log that a snapshot ($1, $2) does not see: $3 kind, $4 service or $5 deployment. */
+/** Returns the lines of a log that a snapshot ($1, $2) does not see. $3: kind; $4: service, or $5: deployment. */
 export const linesBehind = statement<{ line: number }>(
   'stream_lines_behind',
   `select (line.value #>> '{}')::bigint as line from stream_event e, jsonb_array_elements(e.fact -> 'lines') as line
@@ -76,10 +83,10 @@ export const horizonRead = statement<{ snapshot: string }>(
   'select snapshot from stream_checkpoint where is_horizon',
 );
 
-/** One at a time removes what is too old. */
+/** Serializes the removal of old events. */
 export const trimLock = statement('stream_trim_lock', `select pg_advisory_xact_lock(hashtextextended('davit stream trim', 0))`);
 
-/** Of a database that was restored into another server: numbers of transactions begin anew there. */
+/** Removes the events of a database that was restored into another server, where transaction ids start again. */
 export const foreignRemove = statement(
   'stream_foreign_remove',
   `with foreign_checkpoint as (
@@ -88,7 +95,7 @@ export const foreignRemove = statement(
    delete from stream_event where xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`,
 );
 
-/** $1: seconds. Notes what is visible now, unless that was done as lately. */
+/** $1: seconds. Stores the current snapshot, unless one was stored within these seconds. */
 export const checkpointTake = statement(
   'stream_checkpoint_take',
   `insert into stream_checkpoint (snapshot, last_sequence)
@@ -96,7 +103,10 @@ export const checkpointTake = statement(
     where not exists (select 1 from stream_checkpoint where taken_at > clock_timestamp() - make_interval(secs => $1))`,
 );
 
-/** $1: seconds, $2: number of events. The newest checkpoint behind which is less than is to be kept; null where it is the horizon already. */
+/**
+ * $1: seconds, $2: number of events. Makes the newest checkpoint that is older than these limits the horizon. Returns
+ * no row if it already is the horizon.
+ */
 export const horizonMove = statement<{ id: number; snapshot: string }>(
   'stream_horizon_move',
   `with next as (
@@ -109,7 +119,7 @@ export const horizonMove = statement<{ id: number; snapshot: string }>(
     where stream_checkpoint.id = next.id and not stream_checkpoint.is_horizon returning next.id, next.snapshot`,
 );
 
-/** xmax and underway of the horizon. */
+/** Parameters: xmax and underway of the horizon. */
 export const eventsRemove = statement(
   'stream_events_remove',
   'delete from stream_event where xid < $1 and xid <> all ($2::bigint[])',

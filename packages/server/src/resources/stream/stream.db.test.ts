@@ -69,7 +69,7 @@ test('the stream of a deployment tells its log from the first line, and ends wit
   expect(messages(late.heard)).toEqual(messages(live.heard));
   expect(has('DEPLOYMENT', { state: 'DEPLOYED' })(late.heard)).toBe(true);
   expect(has('SERVICE_STATE', { state: 'DEPLOYED' })(late.heard)).toBe(true);
-  // From the middle of its old lines, and from the middle of what was live.
+  // Resumes within the old lines, and within the live lines.
   for (const heard of [late.heard, live.heard]) {
     const lines = heard.filter(({ event }) => event === 'DEPLOYMENT_LOG');
     const third = lines[2]?.id ?? '';

@@ -9,12 +9,12 @@ import { decodePosition, type Position } from './position.ts';
 import * as store from './store.ts';
 import type { Watch } from './watch.ts';
 
-/** Logs are told where they are asked for: they are most of what there is. */
+/** Log lines are sent only where they are requested, as they are the majority of events. */
 const withoutLogs: readonly StreamKind[] = streamKinds.filter((kind) => kind !== 'DEPLOYMENT_LOG' && kind !== 'SERVICE_LOG');
 const ofDeployment: readonly StreamKind[] = ['QUEUE', 'DEPLOYMENT', 'SERVICE_STATE', 'STEP', 'DEPLOYMENT_LOG'];
 const defaultTail = 100;
 
-/** Follows an organization, or some of it. */
+/** Streams the events of an organization, or a selection of them. */
 export async function streamOrganization(deps: Deps, call: StreamCall): Promise<Stream> {
   const organizationId = call.params['organizationId'] ?? '';
   const { kinds, projectId } = call.query;
@@ -34,7 +34,7 @@ export async function streamOrganization(deps: Deps, call: StreamCall): Promise<
   return open(deps, call, watch);
 }
 
-/** Follows a request and its deployment to its end. */
+/** Streams a request and its deployment until the deployment ends. */
 export async function streamDeployment(deps: Deps, call: StreamCall): Promise<Stream> {
   const deploymentId = call.params['deploymentRequestId'] ?? '';
   const place = await deps.engine.placeOfRequest(deps.database, deploymentId);
@@ -47,7 +47,7 @@ export async function streamDeployment(deps: Deps, call: StreamCall): Promise<St
   return open(deps, call, { organizationId, kinds: new Set(ofDeployment), deploymentId, log });
 }
 
-/** Follows what a service prints. */
+/** Streams the output of a service. */
 export async function streamServiceLog(deps: Deps, call: StreamCall): Promise<Stream> {
   const serviceId = call.params['serviceId'] ?? '';
   const service = await deps.database.maybe(store.servicePlace, [serviceId]);
@@ -65,7 +65,7 @@ function open(deps: Deps, { caller, admit, lastEventId }: StreamCall, watch: Wat
 
 function positionOf(id: string, { log }: Watch): Position {
   const position = decodePosition(id);
-  // In the middle of a log is only who began with one.
+  // A position within old log lines is valid only for a stream that begins with a log.
   if (position !== undefined && (position.line === undefined || log !== undefined)) return position;
   throw validationFailed([
     { path: 'Last-Event-ID', message: 'must be the id of an event of this stream; leave it out to begin anew' },

@@ -6,7 +6,7 @@ import { StreamHub } from './hub.ts';
 import { StreamReader } from './reader.ts';
 import { Subscription, type Asked } from './subscription.ts';
 
-/** However many tokens there are. */
+/** Most streams in this process, for any number of tokens. */
 const mostStreams = 2000;
 
 export interface StreamsParts {
@@ -31,27 +31,30 @@ export class Streams {
     this.#reader = new StreamReader(parts);
   }
 
-  /** How many are open. */
+  /** Number of open streams. */
   get count(): number {
     return this.#open.size;
   }
 
-  /** Seconds since what is new was last read; 0: nobody follows. */
+  /** Seconds since new events were last read; 0: there are no streams. */
   get lagSeconds(): number {
     return this.#hub.lagSeconds;
   }
 
-  /** The database has something new. */
+  /** Notifies the hub that the database may have new events. */
   news(): void {
     this.#hub.wake();
   }
 
-  /** A token, session, membership or role was changed or taken away. */
+  /** Checks the rights of all streams again, after a token, session, membership or role was changed or removed. */
   accessChanged(): void {
     for (const subscription of this.#open.keys()) subscription.recheck();
   }
 
-  /** Opens one; whoever gets it must run it. Throws TOO_MANY_STREAMS where its caller has enough, OVERLOADED where the process has. */
+  /**
+   * Opens a stream, which the caller must run. Fails with TOO_MANY_STREAMS if the caller has too many streams, or with
+   * OVERLOADED if the process has.
+   */
   open(asked: Asked): Subscription {
     const { config, database, engine, log } = this.#parts;
     const { actor } = asked.caller;
@@ -82,7 +85,7 @@ export class Streams {
     return subscription;
   }
 
-  /** Ends all of them, saying so, and opens no more. */
+  /** Ends all streams with a final event, and opens no new ones. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const subscription of this.#open.keys()) subscription.stop();

@@ -22,7 +22,7 @@ export interface SubscriptionParts {
 export interface Asked {
   readonly watch: Watch;
   readonly caller: Caller;
-  /** null: from now on. */
+  /** Position to resume from; null: begins with new events. */
   readonly position: Position | null;
   readonly admit: () => Promise<Admitted>;
 }
@@ -48,8 +48,9 @@ const tooSlow: End = {
 const done: End = { code: 'DONE', message: 'The deployment has ended; there is nothing more to tell.', resume: false };
 
 /**
- * One stream: goes through what happened at the pace of its client. It holds no more than a page and what is being written, however slow
- * that is; where it is, is a position, from which it reads on by itself when the hub has forgotten.
+ * One stream, which sends events at the pace of its client. It holds at most one page and the text being written,
+ * however slow the client is. It keeps its place as a position, and reads from the database itself when the hub no
+ * longer keeps the next events.
  */
 export class Subscription implements Stream {
   readonly patienceMilliseconds: number;
@@ -58,11 +59,14 @@ export class Subscription implements Stream {
   readonly #asked: Asked;
   readonly #onClosed: () => void;
   #caller: Caller;
-  /** Of a deployment's stream: `ending`: the deployment has ended, and all is told the next time that there is nothing new. */
+  /**
+   * State of a deployment's stream. `ending`: the deployment has ended, and the stream ends when there are no more
+   * events.
+   */
   #phase: 'new' | 'live' | 'ending' = 'new';
-  /** When something was written last, as performance.now() has it. */
+  /** Time of the last write, from performance.now(). */
   #saidAt = performance.now();
-  /** Set once `#begin` ran. */
+  /** Set by `#begin`. */
   #position: Position = { seen: { xmin: 0, xmax: 0, underway: [] } };
   #at: Boundary | undefined;
   #isAdmitted = false;
@@ -71,7 +75,7 @@ export class Subscription implements Stream {
   #isAwake = false;
   #expiry: NodeJS.Timeout | undefined;
 
-  /** `onClosed` is called once, when it has ended. */
+  /** Calls `onClosed` once, when the stream has ended. */
   constructor(parts: SubscriptionParts, asked: Asked, onClosed: () => void) {
     this.#parts = parts;
     this.#asked = asked;
@@ -80,13 +84,13 @@ export class Subscription implements Stream {
     this.patienceMilliseconds = parts.patienceMilliseconds;
   }
 
-  /** Rights may have changed: nothing more is told before they were looked at. */
+  /** Checks the rights again before the next event is sent. */
   recheck(): void {
     this.#isAdmitted = false;
     this.#news();
   }
 
-  /** Ends it soon, saying why. */
+  /** Ends the stream soon, with the reason. */
   stop(): void {
     this.#end ??= stopping;
     this.#news();
@@ -126,7 +130,8 @@ export class Subscription implements Stream {
       this.#end = { code: error.code, message: error.message, resume: false };
       return;
     }
-    // The database or the issuer is away; what was told is known, so that the stream goes on when it is back.
+    // The database or the issuer is unreachable. The position is kept, so the stream resumes when it is reachable
+    // again.
     if (isAppError(error)) return this.#rest(retryMilliseconds);
     this.#parts.log.warn({ err: error }, 'a stream failed');
     this.#end = { code: 'INTERNAL', message: 'Davit itself failed; the log of the server says how.', resume: true };
@@ -134,7 +139,7 @@ export class Subscription implements Stream {
 
   async #admit(): Promise<void> {
     if (this.#isAdmitted) return;
-    // A change that comes during the look is looked at once more.
+    // If the rights change during the check, they are checked once more.
     this.#isAdmitted = true;
     try {
       const { caller, expiresAt } = await this.#asked.admit();
@@ -152,7 +157,7 @@ export class Subscription implements Stream {
     const isKnown = position !== null && (await this.#isKnown(position));
     if (isKnown) this.#position = position;
     else await this.#beginAnew();
-    // Clients of the standard come back after this time.
+    // Standard clients reconnect after this time.
     await outlet.write(`retry: ${retryMilliseconds}\n${wire({ event: 'OPEN', data: { resumed: isKnown } }, this.#id())}`);
     if (position !== null && !isKnown) await outlet.write(wire({ event: 'RESET', data: { message: resetMessage } }));
     if (!isKnown) await this.#tellPresent(outlet);
@@ -179,7 +184,7 @@ export class Subscription implements Stream {
     this.#position = { seen, line };
   }
 
-  /** A deployment's stream begins with how it is; what comes after may tell some of that again. */
+  /** Sends the current state of a deployment. Later events may repeat parts of this state. */
   async #tellPresent(outlet: Outlet): Promise<void> {
     const { deploymentId, log } = this.#asked.watch;
     const { database, engine } = this.#parts.deps;
@@ -209,7 +214,7 @@ export class Subscription implements Stream {
     await this.#tellPage(outlet, page);
   }
 
-  /** The next page; `head`: there is nothing new; null: what is next is not kept any more. */
+  /** Returns the next page, `head` if there are no new events, or null if the next events are no longer kept. */
   async #nextPage(): Promise<Page | 'head' | null> {
     const { hub, reader } = this.#parts;
     const { watch } = this.#asked;
@@ -221,7 +226,8 @@ export class Subscription implements Stream {
       const { from, to, events } = batch;
       return { events, from: from.snapshot, upTo: to.snapshot, isWhole: true, to };
     }
-    // The hub has forgotten where this is; it is joined again where it is now.
+    // The hub no longer keeps the events after this boundary. The stream reads them itself and rejoins the hub at its
+    // head.
     if (this.#at !== undefined) this.#position = { seen: this.#at.snapshot };
     this.#at = undefined;
     const head = await hub.headBehind(seen);
@@ -236,7 +242,8 @@ export class Subscription implements Stream {
     const rows = page.events.filter((row) => concerns(watch, this.#caller, row));
     const wanted = rows.filter(({ kind }) => watch.kinds.has(kind));
     const told: Page = { ...page, events: wanted };
-    // Before what led to them, and without an id: so that whoever is cut off in between is told them again.
+    // State words are sent before the events that caused them, and without an id: a client that is disconnected in
+    // between receives them again.
     await this.#tellEnvironments(outlet, rows, page);
     const writer = this.#writer(outlet);
     for (const row of wanted) {
@@ -251,7 +258,10 @@ export class Subscription implements Stream {
     if (!this.#isOver(outlet)) this.#passed(page);
   }
 
-  /** Writes several events at once. What was written is behind the stream, whatever fails then: it is not told again. */
+  /**
+   * Returns a writer that sends several events in one write. The position advances after each write, so that events are
+   * not sent again if a later write fails.
+   */
   #writer(outlet: Outlet): { add(one: Told): Promise<void>; flush(): Promise<void> } {
     let text = '';
     let behind: Position | undefined;
@@ -275,7 +285,7 @@ export class Subscription implements Stream {
     return this.#end !== undefined || outlet.gone.aborted;
   }
 
-  /** Nothing goes out before rights were looked at that changed meanwhile. */
+  /** Writes a text, after checking rights that may have changed. */
   async #write(outlet: Outlet, text: string): Promise<void> {
     await this.#admit();
     await outlet.write(text);
@@ -329,16 +339,19 @@ export class Subscription implements Stream {
 
   async #onHead(outlet: Outlet): Promise<void> {
     if (await this.#isAtEnd()) return;
-    // Counted from the last word to this client: news about other things must not put it off.
+    // The interval counts from the last write to this client. Events of other resources must not delay the heartbeat.
     const left = this.#saidAt + this.#parts.heartbeatMilliseconds - performance.now();
     if (left > 0) return this.#rest(left);
     this.#isAdmitted = false;
     if (this.#at !== undefined) this.#position = { seen: this.#at.snapshot };
-    // An id without data is no event, but what a client comes back with.
+    // An id without data is not an event, but clients send this id when they reconnect.
     await this.#write(outlet, `: nothing new\nid: ${this.#id()}\n\n`);
   }
 
-  /** Whether the deployment had ended before the stream began: then all of it is told by now, once the hub has looked again. */
+  /**
+   * Returns whether the deployment had ended before the stream began. In this case all its events have been sent after
+   * one more read of the hub.
+   */
   async #isAtEnd(): Promise<boolean> {
     const { deploymentId } = this.#asked.watch;
     if (deploymentId === undefined || this.#phase === 'live') return false;
@@ -348,7 +361,7 @@ export class Subscription implements Stream {
     }
     const { database, engine } = this.#parts.deps;
     const view = await engine.deployment(database, deploymentId);
-    // From here on its end is told by an event.
+    // From here on an event reports the end of the deployment.
     this.#phase = view !== null && !finished.has(view.status) ? 'live' : 'ending';
     if (this.#phase === 'ending') await this.#parts.hub.refresh();
     return this.#phase === 'ending';
@@ -359,7 +372,7 @@ export class Subscription implements Stream {
     this.#wake();
   }
 
-  /** Waits for news, at most for so long. */
+  /** Waits for new events, at most for the given time. */
   async #rest(milliseconds: number): Promise<void> {
     if (!this.#isAwake) {
       await new Promise<void>((resolve) => {

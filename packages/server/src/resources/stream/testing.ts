@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Received } from '@davit/client';
 import { statement, type Queryable } from '@davit/db';
 
-/** Collects events in the background until it is closed. */
+/** Collects events in the background until closed. */
 export class Ear {
   readonly heard: Received[] = [];
   readonly #leave = new AbortController();
@@ -34,7 +34,7 @@ export class Ear {
   }
 }
 
-/** Whether an event with these members was heard. */
+/** Returns a condition that holds once an event with these members was received. */
 export const has =
   (event: string, data: object = {}) =>
   (heard: readonly Received[]): boolean =>
@@ -54,12 +54,12 @@ const insert = statement(
   `insert into stream_event (organization_id, project_id, environment_id, kind, fact) values ($1, $2, $3, 'QUEUE', $4)`,
 );
 
-/** Writes an event that can be told from others by its name, as a trigger would. */
+/** Writes an event with a recognizable name, as a trigger would. */
 export async function write(db: Queryable, { organizationId, projectId, environmentId }: Place, name: string): Promise<void> {
   await db.run(insert, [organizationId, projectId, environmentId, { ...fact, triggered_by: name }]);
 }
 
-/** Names of written events among those heard. */
+/** Returns the names of the received events that `write` wrote. */
 export function namesOf(heard: readonly Received[]): string[] {
   return heard.flatMap(({ event, data }) => (event === 'QUEUE' ? [data.triggered_by] : []));
 }

@@ -3,7 +3,7 @@ import { parseSnapshot } from './position.ts';
 import * as store from './store.ts';
 
 const checkpointEverySeconds = 60;
-/** Whatever their age: so that what a reader has to look through stays bounded. */
+/** Most events to keep, whatever their age, to limit the number that a reader must scan. */
 export const mostEvents = 200_000;
 
 export interface Kept {
@@ -13,8 +13,8 @@ export interface Kept {
 }
 
 /**
- * Removes events that were committed longer ago than they are kept. By snapshots, not by their times: an event that was written an
- * hour ago and committed now is new. Who resumes behind the horizon is told so.
+ * Removes events that were committed before the retention time. Compares snapshots instead of times: an event written
+ * an hour ago and committed now is new. A client that resumes before the horizon receives a RESET event.
  */
 export async function trimStream(database: Database, kept: Kept): Promise<void> {
   const { seconds, events = mostEvents, checkpointSeconds = checkpointEverySeconds } = kept;

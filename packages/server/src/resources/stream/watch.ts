@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import { mayReadIn } from '../../auth/custom-role.ts';
 import type { EventRow } from './store.ts';
 
-/** What a stream is about. */
+/** The subject of a stream. */
 export interface Watch {
   readonly organizationId: string;
   readonly kinds: ReadonlySet<StreamKind>;
@@ -11,7 +11,7 @@ export interface Watch {
   readonly environmentIds?: readonly string[];
   readonly serviceIds?: readonly string[];
   readonly deploymentId?: string;
-  /** It begins with what the log has already. */
+  /** Log whose existing lines the stream begins with. */
   readonly log?: WatchedLog;
 }
 
@@ -24,15 +24,15 @@ export interface WatchedPlace {
   readonly environmentId: string;
 }
 
-/** What changes the state of an environment. */
+/** Kinds of events that change the state of an environment. */
 const ofEnvironment: readonly StreamKind[] = ['SERVICE_STATE', 'DEPLOYMENT', 'QUEUE'];
 
-/** Whether a watch tells the states of environments: not where it is about services. */
+/** Returns whether a stream sends the states of environments. Streams about services do not. */
 export function tellsEnvironments({ kinds, serviceIds }: Watch): boolean {
   return kinds.has('ENVIRONMENT_STATE') && serviceIds === undefined;
 }
 
-/** The kinds of rows that are needed for it. */
+/** Returns the kinds of rows that the stream needs. */
 export function neededKinds(watch: Watch): StreamKind[] {
   return [...new Set([...watch.kinds, ...(tellsEnvironments(watch) ? ofEnvironment : [])])];
 }
@@ -41,13 +41,13 @@ export function changesEnvironment({ kind }: EventRow): boolean {
   return ofEnvironment.includes(kind);
 }
 
-/** Whether the event is what the watch is about, and the caller may see it. Kinds do not count yet. */
+/** Returns whether the event is a subject of the stream and visible to the caller. Does not check the kinds. */
 export function concerns(watch: Watch, caller: Caller, row: EventRow): boolean {
   const { organizationId, projectId, environmentIds, serviceIds, deploymentId } = watch;
   if (row.organization_id !== organizationId) return false;
   if (projectId !== undefined && row.project_id !== projectId) return false;
   if (environmentIds !== undefined && !environmentIds.includes(row.environment_id)) return false;
-  // Lines of a deployment's log are of several services: each line tells its own.
+  // The lines of a deployment's log belong to several services: each line names its own.
   const isOfService = row.service_id !== null && serviceIds?.includes(row.service_id) === true;
   if (serviceIds !== undefined && !isOfService && row.kind !== 'DEPLOYMENT_LOG') return false;
   if (deploymentId !== undefined && row.deployment_id !== deploymentId) return false;

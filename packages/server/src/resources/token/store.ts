@@ -62,5 +62,5 @@ export const adminTokenDelete = statement(
    select pg_notify('${accessChannel}', id::text) from gone`,
 );
 
-/** Whether this is the first start. The lock makes two first starts at once take turns. */
+/** Returns whether this is the first start. The lock serializes concurrent first starts. */
 export const adminTokenLock = statement('admin_token_lock', 'select id from installation for update');

@@ -40,8 +40,8 @@ export async function listTokens(deps: Deps, caller: Caller, organizationId: str
 }
 
 /**
- * Its value is in this answer only. Without a scope or role it may do what its maker may: for who may do all that is ADMIN, as the
- * public description knows no other.
+ * Creates a token. Only this response contains its value. Without a scope or role the token has the rights of its
+ * creator. If the creator has all rights, the scope is ADMIN, as the public description has no higher one.
  */
 export async function createToken(deps: Deps, caller: Caller, organizationId: string, request: CreateRequest): Promise<Created> {
   const expiresAt = request.expires_at ?? null;
@@ -66,7 +66,7 @@ export async function createToken(deps: Deps, caller: Caller, organizationId: st
     ]),
   ).catch((error: unknown) => {
     if (!isForeignKeyViolation(error)) throw error;
-    // The role or the organization was deleted at the same moment.
+    // The role or the organization was deleted concurrently.
     throw rights.custom_role_id === null ? notFound('organization') : unknownRole();
   });
   if (row === undefined) throw notFound('organization');
@@ -77,14 +77,17 @@ interface Rights extends RoleReference {
   readonly scope: Scope | null;
 }
 
-/** Never more than who asks has: a token must be no way to rights that somebody was not given. */
+/**
+ * Returns the rights of a new token. They never exceed the caller's: a token must not give users rights that they do
+ * not have.
+ */
 async function rightsOfNew(deps: Deps, caller: Caller, organizationId: string, request: CreateRequest): Promise<Rights> {
   const own = caller.access.kind === 'role' && !isOwner(caller) ? caller.access.role : null;
   const roleId = request.role_id ?? null;
   const scope = request.scope ?? null;
   if (roleId === null) {
     if (own === null || (scope !== null && scope !== 'ADMIN')) return { ...noRole, scope: scope ?? 'ADMIN' };
-    // All that an Admin may; what only owners may is not among it.
+    // The scope ADMIN includes all rights of an Admin, without the rights that only owners have.
     if (own === 'ADMIN' || scope === null) return { ...noRole, role: own, scope: null };
     throw tooMuch('scope ADMIN', own);
   }
@@ -124,7 +127,7 @@ function toRecord(row: store.TokenRow): Omit<Created, 'token'> {
   return { ...fields, role_name: roleNameOf(reference), role_id: roleIdOf(reference) };
 }
 
-/** Makes a token of the instance administrator, which may do everything in every organization. */
+/** Creates a token of the instance administrator, which has all rights in every organization. */
 export async function createAdminToken(database: Database, name: string, expiresAt: string | null): Promise<string> {
   const token = newToken();
   await database.one(store.adminTokenCreate, [randomUUID(), name, tokenHash(token), expiresAt, 'command line']);
@@ -135,14 +138,14 @@ export function listAdminTokens(database: Database): Promise<store.TokenRow[]> {
   return database.many(store.adminTokenList);
 }
 
-/** By id or name; how many are gone. */
+/** Deletes tokens by id or name. Returns the number of deleted tokens. */
 export function revokeAdminTokens(database: Database, idOrName: string): Promise<number> {
   return database.run(store.adminTokenDelete, [idOrName]);
 }
 
 /**
- * At the first start, makes the administrator's token: `given`, or a new one. Returns it where it was made now, null later on.
- * A given token is made good at every start: whoever sets it wants it to work.
+ * Creates the administrator's token at the first start: `given`, or a new one. Returns the token if it was created now,
+ * otherwise null. A given token is restored at every start, as the user who configured it expects it to work.
  */
 export function ensureAdminToken(database: Database, given: string | null): Promise<string | null> {
   return database.transaction(async (tx) => {

@@ -20,23 +20,25 @@ export interface EnvironmentFacts extends ProjectFacts {
   readonly domain: string;
 }
 
-/** What the built-in variables of a service are computed from. Addresses are the service room's to know. */
+/**
+ * The facts from which the built-in variables of a service are computed. The `service` folder computes the addresses.
+ */
 export interface BuiltInFacts extends EnvironmentFacts {
   readonly serviceId: string;
   readonly serviceType: ServiceType;
   readonly serviceName: string;
   readonly serviceCreatedAt: string;
-  /** Whether its image is built from a repository: only then it has a commit. */
+  /** True if the service's image is built from a repository; only such services have a commit. */
   readonly isBuilt: boolean;
   /** null: the repository's default branch, or no repository. */
   readonly branch: string | null;
   readonly deployedCommitId: string | null;
   readonly internalHost: string;
-  /** With the gateway's port unless that is 80; null without a public port. */
+  /** Host with the gateway's port unless that is 80; null without a public port. */
   readonly externalHost: string | null;
 }
 
-/** A service as records of its variables name it. */
+/** A service as named by the records of its variables. */
 export interface BuiltInOwner {
   readonly id: string;
   readonly name: string;
@@ -44,34 +46,34 @@ export interface BuiltInOwner {
 }
 
 export interface BuiltIn {
-  /** The same as long as what it belongs to lives, at whatever scope it is seen. */
+  /** Id that stays the same while the variable's owner exists, at whatever scope the variable is listed. */
   readonly id: string;
-  /** Key without the prefix: what aliases remember, as the prefix can be configured. */
+  /** Key without the prefix. Aliases store this name, as the prefix can be configured. */
   readonly name: string;
   readonly key: string;
-  /** Empty where it is secret. */
+  /** Empty if the variable is secret. */
   readonly value: string;
-  /** Of what it is made where that is secret; null: it is not. */
+  /** Parts of a secret value; null: the variable is not secret. */
   readonly secret: readonly ValuePart[] | null;
-  /** The widest scope that sees it. */
+  /** The widest scope that sees the variable. */
   readonly level: Level;
-  /** The service that it tells of; null: it tells of the surroundings. */
+  /** The service that the variable describes; null: the variable describes the project or environment. */
   readonly owner: BuiltInOwner | null;
   readonly createdAt: string;
   /**
-   * Known only when the deployment has found its commit: the engine adds it to the process. It is no part of the
-   * configuration, as that would be another one after every commit.
+   * True if the value is known only after the deployment has found the commit: the engine then adds the variable to the
+   * process. Such a variable is not part of the configuration, which would otherwise change with every commit.
    */
   readonly isSetAtStart: boolean;
 }
 
-/** Built-in variables that a project sees (semantics 4.6). */
+/** Returns the built-in variables that a project sees (semantics 4.6). */
 export function projectBuiltIns(facts: ProjectFacts, prefix: string): readonly BuiltIn[] {
   const place = { ownerId: facts.projectId, level: 0, createdAt: facts.projectCreatedAt, prefix } as const;
   return [builtIn(place, 'ORGANIZATION_ID', facts.organizationId), builtIn(place, 'PROJECT_ID', facts.projectId)];
 }
 
-/** Those that an environment sees: its project's and its own. */
+/** Returns the built-in variables that an environment sees: its project's and its own. */
 export function environmentBuiltIns(facts: EnvironmentFacts, prefix: string): readonly BuiltIn[] {
   const place = { ownerId: facts.environmentId, level: 1, createdAt: facts.environmentCreatedAt, prefix } as const;
   const own: readonly (readonly [string, string])[] = [
@@ -89,7 +91,7 @@ export function environmentBuiltIns(facts: EnvironmentFacts, prefix: string): re
 
 type Suffix = 'NAME' | 'ENVIRONMENT_NAME' | 'GIT_BRANCH' | 'GIT_COMMIT_ID' | 'HOST_INTERNAL' | 'HOST_EXTERNAL';
 
-// What each kind of service tells of itself.
+// Suffixes of the built-in variables that describe each type of service.
 const suffixes: Readonly<Record<ServiceType, readonly Suffix[]>> = {
   APPLICATION: ['NAME', 'ENVIRONMENT_NAME', 'GIT_BRANCH', 'GIT_COMMIT_ID', 'HOST_INTERNAL', 'HOST_EXTERNAL'],
   CONTAINER: ['HOST_INTERNAL', 'HOST_EXTERNAL'],
@@ -99,7 +101,7 @@ const suffixes: Readonly<Record<ServiceType, readonly Suffix[]>> = {
   TERRAFORM: [],
 };
 
-/** All built-in variables that a service sees, the general ones first. */
+/** Returns all built-in variables that a service sees, the general ones first. */
 export function builtIns(facts: BuiltInFacts, prefix: string): readonly BuiltIn[] {
   const { serviceId: id, serviceName: name, serviceType: type } = facts;
   const place = { ownerId: id, level: 2, createdAt: facts.serviceCreatedAt, prefix, owner: { id, name, type } } as const;
@@ -120,7 +122,7 @@ export function builtIns(facts: BuiltInFacts, prefix: string): readonly BuiltIn[
   return [...environmentBuiltIns(facts, prefix), builtIn(place, `${type}_ID`, id), builtIn(place, `${type}_NAME`, name), ...own];
 }
 
-/** A database as what the services of its environment see of it. As the SQL function `databases_of` gives it. */
+/** A database as seen by the services of its environment. The SQL function `databases_of` returns this form. */
 export interface DatabaseFacts {
   readonly id: string;
   readonly name: string;
@@ -132,12 +134,15 @@ export interface DatabaseFacts {
   };
 }
 
-/** The name of a database for its neighbours, which never changes: `z1a2b3c4d-postgresql` (semantics 4.6). */
+/**
+ * Returns the host name of a database inside its environment, which never changes: `z1a2b3c4d-postgresql` (semantics
+ * 4.6).
+ */
 export function databaseHost(id: string, type: DatabaseType): string {
   return `z${shortId(id)}-${type.toLowerCase()}`;
 }
 
-/** With what a database is connected to, from one address. */
+/** Returns the connection URL of a database, in parts, for one address. */
 export function databaseUrl(url: string, known: Readonly<Record<string, string | ValuePart>>): readonly ValuePart[] {
   return url.split(/(\{[a-z]+\})/).flatMap((piece) => {
     const value = /^\{[a-z]+\}$/.test(piece) ? known[piece.slice(1, -1)] : undefined;
@@ -147,8 +152,9 @@ export function databaseUrl(url: string, known: Readonly<Record<string, string |
 }
 
 /**
- * What databases tell all services of their environment, as soon as they are created. The address is always the one inside the
- * environment: only processes there get these variables, and from there it works whether the database is public or not.
+ * Returns the variables that databases provide to all services of their environment, from their creation on. The
+ * address is always the internal one: only processes inside the environment receive these variables, and there the
+ * address works for public and private databases.
  */
 export function databaseBuiltIns(databases: readonly DatabaseFacts[], prefix: string): readonly BuiltIn[] {
   return databases.flatMap(({ id, name, created_at: createdAt, spec }) => {

@@ -7,7 +7,7 @@ import { level, levelNouns, type VariableRow } from './row.ts';
 import { cycle, keyTaken, placeNoun, type Stored } from './scene.ts';
 import { lockFiles } from './store.ts';
 
-/** KEY_TAKEN when the place has the key, or inherits it. */
+/** Fails with KEY_TAKEN if the place has or inherits the key. */
 export function assertKeyFree(key: string, rows: readonly VariableRow[], place: VariablePlace): void {
   const taken = rows.filter((row) => row.key === key);
   if (taken.some((row) => standsAt(row, place))) {
@@ -16,7 +16,7 @@ export function assertKeyFree(key: string, rows: readonly VariableRow[], place: 
   assertNotInherited(key, rows, place);
 }
 
-/** KEY_TAKEN when the place inherits the key. */
+/** Fails with KEY_TAKEN if the place inherits the key. */
 export function assertNotInherited(key: string, rows: readonly VariableRow[], place: VariablePlace): void {
   const inherited = rows.find((row) => row.key === key && !standsAt(row, place));
   if (inherited === undefined) return;
@@ -26,10 +26,10 @@ export function assertNotInherited(key: string, rows: readonly VariableRow[], pl
   );
 }
 
-// One entry of a process's environment, key and `=` included (MAX_ARG_STRLEN of Linux, with its final NUL).
+// Longest entry of a process's environment in bytes, with key and `=` (MAX_ARG_STRLEN of Linux, with its final NUL).
 const longestEntryBytes = 131_071;
 
-/** `path`: where the request has the value. */
+/** `path`: path of the value in the request. */
 export function checkLength(
   { key, value, path = 'value' }: { key: string; value: string; path?: string },
   problems: Problems,
@@ -41,7 +41,7 @@ export function checkLength(
   );
 }
 
-/** `others`: what must not be mounted there too. */
+/** `others`: variables whose files must not have the same path. */
 export function checkMountPath(mountPath: string | null, others: readonly VariableRow[], problems: Problems): void {
   if (mountPath === null) return;
   const isPath = mountPath.startsWith('/') && !mountPath.endsWith('/') && !mountPath.includes('//');
@@ -57,20 +57,22 @@ export function checkMountPath(mountPath: string | null, others: readonly Variab
   if (other !== undefined) problems.add('mount_path', `is where ${other.key} is mounted; choose another path`);
 }
 
-/** Before the rows are read: the paths of files at a place are given one after the other. */
+/**
+ * Locks the files of a place before their rows are read, so that concurrent requests check paths one after the other.
+ */
 export async function lockMountPaths(tx: Queryable, place: VariablePlace, mountPath: string | null | undefined): Promise<void> {
   if (typeof mountPath === 'string' && mountPath !== '') await tx.run(lockFiles, [idOf(place)]);
 }
 
-/** VARIABLE_CYCLE when the variable that was written now leads back to itself, as the place sees it. */
+/** Fails with VARIABLE_CYCLE if the written variable now refers back to itself, as seen from the place. */
 export function assertNoCycle({ row, rows }: Stored, place: VariablePlace): void {
-  // The common case, without looking at all the others.
+  // Fast path: the variable has no references, so the other variables need no check.
   if (row.type !== 'ALIAS' && (row.reference_keys ?? referenceKeys(row.value ?? '')).length === 0) return;
   const way = circleOf(rows, place.builtIns, row.key);
   if (way !== undefined) throw cycle(way, `at this ${placeNoun(place)}`);
 }
 
-/** The same after many were written. */
+/** Fails with VARIABLE_CYCLE if one of the written variables now refers back to itself. */
 export function assertNoCycles(keys: ReadonlySet<string>, rows: readonly VariableRow[], place: VariablePlace): void {
   const way = circlesOf(rows, place.builtIns).find((circle) => circle.some((key) => keys.has(key)));
   if (way !== undefined) throw cycle(way, `at this ${placeNoun(place)}`);

@@ -14,32 +14,33 @@ import {
   secretValuesOf,
 } from './store.ts';
 
-/** What the copy of an environment is made of. */
+/** The source and target of copied variables. */
 export interface VariableClone {
   readonly organizationId: string;
   readonly from: { readonly environmentId: string; readonly projectId: string };
   readonly to: { readonly environmentId: string; readonly projectId: string };
-  /** Services that are copied. Variables of others are left out. */
+  /** Copied services and their copies. Variables of other services are left out. */
   readonly services: IdMap;
-  /** Makes a text that names something of the environment name its copy. */
+  /** Replaces names of copied records in a text by the names of their copies. */
   readonly relink: (text: string) => string;
 }
 
-/** A secret value and where its copy belongs. */
+/** A secret value, its copy, and the owner of the copy. */
 export interface SecretCopy {
   readonly from: string;
   readonly to: string;
-  /** null: to the environment. */
+  /** null: the environment owns the copy. */
   readonly serviceId: string | null;
 }
 
 /**
- * Copies the variables and secrets of an environment and its services; aliases and overrides point at the copies. In another
- * project they point at its variables of the same key: INVALID_REFERENCE when it has none.
+ * Copies the variables and secrets of an environment and its services. Aliases and overrides of copied variables
+ * reference the copies. In another project, references to variables of the project change to the target project's
+ * variables with the same key. Fails with INVALID_REFERENCE if there is no such variable.
  */
 export async function cloneVariables(deps: Pick<Deps, 'vault'>, tx: Queryable, clone: VariableClone): Promise<void> {
   const seen = await tx.many(readEnvironmentVariables, [clone.from.environmentId]);
-  // What services told is of what they made there; their copies tell it anew.
+  // Outputs describe resources of the original services; the copies write outputs of their own.
   const outputs = new Set(seen.filter((row) => (row.output_of ?? null) !== null).map((row) => row.id));
   const rows = seen.filter(
     (row) =>
@@ -51,9 +52,9 @@ export async function cloneVariables(deps: Pick<Deps, 'vault'>, tx: Queryable, c
 }
 
 /**
- * Copies the variables and secrets of one service, under `environment_id` of a request. What its aliases and overrides point at
- * outside of it they point at in the other environment, by its key: INVALID_REFERENCE when that has none, or mounts another file
- * at the path of one.
+ * Copies the variables and secrets of one service. Errors have the path `environment_id` of the request. In another
+ * environment, aliases and overrides of outside variables reference the variables with the same key there. Fails with
+ * INVALID_REFERENCE if there is no such variable, or if another variable there is mounted at the path of a copied file.
  */
 export async function cloneServiceVariables(
   deps: Pick<Deps, 'vault'>,
@@ -95,7 +96,7 @@ function sameVariable(row: VariableRow, target: VariableRow, others: readonly Va
 
 interface RowsClone extends VariableClone {
   readonly rows: readonly VariableRow[];
-  /** What variables point at that are not copied, where the copies point at others. */
+  /** Replacements for referenced variables that are not copied. */
   readonly outside: IdMap;
 }
 
@@ -121,14 +122,14 @@ async function copyRows(deps: Pick<Deps, 'vault'>, tx: Queryable, { rows, outsid
   if (copies.length > 0) await tx.run(insertVariables, [clone.organizationId, JSON.stringify(copies)]);
 }
 
-/** Where copies of secret values belong, and what makes their texts name what was copied. */
+/** The owner of copied secret values, and the function that adapts their texts. */
 export interface SecretsPlace {
   readonly organizationId: string;
   readonly environmentId: string;
   readonly relink: (text: string) => string;
 }
 
-/** Copies secret values: each is sealed for its own record, so that a copy has to be sealed anew. */
+/** Copies secret values. Each value is encrypted for its own record, so a copy must be encrypted again. */
 export async function cloneSecrets(
   deps: Pick<Deps, 'vault'>,
   tx: Queryable,
@@ -147,7 +148,10 @@ export async function cloneSecrets(
   }
 }
 
-/** Which of these ids are those of secret values of the service or its environment: a spec may name those of others, which are not its to copy. */
+/**
+ * Returns the ids that are secret values of the service or its environment. A spec may reference secret values of other
+ * owners, which must not be copied.
+ */
 export async function secretIdsAmong(
   tx: Queryable,
   ids: readonly string[],
@@ -164,7 +168,7 @@ function parentsOf(row: VariableRow, { to, services }: VariableClone) {
   };
 }
 
-/** In another project: the variables there that those of the former project are replaced by. */
+/** Returns, for a copy into another project, the variables there that replace those of the former project. */
 async function projectTargets(
   tx: Queryable,
   { from, to }: VariableClone,

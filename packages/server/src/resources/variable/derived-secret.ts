@@ -13,8 +13,8 @@ export interface SecretOwner {
 }
 
 /**
- * Stores the resolved texts of secrets that name other variables, encrypted, where they are not stored yet. In the transaction
- * that writes the release which names them.
+ * Stores the resolved texts of secrets that reference other variables, encrypted, unless they are stored already. Must
+ * run in the transaction that writes the release with these secrets.
  */
 export async function storeDerivedSecrets(
   deps: Pick<Deps, 'vault'>,
@@ -41,7 +41,10 @@ function secretsOf({ references }: DerivedSecret): string[] {
   return Object.values(references).flatMap((parts) => parts.flatMap((part) => (typeof part === 'string' ? [] : [part.secret])));
 }
 
-/** What would make the text too long stays as written, as in values that are no secret. */
+/**
+ * Returns the text with resolved references. A reference that would make the text too long stays as written, like in
+ * values that are not secret.
+ */
 function resolvedText(
   base: string,
   references: Readonly<Record<string, readonly ValuePart[]>>,

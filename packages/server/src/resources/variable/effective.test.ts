@@ -179,7 +179,7 @@ test('values without a reference arrive unchanged, whatever they contain', () =>
 });
 
 test('without cycles the result is what replacing again and again gives', () => {
-  // A key may only name later ones, so there is no cycle.
+  // A key may only reference later keys, so there is no cycle.
   const acyclic = fc.tuple(
     ...keys.map((_, index) => fc.array(fc.constantFrom('x', '-', ...keys.slice(index + 1)), { maxLength: 4 })),
   );
@@ -239,7 +239,7 @@ const placed = fc.uniqueArray(
 );
 type Placed = { key: string; level: Level; text: string; isOverride: boolean };
 
-/** Rows of all scopes; what may override something wider does where that is asked for. */
+/** Returns rows of all scopes. A row with `isOverride` overrides the wider variable of its key, if there is one. */
 function placedRows(list: readonly Placed[]): VariableRow[] {
   const rows: VariableRow[] = [];
   for (const one of list.toSorted((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level))) {
@@ -308,7 +308,7 @@ test('any references end, cycles included; what is not in a circle has no known 
         }
       }
       if (result.circles.length > 0) return;
-      // Resolving what is resolved changes nothing, where no braces of the texts met to form a new reference.
+      // Resolving a resolved text changes nothing, unless braces of the texts formed a new reference.
       const again = result.environment.map(({ name, parts }) => row(name, text(parts)));
       fc.pre(!Object.values(texts).some((list) => list.includes('{') || list.includes('}')));
       expect(values(effective(again, []))).toEqual(values(result));

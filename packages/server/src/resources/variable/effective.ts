@@ -6,8 +6,8 @@ import { circle, groups, pieces, referenceKeys } from './references.ts';
 import { level, rootId, type VariableRow } from './row.ts';
 
 /**
- * A secret whose text names other variables: its resolved text is a version of its own, made when a release is. `references`:
- * what the keys stand for.
+ * A secret whose text references other variables. Its resolved text is stored as a version of its own when a release is
+ * created. `references`: the values of the referenced keys.
  */
 export interface DerivedSecret {
   readonly id: string;
@@ -18,37 +18,40 @@ export interface DerivedSecret {
 export interface Effective {
   readonly environment: readonly ReleaseValue[];
   readonly files: readonly ReleaseFile[];
-  /** Each after those that it refers to. */
+  /** In an order in which each secret follows those that it references. */
   readonly derived: readonly DerivedSecret[];
-  /** Keys whose texts lead back to themselves, as the way there: A, B, A. What they name stays as written. */
+  /** Cycles of keys whose texts refer back to themselves, as in A, B, A. Their references stay as written. */
   readonly circles: readonly (readonly string[])[];
 }
 
 type Content =
   | { readonly text: string }
   | { readonly secretId: string; readonly referenceKeys: readonly string[] }
-  /** Of a built-in variable that is secret: nothing of it is written by people, so nothing in it is a reference. */
+  /** Content of a secret built-in variable. Users do not write such values, so they contain no references. */
   | { readonly parts: readonly ValuePart[] };
 
-/** What a key stands for at the service, before interpolation. */
+/** The value of a key at the service, before interpolation. */
 interface Source {
   readonly content: Content;
-  /** Of a FILE: the process finds the content there, and the path in its environment. */
+  /** Path of a FILE. The process finds the content at this path, and the path in its environment. */
   readonly mountPath: string | null;
   readonly interpolates: boolean;
   readonly hasOwnFile: boolean;
 }
 
-// References can multiply: thirty lines of `{{A}}{{A}}` would fill any memory. What would grow beyond stays as written; no
-// process could be started with it anyway (Linux takes 128 KiB for one variable).
+// References can multiply: thirty lines of `{{A}}{{A}}` would fill any memory. A reference that would exceed this limit
+// stays as written. No process could start with such a value anyway (Linux allows 128 KiB for one variable).
 const longestValue = 1_048_576;
 const mostParts = 1000;
 const assumedSecretLength = 64;
 
 /**
- * What a service's process gets (semantics 4.5 and 4.8): of each key the narrowest scope wins, aliases take what their target
- * is worth here, `{{KEY}}` is replaced by what the process sees under that key, again and again. Unknown keys, and references
- * that lead back to where they stand, stay as written. Secrets stay references to their versions.
+ * Returns the environment and files of a service's process (semantics 4.5 and 4.8):
+ * - The narrowest scope of each key wins.
+ * - An alias has the value of its target at this service.
+ * - `{{KEY}}` is replaced, recursively, by the value that the process sees under that key.
+ * - References to unknown keys, and cyclic references, stay as written.
+ * - Secrets stay references to their versions.
  */
 export function effective(rows: readonly VariableRow[], known: readonly BuiltIn[]): Effective {
   const sources = sourcesByKey(rows, known);
@@ -56,13 +59,13 @@ export function effective(rows: readonly VariableRow[], known: readonly BuiltIn[
   const resolver = new Resolver();
   const ordered = groups(edges);
   for (const group of ordered) {
-    // The members of a group lead to each other, so none of them is known to the others yet.
+    // The members of a group reference each other, so no member sees the others' values yet.
     const resolved = group.map((key) => [key, resolver.seen(sources.get(key))] as const);
     for (const [key, value] of resolved) resolver.learn(key, value);
   }
   const environment: ReleaseValue[] = [];
   const files = new Map<string, ReleaseFile>();
-  // Wide scopes first: a narrower file of the same path replaces the wider one.
+  // Wide scopes first: a narrower file at the same path replaces the wider one.
   for (const [key, source] of sources) {
     environment.push({ name: key, parts: resolver.known.get(key) ?? [] });
     const { mountPath } = source;
@@ -76,12 +79,12 @@ export function effective(rows: readonly VariableRow[], known: readonly BuiltIn[
   };
 }
 
-/** The way on which a key's text leads back to the key, as A, B, A; undefined: it does not. */
+/** Returns the cycle from a key back to itself, as in A, B, A, or undefined if there is none. */
 export function circleOf(rows: readonly VariableRow[], known: readonly BuiltIn[], key: string): readonly string[] | undefined {
   return circle(edgesOf(sourcesByKey(rows, known)), key);
 }
 
-/** All such ways, one for keys that lead to each other. */
+/** Returns all cycles, one for each group of keys that reference each other. */
 export function circlesOf(rows: readonly VariableRow[], known: readonly BuiltIn[]): readonly (readonly string[])[] {
   const edges = edgesOf(sourcesByKey(rows, known));
   return circlesIn(groups(edges), edges);
@@ -92,7 +95,7 @@ type Edges = ReadonlyMap<string, readonly string[]>;
 function circlesIn(all: readonly (readonly string[])[], edges: Edges): readonly (readonly string[])[] {
   const found = all.flatMap((group) => {
     const first = group.toSorted(compare)[0] ?? '';
-    // Only asked where there is one: looking for it walks through all that the key leads to.
+    // Finding the cycle visits all keys reachable from this one, so the search runs only if there is a cycle.
     const leadsBack = group.length > 1 || edges.get(first)?.includes(first) === true;
     const way = leadsBack ? circle(edges, first) : undefined;
     return way === undefined ? [] : [way];
@@ -101,7 +104,7 @@ function circlesIn(all: readonly (readonly string[])[], edges: Edges): readonly 
 }
 
 function edgesOf(sources: ReadonlyMap<string, Source>): Map<string, readonly string[]> {
-  // What others see of a file is its path, so a file may name whatever it likes, its own path included.
+  // Other variables see only the path of a file, so a file may reference any key, including its own path.
   return new Map([...sources].map(([key, source]) => [key, source.mountPath === null ? usedKeys(source) : []]));
 }
 
@@ -109,7 +112,7 @@ function sourcesByKey(rows: readonly VariableRow[], known: readonly BuiltIn[]): 
   const byId = new Map(rows.map((row) => [row.id, row]));
   const winners = new Map<string, VariableRow>();
   for (const row of rows.toSorted((a, b) => level(a) - level(b))) {
-    // Deleted and set again, so that the order of keys is that of the winners' scopes.
+    // Deletes the key before setting it, so that the keys have the order of the winners' scopes.
     winners.delete(row.key);
     winners.set(row.key, row);
   }
@@ -118,7 +121,8 @@ function sourcesByKey(rows: readonly VariableRow[], known: readonly BuiltIn[]): 
   const sources = new Map(usable.map((builtIn) => [builtIn.key, builtInSource(builtIn)]));
   for (const [key, row] of winners) {
     const source = row.type === 'ALIAS' ? aliasSource(row, { byId, winners, builtInByName }) : ownSource(row, byId);
-    // An alias of a built-in that is not there now (no public port any more): the key is unset as well.
+    // If the target of an alias is a built-in variable that no longer exists (such as without a public port), the key
+    // is unset too.
     if (source !== undefined) sources.set(key, source);
   }
   return sources;
@@ -169,7 +173,7 @@ function usedKeys(source: Source): readonly string[] {
 }
 
 class Resolver {
-  /** What the process sees under a key. */
+  /** The values that the process sees, by key. */
   readonly known = new Map<string, readonly ValuePart[]>();
   readonly derived = new Map<string, DerivedSecret>();
 
@@ -177,7 +181,7 @@ class Resolver {
     this.known.set(key, value);
   }
 
-  /** Of a file: its path. */
+  /** Returns the value that other variables see. For a file this is its path. */
   seen(source: Source | undefined): readonly ValuePart[] {
     if (source === undefined) return [];
     return source.mountPath === null ? this.content(source) : [source.mountPath];
@@ -205,7 +209,10 @@ class Resolver {
   }
 }
 
-/** Replaces references by what they stand for; those without a value, or that would make the whole too long, stay as written. */
+/**
+ * Replaces references by their values. A reference without a value, or one that would make the whole too long, stays as
+ * written.
+ */
 export function joined(
   text: ReturnType<typeof pieces>,
   valueOf: (key: string) => readonly ValuePart[] | undefined,

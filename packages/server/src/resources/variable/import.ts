@@ -23,10 +23,11 @@ export type Import = Response<(typeof operations)['importEnvironmentVariables']>
 type Item = ImportRequest['vars'][number];
 
 /**
- * Writes many variables and secrets, each to the service, its environment or its project, all or (VALIDATION_FAILED, each named
- * by its place in the list) none. Keys that are there already are left alone, or with `overwrite` get the value: inherited ones by
- * an override. Left alone in any case: aliases, and what is a secret there and a variable here or the other way round. The answer
- * lists what was written.
+ * Writes many variables and secrets, each to the service, its environment or its project. Writes all of them or none:
+ * VALIDATION_FAILED names each error by its index in the list. The response lists the written variables.
+ * - Existing keys stay unchanged. With `overwrite` they get the value; inherited keys get it by an override.
+ * - Aliases always stay unchanged.
+ * - Secrets stay unchanged by variables of the list, and variables by secrets.
  */
 export function importVariables(
   room: VariableRoom,
@@ -40,7 +41,7 @@ export function importVariables(
     const places = await heldPlaces(room, tx, caller, { reference, scopes: new Set(request.vars.map(({ scope }) => scope)) });
     const done = new Set<Item>();
     let rows: readonly VariableRow[] = await visibleAt(tx, places.service);
-    // Wide scopes first, so that a narrower one of the same key in the list overrides it.
+    // Wide scopes first, so that a narrower variable of the same key in the list overrides the wider one.
     for (const item of request.vars.toSorted((a, b) => order(a.scope) - order(b.scope))) {
       const place = places.of(item.scope);
       const known = rows.filter((row) => level(row) <= levelOf(place));
@@ -59,7 +60,7 @@ export function importVariables(
   });
 }
 
-/** The row that was written; undefined: what is there was left alone. */
+/** Returns the written row, or undefined if the existing variable stayed unchanged. */
 async function importOne(
   scene: Scene & { readonly known: readonly VariableRow[] },
   { name, value, is_secret }: Item,
@@ -67,7 +68,7 @@ async function importOne(
 ): Promise<VariableRow | undefined> {
   const found = scene.known.filter((row) => row.key === name);
   const own = found.find((row) => standsAt(row, scene.place));
-  // What stands behind the overrides on the way.
+  // The variable that the overrides on the way to the place replace.
   const inherited = found.find((row) => row.type !== 'OVERRIDE');
   const there = own ?? inherited;
   if (there === undefined) return (await createVariable(scene, is_secret, { key: name, value })).row;
@@ -108,7 +109,7 @@ interface Places {
   readonly of: (scope: VariableScope) => VariablePlace;
 }
 
-/** The service and, where the list names them, what it is in. All are held. */
+/** Returns the service and, if the list names them, its environment and project. All of them are locked. */
 async function heldPlaces(
   room: VariableRoom,
   tx: Queryable,

@@ -31,7 +31,7 @@ async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
   }
 }
 
-/** Deploys the job, whose run tells this. */
+/** Deploys the job, whose run writes these outputs. */
 async function run(told: object): Promise<void> {
   await api.call('deployJob', { params: { jobId } });
   const { id } = await eventually(async () => server.fake.instances.find(({ service }) => service === jobId));
@@ -67,7 +67,7 @@ test('what a job told is built in, with an alias for each that is of the environ
   const body = { key: keyOf('HOST'), value: 'other' };
   await expect(api.call('editEnvironmentEnvironmentVariable', { params: place, body })).rejects.toMatchObject(refusal);
   await expect(api.call('deleteEnvironmentEnvironmentVariable', { params: place })).rejects.toMatchObject(refusal);
-  // The job itself does not see it, so it is not out of date by its own run.
+  // The job does not see its own output, so its own run does not make it out of date.
   expect((await api.call('getJobStatus', { params: { jobId } })).service_deployment_status).toBe('UP_TO_DATE');
 });
 

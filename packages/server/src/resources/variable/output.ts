@@ -7,13 +7,14 @@ import * as store from './store.ts';
 export interface OutputRoom {
   readonly database: Database;
   readonly vault: Vault;
-  /** `DAVIT`: how keys of built-in variables begin. */
+  /** Prefix of the keys of built-in variables, such as `DAVIT`. */
   readonly prefix: string;
 }
 
 /**
- * What the last successful run of a service (a job, a Terraform configuration) told: variables of its environment that nobody can
- * edit, each with an alias of the plain name where that is free. Replaces what an earlier run told, keeping ids. Idempotent; nothing when the service is gone.
+ * Stores the outputs of the last successful run of a service (a job or a Terraform configuration) as variables of its
+ * environment. Users cannot edit them. Each output gets an alias with its plain name if that key is free. Replaces the
+ * outputs of earlier runs and keeps their ids. Idempotent; does nothing if the service no longer exists.
  */
 export async function storeOutputs(room: OutputRoom, serviceId: string, outputs: readonly ServiceOutput[]): Promise<void> {
   await room.database.transaction(async (tx) => {
@@ -71,7 +72,10 @@ async function storeOutput(room: OutputRoom, tx: Queryable, { owner, key, output
   return id;
 }
 
-/** A version of its own, unless the former one says the same: another would only make services out of date. */
+/**
+ * Returns the id of the stored secret. Keeps the former version if its text is the same, as a new version would make
+ * services out of date.
+ */
 async function secretOf(
   { vault }: OutputRoom,
   tx: Queryable,

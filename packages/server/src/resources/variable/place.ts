@@ -23,14 +23,14 @@ export interface VariablePlace {
   readonly projectId: string;
   /** null: the place is the project. */
   readonly environmentId: string | null;
-  /** Of the environment; null: the place is the project. */
+  /** Mode of the environment; null: the place is the project. */
   readonly mode: EnvironmentMode | null;
   /** null: the place is the environment or project. */
   readonly service: { readonly id: string; readonly name: string; readonly type: ServiceScope } | null;
   readonly builtIns: readonly BuiltIn[];
 }
 
-/** A place as requests name it. */
+/** A place as named by a request. */
 export interface PlaceReference {
   readonly scope: 'PROJECT' | 'ENVIRONMENT' | ServiceScope;
   readonly id: string;
@@ -41,30 +41,36 @@ export interface ServicePlaceReference {
   readonly id: string;
 }
 
-/** How services become places: handed in, as the service room imports this one. NOT_FOUND. */
+/**
+ * Finds the services that are places. Passed as a parameter, because the `service` folder imports this one. Both
+ * functions fail with NOT_FOUND.
+ */
 export interface ServicePlaces {
   read(db: Queryable, caller: Caller, reference: ServicePlaceReference): Promise<VariablePlace>;
-  /** Keeps the service from being deleted until the end of the transaction. Also BEING_DELETED. */
+  /** Locks the service against deletion until the transaction ends. Also fails with BEING_DELETED. */
   hold(tx: Queryable, caller: Caller, reference: ServicePlaceReference): Promise<VariablePlace>;
 }
 
-/** What the operations on variables need. */
+/** The parameters of the operations on variables. */
 export interface VariableRoom {
   readonly deps: Deps;
   readonly services: ServicePlaces;
 }
 
-/** What the words of a request name; undefined for BUILT_IN, where nothing can stand. */
+/** Returns the place for a scope and id of a request; undefined for BUILT_IN, where variables cannot be defined. */
 export function placeReference(scope: VariableScope, id: string): PlaceReference | undefined {
   return scope === 'BUILT_IN' ? undefined : { scope, id };
 }
 
-/** What is done at a place, as the operations of its paths name it: one right suffices for all changes. */
+/**
+ * The purpose of finding a place, which selects the operation to authorize. The right to create suffices for all
+ * changes.
+ */
 type Purpose = 'list' | 'create';
 
 /**
- * Finds a place that the caller may list or change, wherever the request names it: in its path, query or body. NOT_FOUND, and
- * FORBIDDEN for a custom role that sees the place but may not change it.
+ * Returns a place that the caller may list or change, named in the path, query or body of a request. Fails with
+ * NOT_FOUND, or with FORBIDDEN for a custom role that sees the place but may not change it.
  */
 export async function readPlace(
   room: VariableRoom,
@@ -77,7 +83,10 @@ export async function readPlace(
   return place;
 }
 
-/** Finds a place for a change, and keeps it from being deleted until the transaction ends. Also BEING_DELETED. */
+/**
+ * Returns a place for a change, and locks it against deletion until the transaction ends. Also fails with
+ * BEING_DELETED.
+ */
 export async function holdPlace(
   room: VariableRoom,
   tx: Queryable,
@@ -94,7 +103,7 @@ function checkPlace(caller: Caller, place: VariablePlace, purpose: Purpose): voi
   checkNamed(caller, operationAt(place)[purpose], { projectId, mode, clusterId: null });
 }
 
-// All kinds of service need the same right, and some have no paths of their own.
+// All types of service need the same right, and some have no paths of their own.
 function operationAt({ environmentId, service }: VariablePlace): Readonly<Record<Purpose, Operation>> {
   if (service !== null) return variableScopesOfPaths.APPLICATION.variables;
   return environmentId === null ? variableScopesOfPaths.PROJECT.variables : variableScopesOfPaths.ENVIRONMENT.variables;
@@ -127,7 +136,8 @@ function isServiceScope(scope: PlaceReference['scope']): scope is ServiceScope {
   return serviceScopes.some((one) => one === scope);
 }
 
-// What clients of a project's own list know the id's variable by (semantics 4.6); processes get the id.
+// Name of the variable with the project's id in the project's own list, which clients rely on (semantics 4.6).
+// Processes receive the id.
 const projectIdInList = '||Q_PRJ_ID||';
 
 function projectPlace(
@@ -180,12 +190,12 @@ export function levelOf(place: Pick<VariablePlace, 'environmentId' | 'service'>)
   return place.service !== null ? 2 : place.environmentId !== null ? 1 : 0;
 }
 
-/** Id of the service, environment or project that the place is. */
+/** Returns the id of the service, environment or project. */
 export function idOf(place: VariablePlace): string {
   return place.service?.id ?? place.environmentId ?? place.projectId;
 }
 
-/** Whether a variable that the place sees stands there itself. */
+/** Returns whether a visible variable is defined at the place itself. */
 export function standsAt(row: VariableRow, place: VariablePlace): boolean {
   return level(row) === levelOf(place);
 }

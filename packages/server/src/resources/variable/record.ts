@@ -42,13 +42,13 @@ export function builtInRecord(builtIn: BuiltIn): VariableRecord {
   };
 }
 
-/** The record of a built-in variable that is secret. */
+/** Returns the record of a secret built-in variable. */
 export function builtInSecretRecord(builtIn: BuiltIn): SecretRecord {
   const { value: _value, ...record } = builtInRecord(builtIn);
   return record;
 }
 
-/** What an alias or override points at, as its record shows it; undefined: nothing that is there. */
+/** Returns the target of an alias or override, as shown in its record, or undefined if the target does not exist. */
 function related(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): Related | undefined {
   if (row.target_builtin !== null) {
     const builtIn = place.builtIns.find(({ name }) => name === row.target_builtin);
@@ -68,7 +68,7 @@ function related(row: VariableRow, place: VariablePlace, rows: readonly Variable
   };
 }
 
-/** The path of the file that an alias or override stands for; null: it stands for no file. */
+/** Returns the path of the file that an alias or override refers to, or null if the target is not a file. */
 function pathOf(target: Related | undefined): string | null {
   return target === undefined || target.mount_path === '' ? null : target.mount_path;
 }
@@ -97,7 +97,7 @@ type Common = Pick<
   | 'owned_by'
 >;
 
-/** What a service told is built in; the alias that it has is the environment's. */
+/** Returns scope and type of a variable. Outputs of a service are built in; their aliases belong to the environment. */
 function wordsOf(row: VariableRow, place: VariablePlace): Pick<VariableRecord, 'scope' | 'variable_type'> {
   const isOutput = (row.output_of ?? null) !== null && row.type !== 'ALIAS';
   return isOutput ? { scope: 'BUILT_IN', variable_type: 'BUILT_IN' } : { scope: scopeOf(row, place), variable_type: row.type };
@@ -117,7 +117,10 @@ function common(row: VariableRow, place: VariablePlace): Common {
   };
 }
 
-/** `rows`: all that the place sees, for targets. An alias shows the value and path of its target. */
+/**
+ * Returns the record of a variable. `rows`: all rows that the place sees, to find targets. An alias shows the value and
+ * path of its target.
+ */
 export function variableRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): VariableRecord {
   const target = related(row, place, rows);
   const shown = target === undefined ? undefined : withoutNotes(target);
@@ -135,7 +138,7 @@ function withoutNotes(related: Related): NonNullable<VariableRecord['aliased_var
   return shown;
 }
 
-/** The record of a secret: nothing of it comes from its value. */
+/** Returns the record of a secret. No member depends on the secret's value. */
 export function secretRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): SecretRecord {
   const target = related(row, place, rows);
   const { value: _value, ...shown } = target ?? { value: null };
@@ -147,7 +150,7 @@ export function secretRecord(row: VariableRow, place: VariablePlace, rows: reado
   };
 }
 
-/** A variable or secret as the operations on both have it. Clients need its notes to be no null. */
+/** Returns the record of a variable or secret for the operations on both. Clients require its notes not to be null. */
 export function anyRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): AnyRecord {
   const { overridden_variable, aliased_variable, ...record } = variableRecord(row, place, rows);
   const hidden = row.is_secret ? { value: null } : {};

@@ -1,14 +1,14 @@
-/** `{{KEY}}`, with blanks inside the braces or without. */
+/** Matches `{{KEY}}`, with or without blanks inside the braces. */
 const reference = /\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}/g;
 
-/** The keys that a text names as `{{KEY}}`, each once, sorted. */
+/** Returns the keys that a text references as `{{KEY}}`, each once, sorted. */
 export function referenceKeys(text: string): readonly string[] {
   return [...new Set(Array.from(text.matchAll(reference), ([, key = '']) => key))].sort();
 }
 
 export type TextPiece = { readonly text: string } | { readonly key: string; readonly written: string };
 
-/** A text as plain pieces and references, in order; joined as written they are the text. */
+/** Splits a text into plain pieces and references, in order. Their written forms, concatenated, are the text. */
 export function pieces(text: string): readonly TextPiece[] {
   const found: TextPiece[] = [];
   let end = 0;
@@ -22,8 +22,8 @@ export function pieces(text: string): readonly TextPiece[] {
 }
 
 /**
- * Groups the keys of a graph so that keys that lead to each other share a group, each group after all that it refers to
- * (Tarjan's strongly connected components, without recursion: a chain may be longer than the stack).
+ * Groups the keys of a graph: keys that lead to each other share a group, and each group follows all groups that it
+ * refers to. Uses Tarjan's strongly connected components, without recursion, as a chain may be longer than the stack.
  */
 export function groups(edges: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const order = new Map<string, number>();
@@ -65,11 +65,14 @@ export function groups(edges: ReadonlyMap<string, readonly string[]>): readonly 
   return result;
 }
 
-/** The shortest way from a key back to it, both ends included: A, B, A. Undefined: there is none. */
+/**
+ * Returns the shortest path from a key back to itself, including both ends: A, B, A. Returns undefined if there is
+ * none.
+ */
 export function circle(edges: ReadonlyMap<string, readonly string[]>, start: string): readonly string[] | undefined {
   const cameFrom = new Map<string, string>();
   const open = [start];
-  // The list grows while it is walked.
+  // The loop appends to the list while iterating.
   for (const key of open) {
     for (const next of edges.get(key) ?? []) {
       if (next === start) return wayTo(key, start, cameFrom);

@@ -23,7 +23,7 @@ import { content, insert } from './variable.ts';
 export type AliasRequest = Body<(typeof operations)['createProjectEnvironmentVariableAlias']>;
 export type OverrideRequest = Body<(typeof operations)['createProjectEnvironmentVariableOverride']>;
 
-/** What an alias or override is made of, and where the request names the place, for messages. */
+/** The target of an alias or override, and the path of the place in the request, for messages. */
 export interface TargetWish {
   readonly id: string;
   readonly isSecret: IsSecret;
@@ -31,8 +31,8 @@ export interface TargetWish {
 }
 
 /**
- * Gives what the place sees a second key there; of a secret it is a secret. VALIDATION_FAILED for an alias of an alias, and where
- * the target is narrower than the place.
+ * Creates an alias: a second key at the place for a variable that the place sees. The alias of a secret is a secret.
+ * Fails with VALIDATION_FAILED if the target is an alias, or is narrower than the place.
  */
 export async function createAlias(scene: Scene, wish: TargetWish, request: AliasRequest): Promise<Stored> {
   const rows = await rowsOf(scene);
@@ -64,9 +64,11 @@ export async function createAlias(scene: Scene, wish: TargetWish, request: Alias
 }
 
 /**
- * Gives what the place inherits another value there, under the same key; of a file it is a file at the same path.
- * VALIDATION_FAILED for what stands at the place itself or overrides already, VARIABLE_NOT_EDITABLE for built-in variables,
- * KEY_TAKEN where the place has the key.
+ * Creates an override: another value at the place, under the same key, for a variable that the place inherits. The
+ * override of a file is a file at the same path. Fails with:
+ * - VALIDATION_FAILED: the target is defined at the place itself, or is an override.
+ * - VARIABLE_NOT_EDITABLE: the target is a built-in variable.
+ * - KEY_TAKEN: the place has the key.
  */
 export async function createOverride(scene: Scene, wish: TargetWish, request: OverrideRequest): Promise<Stored> {
   const { place } = scene;
@@ -115,7 +117,10 @@ function assertOverridable(row: VariableRow, place: VariablePlace, { scopePath =
 
 type Target = { readonly row: VariableRow; readonly builtIn?: never } | { readonly row?: never; readonly builtIn: BuiltIn };
 
-/** NOT_FOUND; VALIDATION_FAILED when it is there, but the place does not see it. */
+/**
+ * Returns the target. Fails with NOT_FOUND, or with VALIDATION_FAILED if the target exists but the place does not see
+ * it.
+ */
 async function findTarget({ tx, place }: Scene, rows: readonly VariableRow[], wish: TargetWish): Promise<Target> {
   const { id, isSecret, scopePath } = wish;
   const row = rows.find((one) => one.id === id && isOfSort(one, isSecret));

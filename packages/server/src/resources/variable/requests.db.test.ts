@@ -241,7 +241,7 @@ test('an import writes what is new, and with overwrite what is there, and lists 
     item('I_WIDEST', '2', 'PROJECT'),
   ];
   expect(await run(true, changed)).toEqual(['I_OWN', 'I_SECRET', 'I_WIDE', 'I_WIDEST']);
-  // A variable does not become a secret by an import, nor the other way round.
+  // An import does not turn a variable into a secret, or a secret into a variable.
   expect(await run(true, [item('I_OWN', '3', 'APPLICATION', true), item('I_SECRET', 'clear')])).toEqual([]);
   const { results } = await api.call('listVariables', { query: { parent_id: applicationId, scope: 'APPLICATION' } });
   const imported = results
@@ -333,7 +333,7 @@ test('what points at a variable that is deleted at the same moment goes with it 
   }
 });
 
-/** How a call ends that meets a deletion which is done but not yet committed: it waits for it. */
+/** Returns the result of a call that runs during an uncommitted deletion, for which the call waits. */
 async function besideDeletion(table: 'variable' | 'project', id: string, call: () => Promise<unknown>): Promise<string> {
   const { database } = server.database;
   const text = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
@@ -342,7 +342,7 @@ async function besideDeletion(table: 'variable' | 'project', id: string, call: (
     const ended = failure(call());
     while ((await database.many({ name: 'test waiting', text })).length === 0)
       await new Promise((resolve) => setTimeout(resolve, 5));
-    // In an object, as the transaction would wait for a promise that it gives.
+    // Wrapped in an object, as the transaction would wait for a promise that it returns.
     return { ended };
   });
   return meeting.ended;

@@ -23,7 +23,7 @@ import { createVariable, editVariable, removeVariable } from './variable.ts';
 
 type Operations = typeof operations;
 
-/** Variables and secrets of a place are the same operations twice: what tells them apart is the flag and the record. */
+/** The differences between variables and secrets: the flag and the record. Both have the same operations at a place. */
 export interface VariableSort<Record> {
   readonly isSecret: boolean;
   readonly toRecord: (stored: Stored, place: VariablePlace) => Record;
@@ -41,7 +41,7 @@ export const secrets: VariableSort<SecretRecord> = {
 
 const anySort = { toRecord: ({ row, rows }: Stored, place: VariablePlace): AnyRecord => anyRecord(row, place, rows) };
 
-/** All that a place sees, oldest first: of variables also the built-in ones. NOT_FOUND. */
+/** Returns all variables that a place sees, oldest first, with built-in variables. Fails with NOT_FOUND. */
 export async function listVariables(
   room: VariableRoom,
   caller: Caller,
@@ -64,7 +64,7 @@ export async function listSecrets(
   return { results: oldestFirst([...builtInsOf(place, true).map(builtInSecretRecord), ...stored]) };
 }
 
-/** Variables, secrets or both in one list. NOT_FOUND, VALIDATION_FAILED. */
+/** Returns variables, secrets or both in one list. Fails with NOT_FOUND or VALIDATION_FAILED. */
 export async function listAny(
   room: VariableRoom,
   caller: Caller,
@@ -88,13 +88,14 @@ function oldestFirst<Record extends { readonly created_at: string }>(records: Re
 interface Change<Record> {
   readonly reference: PlaceReference;
   readonly sort: Pick<VariableSort<Record>, 'toRecord'>;
-  /** Where the body names the place, if it does: INVALID_REFERENCE then when there is none. */
+  /** Path of the place in the body, if the body names it. Then a missing place is INVALID_REFERENCE. */
   readonly path?: string | undefined;
 }
 
 /**
- * Changes what the next deployment of the services below runs, and nothing that runs now: they are out of date then. NOT_FOUND,
- * BEING_DELETED, and what the rule says.
+ * Writes a variable in a transaction. The change affects the next deployment of the services at or below the place;
+ * until then they are out of date. Nothing that is running changes. Fails with NOT_FOUND, BEING_DELETED, or the errors
+ * of `write`.
  */
 export function change<Record>(
   { deps, services }: VariableRoom,
@@ -118,7 +119,7 @@ export async function remove(
   await removeVariable({ tx: room.deps.database, place: await readPlace(room, caller, reference, 'create') }, variable);
 }
 
-/** INVALID_REFERENCE when the body names no place of the caller's. */
+/** Creates a variable or secret. Fails with INVALID_REFERENCE if the body names no place of the caller. */
 export async function createAny(
   room: VariableRoom,
   caller: Caller,
@@ -138,7 +139,7 @@ export async function editAny(
 ): Promise<AnyRecord> {
   const reference = standsAtReference(await find(room, caller, id));
   const { key, value, description, enable_interpolation_in_file } = body;
-  // The path is not among what this operation changes.
+  // This operation does not change the path.
   const request = { key, value, description, enable_interpolation_in_file };
   return change(room, caller, { reference, sort: anySort }, (scene) => editVariable(scene, { id, isSecret: undefined }, request));
 }
@@ -175,12 +176,12 @@ async function relateAny(
   { id, path, reference }: { readonly id: string; readonly path: string; readonly reference: PlaceReference },
   write: (scene: Scene) => Promise<Stored>,
 ): Promise<AnyRecord> {
-  // Built-in variables have no row: only the place knows them.
+  // Built-in variables have no row: only the place has them.
   const isStored = (await room.deps.database.maybe(findVariable, [id, caller.organizationId])) !== undefined;
   return change(room, caller, { reference, sort: anySort, path: isStored ? path : undefined }, write);
 }
 
-/** Imports into the service that the query names. NOT_FOUND. */
+/** Imports variables into the service that the query names. Fails with NOT_FOUND. */
 export function importAny(
   room: VariableRoom,
   caller: Caller,
@@ -203,7 +204,7 @@ function standsAtReference(found: FoundVariable): PlaceReference {
 }
 
 function referenceOf(path: string, scope: VariableScope, id: string): PlaceReference {
-  // Ids are compared as text, and PostgreSQL gives them in lower case.
+  // Ids are compared as text, and PostgreSQL returns them in lower case.
   const reference = placeReference(scope, id.toLowerCase());
   if (reference !== undefined) return reference;
   throw invalid(path, 'must be PROJECT, ENVIRONMENT or a type of service: built-in variables stand nowhere, they are computed');

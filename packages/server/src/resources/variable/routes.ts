@@ -13,7 +13,7 @@ import { createAlias, createOverride } from './relation.ts';
 import * as requests from './requests.ts';
 import { createVariable, editVariable } from './variable.ts';
 
-/** Variables and secrets at all scopes. A further kind of service is a line here. */
+/** Mounts variables and secrets at all scopes. A new type of service takes one more line here. */
 export function mountVariable(mounting: Mounting, deps: Deps, services: ServicePlaces): void {
   const room = { deps, services };
   mountScope(mounting, room, scopes.PROJECT, 'PROJECT');
@@ -77,7 +77,7 @@ function mountSecrets(mounting: Mounting, room: VariableRoom, set: ScopedVariabl
     )
     .on(set.edit, ({ caller, params, body }) => {
       const secret = one(params);
-      // A secret's path is not among what this operation changes.
+      // This operation does not change a secret's path.
       const { key, value, description, enable_interpolation_in_file } = body;
       const request = { key, value, description, enable_interpolation_in_file };
       return requests.change(room, caller, { reference: at(params), sort }, (scene) => editVariable(scene, secret, request));
@@ -91,7 +91,7 @@ function mountSecrets(mounting: Mounting, room: VariableRoom, set: ScopedVariabl
     );
 }
 
-/** The operations that take their place from the query or body. */
+/** Mounts the operations whose query or body names the place. */
 function mountAny(mounting: Mounting, room: VariableRoom): void {
   mounting
     .on(operations.listVariables, ({ caller, query }) => requests.listAny(room, caller, query))

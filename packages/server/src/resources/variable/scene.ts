@@ -7,28 +7,28 @@ import { idOf, levelOf, type VariablePlace } from './place.ts';
 import { levelNouns, type VariableRow } from './row.ts';
 import { readVariables } from './store.ts';
 
-/** The transaction of a change, at a place that it holds. */
+/** The transaction of a change, and the place that it locks. */
 export interface Scene {
   readonly deps: Pick<Deps, 'vault' | 'config'>;
   readonly tx: Queryable;
   readonly place: VariablePlace;
   /**
-   * What the place sees, where one change follows another and reading it each time would take long. Whoever sets it checks for
-   * cycles at the end.
+   * The rows that the place sees, to avoid reading them again for each of many changes. A caller that sets this member
+   * must check for cycles at the end.
    */
   readonly known?: readonly VariableRow[];
 }
 
-/** Whether an operation is about variables, about secrets, or about both (undefined). */
+/** The subject of an operation: variables (false), secrets (true), or both (undefined). */
 export type IsSecret = boolean | undefined;
 
-/** A row as it is now stored, with all that the place sees. */
+/** A row after its change, with all rows that the place sees. */
 export interface Stored {
   readonly row: VariableRow;
   readonly rows: readonly VariableRow[];
 }
 
-/** All rows that a place sees: its own and those of what it stands in. */
+/** Returns all rows that a place sees: its own rows, and those of its environment and project. */
 export function visibleVariables(
   db: Queryable,
   { projectId, environmentId, serviceId }: { projectId: string; environmentId: string | null; serviceId: string | null },
@@ -44,12 +44,12 @@ export async function rowsOf({ tx, place, known }: Pick<Scene, 'tx' | 'place' | 
   return known ?? visibleAt(tx, place);
 }
 
-/** Whether an operation about these sees the row. */
+/** Returns whether an operation on variables or secrets sees the row. */
 export function isOfSort(row: Pick<VariableRow, 'is_secret'>, isSecret: IsSecret): boolean {
   return isSecret === undefined || row.is_secret === isSecret;
 }
 
-/** The same for a built-in variable. */
+/** Returns whether an operation on variables or secrets sees the built-in variable. */
 export function isBuiltInOfSort({ secret }: BuiltIn, isSecret: IsSecret): boolean {
   return isSecret === undefined || (secret !== null) === isSecret;
 }
@@ -58,19 +58,22 @@ export function sortNoun(isSecret: IsSecret): string {
   return isSecret === true ? 'secret' : 'variable';
 }
 
-/** `service`, `environment` or `project`. */
+/** Returns `service`, `environment` or `project`. */
 export function placeNoun(place: VariablePlace): string {
   return levelNouns[levelOf(place)];
 }
 
-/** Id, organization, project, environment, service: what a new row of the place begins with; one of the last three is set. */
+/**
+ * Returns id, organization, project, environment and service, the first values of a new row. Exactly one of the last
+ * three is set.
+ */
 export function parentValues(id: string, place: VariablePlace): readonly (string | null)[] {
   const own = idOf(place);
   const [project, environment, service] = [0, 1, 2].map((level) => (levelOf(place) === level ? own : null));
   return [id, place.organizationId, project ?? null, environment ?? null, service ?? null];
 }
 
-/** Two requests may pass the checks at the same moment: the database has the last word. */
+/** Converts conflicts that the database detects, as two concurrent requests may both pass the checks. */
 export async function withConflicts<Result>(
   { key, place }: { readonly key: string; readonly place: VariablePlace },
   write: () => Promise<Result>,
@@ -94,7 +97,7 @@ export function notEditable(message: string): AppError {
   return new AppError({ code: 'VARIABLE_NOT_EDITABLE', message: `${message}.` });
 }
 
-/** VARIABLE_CYCLE: `way` begins and ends with the same key. */
+/** Returns a VARIABLE_CYCLE error. `way` begins and ends with the same key. */
 export function cycle(way: readonly string[], where: string): AppError {
   const [first] = way;
   const keys = way.length > 12 ? [...way.slice(0, 11), '…', first] : way;

@@ -7,16 +7,16 @@ const columns = `v.id, v.project_id, v.environment_id, v.service_id, v.key, v.ty
   sv.reference_keys, v.target_id, v.target_builtin, v.mount_path, v.description, v.enable_interpolation_in_file, v.output_of, v.created_at,
   v.updated_at`;
 const tables = `variable v LEFT JOIN secret_value sv ON sv.id = v.secret_value_id`;
-/** As in the index variable_key. */
+/** Equal to the expression of the index variable_key. */
 const parent = `coalesce(v.service_id, v.environment_id, v.project_id)`;
 
-/** Ids of services, environments and projects. Oldest first. */
+/** Parameters: ids of services, environments and projects. Oldest first. */
 export const readVariables = statement<VariableRow>(
   'readVariables',
   `SELECT ${columns} FROM ${tables} WHERE ${parent} = ANY ($1::uuid[]) ORDER BY v.created_at, v.id`,
 );
 
-/** Environment: its own, its project's and those of all its services. */
+/** Parameter: environment. Returns its own variables, its project's, and those of all its services. */
 export const readEnvironmentVariables = statement<VariableRow>(
   'readVariablesOfEnvironment',
   `SELECT ${columns} FROM ${tables} WHERE ${parent} = ANY (
@@ -24,7 +24,7 @@ export const readEnvironmentVariables = statement<VariableRow>(
    ORDER BY v.created_at, v.id`,
 );
 
-/** A variable with all that it stands in. */
+/** A variable with its service, environment and project. */
 export interface FoundVariable {
   readonly id: string;
   readonly key: string;
@@ -35,7 +35,7 @@ export interface FoundVariable {
   readonly service_type: ServiceScope;
 }
 
-/** Id, organization of the caller. */
+/** Parameters: id, organization of the caller. */
 export const findVariable = statement<FoundVariable>(
   'findVariable',
   `SELECT v.id, v.key, v.is_secret, coalesce(v.project_id, e.project_id, s.project_id) AS project_id,
@@ -51,10 +51,10 @@ interface ProjectFactsRow {
   readonly created_at: string;
 }
 
-/** Id, organization of the caller. */
+/** Parameters: id, organization of the caller. */
 export const readProjectFacts = statement<ProjectFactsRow>('readProjectFactsForVariables', projectFacts);
 
-/** The same; until the end of the transaction the project is not deleted. */
+/** Locks the project against deletion until the transaction ends. Parameters: id, organization of the caller. */
 export const holdProjectFacts = statement<ProjectFactsRow>('holdProjectFactsForVariables', `${projectFacts} FOR KEY SHARE`);
 
 export interface EnvironmentFactsRow {
@@ -71,7 +71,7 @@ export interface EnvironmentFactsRow {
   readonly databases: readonly DatabaseFacts[];
 }
 
-/** Id, organization of the caller. */
+/** Parameters: id, organization of the caller. */
 export const readEnvironmentFacts = statement<EnvironmentFactsRow>(
   'readEnvironmentFactsForVariables',
   `SELECT e.id, e.organization_id, e.project_id, p.created_at AS project_created_at, e.name, e.mode, e.created_at, e.cluster_id,
@@ -81,8 +81,8 @@ export const readEnvironmentFacts = statement<EnvironmentFactsRow>(
 );
 
 /**
- * One file at a path: who writes one at this project, environment or service waits for the others, and reads after this what
- * they wrote.
+ * Serializes transactions that write files at the same project, environment or service, so that two files cannot have
+ * the same path. Rows read after this statement include the files written by earlier transactions.
  */
 export const lockFiles = statement(
   'lockVariableFiles',
@@ -100,12 +100,15 @@ const insert = `INSERT INTO variable (id, organization_id, project_id, environme
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`;
 
 /**
- * Id, organization, project, environment, service, key, type, is_secret, value, secret value, target, built-in target, mount path,
- * description, interpolation.
+ * Parameters: id, organization, project, environment, service, key, type, is_secret, value, secret value, target,
+ * built-in target, mount path, description, interpolation.
  */
 export const insertVariable = statement<WrittenRow>('insertVariable', `${insert} RETURNING id, created_at, updated_at`);
 
-/** The same, in the place of a variable of this key and kind; nothing where what has the key is of another kind. */
+/**
+ * Inserts a variable, or replaces the variable with this key and kind. Returns no row if the key belongs to a variable
+ * of another kind. Parameters as for `insertVariable`.
+ */
 export const replaceVariable = statement<WrittenRow>(
   'replaceVariable',
   `${insert}
@@ -117,7 +120,7 @@ export const replaceVariable = statement<WrittenRow>(
    RETURNING id, created_at, updated_at`,
 );
 
-/** Organization, rows. At once, so that an alias may come before what it points at. */
+/** Parameters: organization, rows. Inserts all rows at once, so that an alias may precede its target. */
 export const insertVariables = statement(
   'insertVariables',
   `INSERT INTO variable (id, organization_id, project_id, environment_id, service_id, key, type, is_secret, value, secret_value_id,
@@ -129,7 +132,10 @@ export const insertVariables = statement(
             enable_interpolation_in_file boolean)`,
 );
 
-/** Id, key, type, value, secret value, mount path, description, interpolation. Overrides keep the key of what they override. */
+/**
+ * Parameters: id, key, type, value, secret value, mount path, description, interpolation. Overrides keep the key of the
+ * overridden variable.
+ */
 export const updateVariable = statement<WrittenRow>(
   'updateVariable',
   `WITH renamed AS (
@@ -139,10 +145,13 @@ export const updateVariable = statement<WrittenRow>(
           enable_interpolation_in_file = $8, updated_at = clock_timestamp() WHERE id = $1 RETURNING id, created_at, updated_at`,
 );
 
-/** Those that point at it go with it. */
+/** Aliases and overrides of the variable are deleted too. */
 export const deleteVariable = statement('deleteVariable', `DELETE FROM variable WHERE id = $1`);
 
-/** Id, organization, project, environment, service (one of the three), sealed, keys that its text names. A derived one may be there. */
+/**
+ * Parameters: id, organization, project, environment, service (exactly one of these three), encrypted text, keys that
+ * the text references. A derived secret may already exist.
+ */
 export const insertSecretValue = statement(
   'insertSecretValue',
   `INSERT INTO secret_value (id, organization_id, project_id, environment_id, service_id, sealed, reference_keys)
@@ -154,13 +163,15 @@ export const readSecretValues = statement<{ id: string; sealed: Buffer }>(
   `SELECT id, sealed FROM secret_value WHERE id = ANY ($1::uuid[])`,
 );
 
-/** Ids, service, its environment. Those of the ids that are secret values of that service or environment. */
+/** Parameters: ids, service, its environment. Returns the ids that are secret values of the service or environment. */
 export const secretValuesOf = statement<{ id: string }>(
   'secretValuesOf',
   `SELECT id FROM secret_value WHERE id = ANY ($1::uuid[]) AND (service_id = $2 OR environment_id = $3)`,
 );
 
-/** Service. It stays until the transaction ends, and its outputs are written by one at a time. */
+/**
+ * Parameter: service. Locks the service until the transaction ends, so that only one transaction writes its outputs.
+ */
 export const holdOutputOwner = statement<{ type: string; organization_id: string; environment_id: string }>(
   'holdOwnerOfOutputs',
   `SELECT type, organization_id, environment_id FROM service WHERE id = $1 FOR NO KEY UPDATE`,
@@ -172,13 +183,16 @@ export interface OutputRow {
   readonly secret_value_id: string | null;
 }
 
-/** Service: its outputs and their aliases. */
+/** Parameter: service. Returns its outputs and their aliases. */
 export const readOutputs = statement<OutputRow>(
   'readOutputs',
   `SELECT id, key, secret_value_id FROM variable WHERE output_of = $1`,
 );
 
-/** Id, organization, environment, key, is_secret, value, secret value, description, service. Its key is no user's: the prefix is reserved. */
+/**
+ * Parameters: id, organization, environment, key, is_secret, value, secret value, description, service. Users cannot
+ * have the key, as its prefix is reserved.
+ */
 export const writeOutput = statement<{ id: string }>(
   'writeOutput',
   `INSERT INTO variable (id, organization_id, environment_id, key, type, is_secret, value, secret_value_id, description, output_of)
@@ -189,7 +203,10 @@ export const writeOutput = statement<{ id: string }>(
    RETURNING id`,
 );
 
-/** Id, organization, environment, key, is_secret, target, service. A key that something else has stays with that. */
+/**
+ * Parameters: id, organization, environment, key, is_secret, target, service. Does nothing if another variable has the
+ * key.
+ */
 export const writeOutputAlias = statement(
   'writeOutputAlias',
   `INSERT INTO variable (id, organization_id, environment_id, key, type, is_secret, target_id, output_of)
@@ -199,5 +216,5 @@ export const writeOutputAlias = statement(
     WHERE variable.output_of = excluded.output_of`,
 );
 
-/** Ids. What points at them goes with them. */
+/** Parameter: ids. Aliases and overrides of the variables are deleted too. */
 export const deleteVariables = statement('deleteVariables', `DELETE FROM variable WHERE id = ANY ($1::uuid[])`);

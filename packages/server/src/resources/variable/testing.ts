@@ -22,7 +22,7 @@ export async function newApplication(api: Client, environmentId: string): Promis
   return (await api.call('createApplication', { params: { environmentId }, body })).id;
 }
 
-/** Status, code and message of the error that a call ends with. */
+/** Returns status, code and message of the error that a call fails with. */
 export async function failure(call: Promise<unknown>): Promise<string> {
   try {
     await call;
@@ -33,7 +33,7 @@ export async function failure(call: Promise<unknown>): Promise<string> {
   throw new Error('the call succeeded');
 }
 
-/** Codes of what failed, and how many did not. */
+/** Returns the error codes of failed calls, and the number of successful calls. */
 export function outcomes(settled: readonly PromiseSettledResult<unknown>[]): { readonly done: number; readonly codes: string[] } {
   const codes = settled.flatMap((one) => {
     if (one.status === 'fulfilled') return [];

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Value and scope of what a place lists under a key. */
+/** Returns value and scope of the variables that a place lists under a key. */
 async function seenBy(place: 'project' | 'environment' | 'application', key: string): Promise<(string | undefined)[]> {
   const lists = {
     project: () => api.call('listProjectEnvironmentVariable', ofProject),

@@ -28,8 +28,8 @@ export type VariableRequest = Body<(typeof operations)['createProjectEnvironment
 export type VariableEditRequest = Body<(typeof operations)['editProjectEnvironmentVariable']>;
 
 /**
- * Creates a variable or secret at the place; with a mount path it is a file. At a project or environment it replaces one of the
- * same key and kind (semantics 4.1). KEY_TAKEN, VALIDATION_FAILED, VARIABLE_CYCLE.
+ * Creates a variable or secret at the place; with a mount path it is a file. At a project or environment it replaces a
+ * variable of the same key and kind (semantics 4.1). Fails with KEY_TAKEN, VALIDATION_FAILED or VARIABLE_CYCLE.
  */
 export async function createVariable(scene: Scene, isSecret: boolean, request: VariableRequest): Promise<Stored> {
   const { tx, place } = scene;
@@ -64,7 +64,9 @@ export async function createVariable(scene: Scene, isSecret: boolean, request: V
   });
 }
 
-/** Edits what stands at the place itself. What is left out stays; a secret's new value is a new version. */
+/**
+ * Edits a variable that is defined at the place itself. Omitted members stay; a new value of a secret is a new version.
+ */
 export async function editVariable(
   scene: Scene,
   { id, isSecret }: { readonly id: string; readonly isSecret: IsSecret },
@@ -108,7 +110,7 @@ export async function editVariable(
   return stored;
 }
 
-/** Deletes what stands at the place itself, and what points at it. */
+/** Deletes a variable that is defined at the place itself, with its aliases and overrides. */
 export async function removeVariable(
   { tx, place }: Pick<Scene, 'tx' | 'place'>,
   { id, isSecret }: { readonly id: string; readonly isSecret: IsSecret },
@@ -121,7 +123,7 @@ export type NewRow = Omit<VariableRow, 'id' | 'project_id' | 'environment_id' | 
   readonly replaces: boolean;
 };
 
-/** Writes a row at the place and checks that it leads to no cycle. */
+/** Writes a row at the place. Fails if the row causes a cycle. */
 export async function insert({ tx, place, known }: Scene, rows: readonly VariableRow[], fields: NewRow): Promise<Stored> {
   const { replaces, ...columns } = fields;
   const values = [
@@ -160,7 +162,7 @@ export async function insert({ tx, place, known }: Scene, rows: readonly Variabl
 
 type Content = Pick<VariableRow, 'value' | 'secret_value_id' | 'reference_keys'>;
 
-/** A value as a row has it: a secret's is stored apart, encrypted. */
+/** Returns a value in the form of a row. The value of a secret is stored separately, encrypted. */
 export async function content({ deps, tx, place }: Scene, isSecret: boolean, value: string): Promise<Content> {
   if (!isSecret) return { value, secret_value_id: null, reference_keys: null };
   const id = randomUUID();
@@ -174,7 +176,7 @@ async function editedContent(scene: Scene, row: VariableRow, value: string | nul
   const kept = { value: old, secret_value_id, reference_keys };
   if (value === null || row.type === 'ALIAS') return kept;
   if (secret_value_id !== null) {
-    // A version that says the same would only make services out of date.
+    // A new version with the same text would only make services out of date.
     const [version] = await scene.tx.many(store.readSecretValues, [[secret_value_id]]);
     if (version !== undefined && scene.deps.vault.open(version.id, version.sealed) === value) return kept;
   }
@@ -186,7 +188,7 @@ interface View {
   readonly place: VariablePlace;
 }
 
-/** The row of that id when it stands at the place itself and is of the kind that the operation is about. */
+/** Returns the row with that id. Fails unless the row is defined at the place itself and is of the operation's kind. */
 function ownRow({ rows, place }: View, id: string, isSecret: IsSecret): VariableRow {
   const row = rows.find((one) => one.id === id && isOfSort(one, isSecret));
   if ((row?.output_of ?? null) !== null) {
@@ -201,7 +203,7 @@ function ownRow({ rows, place }: View, id: string, isSecret: IsSecret): Variable
   throw notEditable(`${row.key} belongs to the ${levelNouns[level(row)]} and cannot be changed from this ${placeNoun(place)}`);
 }
 
-/** Whose type follows from what it points at, not from a path. */
+/** Returns whether the type of the row depends on its target instead of its path. */
 function isFixed(row: VariableRow): boolean {
   return row.type === 'ALIAS' || row.type === 'OVERRIDE';
 }
@@ -227,7 +229,7 @@ function assertEditable(row: VariableRow, request: VariableEditRequest, { rows, 
     throw notEditable(`${row.key} overrides a variable and keeps its key; delete it to end the override`);
   }
   if (!isFixed(row)) return;
-  // Clients send back what they read.
+  // Clients send back the members that they read.
   const shown = variableRecord(row, place, rows);
   const mountPath = request.mount_path || null;
   if (mountPath !== null && mountPath !== shown.mount_path) {

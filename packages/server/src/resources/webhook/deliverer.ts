@@ -6,16 +6,19 @@ import { post, type PostAnswer } from './post.ts';
 import { deliveryEnd, deliveryTake, webhookLock, webhooksDue, type DueRow } from './store.ts';
 
 /*
- * Delivers what is in the outbox: at least once, and for each webhook one after the other, whichever process does it. While a delivery
- * is repeated the later ones of its webhook wait, for at most an hour and a half: so a receiver that was away gets all in order, and
- * one event at which a receiver fails does not keep back the others for the day of its attempts. One that was read and refused
- * holds up nothing. What is taken and not ended, as its process died, is due again after a minute.
+ * Delivers the events of the outbox. The rules:
+ * - Each event is delivered at least once. The deliveries of a webhook run one after the other, in whichever process.
+ * - While a failed delivery is retried, later deliveries of its webhook wait for at most an hour and a half. A receiver
+ *   that was unreachable thus gets all events in order, and one event that a receiver fails on does not block the
+ *   others for the day of its attempts.
+ * - A delivery that the receiver has read and refused blocks no others.
+ * - A delivery whose process died before it ended is due again after a minute.
  */
 
-/** Seconds before the second to the tenth attempt: about a day. */
+/** Seconds before the second to the tenth attempt: about a day in total. */
 export const pausesSeconds = [10, 30, 120, 300, 900, 3600, 10_800, 28_800, 43_200] as const;
 
-/** A receiver that answers this has read the event and does not want it. */
+/** Status codes with which a receiver refuses an event that it has read. */
 const refusals: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
 const attemptMilliseconds = 10_000;
@@ -46,7 +49,7 @@ export class WebhookDeliverer {
     this.#timer = setInterval(() => this.look(), lookEveryMilliseconds);
   }
 
-  /** Breaks off what is under way; it is due again later. */
+  /** Cancels running deliveries; they are due again later. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stop.abort();
@@ -54,14 +57,14 @@ export class WebhookDeliverer {
     await Promise.all(this.#underway);
   }
 
-  /** Takes what is due. Called again while it does, it does nothing. */
+  /** Starts due deliveries. Does nothing while an earlier call still runs. */
   look(): void {
     this.#looking ??= this.#take().finally(() => {
       this.#looking = null;
     });
   }
 
-  /** Takes what is due and waits for the end of all that is under way. */
+  /** Starts due deliveries and waits until all running ones have ended. */
   async idle(): Promise<void> {
     this.look();
     await this.#looking;
@@ -75,7 +78,7 @@ export class WebhookDeliverer {
         if (due === undefined) return;
         const attempt = this.#attempt(due).finally(() => {
           this.#underway.delete(attempt);
-          // The next one of the webhook had to wait for this.
+          // The next delivery of the webhook had to wait for this one.
           if (!this.#stop.signal.aborted) this.look();
         });
         this.#underway.add(attempt);

@@ -20,7 +20,7 @@ let address: string;
 let api: Client;
 let organizationId: string;
 const received: Received[] = [];
-/** Statuses to answer by path, first to last; then 200. */
+/** Statuses to respond with, by path, first to last; then 200. */
 const answers = new Map<string, number[]>();
 
 beforeAll(async () => {
@@ -93,7 +93,7 @@ const at = (path: string): Received[] => received.filter((one) => one.path === p
 
 async function deploy(applicationId: string): Promise<void> {
   await api.call('deployApplication', { params: { applicationId } });
-  // A service is done before its deployment is.
+  // A service is finished before its deployment is.
   await eventually(async () => ((await server.database.database.one(open)).count === 0 ? true : undefined));
 }
 

@@ -18,7 +18,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** What is sent: the event, or a line for a chat. */
+/** Returns the request body: the event, or one line for a chat. */
 export function bodyOf(kind: WebhookKind, event: Json): Json {
   return kind === 'STANDARD' ? event : { text: lineOf(event) };
 }
@@ -36,12 +36,15 @@ function lineOf(event: Json): string {
   return `The ${what}${of} ${words[textOf(event['event_type'])] ?? ''}. Asked for by ${by}.`;
 }
 
-// Names are the users'; these three characters begin links and mentions of everybody.
+// Names are written by users. These three characters begin links and mentions of everybody.
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Headers that say who sends, which delivery it is, and by a secret that it is genuine. */
+/**
+ * Returns the headers that prove the sender: the secret itself and a signature of the body. Returns none without a
+ * secret.
+ */
 export function signatures(secret: string | null, body: string): Record<string, string> {
   if (secret === null) return {};
   const hmac = createHmac('sha256', secret).update(body).digest('hex');

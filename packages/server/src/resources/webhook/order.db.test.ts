@@ -5,7 +5,7 @@ import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { WebhookDeliverer } from './index.ts';
 
-/* The deliveries of a webhook follow each other, over two server processes, whatever the receiver does. */
+/* The deliveries of a webhook run one after the other, across two server processes, whatever the receiver does. */
 
 interface Received {
   readonly delivery: string;
@@ -46,7 +46,7 @@ beforeAll(async () => {
       const { number }: { number: number } = JSON.parse(Buffer.concat(chunks).toString());
       const status = answer(number);
       received.push({ delivery: String(request.headers['service-delivery']), number, status });
-      // Time for another one to come, if one did.
+      // Leaves time for a second delivery to arrive.
       setTimeout(() => {
         underway -= 1;
         response.writeHead(status).end();
@@ -89,7 +89,7 @@ const add = statement(
   'test_delivery_add',
   `insert into webhook_delivery (webhook_id, event, payload) values ($1, 'DEPLOYMENT_STARTED', jsonb_build_object('number', $2::integer))`,
 );
-// What is, is made older: to it, time has passed.
+// Makes existing rows older, so that time passes for them.
 const age = statement(
   'test_deliveries_age',
   `update webhook_delivery set due_at = due_at - make_interval(secs => $1), created_at = created_at - make_interval(secs => $1)`,
@@ -104,7 +104,7 @@ async function happen(number: number): Promise<void> {
   await server.database.database.run(add, [webhookId, number]);
 }
 
-/** Both processes deliver what they can, until `condition`. */
+/** Lets both processes deliver until `condition` holds. */
 async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   const end = Date.now() + 20_000;
   while (!(await condition())) {
@@ -127,12 +127,12 @@ async function isDone(): Promise<boolean> {
   return (await server.database.database.one(counts)).open === 0;
 }
 
-/** Time passes in steps; what is due in between is attempted. */
+/** Lets time pass in steps, and attempts the deliveries that become due. */
 async function pass(seconds: number, step: number): Promise<void> {
   for (let passed = 0; passed < seconds; passed += step) {
     await server.database.database.run(age, [step]);
     let before = -1;
-    // Until a look at everything leads to no attempt.
+    // Repeats until a look at all deliveries makes no attempt.
     while (before !== (await attemptsMade())) {
       before = await attemptsMade();
       for (const deliverer of deliverers) await deliverer.idle();
@@ -149,7 +149,7 @@ test('a receiver that is away for an hour gets everything in order, each once', 
     await happen(number);
     await pass(120, 60);
   }
-  // Nothing but the first was attempted, with growing pauses.
+  // Only the first delivery was attempted, with growing pauses.
   const { results } = await api.call('listWebhookEvent', { params: { organizationId, webhookId } });
   expect(new Set(results.map(({ request }) => JSON.stringify(Reflect.get(request, 'body'))))).toEqual(new Set(['{"number":1}']));
   expect(results.length).toBeGreaterThan(4);

@@ -3,7 +3,7 @@ import type { Queryable } from '@davit/db';
 import type { Action } from '@davit/engine/port';
 import { deliveriesAdd } from './store.ts';
 
-/** Words for the states of a deployment, as status records have them: while it runs, at its good end, at its bad end. */
+/** Words for the states of a deployment in status records: running, succeeded, failed. */
 const states: Readonly<Record<Action, readonly [running: string, done: string, failed: string]>> = {
   DEPLOY: ['DEPLOYING', 'DEPLOYED', 'DEPLOYMENT_ERROR'],
   RESTART: ['RESTARTING', 'RESTARTED', 'RESTART_ERROR'],
@@ -12,10 +12,13 @@ const states: Readonly<Record<Action, readonly [running: string, done: string, f
   UNINSTALL: ['DELETING', 'DELETED', 'DELETE_ERROR'],
 };
 
-/** How a deployment goes on; see the contract's section on events. */
+/** A change of a deployment's state; see the contract's section on events. */
 export type Turn = 'STARTED' | 'SUCCEEDED' | 'FAILED' | 'CANCELED';
 
-/** Each deployment, of whatever action, has STARTED and then exactly one of the others. */
+/**
+ * Adds a deployment's event to the outbox. Each deployment, whatever its action, has STARTED and then exactly one of
+ * the others.
+ */
 export async function tellDeployment(tx: Queryable, deploymentId: string, action: Action, turn: Turn): Promise<void> {
   const [running, done, failed] = states[action];
   const told: Readonly<Record<Turn, readonly [WebhookEvent, string]>> = {

@@ -14,15 +14,16 @@ export interface Post {
 
 export interface PostAnswer {
   readonly status: number;
-  /** Its beginning. */
+  /** Beginning of the response body. */
   readonly body: string;
 }
 
 const mostBytes = 4096;
 
 /**
- * Sends a body and gives the answer, whatever its status; redirects are not followed. Rejects without an answer. The address that
- * is connected to is the one that was checked: a name that changes its mind in between does not help.
+ * Sends a body and returns the response, whatever its status. Does not follow redirects. Rejects if there is no
+ * response. Connects to the same address that was checked, so that a DNS name cannot change its address after the
+ * check.
  */
 export function post({ url, headers, body, allowPrivate, signal }: Post): Promise<PostAnswer> {
   const problem = targetProblem(url, allowPrivate);
@@ -55,7 +56,7 @@ async function readAnswer(response: IncomingMessage): Promise<PostAnswer> {
     bytes += chunk.length;
     if (bytes >= mostBytes) break;
   }
-  // U+0000 and broken UTF-8 cannot be stored.
+  // PostgreSQL cannot store U+0000 and broken UTF-8.
   const body = Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\u{fffd}');
   return { status: response.statusCode ?? 0, body };
 }

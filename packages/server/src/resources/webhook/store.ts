@@ -35,7 +35,10 @@ export const webhookCreate = statement<WebhookRow>(
    returning ${columns}`,
 );
 
-/** $7: whether the secret changes, to $8; without that, one that has a secret keeps its target. $9 to $12: null stays. One that is switched off forgets what it had still to tell. */
+/**
+ * $7: whether the secret changes to $8. If not, a webhook with a secret keeps its target. $9 to $12: null keeps the
+ * former value. Disabling a webhook drops its pending deliveries.
+ */
 export const webhookEdit = statement<WebhookRow>(
   'webhook_edit',
   `with edited as (
@@ -66,7 +69,7 @@ export interface AttemptRow {
   readonly target_response_body: string | null;
 }
 
-/** Of the days that attempts are kept; a receiver that answers nothing gets ten for each event. */
+/** Returns the kept attempts, at most 10,000. A receiver that never responds gets ten for each event. */
 export const attemptList = statement<AttemptRow>(
   'webhook_attempt_list',
   `select id, created_at, kind, event as matched_event, target_url as target_url_used, request,
@@ -79,8 +82,8 @@ const services = (type: string): string => `coalesce((
     from deployment_service where deployment_id = deployment.id and service_type = '${type}'), '[]')`;
 
 /**
- * Deployment, event, its state now, the state that is wanted. Puts a delivery into the outbox of each webhook that is to be told,
- * in the transaction of what it tells. A pattern of project names may have an asterisk anywhere.
+ * Parameters: deployment, event, current state, wanted state. Adds a delivery to the outbox for each matching webhook,
+ * in the transaction that changes the deployment. A pattern of project names may contain asterisks anywhere.
  */
 export const deliveriesAdd = statement(
   'webhook_deliveries_add',
@@ -121,17 +124,20 @@ export interface DueRow {
   readonly webhook_id: string;
   readonly event: WebhookEvent;
   readonly payload: Record<string, unknown>;
-  /** With the one that begins now. */
+  /** Number of attempts, including the one that begins now. */
   readonly attempts: number;
   readonly kind: WebhookKind;
   readonly target_url: string;
   readonly sealed: Buffer | null;
 }
 
-/** For so long a delivery that fails keeps the later ones of its webhook waiting, so that they arrive in their order. */
+/** Minutes for which a failing delivery blocks later ones of its webhook, so that they arrive in order. */
 const holdMinutes = 90;
 
-/** What may be delivered now: it is due, nothing of its webhook is under way, and no earlier one holds it up. */
+/**
+ * Condition for a delivery that can run now: it is due, no other delivery of its webhook is running, and no earlier one
+ * blocks it.
+ */
 const deliverable = `due.due_at <= clock_timestamp() and not exists (
   select 1 from webhook_delivery as other
    where other.webhook_id = due.webhook_id and other.due_at is not null
@@ -139,22 +145,25 @@ const deliverable = `due.due_at <= clock_timestamp() and not exists (
        or other.sequence < due.sequence and not other.is_refused
          and other.created_at > clock_timestamp() - interval '${holdMinutes} minutes'))`;
 
-/** Webhooks for which there is something to deliver, the longest due first. */
+/** Returns the webhooks with deliveries that can run, the longest due first. */
 export const webhooksDue = statement<{ webhook_id: string }>(
   'webhooks_due',
   `select due.webhook_id from webhook_delivery as due where ${deliverable}
     group by due.webhook_id order by min(due.due_at) limit 20`,
 );
 
-/** Whether the webhook is this transaction's, among all processes, to its end. */
+/**
+ * Tries to lock the webhook, among all processes, until the transaction ends. Returns whether the lock was acquired.
+ */
 export const webhookLock = statement<{ taken: boolean }>(
   'webhook_lock',
   `select pg_try_advisory_xact_lock(hashtextextended('davit webhook ' || $1::text, 0)) as taken`,
 );
 
 /**
- * Takes the next delivery of a webhook, for longer than an attempt may take; due again then if its process dies. In the transaction that
- * holds the webhook's lock, and in a statement behind it: what this one sees, nobody else takes meanwhile.
+ * Takes the next delivery of a webhook for longer than an attempt can last. If the process dies, the delivery is due
+ * again after that time. Must run in the transaction that holds the webhook's lock, and after the statement that
+ * acquires it: no other process then takes a delivery that this statement sees.
  */
 export const deliveryTake = statement<DueRow>(
   'webhook_delivery_take',
@@ -169,8 +178,9 @@ export const deliveryTake = statement<DueRow>(
 );
 
 /**
- * Delivery, kind, URL, request, status, answer, seconds until the next attempt or null for none, the attempt's number, whether it was
- * refused. The attempt is kept in any case; one that took so long that the delivery was taken again decides nothing more.
+ * Parameters: delivery, kind, URL, request, status, response, seconds until the next attempt or null for none, number
+ * of the attempt, whether the receiver refused. The attempt is always stored. An attempt that lasted so long that the
+ * delivery was taken again does not change the delivery.
  */
 export const deliveryEnd = statement(
   'webhook_delivery_end',
@@ -184,8 +194,8 @@ export const deliveryEnd = statement(
 );
 
 /**
- * Attempt, webhook. Makes its delivery due once more, with all attempts anew; one that is under way stays as it is. No row: there is no
- * such attempt.
+ * Parameters: attempt, webhook. Makes the attempt's delivery due again and resets its number of attempts. A running
+ * delivery is unchanged. Returns no row if there is no such attempt.
  */
 export const deliveryRepeat = statement<{ enabled: boolean }>(
   'webhook_delivery_repeat',
@@ -202,7 +212,7 @@ export const deliveryRepeat = statement<{ enabled: boolean }>(
    select enabled from asked`,
 );
 
-/** $1: days. What still waits stays. */
+/** $1: days. Pending deliveries stay. */
 export const deliveriesTrim = statement(
   'webhook_deliveries_trim',
   `delete from webhook_delivery where due_at is null and created_at < clock_timestamp() - make_interval(days => $1)`,

@@ -1,7 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
 /*
- * Which addresses a webhook may call. Davit runs where private services are in reach that its users must not reach through it.
+ * Addresses that a webhook may call. Davit runs in networks with private services that its users must not reach through
+ * Davit.
  */
 
 const privateAddresses = new BlockList();
@@ -23,7 +24,7 @@ for (const [network, prefix] of [
 for (const [network, prefix] of [
   ['::', 128],
   ['::1', 128],
-  // What a translating network would send to an IPv4 address.
+  // Prefixes of addresses that a translating network, such as NAT64, would send to an IPv4 address.
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
   ['2002::', 16],
@@ -34,13 +35,19 @@ for (const [network, prefix] of [
   privateAddresses.addSubnet(network, prefix, 'ipv6');
 }
 
-/** Whether an address is of this machine or of a private network. An IPv4 address in IPv6 clothes counts as what it is. */
+/**
+ * Returns whether an address belongs to this machine or to a private network. An IPv4 address mapped to IPv6 counts as
+ * the IPv4 address.
+ */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   return family === 0 || privateAddresses.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** What is wrong with a target URL, as the message of a field; undefined: nothing. A name's addresses are checked at delivery. */
+/**
+ * Returns the error in a target URL, as the message of a field, or undefined if there is none. The addresses of a host
+ * name are checked at delivery.
+ */
 export function targetProblem(text: string, allowPrivate: boolean): string | undefined {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || !/^https?:\/\//i.test(text)) {

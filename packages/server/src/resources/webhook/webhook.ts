@@ -26,12 +26,12 @@ const keptDays = 30;
 
 export async function listWebhooks(deps: Deps, caller: Caller, organizationId: string): Promise<Webhooks> {
   const results = await deps.database.many(store.webhookList, [organizationId, caller.organizationId]);
-  // An empty list is not the same as no organization.
+  // Distinguishes an empty list from a missing organization.
   if (results.length === 0) await readOrganization(deps, caller, organizationId);
   return { results };
 }
 
-/** VALIDATION_FAILED where the URL is none that may be called. */
+/** Creates a webhook. Fails with VALIDATION_FAILED if Davit may not call the URL. */
 export async function createWebhook(
   deps: Deps,
   caller: Caller,
@@ -63,7 +63,10 @@ export async function readWebhook(deps: Deps, caller: Caller, place: Place): Pro
   return row;
 }
 
-/** What is left out stays; `null` takes away. An empty secret is none. VALIDATION_FAILED where the URL changes and a secret stays. */
+/**
+ * Edits a webhook. Omitted members stay; `null` removes a member. An empty secret removes the secret. Fails with
+ * VALIDATION_FAILED if the URL changes and the secret stays.
+ */
 export async function editWebhook(deps: Deps, caller: Caller, place: Place, request: EditRequest): Promise<Webhook> {
   checkTarget(deps, request.target_url);
   const { target_secret: secret, description, project_names_filter: names, environment_types_filter: modes } = request;
@@ -94,13 +97,13 @@ export async function deleteWebhook(deps: Deps, caller: Caller, place: Place): P
   if (count === 0) throw notFound('webhook');
 }
 
-/** Every attempt to deliver, newest first, of the last 30 days. */
+/** Returns every attempt to deliver of the last 30 days, newest first. */
 export async function listAttempts(deps: Deps, caller: Caller, place: Place): Promise<Attempts> {
   const { id } = await readWebhook(deps, caller, place);
   return { results: await deps.database.many(store.attemptList, [id]) };
 }
 
-/** Delivers once more what an attempt was about, whatever became of it. WEBHOOK_DISABLED where nothing may be delivered. */
+/** Repeats the delivery of an attempt, whatever its result. Fails with WEBHOOK_DISABLED if the webhook is disabled. */
 export async function redeliver(deps: Deps, caller: Caller, place: Place & { readonly webhookEventId: string }): Promise<void> {
   const { id } = await readWebhook(deps, caller, place);
   const found = await deps.database.maybe(store.deliveryRepeat, [place.webhookEventId, id]);
@@ -110,7 +113,7 @@ export async function redeliver(deps: Deps, caller: Caller, place: Place & { rea
   }
 }
 
-/** Removes deliveries that ended long ago, and their attempts. */
+/** Deletes old finished deliveries and their attempts. */
 export async function trimDeliveries(database: Queryable): Promise<void> {
   await database.run(store.deliveriesTrim, [keptDays]);
 }

@@ -2,16 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
 import { keyed, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
 
-/* Calls that change what databases have beside their record. Nothing runs here: what an engine would have done is written down. */
+/*
+ * Calls that change data of databases other than their record. Nothing runs here: the tests write what an engine would
+ * have done.
+ */
 
-/** Id of a database. */
+/** Parameter: id of a database. */
 export const databaseRuns = statement(
   'test_database_runs',
   `insert into service_runtime (service_id, organization_id, project_id, environment_id, driver, desired)
    select id, organization_id, project_id, environment_id, 'docker', 'RUNNING' from service where id = $1
    on conflict (service_id) do nothing`,
 );
-/** Id of a backup. */
+/** Parameter: id of a backup. */
 export const backupIsGood = statement(
   'test_backup_is_good',
   `update database_backup set status = 'GOOD', proven_at = clock_timestamp(), finished_at = clock_timestamp() where id = $1`,

@@ -5,7 +5,7 @@ import { here, making, named, type Ids, type Recipe, type Recipes, type Scene } 
 
 /* Calls that change an organization, its people and what its projects share. */
 
-/** Create, edit and delete of what an organization has a list of. */
+/** Returns recipes that create, edit and delete an item of a list of the organization. */
 function recipesOfList(
   [create, edit, remove]: readonly [string, string | null, string],
   { segment, parameter, body, of }: { segment: string; parameter: string; body: () => object; of: string },
@@ -32,7 +32,7 @@ const webhook = (): object => ({
   events: ['DEPLOYMENT_STARTED'],
 });
 
-/** An attempt that was made, as only deliveries make them. */
+/** Inserts a delivery attempt, which otherwise only deliveries do. */
 const attemptAdd = statement<{ id: string }>(
   'test_webhook_attempt_add',
   `with delivery as (
@@ -111,7 +111,7 @@ const invitation = making(
 const member = async (scene: Scene): Promise<Ids> => ({ ...scene.here, userId: await scene.member(randomUUID()) });
 const user = ({ userId }: Ids): object => ({ user_id: userId });
 const roleOf = 'MEMBERS_AND_ROLES MEMBER_ROLE';
-/** Of a person alone, whom no organization has a log of. */
+/** A recipe for a person's own data, which belongs to no organization and so is in no log. */
 const own: Recipe = { ids: here, person: 'alone', event: '' };
 
 export const peopleRecipes: Recipes = {

@@ -8,13 +8,16 @@ export type Ids = Readonly<Record<string, string>>;
 
 /** A call of an operation that changes something. */
 export interface Recipe {
-  /** Values of the path's parameters, and whatever the body needs. Makes what the call is about, where that is not shared. */
+  /**
+   * Returns the path parameters and the ids that the body needs. Creates the target of the call unless the target is
+   * shared.
+   */
   readonly ids: (scene: Scene) => Ids | Promise<Ids>;
   readonly body?: (ids: Ids) => unknown;
   readonly query?: (ids: Ids) => string;
-  /** Who calls, where that is not the instance administrator: the name of a person. */
+  /** Name of the person who calls, if not the instance administrator. */
   readonly person?: string;
-  /** What the log must say of it; '': nothing, see `silent`. */
+  /** The expected event in the log. Empty: no event, see `silent`. */
   readonly event: string;
 }
 
@@ -23,7 +26,7 @@ export type Recipes = Readonly<Record<string, Recipe>>;
 export interface Sent {
   readonly status: number;
   readonly text: string;
-  /** What the log has of it. */
+  /** The events that the log has for the call. */
   readonly events: readonly string[];
 }
 
@@ -39,15 +42,15 @@ export const named = (): { name: string } => ({ name: `n ${randomUUID()}` });
 /** A key and a value that no variable has yet. */
 export const keyed = (): { key: string; value: string } => ({ key: `K${randomUUID().replaceAll('-', '')}`, value: 'v' });
 
-/** One that comes with Davit. */
+/** Id of a template that comes with Davit. */
 const lifecycleTemplateId = '5e0d3f0a-6c1b-4a57-9a53-0f3f7c6a1001';
 
-/** A server with an organization that has one of everything, and ways to make more. */
+/** A server with an organization that has one of everything, and methods to create more. */
 export class Scene {
   readonly server: TestServer;
   readonly issuer: TestIssuer;
   readonly organizationId: string;
-  /** What calls share that take nothing away from it. */
+  /** Ids that calls share, because these calls do not delete anything of them. */
   here: Ids = {};
 
   private constructor(server: TestServer, issuer: TestIssuer, organizationId: string) {
@@ -56,7 +59,7 @@ export class Scene {
     this.organizationId = organizationId;
   }
 
-  /** `options`: of the server, beside its issuer. */
+  /** `options`: options of the server, in addition to its issuer. */
   static async open(options: TestServerOptions = {}): Promise<Scene> {
     const issuer = await TestIssuer.start();
     const environment = { DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_AUDIENCE: 'davit', ...options.environment };
@@ -85,7 +88,10 @@ export class Scene {
     });
   }
 
-  /** POSTs; the path is below the organization unless it begins with a slash. Answers the id of what was made. */
+  /**
+   * Sends a POST. The path is below the organization unless it begins with a slash. Returns the id of the created
+   * record.
+   */
   async make(path: string, body?: unknown, token = this.server.adminToken): Promise<string> {
     const whole = path.startsWith('/') ? path : `/organization/${this.organizationId}/${path}`;
     const response = await this.#fetch(`POST ${whole}`, token, body);
@@ -95,7 +101,7 @@ export class Scene {
     return made.deployment_request_id ?? made.id ?? '';
   }
 
-  /** Sends what changes something, such as `PUT /application/…`. Throws where it fails. */
+  /** Sends a request that changes something, such as `PUT /application/…`. Throws if the request fails. */
   async change(call: string, body: unknown): Promise<void> {
     const response = await this.#fetch(call, this.server.adminToken, body);
     if (!response.ok) throw new Error(`${call}: ${response.status} ${await response.text()}`);
@@ -106,7 +112,7 @@ export class Scene {
     return JSON.parse(await response.text());
   }
 
-  /** A project of its own with an environment that has a service of each type. */
+  /** Creates a project with an environment that has a service of each type. */
   async fresh(): Promise<Ids> {
     const projectId = await this.make('project', named());
     const environmentId = await this.make(`/project/${projectId}/environment`, { name: 'live' });
@@ -118,7 +124,7 @@ export class Scene {
     const jobId = await this.make(`${at}/job`, { name: 'migrate', ...job });
     const postgres = { type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' };
     const databaseId = await this.make(`${at}/database`, { name: 'store', ...postgres });
-    // In an environment of its own: one with a Helm chart is not deployed.
+    // The Helm chart is in an environment of its own, because an environment with a chart is not deployed.
     const charts = await this.make(`/project/${projectId}/environment`, { name: 'charts' });
     const helmId = await this.make(`/environment/${charts}/helm`, { name: 'chart', source });
     const terraformId = await this.make(`${at}/terraform`, { name: 'infra', terraform_files_source: source });
@@ -134,13 +140,13 @@ export class Scene {
     };
   }
 
-  /** The same, with a deployment of one of the services that waits. */
+  /** Creates a project like `fresh`, with a waiting deployment of one of its services. */
   async deployed(noun = 'application'): Promise<Ids> {
     const ids = await this.fresh();
     return { ...ids, deploymentRequestId: await this.make(`/${noun}/${ids[`${noun}Id`]}/deploy`) };
   }
 
-  /** A person with this name becomes a member. Answers their id. */
+  /** Makes a person with this name a member. Returns the id of the person. */
   async member(name: string): Promise<string> {
     const invitation = await this.make('inviteMember', { email: `${name}@example.org` });
     const token = await this.issuer.person(name);
@@ -166,7 +172,7 @@ export class Scene {
 
 export const here = (scene: Scene): Ids => scene.here;
 
-/** Ids with one more: of what a POST makes. */
+/** Returns ids with an additional one: the id of what a POST creates. */
 export function making(name: string, path: (ids: Ids) => string, body: (ids: Ids) => unknown): Recipe['ids'] {
   return async (scene) => ({ ...scene.here, [name]: await scene.make(path(scene.here), body(scene.here)) });
 }

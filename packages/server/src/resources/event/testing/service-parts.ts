@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { here, making, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
 
-/* Calls that change what services have beside their record. */
+/* Calls that change parts of services other than their record. */
 
 const domain = (): object => ({ domain: `d${randomUUID()}.example.org`, generate_certificate: true });
 const domainOf = (noun: string): Recipe['ids'] =>
@@ -36,7 +36,7 @@ export const serviceCloneRecipes: Recipes = {
 };
 
 const network = (): object => ({ sticky_session: true });
-/** A service of an image of its own, for which a deployment waits. */
+/** Creates a service with an image of its own and a waiting deployment. */
 const ofImage =
   (noun: 'container' | 'job') =>
   async (scene: Scene): Promise<Ids> => {
@@ -49,7 +49,7 @@ const ofImage =
     await scene.make(`${at}/deploy`);
     return { ...ids, imageName: image_name };
   };
-/** A service of a repository of its own: there is one webhook for each. */
+/** Creates a service with a repository of its own, because there is one webhook per repository. */
 const ofRepository = async (scene: Scene): Promise<Ids> => {
   const git_repository = { url: `https://git.example.org/shop/${randomUUID()}.git` };
   const body = { ...named(), dockerfile_path: 'Dockerfile', git_repository };

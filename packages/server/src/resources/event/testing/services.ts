@@ -12,7 +12,7 @@ const running = statement(
 );
 const stage = making('deploymentStageId', ({ environmentId }) => `/environment/${environmentId}/deploymentStage`, named);
 
-/** The stages that an environment begins with: one of them by its name, and the next one. */
+/** Returns the id of a default stage by its name, and the id of the next one. */
 const stages =
   (first: number, second: number): Recipe['ids'] =>
   async (scene) => {
@@ -32,7 +32,7 @@ const projectRule = ({ clusterId }: Ids): object => ({ ...named(), ...window, mo
 const projectRuleMade = making('deploymentRuleId', ({ projectId }) => `/project/${projectId}/deploymentRule`, projectRule);
 const restriction = (): object => ({ mode: 'MATCH', type: 'PATH', value: randomUUID() });
 
-/** The operations on restrictions of one type of service. */
+/** Returns the operations on restrictions of one type of service. */
 function recipesOfRestriction(Noun: string): Recipes {
   const noun = Noun.toLowerCase();
   const at = (ids: Ids): string => `/${noun}/${ids[`${noun}Id`]}/deploymentRestriction`;
@@ -45,7 +45,7 @@ function recipesOfRestriction(Noun: string): Recipes {
   };
 }
 
-/** When environments run, and what starts deployments of an application. */
+/** Calls on the schedules of environments and on the causes of deployments of an application. */
 export const ruleRecipes: Recipes = {
   editEnvironmentDeploymentRule: {
     ids: async (scene) => {
@@ -144,7 +144,7 @@ export const serviceRecipes: Recipes = {
     image_name: 'cache',
     tag: '7',
   })),
-  // Nothing restarts a job.
+  // There is no operation that restarts a job.
   ...without(
     'rebootJob',
     recipesOfService('Job', ({ containerRegistryId }) => ({
@@ -176,7 +176,10 @@ const sorts = [
   { Sort: 'Secret', segment: 'secret', word: 'SECRET' },
 ] as const;
 
-/** The operations on one scope's variables and secrets. A project's override is refused always: nothing is wider. */
+/**
+ * Returns the operations on the variables and secrets of one scope. An override of a project is always refused, because
+ * no scope is wider.
+ */
 function recipesOfScope(Noun: string): Recipes {
   const noun = Noun.toLowerCase();
   return Object.fromEntries(

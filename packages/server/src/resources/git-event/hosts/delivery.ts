@@ -5,7 +5,7 @@ import { readHostB } from './hostb.ts';
 import { readHostC } from './hostc.ts';
 import { list, partOf, text } from './payload.ts';
 
-/** A request of a git host, as it came. */
+/** The request of a git host as it was received. */
 export interface Delivery {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Buffer;
@@ -19,7 +19,7 @@ function header({ headers }: Delivery, ...names: readonly string[]): string {
   return '';
 }
 
-/** Whether the sender knows the secret. Takes as long for a wrong answer as for a right one. */
+/** Returns whether the sender knows the secret. The check takes the same time for wrong and right signatures. */
 export function isSigned(delivery: Delivery, secret: string): boolean {
   const token = header(delivery, 'x-gitlab-token');
   if (token !== '') return isEqual(token, secret);
@@ -29,12 +29,15 @@ export function isSigned(delivery: Delivery, secret: string): boolean {
 }
 
 function isEqual(one: string, other: string): boolean {
-  // Of equal length, which the comparison needs, whatever was sent.
+  // Hashes have equal lengths, which the comparison requires, whatever the host sent.
   const digest = (value: string): Buffer => createHash('sha256').update(value).digest();
   return timingSafeEqual(digest(one), digest(other));
 }
 
-/** What the host calls the delivery, the same when it repeats it; without a name its content is one. */
+/**
+ * Returns the host's id of the delivery, which is the same if the host repeats it. Without an id, it is derived from
+ * the content.
+ */
 export function deliveryName(delivery: Delivery): string {
   const names = ['x-github-delivery', 'x-gitea-delivery', 'x-gogs-delivery', 'idempotency-key', 'x-gitlab-event-uuid'];
   const name = header(delivery, ...names, 'x-request-uuid');
@@ -42,7 +45,7 @@ export function deliveryName(delivery: Delivery): string {
   return usable || `sha256 ${createHash('sha256').update(delivery.body).digest('hex')}`;
 }
 
-/** A payload as JSON; undefined: it is none. A host may put it into a form. */
+/** Parses the payload as JSON. Undefined if it is not JSON. Some hosts wrap the JSON in a form. */
 export function payloadOf(delivery: Delivery): unknown {
   const body = delivery.body.toString('utf8');
   const isForm = header(delivery, 'content-type').startsWith('application/x-www-form-urlencoded');
@@ -50,12 +53,12 @@ export function payloadOf(delivery: Delivery): unknown {
     const payload: unknown = JSON.parse(isForm ? (new URLSearchParams(body).get('payload') ?? '') : body);
     return typeof payload === 'object' && payload !== null ? payload : undefined;
   } catch {
-    // Whoever signed it did not write JSON: told in the ledger.
+    // The signed body is not JSON. The ledger reports this.
     return undefined;
   }
 }
 
-/** What a signed payload tells. */
+/** Returns the events in a signed payload. */
 export function readDelivery(delivery: Delivery, payload: unknown): readonly GitEvent[] {
   if (header(delivery, 'x-gitlab-event') !== '') return readHostB(payload);
   const key = header(delivery, 'x-event-key');
@@ -64,7 +67,10 @@ export function readDelivery(delivery: Delivery, payload: unknown): readonly Git
   return readHostA(text(name), payload);
 }
 
-/** `owner/name` in lower case of the repository that a payload is about, by each of its URLs; empty: it does not say. */
+/**
+ * Returns `owner/name` in lower case of the repository that a payload concerns, for each of its URLs. Empty if the
+ * payload does not name a repository.
+ */
 export function repositoryPaths(payload: unknown): ReadonlySet<string> {
   const repository = partOf(payload, 'repository');
   const project = partOf(payload, 'project');
@@ -74,7 +80,9 @@ export function repositoryPaths(payload: unknown): ReadonlySet<string> {
   return new Set(paths.map((path) => path.toLowerCase()).filter((path) => path !== ''));
 }
 
-/** `git@host:owner/name.git`, `ssh://git@host:22/owner/name` and `https://host/owner/name.git` are `owner/name`. */
+/**
+ * Returns `owner/name` for `git@host:owner/name.git`, `ssh://git@host:22/owner/name` and `https://host/owner/name.git`.
+ */
 function pathOfUrl(url: string): string {
   const path = /^[a-z+]+:\/\/[^/]*\/(.*)$/i.exec(url)?.[1] ?? /^[^/:]+:(?!\/\/)(.*)$/.exec(url)?.[1] ?? '';
   return path.replace(/(\.git)?\/*$/, '').replace(/^\/+/, '');

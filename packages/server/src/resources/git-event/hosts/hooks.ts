@@ -3,13 +3,13 @@ import { get, notUnderstood, refused, send, type RemoteAnswer, type RemoteSettin
 import { list, numberText, partOf, text, type Part } from './payload.ts';
 
 /*
- * The webhooks that a repository has at its git host, by the host's HTTP API.
+ * Lists and writes the webhooks of a repository at its git host, through the HTTP API of the host.
  */
 
 /** A repository at a git host. */
 export interface HostedRepository {
   readonly provider: Exclude<GitProvider, 'GENERIC'>;
-  /** Of the API, as `https://api.example.org`. */
+  /** Base URL of the API, such as `https://api.example.org`. */
   readonly api: string;
   readonly token: string;
   /** `owner/name`. */
@@ -20,7 +20,7 @@ export interface Hook {
   readonly id: string;
   readonly url: string;
   readonly isActive: boolean;
-  /** In the host's words. */
+  /** Event names of the host. */
   readonly events: readonly string[];
 }
 
@@ -86,7 +86,10 @@ function readHookC(hook: Part): Hook {
 
 const mostBytes = 2_000_000;
 
-/** At most a hundred: the one of Davit is among them, or the repository has very many. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD. */
+/**
+ * Returns at most a hundred webhooks. Davit's webhook is among them unless the repository has very many. Fails with
+ * REMOTE_UNREACHABLE, REMOTE_REFUSED or REMOTE_NOT_UNDERSTOOD.
+ */
 export async function listHooks(repository: HostedRepository, settings: RemoteSettings): Promise<readonly Hook[]> {
   const host = hosts[repository.provider];
   const size = repository.provider === 'HOSTC' ? 'pagelen' : 'per_page';
@@ -95,7 +98,7 @@ export async function listHooks(repository: HostedRepository, settings: RemoteSe
   return host.read(jsonOf(url, answer));
 }
 
-/** Makes the webhook, or makes the one with this id what is wanted. Fails as `listHooks`. */
+/** Creates the webhook, or updates the one with this id. Fails like `listHooks`. */
 export async function writeHook(
   repository: HostedRepository,
   { id, wanted }: { readonly id: string | null; readonly wanted: WantedHook },

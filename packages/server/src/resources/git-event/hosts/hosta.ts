@@ -3,10 +3,10 @@ import { branchOf, notABranch, nothing } from './other.ts';
 import { commitId, numberText, partOf, text, textOrNull, type Part } from './payload.ts';
 
 /*
- * HOSTA, and the servers that speak like it (they spell two words differently), and generic ones.
+ * HOSTA, servers with a compatible API (which spell two words differently), and generic servers.
  */
 
-/** `name`: of the event, as the header has it. */
+/** `name`: name of the event, from the header. */
 export function readHostA(name: string, payload: unknown): readonly GitEvent[] {
   if (name === 'push') return [readPush(partOf(payload))];
   if (name === 'pull_request') return [readPullRequest(partOf(payload))];
@@ -57,7 +57,7 @@ function endOf(end: Part): RequestEnd {
   return { branch: text(end['ref']), commit: commitId(end['sha']), url: textOrNull(partOf(end, 'repo')['clone_url']) };
 }
 
-// A fork that was deleted has no repository: what is not known to be the same is another one.
+// A deleted fork has no repository. A repository that is unknown counts as a different one.
 function nameOf(end: Part): string {
   return text(partOf(end, 'repo')['full_name']).toLowerCase();
 }

@@ -2,7 +2,7 @@ import type { GitEvent } from '../event.ts';
 import { branchOf, notABranch, nothing } from './other.ts';
 import { commitId, numberText, partOf, text, textOrNull, type Part } from './payload.ts';
 
-/** HOSTB tells the sort of event in the payload, too. */
+/** Reads the events of HOSTB, whose payload also contains the type of the event. */
 export function readHostB(payload: unknown): readonly GitEvent[] {
   const whole = partOf(payload);
   const kind = text(whole['object_kind']);

@@ -5,7 +5,10 @@ import { commitId, list, numberText, partOf, text, type Part } from './payload.t
 const open = new Set(['pullrequest:created', 'pullrequest:updated']);
 const closed = new Set(['pullrequest:fulfilled', 'pullrequest:rejected']);
 
-/** HOSTC tells of all branches of a push at once. `name`: of the event, as the header has it. */
+/**
+ * Reads the events of HOSTC, which reports all branches of a push in one delivery. `name`: name of the event, from the
+ * header.
+ */
 export function readHostC(name: string, payload: unknown): readonly GitEvent[] {
   const whole = partOf(payload);
   if (name === 'repo:push') {

@@ -1,10 +1,10 @@
 import { hasControlCharacter } from '../../shared/problems.ts';
 
 /*
- * Reading JSON that others wrote: what is not there, or is something else, reads as nothing.
+ * Reads JSON from foreign servers. Missing values and values of another type are read as empty.
  */
 
-/** A part of a payload. */
+/** An object within a payload. */
 export type Part = Readonly<Record<string, unknown>>;
 
 export function partOf(value: unknown, ...path: readonly string[]): Part {
@@ -17,7 +17,7 @@ function isPart(value: unknown): value is Part {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A text without control characters, cut to what a ledger may hold; '' for anything else. */
+/** Returns a text without control characters, cut to the size that the ledger allows. Returns '' for anything else. */
 export function text(value: unknown, most = 500): string {
   if (typeof value !== 'string' || hasControlCharacter(value)) return '';
   return value.slice(0, most);
@@ -31,12 +31,12 @@ export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A number as text. */
+/** Returns a number as text. */
 export function numberText(value: unknown): string {
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : '';
 }
 
-/** A commit id; null: none, which hosts also write as zeros. */
+/** Returns a commit id. Null if there is none, which hosts also write as zeros. */
 export function commitId(value: unknown): string | null {
   return typeof value === 'string' && /^[0-9a-f]{7,40}$/i.test(value) && !/^0+$/.test(value) ? value.toLowerCase() : null;
 }

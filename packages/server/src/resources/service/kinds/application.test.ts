@@ -25,7 +25,7 @@ function rules(changes: Partial<SpecRules> = {}): SpecRules {
   return { ...given, databases, isInstalled: false, scalesByEvents: true, newSecret: () => '', ...changes };
 }
 
-/** What is wrong with a request, as `path: message`. */
+/** Returns the errors of a request, as `path: message`. */
 function faults(request: Partial<CreateRequest>, changes: Partial<SpecRules> = {}): string[] {
   const all = rules(changes);
   newApplication({ ...minimal, ...request }, all);
@@ -344,7 +344,7 @@ test('build_mode DOCKER, said or by default, requires dockerfile_path', () => {
   const named = { build_mode: 'DOCKER', dockerfile_path: 'docker/web' } as const;
   expect(made(named).dockerfile_path).toBe('docker/web');
   expect(edited(former, named).dockerfile_path).toBe('docker/web');
-  // An edit keeps what it does not name, and cannot take it away.
+  // An edit keeps omitted members, and cannot remove the path.
   expect(edited(made(named), { description: 'x' }).dockerfile_path).toBe('docker/web');
   expect(faultsOfEdit(former, { dockerfile_path: null })).toEqual(missing);
 });

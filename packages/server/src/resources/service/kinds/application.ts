@@ -10,7 +10,10 @@ import type { ApplicationRecord, CreateRequest, DeployRequest, EditRequest } fro
 import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
 
-/** What a user can set of an application, in the contract's words, with defaults applied. Stored as it is. */
+/**
+ * The settings of an application that users can change, in the contract's terms and with defaults applied. Stored in
+ * this form.
+ */
 export interface ApplicationSpec extends ProcessSpec {
   readonly build_mode: 'DOCKER';
   readonly dockerfile_path: string;
@@ -18,7 +21,7 @@ export interface ApplicationSpec extends ProcessSpec {
   readonly git_repository: GitRepositorySpec;
 }
 
-/** Built from a Dockerfile of a git repository. */
+/** The kind of services that are built from a Dockerfile of a git repository. */
 export const application = defineKind({
   type: kinds.APPLICATION.type,
   stageName: 'APPLICATION DEFAULT',
@@ -36,7 +39,7 @@ export const application = defineKind({
     targetStage: spec.docker_target_build_stage,
     gitTokenId: spec.git_repository.git_token_id,
   }),
-  // There are words for two ends only; what is under way or was canceled has none.
+  // The older history has words for two results only. Running and canceled deployments have no such word.
   oldHistory: (view) => ({
     commit: toCommit(view.commit, view.createdAt),
     status: view.actionStatus === 'ERROR' ? 'FAILED' : view.actionStatus === 'SUCCESS' ? 'SUCCESS' : undefined,
@@ -51,13 +54,13 @@ export const application = defineKind({
   },
 });
 
-/** The spec of a new application. What is wrong is added to `rules.problems`. */
+/** Returns the spec of a new application. Adds errors to `rules.problems`. */
 export function newApplication(request: CreateRequest, rules: SpecRules): ApplicationSpec {
   const repository = { problems: rules.problems, allowLocal: rules.allowLocalRepositories };
   const former: ApplicationSpec = {
     ...blankProcess(kinds.APPLICATION.icon, request, rules),
     build_mode: 'DOCKER',
-    // Without one the request is refused below.
+    // A request without a Dockerfile path is refused below.
     dockerfile_path: request.dockerfile_path ?? '',
     docker_target_build_stage: null,
     git_repository: toGitRepository(request.git_repository, null, repository),
@@ -65,11 +68,11 @@ export function newApplication(request: CreateRequest, rules: SpecRules): Applic
   return editedApplication({ ...request, build_mode: 'DOCKER', git_repository: undefined }, former, rules);
 }
 
-/** The spec after an edit; see `mergedProcess`. */
+/** Returns the spec after an edit; see `mergedProcess`. */
 export function editedApplication(request: EditRequest, former: ApplicationSpec, rules: SpecRules): ApplicationSpec {
   const { problems } = rules;
   const { build_mode: mode, dockerfile_path: path } = request;
-  // An edit that names neither keeps both.
+  // An edit without `build_mode` and `dockerfile_path` keeps both.
   if (path === undefined ? mode === 'DOCKER' : !path) {
     problems.add(
       'dockerfile_path',
@@ -93,7 +96,7 @@ export function editedApplication(request: EditRequest, former: ApplicationSpec,
   return spec;
 }
 
-/** What is wrong with how an image is to be built from a repository. */
+/** Adds errors for settings of a build from a repository. */
 export function checkBuild(
   spec: Pick<ApplicationSpec, 'dockerfile_path' | 'docker_target_build_stage'>,
   problems: Problems,
@@ -107,7 +110,7 @@ export function checkBuild(
   }
 }
 
-/** The contract's record. `groups`: those that the spec names. */
+/** Returns the contract's record. `groups`: the groups that the spec references. */
 export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps | null, groups?: Groups): ApplicationRecord {
   const { spec } = row;
   return {

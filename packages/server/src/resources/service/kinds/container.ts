@@ -13,14 +13,17 @@ type CreateRequest = Body<(typeof operations)['createContainer']>;
 type EditRequest = Body<(typeof operations)['editContainer']>;
 type DeployRequest = Body<(typeof operations)['deployContainer']>;
 
-/** What a user can set of a container, in the contract's words, with defaults applied. Stored as it is. */
+/**
+ * The settings of a container that users can change, in the contract's terms and with defaults applied. Stored in this
+ * form.
+ */
 export interface ContainerSpec extends ProcessSpec {
   readonly registry_id: string;
   readonly image_name: string;
   readonly tag: string;
 }
 
-/** Runs an image of a registry. */
+/** The kind of services that run an image of a registry. */
 export const container = defineKind({
   type: kinds.CONTAINER.type,
   stageName: 'CONTAINER DEFAULT',
@@ -113,7 +116,7 @@ function toContainerRecord(row: ServiceRow<ContainerSpec>, caps: Caps | null, gr
     tag: spec.tag,
     registry_id: spec.registry_id,
     registry,
-    // Required by the contract. A cluster that never answered gives at least what was accepted.
+    // The contract requires this member. If the cluster never responded, the record shows the accepted value.
     maximum_cpu: caps?.cpuMillicores ?? spec.cpu,
     maximum_memory: caps?.memoryMiB ?? spec.memory,
     maximum_gpu: maximumGpu,

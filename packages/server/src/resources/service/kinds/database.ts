@@ -15,8 +15,9 @@ type EditRequest = Body<(typeof operations)['editDatabase']>;
 type DatabaseRecord = Response<(typeof operations)['getDatabase']>;
 
 /**
- * A database: the one process that it is, in the words of all processes, and what it is made from. `recipe` is what the catalogue
- * said of its version when that was chosen, so that another catalogue changes no database by itself. Stored as it is.
+ * The spec of a database: the settings that all processes have, and the version and mode of the database. `recipe` is
+ * the catalogue's entry at the time the version was chosen, so that a new catalogue does not change existing databases.
+ * Stored in this form.
  */
 export interface DatabaseSpec extends ProcessSpec {
   readonly type: DatabaseType;
@@ -26,14 +27,14 @@ export interface DatabaseSpec extends ProcessSpec {
   readonly instance_type: string | null;
   readonly disk_type: DatabaseRecord['disk_type'];
   readonly recipe: DatabaseImage;
-  /** Secret value of the password, by which other services' releases name it as well. */
+  /** Id of the stored password. Releases of other services reference the password by this id too. */
   readonly password_secret_id: string;
 }
 
 const defaultStorage = 10;
 const passwordBytes = 24;
 
-/** Runs the image that the catalogue of databases has for its type and version. */
+/** The kind of services that run the catalogue's image for a type and version of database. */
 export const database = defineKind({
   type: kinds.DATABASE.type,
   stageName: 'DATABASE DEFAULT',
@@ -77,7 +78,7 @@ function newDatabase(request: CreateRequest, rules: SpecRules): DatabaseSpec {
   return editedDatabase(request, own, { ...rules, isInstalled: false });
 }
 
-/** The spec after an edit; see `mergedProcess`. What would lose or break data that is there is refused. */
+/** Returns the spec after an edit; see `mergedProcess`. Refuses edits that would lose or break existing data. */
 function editedDatabase(request: EditRequest, former: DatabaseSpec, rules: SpecRules): DatabaseSpec {
   const { description, icon_uri, cpu, memory, annotations_groups, labels_groups } = request;
   const asked = { description, icon_uri, cpu, memory, annotations_groups, labels_groups };
@@ -99,13 +100,13 @@ function editedDatabase(request: EditRequest, former: DatabaseSpec, rules: SpecR
     })),
     storage: former.storage.map((one) => ({ ...one, size: request.storage ?? one.size })),
   };
-  // What was accepted once stays editable under a catalogue that has it no more.
+  // An accepted version stays editable after the catalogue has dropped it.
   if (request.version) checkVersion(spec, former, rules);
   checkStorage(spec, former, rules);
   return spec;
 }
 
-/** The recipe of another version. Login and first database are in the data already. */
+/** Returns the recipe of another version. The login and the first database stay, as the data already contains them. */
 function renewed({ login, database: name, port, data_folder }: DatabaseImage, next: DatabaseImage): DatabaseImage {
   return { ...next, login, database: name, port, data_folder };
 }
@@ -155,8 +156,8 @@ function portOf(type: DatabaseType, port: number): PortSpec {
   };
 }
 
-// The first start writes a whole data folder, which takes a minute on a slow disk. A database that is only slow is not restarted:
-// it may be recovering, and would begin anew.
+// The first start writes a whole data folder, which takes a minute on a slow disk. A slow database is not restarted: it
+// may be recovering, and would have to start the recovery again.
 function readiness(port: number): ProbeSpec {
   return {
     type: { tcp: { port, host: null }, http: null, exec: null, grpc: null },
@@ -179,13 +180,16 @@ function toProcess({ recipe, version, password_secret_id: secret }: DatabaseSpec
   };
 }
 
-/** Where a database answers: to everybody where it is public, otherwise to the services of its environment. */
+/**
+ * Returns the address of a database. A public database is reachable by everybody, other databases by the services of
+ * their environment.
+ */
 export function databaseAddress(
   { id, spec, driver }: { readonly id: string; readonly spec: DatabaseSpec; readonly driver: string },
   { gatewayDomain }: RecordSettings,
 ): { readonly host: string; readonly port: number } {
   const external = spec.ports.find((port) => port.publicly_accessible)?.external_port ?? null;
-  // On other clusters it has no port to the outside.
+  // Databases on other clusters have no external port.
   if (external !== null && isOnGateway(driver)) return { host: gatewayDomain, port: external };
   return { host: databaseHost(id, spec.type), port: spec.recipe.port };
 }

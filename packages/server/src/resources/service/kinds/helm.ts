@@ -24,14 +24,17 @@ interface ChartSpec {
   readonly chart_version: string;
 }
 
-/** What a user can set of a Helm chart, with defaults applied. Stored as it is. Its source is one of the two, the other null. */
+/**
+ * The settings of a Helm chart that users can change, with defaults applied. Stored in this form. Exactly one of the
+ * two sources is set; the other is null.
+ */
 export interface HelmSpec extends ServiceSpec {
   readonly description: string;
   readonly timeout_sec: number;
   readonly auto_preview: boolean;
   readonly auto_deploy: boolean;
   readonly ports: readonly HelmPortSpec[];
-  /** At the same place as in the specs of all other types that have a repository. */
+  /** Has the same path as in the specs of all other types with a repository. */
   readonly git_repository: GitRepositorySpec | null;
   readonly source: { readonly helm_repository: ChartSpec | null };
   readonly arguments: readonly string[];
@@ -41,7 +44,7 @@ export interface HelmSpec extends ServiceSpec {
 
 const repositoryPath = 'source.git_repository';
 
-/** Installs a chart on a Kubernetes cluster. */
+/** The kind of services that install a chart on a Kubernetes cluster. */
 export const helm = defineKind({
   type: kinds.HELM.type,
   stageName: 'CONTAINER DEFAULT',
@@ -104,7 +107,10 @@ export const helm = defineKind({
   },
 });
 
-/** What cannot be given to Helm stays as it was written, and is refused when it would be. */
+/**
+ * Returns the error for a name that Helm does not accept, or null. Such names are stored as written, and refused at the
+ * deployment.
+ */
 function settingFault(values: HelmValuesSpec): string | null {
   for (const list of ['set', 'set_string', 'set_json'] as const) {
     for (const [index, [name = '']] of values[list].entries()) {
@@ -116,7 +122,10 @@ function settingFault(values: HelmValuesSpec): string | null {
   return null;
 }
 
-/** All ports of a chart are public: those that are not are the chart's own matter. One in another namespace is none of the environment's. */
+/**
+ * Converts a port of a chart, which is always public: the chart itself manages its private ports. Ports in another
+ * namespace are not part of the environment.
+ */
 function toPublicPort({ id, name, internal_port, protocol, is_default }: HelmPortSpec): ProcessParts['ports'][number] {
   return {
     id,
@@ -131,7 +140,10 @@ function toPublicPort({ id, name, internal_port, protocol, is_default }: HelmPor
   };
 }
 
-/** A commit of a repository that the chart does not have would be passed over in silence. */
+/**
+ * Fails if the request names a commit of a repository that the chart does not have. Otherwise the commit would be
+ * silently ignored.
+ */
 function checkCommits(
   spec: ServiceSpec,
   { commitId, valuesCommitId }: { readonly commitId: string | null; readonly valuesCommitId: string | null },
@@ -162,7 +174,10 @@ function newHelm(request: CreateRequest, rules: SpecRules): HelmSpec {
   return editedHelm(request, former, rules);
 }
 
-/** The spec after a request. What is left out stays; a list, `file` and another sort of source replace what was. */
+/**
+ * Returns the spec after a request. Omitted members stay. A list, `file` or a different type of source replaces the
+ * former one.
+ */
 function editedHelm(request: EditRequest, former: HelmSpec, rules: SpecRules): HelmSpec {
   const { problems } = rules;
   return {
@@ -205,7 +220,7 @@ function toSource({ git_repository, helm_repository }: SourceRequest, former: He
   return sourceOf(former);
 }
 
-/** What a request says of a chart in a Helm repository; what it leaves out is as in `former`. */
+/** Returns the chart of a Helm repository after a request. Omitted members are taken from `former`. */
 export function toChart(
   request: NonNullable<SourceRequest['helm_repository']>,
   former: HelmSpec | null,
@@ -229,7 +244,7 @@ export function toChart(
     return chart;
   }
   for (const [name, value] of Object.entries(chart)) if (value === '') problems.add(`${at}.${name}`, 'is required');
-  // What `helm pull` takes: a name, or folders and a name in an OCI registry.
+  // `helm pull` accepts a name, or folders and a name in an OCI registry.
   if (chart.chart_name !== '' && !/^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)*$/.test(chart.chart_name)) {
     problems.add(`${at}.chart_name`, 'must be the name of a chart, as in redis or team/redis: letters, digits, . _ - /');
   }

@@ -10,14 +10,14 @@ const all: ReadonlyMap<string, ServiceKind> = new Map(
   [application, container, database, job, helm, terraform].map((kind) => [kind.type, kind]),
 );
 
-/** The kind of a service by its type. */
+/** Returns the kind for a type of service. */
 export function kindOf(type: string): ServiceKind {
   const kind = all.get(type);
   if (kind === undefined) throw new Error(`no service of type ${type} can exist`);
   return kind;
 }
 
-/** What a request to deploy a service of this type asks for. VALIDATION_FAILED. */
+/** Returns the wish of a request to deploy a service of this type. Fails with VALIDATION_FAILED. */
 export function deployWish(type: string, request: unknown): DeployWish {
   return kindOf(type).wish(request);
 }

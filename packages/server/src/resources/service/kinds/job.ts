@@ -19,7 +19,7 @@ type JobRecord = Response<(typeof operations)['getJob']>;
 type SourceRequest = NonNullable<EditRequest['source']>;
 type ScheduleRequest = NonNullable<EditRequest['schedule']>;
 
-/** Program of a run, as it is stored. */
+/** The program of a run, as stored. */
 export interface CommandSpec {
   readonly arguments: readonly string[];
   readonly entrypoint: string | null;
@@ -33,7 +33,8 @@ export interface ScheduleSpec {
   readonly lifecycle_type: 'GENERIC' | 'TERRAFORM' | 'CLOUDFORMATION';
 }
 
-// Flat, as the indexes that find what uses a registry or token are on these members. One of the two kinds of source is there.
+// The members are not nested, as the indexes that find users of a registry or token are on them. One of the two kinds
+// of source is set.
 interface ImageSpec {
   readonly registry_id: string;
   readonly image_name: string;
@@ -47,7 +48,10 @@ interface DockerSpec {
 }
 type JobSource = ImageSpec | DockerSpec;
 
-/** What a user can set of a job, with defaults applied. Of a process it has what describes one; it has no ports or storage. */
+/**
+ * The settings of a job that users can change, with defaults applied. A job has the settings of a process without ports
+ * and storage.
+ */
 export type JobSpec = ProcessSpec & {
   readonly max_nb_restart: number;
   readonly max_duration_seconds: number | null;
@@ -57,12 +61,12 @@ export type JobSpec = ProcessSpec & {
 
 const places = { docker: 'source.docker.', image: 'source.image.' } as const;
 const defaultDockerfile = 'Dockerfile';
-// Where one that the request brings is put for the build: a name that no repository uses.
+// Path at which the build stores a Dockerfile sent in the request. No repository uses this name.
 const ownDockerfile = '.davit.Dockerfile';
 const icons = { LIFECYCLE: kinds.JOB.icon, CRON: 'cron-job' } as const;
 const members = { START: 'on_start', STOP: 'on_stop', DELETE: 'on_delete', CRON: 'cronjob' } as const;
 
-/** Runs to its end: at events of its environment, or by a schedule. */
+/** The kind of services that run to completion: at events of their environment, or by a schedule. */
 export const job = defineKind({
   type: kinds.JOB.type,
   stageName: 'JOB DEFAULT',
@@ -151,7 +155,7 @@ function jobType({ schedule }: Pick<JobSpec, 'schedule'>): 'LIFECYCLE' | 'CRON' 
   return schedule.cronjob === null ? 'LIFECYCLE' : 'CRON';
 }
 
-/** The source alone of what a job is. */
+/** Returns only the source of a job. */
 function sourceOf(spec: JobSource): JobSource {
   if (isOfImage(spec)) return { registry_id: spec.registry_id, image_name: spec.image_name, tag: spec.tag };
   const { git_repository, dockerfile_path, dockerfile_raw, docker_target_build_stage } = spec;
@@ -159,7 +163,7 @@ function sourceOf(spec: JobSource): JobSource {
 }
 
 const noSchedule: ScheduleSpec = { on_start: null, on_stop: null, on_delete: null, cronjob: null, lifecycle_type: 'GENERIC' };
-// Stands where there is no source yet; a request without one is refused.
+// Placeholder until a source is set; a request without a source is refused.
 const noSource: ImageSpec = { registry_id: '', image_name: '', tag: '' };
 
 function newJob(request: CreateRequest, rules: SpecRules): JobSpec {
@@ -176,14 +180,17 @@ function newJob(request: CreateRequest, rules: SpecRules): JobSpec {
   return specAfter(request, former, rules, null);
 }
 
-/** The spec after an edit. A schedule replaces the former one as a whole; of a source of the same sort, what is left out stays. */
+/**
+ * Returns the spec after an edit. A new schedule replaces the former one entirely. If the type of source stays, omitted
+ * members of the source stay too.
+ */
 function editedJob(request: EditRequest, former: JobSpec, rules: SpecRules): JobSpec {
   return specAfter(request, former, rules, former);
 }
 
 function specAfter(request: EditRequest, former: JobSpec, rules: SpecRules, before: JobSource | null): JobSpec {
   const { problems } = rules;
-  // A job has neither ports nor storage, so what a process could be told of them has no place in its requests.
+  // A job has neither ports nor storage, so its requests have no members for them.
   const process = mergedProcess(request, former, rules);
   return {
     ...process,
@@ -283,7 +290,7 @@ function toCommand(request: CommandRequest, member: string, problems: Problems):
   return { arguments: request.arguments ?? [], entrypoint };
 }
 
-// For probes of the run; nobody else reaches it.
+// The port serves the probes of the run only; no other service reaches it.
 function toPorts({ port }: JobSpec): Pick<ReleaseConfig, 'ports'> {
   if (port === null) return { ports: [] };
   const closed = { public: false, isDefault: false, externalPort: null, hosts: [], pathPrefix: '/', pathRewrite: null };
@@ -301,12 +308,13 @@ function toJobRelease({ schedule, max_nb_restart, max_duration_seconds }: JobSpe
     events,
     schedule: cronjob === null ? null : { expression: cronjob.scheduled_at, timezone: cronjob.timezone },
     maximumRestarts: max_nb_restart,
-    // 0 would end every run before it began; the contract allows it, so it means what leaving it out means.
+    // The contract allows 0, which would end every run before it began. Zero therefore means no limit, like an omitted
+    // value.
     maximumSeconds: max_duration_seconds || null,
   };
 }
 
-// Checked when it was stored.
+// The command was checked when it was stored.
 function words(entrypoint: string | null): readonly string[] {
   const command = parseCommand(entrypoint ?? '');
   return 'words' in command ? command.words : [];
@@ -333,7 +341,7 @@ function toJobRecord(row: ServiceRow<JobSpec>, caps: Caps | null, groups?: Group
     healthchecks: process.healthchecks,
     annotations_groups: process.annotations_groups,
     labels_groups: process.labels_groups,
-    // Required by the contract. A cluster that never answered gives at least what was accepted.
+    // The contract requires this member. If the cluster never responded, the record shows the accepted value.
     maximum_cpu: caps?.cpuMillicores ?? spec.cpu,
     maximum_memory: caps?.memoryMiB ?? spec.memory,
     maximum_gpu: maximumGpu,
@@ -354,7 +362,7 @@ function toSourceRecord(row: ServiceRow<JobSpec>): JobRecord['source'] {
   return {
     docker: {
       git_repository: toGitRecord(spec.git_repository, row.git_token_name, row.deployed_commit),
-      // Where neither is set the default is used, and shown.
+      // If neither member is set, the default applies and is shown.
       dockerfile_path: spec.dockerfile_path ?? (spec.dockerfile_raw === null ? defaultDockerfile : null),
       dockerfile_raw: spec.dockerfile_raw,
       docker_target_build_stage: spec.docker_target_build_stage,

@@ -11,101 +11,115 @@ import type { GroupsSpec } from '../shapes/groups.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
 import type { ProcessParts } from './process.ts';
 
-/** What the cluster gives to one service at most; null: it does not answer, so nothing is known. */
+/** The most that the cluster gives to one service; null: the cluster has never responded. */
 export interface Caps {
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
 }
 
-/** What a request is checked against. */
+/** The facts that a request is checked against. */
 export interface SpecRules {
   readonly problems: Problems;
   readonly caps: Caps | null;
   readonly reserved: ReservedPorts;
   readonly allowLocalRepositories: boolean;
-  /** Whether the cluster is of a kind that can scale by events; if it has what that needs is seen when it is deployed. */
+  /**
+   * True if this kind of cluster can scale by events. The deployment checks whether the cluster has the components for
+   * it.
+   */
   readonly scalesByEvents: boolean;
-  /** Of the environment: what a new service has when its request says nothing. */
+  /** Setting of the environment: the default of a new service's `auto_preview`. */
   readonly autoPreview: boolean;
   readonly databases: DatabaseCatalogue;
-  /** Of an edit: whether the service has something on its cluster, data above all. Known where the kind `minds` it. */
+  /**
+   * For edits: true if the service has resources on its cluster, above all data. Only set for kinds with
+   * `mindsInstalled`.
+   */
   readonly isInstalled: boolean;
-  /** Stores a text encrypted together with the service; gives the id by which its spec names it. */
+  /** Stores a text encrypted together with the service, and returns the id by which the spec references the text. */
   readonly newSecret: (text: string) => string;
 }
 
-/** What the spec of every service has, whatever its type. */
+/** Members of the spec of every service, whatever its type. */
 export interface ServiceSpec extends GroupsSpec {
   readonly icon_uri: string;
-  /** Those that somebody set; absent when there are none. */
+  /** Settings that were changed; absent if there are none. */
   readonly advanced_settings?: AdvancedSettingsSpec;
 }
 
-/** What one service type has of its own. Everything else is written once for all of them, over this. */
+/** The parts that differ between types of service. All other code is shared by the types and calls these members. */
 export interface ServiceKind {
   readonly type: ServedType;
   /** Stage that a new service goes into. */
   readonly stageName: string;
-  /** `app-z1a2b3c4d` is the name of an application for its neighbours (semantics 4.6). */
+  /** Prefix of the host name inside the environment (semantics 4.6): an application is `app-z1a2b3c4d`. */
   readonly hostPrefix: string;
-  /** The spec of a new service, with defaults. What is wrong is added to `rules.problems`. */
+  /** Returns the spec of a new service, with defaults. Adds errors to `rules.problems`. */
   create(request: unknown, rules: SpecRules): ServiceSpec;
-  /** The spec after an edit. What is left out stays. */
+  /** Returns the spec after an edit. Omitted members stay. */
   edit(request: unknown, former: ServiceSpec, rules: SpecRules): ServiceSpec;
-  /** The contract's record. `groups`: those that the spec names. */
+  /** Returns the contract's record. `groups`: the groups that the spec references. */
   record(row: ServiceRow, caps: Caps | null, groups: Groups | undefined, settings: RecordSettings): ServiceRecord;
-  /** What of the spec is about processes and their addresses; nothing of it for a type that has none. */
+  /** Returns the parts of the spec about processes and their addresses; empty parts for a type without processes. */
   workload(spec: ServiceSpec): ProcessParts;
-  /** What a release is made of. */
+  /** Returns the source of a release. */
   source(row: SourceRow): ReleaseSource;
-  /** What an entry of the older history has beside id, times, name and state. */
+  /** Returns the members of an entry of the older history beside id, times, name and state. */
   oldHistory?(view: HistoryServiceView): object;
-  /** What a request to deploy, with its query, asks for. VALIDATION_FAILED is thrown. */
+  /** Returns the wish of a request to deploy and of its query. Fails with VALIDATION_FAILED. */
   wish(request: unknown, query?: Readonly<Record<string, unknown>>): DeployWish;
-  /** What of a release only this kind has, where there is something. */
+  /** Returns the members of a release that only this kind has, if any. */
   release?(row: SourceRow): Partial<ReleaseConfig>;
-  /** Where its requests name a repository and an image, if not at their top: for the paths of problems. */
+  /** Prefixes of the request members for repository and image, if these are nested. Used for the paths of problems. */
   readonly places?: { readonly docker: string; readonly image: string };
-  /** Whether an edit must know if the service is installed. */
+  /** True if an edit depends on whether the service is installed. */
   readonly mindsInstalled?: boolean;
   /**
-   * Its secrets belong to the environment: what else there was deployed with them, as what connects to a database is, must be able
-   * to start again when the service is gone.
+   * True if the secrets belong to the environment. Services that were deployed with them, such as clients of a
+   * database, must be able to start again after the service was deleted.
    */
   readonly sharesSecrets?: boolean;
-  /** Its name for its neighbours, where that does not begin with `hostPrefix`. */
+  /** Returns the host name inside the environment, if it does not begin with `hostPrefix`. */
   host?(id: string, spec: ServiceSpec): string;
-  /** What its process gets, where that does not follow from what a user can set: then also no variables. */
+  /**
+   * Returns the command and environment of the process, if users cannot set them. Such a process has no variables
+   * either.
+   */
   process?(spec: ServiceSpec): OwnProcess;
-  /** Why this one cannot be deployed where it is, to go on after its name; null: it can. */
+  /** Returns why the service cannot be deployed on this cluster, as a text to follow its name, or null if it can. */
   obstacle?(spec: ServiceSpec, driver: string): string | null;
-  /** What of its spec no deployment takes, to go on after its name; null: nothing. Its records take it, as it is the contract's. */
+  /**
+   * Returns which part of the spec no deployment accepts, as a text to follow the service's name, or null if there is
+   * none. Records accept such specs, because the contract does.
+   */
   fault?(spec: ServiceSpec): string | null;
 }
 
-/** What a kind decides of its process instead of its users. */
+/** The parts of a process that a kind sets instead of its users. */
 export type OwnProcess = Pick<ReleaseConfig, 'entrypoint' | 'arguments' | 'environment'>;
 
-/** What of the configuration of this installation records show. */
+/** The parts of this installation's configuration that records show. */
 export type RecordSettings = Pick<Configuration, 'gatewayDomain'>;
 
-/** What of a row a source comes from. */
+/** The parts of a row that determine a source. */
 export type SourceRow<Spec extends ServiceSpec = ServiceSpec> = Pick<ServiceRow<Spec>, 'spec' | 'registry'>;
 
-/** An earlier release, or the configuration of now: at a commit, or at the newest one, edited by `edit` first. */
+/**
+ * The release to deploy: an earlier one, or the current configuration after `edit`, at a commit or at the newest one.
+ */
 export interface DeployWish {
   readonly releaseId: string | null;
   readonly commitId: string | null;
-  /** Of the repository of a chart's values. */
+  /** Commit of the repository of a chart's values. */
   readonly valuesCommitId?: string;
   readonly edit?: object;
-  /** Of a Terraform configuration: instead of an apply. */
+  /** For Terraform configurations: the action to run instead of an apply. */
   readonly terraformAction?: 'PLAN' | 'FORCE_UNLOCK' | 'MIGRATE_STATE';
-  /** Of a Helm chart: nothing is installed, only told. */
+  /** For Helm charts: only reports the changes and installs nothing. */
   readonly isDiff?: boolean;
-  /** Of a job: the event that is run, whatever the action would run. */
+  /** For jobs: the event to run, whatever the action would run. */
   readonly event?: JobEvent;
-  /** Throws VALIDATION_FAILED when what is asked for does not fit the service. */
+  /** Throws VALIDATION_FAILED if the wish does not fit the service. */
   readonly check?: (spec: ServiceSpec) => void;
 }
 
@@ -130,7 +144,10 @@ interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {
   fault?(spec: Spec): string | null;
 }
 
-/** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */
+/**
+ * Returns a kind that is written with its own types. The casts are safe: the HTTP layer has checked requests against
+ * the contract, and specs are stored with their type.
+ */
 export function defineKind<Spec extends ServiceSpec, Create, Edit, Deploy>(
   kind: TypedKind<Spec, Create, Edit, Deploy>,
 ): ServiceKind {

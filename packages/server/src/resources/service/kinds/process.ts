@@ -9,7 +9,7 @@ import { toStorage, type StorageSpec } from '../shapes/storage.ts';
 import type { Problems } from '../../shared/problems.ts';
 import type { ServiceSpec, SpecRules } from './kind.ts';
 
-/** What a user can set of a service that runs as processes, wherever its image comes from, with defaults applied. */
+/** The settings of a service that runs as processes, whatever the source of its image, with defaults applied. */
 export interface ProcessSpec extends ServiceSpec {
   readonly description: string;
   readonly cpu: number;
@@ -24,11 +24,11 @@ export interface ProcessSpec extends ServiceSpec {
   readonly ports: readonly PortSpec[];
   readonly storage: readonly StorageSpec[];
   readonly healthchecks: HealthchecksSpec;
-  /** Absent: by cpu and memory between the numbers of instances. */
+  /** Absent: cpu and memory scale the service between its minimum and maximum of instances. */
   readonly autoscaling?: AutoscalingSpec;
 }
 
-/** Those that make instances and their addresses. */
+/** The members that determine instances and their addresses. */
 export type ProcessParts = Pick<
   ProcessSpec,
   | 'entrypoint'
@@ -43,7 +43,7 @@ export type ProcessParts = Pick<
   | 'autoscaling'
 >;
 
-/** Of a service whose instances, if it has any, are not Davit's to make. */
+/** The parts of a service without instances, or with instances that Davit does not start. */
 export const noProcess: ProcessParts = {
   entrypoint: null,
   arguments: [],
@@ -59,7 +59,7 @@ export const noProcess: ProcessParts = {
 // No cluster driver of this version can give a service a GPU.
 export const maximumGpu = 0;
 
-/** The defaults of a new service. */
+/** Returns the defaults of a new service. */
 export function blankProcess(icon: string, request: ProcessRequest, rules: SpecRules): ProcessSpec {
   return {
     description: '',
@@ -68,7 +68,7 @@ export function blankProcess(icon: string, request: ProcessRequest, rules: SpecR
     memory: 512,
     gpu: 0,
     min_running_instances: 1,
-    // Without a wish for a maximum it follows the minimum.
+    // Without a requested maximum, the maximum follows the minimum.
     max_running_instances: Math.max(1, request.min_running_instances ?? 1),
     auto_preview: rules.autoPreview,
     auto_deploy: false,
@@ -81,8 +81,10 @@ export function blankProcess(icon: string, request: ProcessRequest, rules: SpecR
 }
 
 /**
- * The spec after a request. What is left out stays; a list replaces the former list; `healthchecks` replaces both probes. null
- * empties what can be empty, and is as good as left out elsewhere.
+ * Returns the spec after a request:
+ * - Omitted members stay.
+ * - A list replaces the former list, and `healthchecks` replaces both probes.
+ * - null clears members that can be empty. For other members, null has no effect.
  */
 export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rules: SpecRules): ProcessSpec {
   const { problems } = rules;
@@ -124,7 +126,7 @@ function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, 
       problems.add('max_running_instances', `must not be below min_running_instances (${least}); -1 means no limit`);
     }
   }
-  // What was accepted once stays editable on a machine that became smaller.
+  // An accepted value stays editable after the machine became smaller.
   if (caps !== null && request.cpu && spec.cpu > caps.cpuMillicores) {
     problems.add('cpu', `must be at most ${caps.cpuMillicores} millicores: what the cluster has (maximum_cpu)`);
   }
@@ -135,7 +137,7 @@ function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, 
   refuseUnheld(request, problems);
 }
 
-/** What later clients can ask for and no cluster of this version holds. */
+/** Refuses members that newer clients can request and that no cluster of this version supports. */
 function refuseUnheld(request: ProcessRequest, problems: Problems): void {
   if (request.cpu_architecture) {
     problems.add('cpu_architecture', 'cannot be chosen: services run on the processors that the cluster has; leave it out');
@@ -154,7 +156,7 @@ function withAutoscaling(
   if (autoscaling === null) return {};
   if (autoscaling === undefined) return former.autoscaling === undefined ? {} : { autoscaling: former.autoscaling };
   if (scalesByEvents) return { autoscaling: toAutoscaling(autoscaling, former.autoscaling, problems) };
-  // What cannot be had is refused: stored without effect it would be taken for done.
+  // Unsupported members are refused. If they were stored without effect, the user would believe that they work.
   problems.add(
     'autoscaling',
     'is not offered on this cluster: scaling by events needs a Kubernetes cluster with KEDA. Leave it out; between min_running_instances and max_running_instances instances follow cpu and memory (advanced settings hpa.…)',
@@ -162,7 +164,7 @@ function withAutoscaling(
   return {};
 }
 
-/** What could be stored and would not be done. Not of edits of something else. */
+/** Refuses scaling settings that could be stored but would have no effect. Ignores edits of other members. */
 function checkAutoscaling(spec: ProcessSpec, request: ProcessRequest, { problems }: SpecRules): void {
   const events = toEvents(spec.autoscaling);
   const { storage, ports, min_running_instances, max_running_instances } = request;
@@ -180,7 +182,7 @@ function checkAutoscaling(spec: ProcessSpec, request: ProcessRequest, { problems
   }
 }
 
-/** What records of such services share. `groups`: those that the spec names. */
+/** Returns the members that the records of all such services share. `groups`: the groups that the spec references. */
 export function processRecord(spec: ProcessSpec, groups?: Groups) {
   return {
     description: spec.description,

@@ -21,7 +21,7 @@ type EditRequest = Body<(typeof operations)['editTerraform']>;
 type DeployRequest = Body<(typeof operations)['deployTerraform']>;
 type TerraformRecord = Response<(typeof operations)['getTerraform']>;
 
-/** What a user can set of a Terraform configuration, with defaults applied. Stored as it is. */
+/** The settings of a Terraform configuration that users can change, with defaults applied. Stored in this form. */
 export interface TerraformSpec extends ServiceSpec {
   readonly description: string;
   readonly timeout_sec: number;
@@ -39,10 +39,10 @@ export interface TerraformSpec extends ServiceSpec {
 
 const repositoryPath = 'terraform_files_source.git_repository';
 
-/** Plans and applies a Terraform configuration. */
+/** The kind of services that plan and apply a Terraform configuration. */
 export const terraform = defineKind({
   type: kinds.TERRAFORM.type,
-  // First: what it makes is what the other services use.
+  // Runs in the first stage, as the other services use the resources that it creates.
   stageName: 'DATABASE DEFAULT',
   hostPrefix: 'terraform',
   places: { docker: 'terraform_files_source.', image: '' },
@@ -102,7 +102,7 @@ function newTerraform(request: CreateRequest, rules: SpecRules): TerraformSpec {
   return editedTerraform({ ...request, terraform_files_source: null }, former, rules);
 }
 
-/** The spec after a request. What is left out stays; a list and a map replace what was. */
+/** Returns the spec after a request. Omitted members stay. A list or map replaces the former one. */
 function editedTerraform(request: EditRequest, former: TerraformSpec, rules: SpecRules): TerraformSpec {
   const { problems } = rules;
   const resources = request.job_resources;
@@ -136,7 +136,7 @@ function editedTerraform(request: EditRequest, former: TerraformSpec, rules: Spe
 function repositoryOf(request: EditRequest, former: TerraformSpec | null, rules: SpecRules): GitRepositorySpec {
   const { problems } = rules;
   const repository = request.terraform_files_source?.git_repository;
-  // Only for what is checked besides: such a request is refused.
+  // Placeholder for the remaining checks: a request without a repository is refused.
   const nowhere = { url: 'https://git.example.org/a/b.git' };
   if (!repository) problems.add(repositoryPath, 'is required: where the configuration is');
   return toGitRepository(repository ?? nowhere, former?.git_repository ?? null, {

@@ -5,30 +5,36 @@ import type { Problems } from '../../shared/problems.ts';
 
 type Value = string | number | boolean;
 
-/** Settings that somebody set, in the contract's words. Checked when they were stored. */
+/** Changed settings, in the contract's terms. The settings were checked when they were stored. */
 export type AdvancedSettingsSpec = Readonly<Record<string, Value>>;
 
 export type SettingsType = keyof typeof advancedSettings;
 
-/** What the contract says that a setting is where nothing is set; undefined: the installation says it, or the type has no such setting. */
+/**
+ * Returns the contract's default of a setting. Returns undefined if the installation defines the default, or if the
+ * type does not have the setting.
+ */
 export function settingDefault(type: SettingsType, name: string): Value | undefined {
   const schemas: Readonly<Record<string, object>> = advancedSettings[type];
   const value: unknown = Reflect.get(schemas[name] ?? {}, 'default');
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
 }
 
-/** All settings of a type; null: that one does nothing until it is set. */
+/** All settings of a type. null: the setting has no effect until it is set. */
 export type CompleteSettings = Readonly<Record<string, Value | null>>;
 
 export interface SettingsRules {
-  /** Settings that the type has, with their defaults. */
+  /** Settings of the type, with their defaults. */
   readonly defaults: CompleteSettings;
-  /** What a setting may be at most in this installation. */
+  /** Upper limits of settings in this installation. */
   readonly most: Readonly<Record<string, number>>;
   readonly problems: Problems;
 }
 
-/** What is set after a request, whose values have the types of the contract. null is the default again; what is left out stays. */
+/**
+ * Returns the changed settings after a request, whose values have the types of the contract. null restores the default;
+ * omitted settings stay.
+ */
 export function mergedSettings(
   request: Readonly<Record<string, unknown>>,
   former: AdvancedSettingsSpec,
@@ -96,7 +102,8 @@ function says(word: string | undefined, fault: string): string | null {
   return word === undefined ? null : `must be a list divided by commas: ${JSON.stringify(word)} ${fault}`;
 }
 
-// What the gateway takes: `route-table.ts` of the drivers refuses everything else, which a test here holds together.
+// The gateway accepts these values: `route-table.ts` of the drivers refuses all others. A test here keeps both rules
+// equal.
 function isNetwork(word: string): boolean {
   const [, address = '', length] = /^([0-9A-Fa-f:.]+)(?:\/(\d{1,3}))?$/.exec(word) ?? [];
   const version = isIP(address);
@@ -111,16 +118,20 @@ function isToken(word: string): boolean {
   return /^[A-Za-z0-9_.-]{1,128}$/.test(word);
 }
 
-/** Headers that belong to the connection or to the gateway (RFC 9110, 7.6.1): set by a service they would break answers. */
+/**
+ * Headers that belong to the connection or to the gateway (RFC 9110, 7.6.1). A service that set them would break
+ * responses.
+ */
 const reservedHeaders = new Set(
   'connection content-length keep-alive proxy-connection set-cookie te trailer transfer-encoding upgrade'.split(' '),
 );
 
-// The gateway keeps room for as many characters in each answer (`tune.maxrewrite`), and HTTP/2 for some hundred headers.
+// The gateway reserves as many characters in each response (`tune.maxrewrite`). HTTP/2 clients accept some hundred
+// headers.
 const mostHeaders = 50;
 const mostHeaderCharacters = 8000;
 
-/** Headers by name, or what is wrong with the text. */
+/** Returns the headers by name, or the error in the text. */
 function toHeaders(text: string): Readonly<Record<string, string>> | string {
   const rule = 'must be the text of a JSON object of strings, as in {"X-Frame-Options": "DENY"}';
   if (text.trim() === '') return {};
@@ -151,7 +162,10 @@ function toWords(text: string): string[] {
 type Options = NonNullable<ReleaseConfig['options']>;
 type Route = NonNullable<NonNullable<Options['gateway']>['http']>;
 
-/** What a release says of them. Only what somebody set: the hash of a release without settings must not change. */
+/**
+ * Returns the release's options. Only changed settings are included: the hash of a release without settings must not
+ * change.
+ */
 export function toReleaseOptions(spec: AdvancedSettingsSpec): Pick<ReleaseConfig, 'options'> {
   const { http, grpc } = toRoutes(spec);
   const build = toBuild(spec);

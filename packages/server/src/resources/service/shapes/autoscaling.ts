@@ -10,7 +10,7 @@ type ScalerRequest = Request['scalers'][number];
 type AutoscalingRecord = NonNullable<ApplicationRecord['autoscaling']>;
 type Events = NonNullable<NonNullable<ReleaseConfig['scaling']>['events']>;
 
-/** A part that has an id of its own, which it keeps through edits. */
+/** A part with an id of its own, which the part keeps through edits. */
 interface Part {
   readonly id: string;
   readonly created_at: string;
@@ -26,13 +26,15 @@ interface ScalerSpec extends Part {
   readonly scaler_type: string;
   readonly enabled: boolean;
   readonly role: ScalerRequest['role'];
-  /** As text: what a copy of the service changes in it are ids alone. Exactly one of the two is set. */
+  /**
+   * The configuration as text: a copy of the service changes ids only. Either `config_json` or `config_yaml` is set.
+   */
   readonly config_json: string | null;
   readonly config_yaml: string | null;
   readonly trigger_authentication: AuthenticationSpec | null;
 }
 
-/** Scaling by events as it is stored. */
+/** Scaling by events as stored. */
 export interface AutoscalingSpec extends Part {
   readonly mode: 'KEDA';
   readonly polling_interval_seconds: number;
@@ -40,7 +42,10 @@ export interface AutoscalingSpec extends Part {
   readonly scalers: readonly ScalerSpec[];
 }
 
-/** The whole of a request replaces what was; entries that are where they were keep their ids. */
+/**
+ * Returns the scaling after a request, which replaces the former scaling entirely. Entries at the same index keep their
+ * ids.
+ */
 export function toAutoscaling(request: Request, former: AutoscalingSpec | undefined, problems: Problems): AutoscalingSpec {
   const scalers = request.scalers.map((scaler, index) => {
     const place = { at: `autoscaling.scalers.${index}`, request, problems };
@@ -82,7 +87,7 @@ function toScaler(scaler: ScalerRequest, former: ScalerSpec | undefined, place: 
   });
 }
 
-/** Several scalers may use what one of them says. */
+/** Returns the authentication text of another scaler with this authentication name. Several scalers may share it. */
 function sameNamed(request: Request, name: string): string | undefined {
   const named = request.scalers.map((scaler) => scaler.trigger_authentication).filter((one) => one?.name === name);
   return named.find((one) => typeof one?.config_yaml === 'string')?.config_yaml ?? undefined;
@@ -97,12 +102,12 @@ function kept<Spec extends Part>(former: Spec | undefined, next: Omit<Spec, keyo
   const now = new Date().toISOString();
   const { id = randomUUID(), created_at = now, updated_at = now, ...was } = former ?? {};
   const isSame = former !== undefined && canonicalJson(was) === canonicalJson(next);
-  // The members of a spec are its identity and the rest.
+  // A spec consists of the members of `Part` and the others.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { id, created_at, updated_at: isSame ? updated_at : now, ...next } as Spec;
 }
 
-/** What KEDA is told of a scaler. What is wrong is added to `problems`; what was stored has nothing wrong. */
+/** Returns KEDA's trigger for a scaler. Adds errors to `problems`; stored scalers have none. */
 function triggerOf(scaler: ScalerSpec, index: number, problems: Problems): Trigger {
   const { scaler_type, config_json, config_yaml, trigger_authentication: authentication } = scaler;
   const at = `autoscaling.scalers.${index}`;
@@ -116,7 +121,7 @@ function triggerOf(scaler: ScalerSpec, index: number, problems: Problems): Trigg
   return { ...trigger, authentication: { name: authentication.name, ...readAuthentication(written, problems) } };
 }
 
-/** What of a release scales by events; null: nothing does, as no scaler is enabled. PRIMARY ones go first. */
+/** Returns the release's scaling by events, or null if no scaler is enabled. PRIMARY scalers go first. */
 export function toEvents(spec: AutoscalingSpec | undefined): Events | null {
   const enabled = spec?.scalers.filter((scaler) => scaler.enabled) ?? [];
   if (spec === undefined || enabled.length === 0) return null;
@@ -128,7 +133,7 @@ export function toEvents(spec: AutoscalingSpec | undefined): Events | null {
   };
 }
 
-/** The contract's record of it. */
+/** Returns the contract's record of the scaling. */
 export function toAutoscalingRecord(
   spec: AutoscalingSpec | undefined,
   { id: service_id, organization_id }: { readonly id: string; readonly organization_id: string },

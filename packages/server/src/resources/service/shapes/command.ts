@@ -3,12 +3,15 @@ export type ParsedCommand = { readonly words: readonly string[] } | { readonly f
 const escapableInDoubleQuotes = new Set(['$', '`', '"', '\\', '\n']);
 
 /**
- * Splits a command line into its words as a POSIX shell does (Shell Command Language, 2.2): blanks separate, single quotes keep
- * everything, double quotes keep all but backslashes, a backslash keeps the next character. Nothing is expanded.
+ * Splits a command line into words as a POSIX shell does (Shell Command Language, 2.2). Expands nothing. The rules:
+ * - Blanks separate words.
+ * - Single quotes keep every character.
+ * - Double quotes keep every character except backslashes.
+ * - A backslash keeps the next character.
  */
 export function parseCommand(text: string): ParsedCommand {
   const words: string[] = [];
-  // null: between words. An empty pair of quotes is a word without characters.
+  // null: between words. An empty pair of quotes is an empty word.
   let word: string | null = null;
   let quote: '"' | "'" | null = null;
   for (let index = 0; index < text.length; index += 1) {

@@ -18,8 +18,9 @@ import { mergedSettings, toReleaseOptions, type AdvancedSettingsSpec } from './a
 import { toPorts } from './ports.ts';
 
 /*
- * Whatever the API accepts of what ends in the gateway's configuration, HAProxy must take: one value that it refuses would concern the
- * services of all organizations. Each value goes the way of a deployment: validation, release, route table, configuration.
+ * HAProxy must accept every value of its configuration that the API accepts: one refused value would affect the
+ * services of all organizations. Each value passes the stages of a deployment: validation, release, route table,
+ * configuration.
  */
 
 const title = hasHaproxy ? 'HAProxy' : 'HAProxy (skipped: the program haproxy is missing; apt-get install haproxy)';
@@ -52,7 +53,7 @@ const validators = new Map(
   Object.entries(schemas).map(([name, schema]) => [name, new Ajv({ strict: false }).compile(schema)] as const),
 );
 
-/** The settings of a request, or null where the API refuses one of them. */
+/** Returns the settings of a request, or null if the API refuses one of them. */
 function accepted(request: Readonly<Record<string, unknown>>): AdvancedSettingsSpec | null {
   for (const [name, value] of Object.entries(request)) if (validators.get(name)?.(value) !== true) return null;
   const problems = new Problems();
@@ -83,7 +84,7 @@ const instance = (id: string): Instance => ({
   endpoints: [{ internalPort: 3000, host: '10.0.0.1', port: 3000 }],
 });
 
-/** The routes of a release, as the engine makes them. */
+/** Returns the route of a release, as the engine creates it. */
 async function routeOf({ settings: spec = {}, protocol = 'HTTP', path, rewrite, hosts = [] }: Published): Promise<HttpRoute> {
   const problems = new Problems();
   const request = {
@@ -113,7 +114,10 @@ async function routeOf({ settings: spec = {}, protocol = 'HTTP', path, rewrite, 
   return route;
 }
 
-/** All of them in one table, under hosts of their own. Answers HAProxy's words; null: it takes them. */
+/**
+ * Puts all routes into one table, each with its own host. Returns HAProxy's error, or null if HAProxy accepts the
+ * table.
+ */
 async function refusal(published: readonly Published[]): Promise<string | null> {
   const routes = await Promise.all(published.map(routeOf));
   const http = routes.map((route, index) => ({
@@ -124,7 +128,7 @@ async function refusal(published: readonly Published[]): Promise<string | null> 
   return haproxy.check(toConfiguration(settings, checkedTable({ http, tcp: [] }, settings.port)));
 }
 
-/** As many words as there is room for. */
+/** Returns a list of as many words as fit. */
 function longList(name: string, word: (index: number) => string): string {
   const maxLength = Number(keyword(network(name), 'maxLength'));
   let text = word(0);
@@ -229,7 +233,7 @@ describe.skipIf(!hasHaproxy)(`${title} takes`, () => {
       ),
       { requiredKeys: [] },
     );
-    // Each value by itself is accepted or not; what is accepted is set together.
+    // Each value is accepted or refused separately; all accepted values are set together.
     const kept = request.map((one) =>
       Object.fromEntries(Object.entries(one).filter(([name, value]) => accepted({ [name]: value }) !== null)),
     );
@@ -245,7 +249,7 @@ describe.skipIf(!hasHaproxy)(`${title} takes`, () => {
       }),
       { numRuns: 8, endOnFailure: true },
     );
-    // Not because nothing was accepted.
+    // Proves that the API accepted values.
     expect(set).toBeGreaterThan(300);
   });
 

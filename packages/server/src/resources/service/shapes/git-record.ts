@@ -4,7 +4,7 @@ import type { GitRepositorySpec } from './git.ts';
 
 type GitRecord = NonNullable<ApplicationRecord['git_repository']>;
 
-/** A repository as records show it. `commit`: the one that is deployed. */
+/** Returns a repository as shown by records. `commit`: the deployed commit. */
 export function toGitRecord(spec: GitRepositorySpec, tokenName: string | null, commit: ReleaseCommit | null): GitRecord {
   const { branch, ...repository } = spec;
   return {

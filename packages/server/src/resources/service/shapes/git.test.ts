@@ -107,7 +107,7 @@ test('branch names are those that git takes', () => {
   fc.assert(
     fc.property(name, (branch) => {
       const { status } = spawnSync('git', ['check-ref-format', `refs/heads/${branch}`]);
-      // A leading dash is legal in a reference but an option on a command line; `@` alone is HEAD there.
+      // A leading dash is legal in a reference but an option on a command line. `@` alone means HEAD there.
       const isOption = branch.startsWith('-') || branch === '@';
       expect([branch, isBranchName(branch)]).toEqual([branch, status === 0 && !isOption]);
     }),

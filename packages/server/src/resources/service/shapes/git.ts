@@ -3,7 +3,7 @@ import type { Problems } from '../../shared/problems.ts';
 import { hasControlCharacter, leavesRoot } from '../../shared/problems.ts';
 import type { GitRepositoryRequest } from './request.ts';
 
-/** Where the source is, as it is stored. `branch` null: the repository's default branch. */
+/** Location of the source, as stored. `branch` null: the repository's default branch. */
 export interface GitRepositorySpec {
   readonly provider: GitProvider;
   readonly owner: string;
@@ -14,24 +14,24 @@ export interface GitRepositorySpec {
   readonly git_token_id: string | null;
 }
 
-/** Hosts behind the contract's neutral words. */
+/** Hosts of the providers that the contract names neutrally. */
 const providerHosts: Readonly<Record<string, GitProvider>> = {
   'github.com': 'HOSTA',
   'gitlab.com': 'HOSTB',
   'bitbucket.org': 'HOSTC',
 };
 
-/** What a repository of a request is checked against. */
+/** The facts that a repository of a request is checked against. */
 export interface RepositoryRules {
   readonly problems: Problems;
   readonly allowLocal: boolean;
-  /** Where the request has it, for paths of problems. Default: `git_repository`. */
+  /** Path of the repository in the request, for the paths of problems. Default: `git_repository`. */
   readonly at?: string;
 }
 
 /**
- * The repository of a request. Of an edit that keeps the url, what is left out stays; with another url it does not: the token
- * of one repository must not be sent to the host of another.
+ * Returns the repository of a request. If an edit keeps the url, omitted members stay. With another url they are reset:
+ * the token of one repository must not be sent to the host of another.
  */
 export function toGitRepository(
   request: GitRepositoryRequest,
@@ -87,7 +87,7 @@ function readUrl(url: string, { problems, allowLocal, at }: Required<RepositoryR
     );
     return nowhere;
   }
-  // Not quoted in the message: it may be a password.
+  // The message does not quote the url, which may contain a password.
   if (parsed.username !== '' || parsed.password !== '' || /^https?:\/\/[^/]*@/i.test(url)) {
     problems.add(path, `must not contain credentials; create a git token and name it in ${at}.git_token_id`);
     return nowhere;
@@ -114,7 +114,10 @@ function readLocal(url: string, { problems, allowLocal, at }: Required<Repositor
   return { provider: 'GENERIC', ...place };
 }
 
-/** The last segment names the repository, what is before it the owner (a group may have several segments). */
+/**
+ * Returns the last segment as the repository's name and the segments before it as the owner. A group may have several
+ * segments.
+ */
 function ownerAndName(pathname: string): { readonly owner: string; readonly name: string } {
   const segments = pathname
     .split('/')
@@ -127,12 +130,12 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // A lone % is a legal character of a path; it then stands for itself.
+    // A lone % is a legal character of a path and stands for itself.
     return segment;
   }
 }
 
-/** The rules of `git check-ref-format --branch` (git 2.39). */
+/** Returns whether a name follows the rules of `git check-ref-format --branch` (git 2.39). */
 export function isBranchName(name: string): boolean {
   // oxlint-disable-next-line no-control-regex
   if (name === '' || name === '@' || name.startsWith('-') || /[\u0000-\u0020\u007f~^:?*[\\]/.test(name)) return false;
@@ -140,7 +143,7 @@ export function isBranchName(name: string): boolean {
   return name.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
 }
 
-/** A path without what leads nowhere: `./a//b/` is `a/b`. */
+/** Returns a path without redundant parts: `./a//b/` becomes `a/b`. */
 export function plainPath(path: string): string {
   return path
     .split('/')

@@ -1,4 +1,7 @@
-/** Ids of groups; a spec without any has no such member, which keeps it out of the indexes that find a group's services. */
+/**
+ * Ids of groups. A spec without groups lacks these members, so that the indexes that find a group's services do not
+ * contain the spec.
+ */
 export interface GroupsSpec {
   readonly annotations_groups?: readonly string[];
   readonly labels_groups?: readonly string[];
@@ -11,7 +14,10 @@ export interface GroupsRequest {
   readonly labels_groups?: Named;
 }
 
-/** What is left out stays, null and an empty list take all away. Whether they exist is checked where they are written. */
+/**
+ * Returns the groups after a request. Omitted members stay; null and an empty list remove all groups. `shareGroups`
+ * checks that the groups exist.
+ */
 export function toGroups(request: GroupsRequest, former: GroupsSpec): GroupsSpec {
   return {
     ...member('annotations_groups', request, former),

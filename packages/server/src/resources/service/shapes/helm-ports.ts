@@ -4,7 +4,10 @@ import { identities, refuseDuplicates } from './identity.ts';
 
 type PortRequest = NonNullable<Body<(typeof operations)['createHelm']>['ports']>[number];
 
-/** A port of one of the chart's Kubernetes services, as it is stored. The service is found by exactly one of the last two. */
+/**
+ * A port of one of the chart's Kubernetes services, as stored. Exactly one of the last two members is set and selects
+ * the service.
+ */
 export interface HelmPortSpec {
   readonly id: string;
   readonly name: string;
@@ -19,7 +22,7 @@ export interface HelmPortSpec {
 
 const httpsPort = 443;
 
-/** The ports of a request. Each keeps the id of the former one on the same port of the same service. */
+/** Returns the ports of a request. Each port keeps the id of the former port with the same number and service. */
 export function toHelmPorts(
   requested: readonly PortRequest[],
   former: readonly HelmPortSpec[],

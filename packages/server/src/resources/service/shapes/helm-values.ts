@@ -10,7 +10,7 @@ type FileRequest = NonNullable<ValuesRequest['file']>;
 /** `[name, value]` */
 export type Pair = readonly string[];
 
-/** What is laid over the values of a chart, as it is stored. Of `file`'s members at most one is set. */
+/** The overrides of a chart's values, as stored. At most one member of `file` is set. */
 export interface HelmValuesSpec {
   readonly set: readonly Pair[];
   readonly set_string: readonly Pair[];
@@ -23,7 +23,7 @@ export interface HelmValuesSpec {
 
 const lists = ['set', 'set_string', 'set_json'] as const;
 
-/** The values after a request: a list that is left out stays, null empties it. */
+/** Returns the values after a request. An omitted list stays; null empties it. */
 export function toHelmValues(request: ValuesRequest, former: HelmValuesSpec, rules: SpecRules): HelmValuesSpec {
   const [set, setString, setJson] = lists.map((name) => (request[name] === undefined ? former[name] : (request[name] ?? [])));
   const values = {

@@ -6,9 +6,9 @@ interface Identified {
 }
 
 export interface ListOfParts<Request extends { readonly id?: string | null }, Part extends Identified> {
-  /** `ports`: for paths of problems. */
+  /** Name of the list in the paths of problems, such as `ports`. */
   readonly path: string;
-  /** `port`: for messages. */
+  /** Noun for messages, such as `port`. */
   readonly noun: string;
   readonly requested: readonly Request[];
   readonly former: readonly Part[];
@@ -17,8 +17,9 @@ export interface ListOfParts<Request extends { readonly id?: string | null }, Pa
 }
 
 /**
- * Which former part each entry of a new list is, by its id or else by its key; a new one gets an id of its own. Parts keep
- * their ids through an edit that does not send them: the id of a storage names its volume, so a new id would lose the data.
+ * Returns the former part of each entry of a new list. Entries match by id, or else by key; a new entry gets a new id.
+ * Parts keep their ids through edits that do not send the ids: the id of a storage names its volume, so a new id would
+ * lose the data.
  */
 export function identities<Request extends { readonly id?: string | null }, Part extends Identified>(
   list: ListOfParts<Request, Part>,
@@ -43,7 +44,7 @@ export function identities<Request extends { readonly id?: string | null }, Part
   });
 }
 
-/** Names every entry whose key an earlier one has already. */
+/** Reports every entry with the key of an earlier entry. */
 export function refuseDuplicates(keys: readonly string[], problemAt: (index: number, firstIndex: number) => void): void {
   const first = new Map<string, number>();
   keys.forEach((key, index) => {

@@ -4,7 +4,7 @@ import { Problems } from '../../shared/problems.ts';
 import { toPorts } from './ports.ts';
 import type { PortRequest } from './request.ts';
 
-/** What is wrong with a port of a request, as `path: message`. */
+/** Returns the errors of a port of a request, as `path: message`. */
 function faults(more: Partial<PortRequest>): string[] {
   const problems = new Problems();
   toPorts([{ internal_port: 80, publicly_accessible: true, ...more }], [], { problems, reserved: new Map() });
@@ -36,7 +36,7 @@ test('what a path is rewritten to is no route of a cluster', () => {
 });
 
 test('no path that is taken has what Kubernetes refuses in one', () => {
-  // As Kubernetes 1.33 (validation.go of networking) and Gateway API 1.3 (HTTPPathMatch) have them.
+  // The rules of Kubernetes 1.33 (validation.go of networking) and Gateway API 1.3 (HTTPPathMatch).
   const refused = /\/\/|\/\.\/|\/\.\.\/|%2f|#|\/\.\.?$/i;
   const piece = fc.constantFrom('/', '.', '%2', '%', 'f', 'F', 'a', '2', '#', '-', '%20', '..');
   fc.assert(

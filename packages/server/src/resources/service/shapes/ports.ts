@@ -5,7 +5,7 @@ import { portLabel } from '../address.ts';
 import { identities, refuseDuplicates } from './identity.ts';
 import type { PortRequest } from './request.ts';
 
-/** A port as it is stored. */
+/** A port as stored. */
 export interface PortSpec {
   readonly id: string;
   readonly name: string;
@@ -18,17 +18,18 @@ export interface PortSpec {
   readonly public_path_rewrite: string | null;
 }
 
-/** Ports of this machine that a service cannot have, with who has them. */
+/** Ports of this machine that services cannot use, each with its user. */
 export type ReservedPorts = ReadonlyMap<number, string>;
 
-// What the gateway takes as a path; narrower than RFC 3986, as it ends in a configuration file.
+// Paths that the gateway accepts. Narrower than RFC 3986, as the path is written to a configuration file.
 const gatewayPath = /^\/(?:[A-Za-z0-9._~!&*+=:@/-]|%[0-9A-Fa-f]{2})*$/;
-// What Kubernetes refuses in the path of an Ingress (`Prefix`) and of an HTTPRoute (`PathPrefix`), beside `..`. On every cluster, this
-// machine too: an environment may move to another one, whose refusal comes when a deployment can no longer go back.
+// Paths that Kubernetes refuses in an Ingress (`Prefix`) and an HTTPRoute (`PathPrefix`), beside `..`. They are refused
+// on every cluster, including this machine: if the environment moved to another cluster, that cluster would refuse them
+// when the deployment can no longer be rolled back.
 const unroutable = /\/\/|\/\.(?:\/|$)|%2f/i;
 const httpsPort = 443;
 
-/** Whether the gateway serves it by host name; the others get a port of the machine. */
+/** Returns whether the gateway serves the port by host name. Other public ports get a port of the machine. */
 export function isRouted(port: { readonly protocol: ReleasePort['protocol'] }): boolean {
   return port.protocol === 'HTTP' || port.protocol === 'GRPC';
 }
@@ -37,7 +38,7 @@ export function isPublicRouted(port: PortSpec): boolean {
   return port.publicly_accessible && isRouted(port);
 }
 
-/** Public TCP and UDP ports: each wants a port of the machine for itself. */
+/** Returns the public TCP and UDP ports. Each of them needs a port of the machine for itself. */
 export function hostPorts(
   ports: readonly PortSpec[],
 ): { readonly transport: 'TCP' | 'UDP'; readonly port: number; readonly index: number }[] {
@@ -48,7 +49,7 @@ export function hostPorts(
   );
 }
 
-/** The ports of a request with defaults and ids; former ones keep their ids. */
+/** Returns the ports of a request with defaults and ids. Former ports keep their ids. */
 export function toPorts(
   requested: readonly PortRequest[],
   former: readonly PortSpec[],
@@ -145,7 +146,10 @@ function checkTogether(ports: readonly PortSpec[], problems: Problems): void {
   }
 }
 
-/** The service's address without a port name always leads somewhere: the first public port has it unless one is chosen. */
+/**
+ * Marks the first public port as the default unless the user chose one: the service's address without a port name must
+ * always respond.
+ */
 function withDefault(ports: readonly PortSpec[]): readonly PortSpec[] {
   if (ports.some((port) => isPublicRouted(port) && port.is_default)) return ports;
   const first = ports.findIndex(isPublicRouted);

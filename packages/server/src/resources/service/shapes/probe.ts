@@ -3,7 +3,7 @@ import type { Problems } from '../../shared/problems.ts';
 import { hasControlCharacter } from '../../shared/problems.ts';
 import type { HealthchecksRequest, ProbeRequest } from './request.ts';
 
-/** A probe as it is stored and shown: the members of `type` that are not set are null. */
+/** A probe as stored and shown. Unset members of `type` are null. */
 export interface ProbeSpec {
   readonly type: {
     readonly tcp: { readonly port: number; readonly host: string | null } | null;
@@ -27,7 +27,7 @@ type DriverProbe = NonNullable<ReleaseConfig['readiness']>;
 
 const members = ['tcp', 'http', 'exec', 'grpc'] as const;
 
-/** Both probes with defaults; one that is left out is none. */
+/** Returns both probes with defaults. An omitted probe is null. */
 export function toHealthchecks(request: HealthchecksRequest | null | undefined, problems: Problems): HealthchecksSpec {
   const probe = (name: 'readiness_probe' | 'liveness_probe'): ProbeSpec | null => {
     const requested = request?.[name] ?? null;
@@ -65,7 +65,7 @@ function toProbe(request: ProbeRequest, path: string, problems: Problems): Probe
   };
 }
 
-/** What a driver is told of a probe. */
+/** Returns the probe for a driver. */
 export function toDriverProbe(probe: ProbeSpec | null): ReleaseConfig['readiness'] {
   if (probe === null) return null;
   const { tcp, http, exec, grpc } = probe.type;

@@ -4,8 +4,9 @@ import { toEvents } from './autoscaling.ts';
 import { settingDefault, type AdvancedSettingsSpec } from './advanced-settings.ts';
 
 /**
- * What a release says of its scaling: between two numbers instances follow their use, or events. Nothing where there is nothing to scale,
- * so that its hash is what it was; with a minimum of 0 and no events none runs, whatever the maximum.
+ * Returns the release's scaling: the number of instances follows their usage or events, between two limits. Returns an
+ * empty object if there is nothing to scale, so that the hash does not change. With a minimum of 0 and no events no
+ * instance runs, whatever the maximum.
  */
 export function toScaling(spec: ProcessParts, settings: AdvancedSettingsSpec): Pick<ReleaseConfig, 'scaling'> {
   const { min_running_instances: least, max_running_instances: most } = spec;

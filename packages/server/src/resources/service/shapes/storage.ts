@@ -3,7 +3,7 @@ import { hasControlCharacter, isSystemPath, leavesRoot } from '../../shared/prob
 import { identities, refuseDuplicates } from './identity.ts';
 import type { StorageRequest } from './request.ts';
 
-/** A storage as it is stored; its id names the volume. Size in GiB. */
+/** A storage as stored; its id names the volume. Size in GiB. */
 export interface StorageSpec {
   readonly id: string;
   readonly type: 'FAST_SSD';
@@ -11,7 +11,7 @@ export interface StorageSpec {
   readonly mount_point: string;
 }
 
-/** One form for paths that mean the same place. */
+/** Returns the normal form of paths that mean the same folder. */
 export function mountPath(path: string): string {
   return path
     .replace(/\/(?:\.?\/)+/g, '/')
@@ -19,15 +19,18 @@ export function mountPath(path: string): string {
     .replace(/(.)\/$/, '$1');
 }
 
-// Files of every image, or that the engine puts there: a folder cannot be mounted over them.
+// Files that every image has or that the engine adds. A folder cannot be mounted over them.
 const filesOfSystem = ['passwd', 'group', 'shadow', 'hosts', 'hostname', 'resolv.conf'].map((name) => `/etc/${name}`);
 
-/** Where no container starts with a folder. One that cannot be mounted elsewhere, as over a file of the image, is the engine's to find. */
+/**
+ * Returns whether no container can start with a folder at this path. The engine detects other paths that fail, such as
+ * a file of the image.
+ */
 function isUnmountable(path: string): boolean {
   return isSystemPath(path) || filesOfSystem.includes(path);
 }
 
-/** The storage of a request; what has the mount point of a former one is that one, and keeps its data. */
+/** Returns the storage of a request. A storage with the mount point of a former one keeps that one's id and data. */
 export function toStorage(
   requested: readonly StorageRequest[],
   former: readonly StorageSpec[],

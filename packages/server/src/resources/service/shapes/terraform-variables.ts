@@ -6,7 +6,7 @@ import { refuseDuplicates } from './identity.ts';
 type Request = NonNullable<Body<(typeof operations)['createTerraform']>['terraform_variables_source']>;
 type VariablesRecord = Response<(typeof operations)['getTerraform']>['terraform_variables_source'];
 
-/** A variable as it is stored. `secret_id`: of the stored value of a secret, whose `value` is empty. */
+/** A variable as stored. `secret_id`: id of a secret's stored value; the `value` of such a variable is empty. */
 export interface TerraformVariableSpec {
   readonly key: string;
   readonly value: string;
@@ -20,7 +20,7 @@ export interface TerraformVariablesSpec {
 
 const at = 'terraform_variables_source';
 
-/** The variables of a request. A list that is left out stays; a secret without a value keeps the one that it has. */
+/** Returns the variables of a request. An omitted list stays. A secret without a value keeps its former value. */
 export function toTerraformVariables(request: Request, former: TerraformVariablesSpec, rules: SpecRules): TerraformVariablesSpec {
   const { problems } = rules;
   const paths = request.tf_var_file_paths === undefined ? former.tf_var_file_paths : (request.tf_var_file_paths ?? []);

@@ -4,7 +4,10 @@ import { hasControlCharacter, leavesRoot, type Problems } from '../../shared/pro
 type Request = Body<(typeof operations)['createTerraform']>;
 type TerraformRecord = Response<(typeof operations)['getTerraform']>;
 
-/** Where the state is kept: exactly one member is there. `kubernetes`: by the cluster, which here means by Davit. */
+/**
+ * Location of the Terraform state: exactly one member is set. `kubernetes`: in the cluster, which here means that Davit
+ * stores the state.
+ */
 export type BackendSpec = TerraformRecord['backend'];
 export type ProviderVersionSpec = TerraformRecord['provider_version'];
 export type FragmentSpec = NonNullable<TerraformRecord['dockerfile_fragment']>;
@@ -48,7 +51,7 @@ export function toProviderVersion(
   return { read_from_terraform_block: reads, explicit_version: version };
 }
 
-// What Davit itself says to the program.
+// Options that Davit itself passes to the program.
 const own =
   /^-{1,2}(chdir|out|state|state-out|backup|input|json|lock|auto-approve|destroy|backend|backend-config|force-copy)(=|$)/;
 

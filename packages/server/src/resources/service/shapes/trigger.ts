@@ -3,15 +3,16 @@ import { FAILSAFE_SCHEMA, load, YAMLException } from 'js-yaml';
 import type { Problems } from '../../shared/problems.ts';
 
 /*
- * What scalers say of where events come from, in the words of KEDA. Read strictly: what is not understood is refused with its place, as
- * KEDA would tell it to nobody but its own log. Nothing gets through by which a service would act as KEDA itself, or outside its namespace.
+ * Reads the event sources of scalers, in KEDA's format. The reader is strict: unknown members are refused with their
+ * path, as KEDA would report them only in its own log. It accepts nothing by which a service could act as KEDA itself,
+ * or outside its namespace.
  */
 
 type Events = NonNullable<NonNullable<ReleaseConfig['scaling']>['events']>;
 export type Trigger = Events['triggers'][number];
 export type Authentication = Omit<NonNullable<Trigger['authentication']>, 'name'>;
 
-/** A text in a request, and where it stands there. */
+/** A text of a request, and its path in the request. */
 export interface Written {
   readonly text: string;
   readonly path: string;
@@ -20,12 +21,12 @@ export interface Written {
 type Map = Readonly<Record<string, unknown>>;
 
 const metricTypes = ['AverageValue', 'Value', 'Utilization'] as const;
-/** Of the pods themselves: what these measure, all pods have. */
+/** Scalers of the pods' own resources, which all pods report. */
 const ofResources = ['cpu', 'memory'];
 
 /**
- * The trigger of a scaler: its `metadata`, or a map with `metadata` and what else KEDA knows of a trigger. Scalars are texts, as KEDA has
- * them. What is wrong is added to `problems`.
+ * Returns the trigger of a scaler. The text is either the trigger's `metadata`, or a map with `metadata` and other
+ * members of a KEDA trigger. Scalars become strings, as KEDA expects. Adds errors to `problems`.
  */
 export function readTrigger(type: string, { text, path }: Written, isJson: boolean, problems: Problems): Trigger {
   const config = isJson ? mapOf(JSON.parse(text)) : (readYaml({ text, path }, problems) ?? {});
@@ -77,12 +78,13 @@ function isTrue(value: unknown, { path, problems }: Place): boolean {
 }
 
 const references = { secretTargetRef: 'a Secret', configMapTargetRef: 'a ConfigMap' } as const;
-/** Names of objects of Kubernetes (RFC 1123). */
-// Values and pull secrets of rollouts, and releases of charts: an address that a trigger names would get registry passwords out of them.
+/** Names of Kubernetes objects (RFC 1123). */
+// Secrets of Davit: values and pull secrets of rollouts, and releases of charts. A trigger could send registry
+// passwords from them to any address.
 const ownSecret = /-[0-9a-f]{10}(-registry)?$|^sh\.helm\.release\./;
 const objectName = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 
-/** With what a trigger shows who it is: names of what has the values, never these. */
+/** Returns the credentials of a trigger: the names of the objects that contain the values, never the values. */
 export function readAuthentication(written: Written, problems: Problems): Authentication {
   const { path } = written;
   const config = readYaml(written, problems);
@@ -115,7 +117,7 @@ export function readAuthentication(written: Written, problems: Problems): Authen
   };
 }
 
-/** A list of maps with exactly these members. */
+/** Returns a list of maps with exactly these members. */
 function readList(
   value: unknown,
   members: readonly string[],
@@ -133,13 +135,13 @@ function readList(
       members.every((member) => typeof map[member] === 'string' && map[member] !== '') &&
       Object.keys(map).every((member) => members.includes(member));
     if (!isRight) problems.add(path, `${at}.${index} ${rule.replace('a list of maps', 'a map')}, and nothing else`);
-    // Each is a text, as was just seen.
+    // The check above has shown that each value is a string.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return isRight ? [map as Readonly<Record<string, string>>] : [];
   });
 }
 
-/** Null, and a problem, where it is none. */
+/** Returns the map in the text. If the text is not a map, adds a problem and returns null. */
 function readYaml({ text, path }: Written, problems: Problems): Map | null {
   try {
     const found: unknown = load(text, { schema: FAILSAFE_SCHEMA, maxAliases: 0, maxDepth: 8 });
@@ -147,7 +149,7 @@ function readYaml({ text, path }: Written, problems: Problems): Map | null {
     problems.add(path, 'must be a map in YAML');
   } catch (error) {
     const line = error instanceof YAMLException && error.mark !== undefined ? ` in line ${error.mark.line + 1}` : '';
-    // The reason is the parser's; what stands there is not repeated.
+    // The message has the parser's reason and does not repeat the text.
     const reason = error instanceof YAMLException ? error.reason : 'it is not understood';
     problems.add(path, `must be a map in YAML; it is none${line}: ${reason}`);
   }

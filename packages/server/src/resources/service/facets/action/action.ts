@@ -24,7 +24,9 @@ import { forTerraform, takenAway, type Removal } from './terraform.ts';
 export type DeployAnswer = Response<(typeof operations)['deployApplication']>;
 export type ActionAnswer = Response<(typeof operations)['stopApplication']>;
 
-/** Which release a deployment is asked for: one of before, or the configuration of now at a commit (null: the branch's newest). */
+/**
+ * The release to deploy: an earlier one, or the current configuration at a commit (null: the branch's newest commit).
+ */
 type Wish =
   | { readonly releaseId: string }
   | { readonly commitId: (view: DeployedCommit) => string | null; readonly valuesCommitId?: string };
@@ -33,17 +35,17 @@ type DeployedCommit = { readonly deployedCommit: { readonly id: string } | null 
 interface Wanted {
   readonly action: Action;
   readonly wish?: Wish;
-  /** Of the service, before it is deployed: a member of its edit request. */
+  /** Body of an edit request that is applied to the service before its deployment. */
   readonly edit?: object;
-  /** What a Terraform configuration is run for instead of an apply. */
+  /** Runs a Terraform configuration for this action instead of an apply. */
   readonly terraformAction?: TerraformAction;
-  /** Of a Helm chart: nothing is installed, only told. */
+  /** For Helm charts: only reports the changes and installs nothing. */
   readonly isDiff?: boolean;
-  /** Of a job: the event to run. */
+  /** For jobs: the event to run. */
   readonly event?: JobEvent | undefined;
-  /** Throws when the service is not one that this can be asked of. */
+  /** Throws if the request does not fit the service. */
   readonly check?: DeployWish['check'];
-  /** Answers what would be done instead of doing it. */
+  /** Returns the plan instead of running it. */
   readonly dryRun: boolean;
 }
 
@@ -53,8 +55,11 @@ interface AskedOfDeployment {
 }
 
 /**
- * Asks for a deployment: of the branch's newest commit, of `git_commit_id`, or of an earlier release of this service. VALIDATION_FAILED
- * for both at once, NOT_FOUND for another service's release, RELEASE_NOT_USABLE, BEING_DELETED, BILLING_RESTRICTION.
+ * Requests a deployment of the branch's newest commit, of `git_commit_id`, or of an earlier release of this service.
+ * Fails with:
+ * - VALIDATION_FAILED: the request names both a commit and a release.
+ * - NOT_FOUND: the release belongs to another service.
+ * - RELEASE_NOT_USABLE, BEING_DELETED or BILLING_RESTRICTION.
  */
 export async function deployService(
   deps: Deps,
@@ -70,7 +75,7 @@ export async function deployService(
   return { ...answer, status: 'QUEUED', application_id: reference.id, created_at: new Date().toISOString() };
 }
 
-/** Asks for a deployment of the commit that is deployed, with the configuration of now. */
+/** Requests a deployment of the deployed commit, with the current configuration. */
 export function redeployService(
   deps: Deps,
   caller: Caller,
@@ -82,17 +87,20 @@ export function redeployService(
   return act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, event, check });
 }
 
-/** New instances of the release that runs. NEVER_DEPLOYED when none does. */
+/** Requests new instances of the deployed release. Fails with NEVER_DEPLOYED if no release is deployed. */
 export function restartService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
   return act(deps, caller, reference, { action: 'RESTART', dryRun });
 }
 
-/** Ends the instances; data stays. NEVER_DEPLOYED when there was nothing. */
+/** Requests a stop of all instances; data stays. Fails with NEVER_DEPLOYED if the service was never deployed. */
 export function stopService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
   return act(deps, caller, reference, { action: 'STOP', dryRun });
 }
 
-/** Removes what the service has on the cluster; its record stays. undefined: there is nothing, so nothing is asked for. */
+/**
+ * Removes the service's resources from its cluster; its record stays. Returns undefined, and requests nothing, if there
+ * are none.
+ */
 export function uninstallService(
   deps: Deps,
   caller: Caller,
@@ -108,8 +116,8 @@ export function uninstallService(
 }
 
 /**
- * Deletes a service: at once when it has nothing on a cluster and nothing queued, else by a deployment that takes it away first.
- * Idempotent while that is under way.
+ * Deletes a service. Without resources on a cluster or queued requests it is deleted at once. Otherwise a deployment
+ * removes its resources first. Idempotent while that deletion runs.
  */
 export async function deleteService(
   deps: Deps,
@@ -166,7 +174,7 @@ async function plan(deps: Deps, caller: Caller, { id, type }: ServiceReference, 
   return { ...(await statusWith(deps, deps.database, facts, composed)), plan: toPlan(planned) };
 }
 
-/** The request with what only some types can be asked for. */
+/** Returns the request with the members that only some types of service have. */
 function asked(request: DeploymentRequest, { event, terraformAction, isDiff = false }: Wanted): DeploymentRequest {
   return forDiff(forTerraform(forEvent(request, event), terraformAction), isDiff);
 }

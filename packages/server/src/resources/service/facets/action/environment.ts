@@ -8,9 +8,10 @@ import { shareEnvironmentFacts } from '../../store.ts';
 import { toRequestedService } from './request.ts';
 
 /**
- * The services of an environment for a deployment of all of them, in the order of deployment, each with the configuration of now.
- * Skipped ones and those that are being deleted are left out. `redeploy`: at the commits that are deployed, instead of at the
- * newest ones. They are locked, so that none is deleted before the request is written; the environment must be locked already.
+ * Returns the services of an environment for a deployment of all of them, in the order of deployment, each with its
+ * current configuration. Leaves out skipped services and services that are being deleted. `redeploy` selects the
+ * deployed commits instead of the newest ones. Locks the services, so that none is deleted before the request is
+ * written; the caller must have locked the environment.
  */
 export async function composeServices(
   deps: Deps,

@@ -1,6 +1,9 @@
 import type { DeploymentRequest } from '@davit/engine/port';
 
-/** The same request for telling what would change. It is not merged into one that waits, which would be taken for it. */
+/**
+ * Returns the request as a diff, which only reports changes. The queue must not merge a diff into a waiting request for
+ * a deployment, so the actor of the diff is marked.
+ */
 export function forDiff(request: DeploymentRequest, isDiff: boolean): DeploymentRequest {
   if (!isDiff) return request;
   const services = request.services.map((service) => {

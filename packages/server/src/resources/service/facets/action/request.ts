@@ -3,7 +3,7 @@ import type { Caller } from '../../../../auth/caller.ts';
 import { triggerOf } from '../../../shared/trigger.ts';
 import type { ServiceFacts } from '../../rows.ts';
 
-/** What the engine is asked for: an action on one service, in the name of the caller. */
+/** Returns the engine's request for an action on one service, in the name of the caller. */
 export function toRequest(
   caller: Caller,
   facts: ServiceFacts,
@@ -25,7 +25,7 @@ export function toRequest(
   };
 }
 
-/** The same for a run of one event of a job; without an event it is what it was. */
+/** Returns the request for a run of one event of a job, or the unchanged request without an event. */
 export function forEvent(request: DeploymentRequest, event: JobEvent | undefined): DeploymentRequest {
   return event === undefined ? request : { ...request, services: request.services.map((service) => ({ ...service, event })) };
 }

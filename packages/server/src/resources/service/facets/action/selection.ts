@@ -14,24 +14,25 @@ import { lockSelectedFacts, setDeleting } from '../../store.ts';
 import { toRequestedService } from './request.ts';
 import { runFor } from './terraform.ts';
 
-/** One service that a request for several names. */
+/** A service named by a request for several services. */
 export interface Selected {
   readonly id: string;
   readonly type: ServiceType;
-  /** Where the request names it, as in `applications.0.application_id`. */
+  /** Path of the service in the request, as in `applications.0.application_id`. */
   readonly path: string;
-  /** What a deployment of it is asked for. */
+  /** Wish for the deployment of this service. */
   readonly wish?: DeployWish;
 }
 
 /*
- * All of these lock the services until the end of the transaction, in one order; the environment must be held already.
- * INVALID_REFERENCE for the first id that names no service of that type in the environment; BEING_DELETED.
+ * All functions below lock the services until the end of the transaction, in one order; the caller must have locked the
+ * environment. They fail with INVALID_REFERENCE for the first id that names no service of that type in the environment,
+ * or with BEING_DELETED.
  */
 
 /**
- * For a deployment of the services with the configuration of now, edited first where a version is wished that belongs to it, in
- * the order of deployment. Refuses skipped ones.
+ * Returns the services with their current configuration, in the order of deployment. Edits a service first if the
+ * wished version is part of its spec. Refuses skipped services.
  */
 export async function composeSelected(
   deps: Deps,
@@ -60,7 +61,7 @@ export async function composeSelected(
   return requested;
 }
 
-/** VALIDATION_FAILED at the place of the request where something is asked for that does not fit the service. */
+/** Fails with VALIDATION_FAILED, at the service's path in the request, if a wish does not fit the service. */
 function checkWish({ id, path, wish }: Selected, services: readonly ServiceFacts[]): void {
   const spec = services.find((facts) => facts.id === id)?.spec;
   try {
@@ -72,7 +73,7 @@ function checkWish({ id, path, wish }: Selected, services: readonly ServiceFacts
   }
 }
 
-/** For a stop or restart of the services. Refuses skipped ones. */
+/** Returns the services to stop or restart. Refuses skipped services. */
 export async function selectRunning(
   deps: Deps,
   tx: Queryable,
@@ -84,7 +85,7 @@ export async function selectRunning(
   return services.map((facts) => toRequestedService(facts, undefined));
 }
 
-/** For taking the services off their cluster: those that may have something there. */
+/** Returns the services to uninstall: those that may have resources on their cluster. */
 export async function selectInstalled(
   deps: Deps,
   tx: Queryable,
@@ -99,8 +100,8 @@ export async function selectInstalled(
 }
 
 /**
- * Removes the services that have nothing on a cluster and nothing queued, and marks and gives the others, for a deployment that
- * deletes them. Those that are being deleted already are left alone.
+ * Removes the services that have no resources on a cluster and no queued requests. Marks the other services as being
+ * deleted, and returns them for a deployment that deletes them. Ignores services that are already being deleted.
  */
 export async function deleteSelected(
   deps: Deps,
@@ -143,7 +144,7 @@ async function lock(tx: Queryable, environmentId: string, selected: readonly Sel
   return services;
 }
 
-// What is skipped is left out of whatever is done to the environment (semantics 3.4).
+// Actions on an environment leave out skipped services (semantics 3.4).
 function refuseSkipped(services: readonly ServiceFacts[], selected: readonly Selected[]): void {
   const skipped = services.find((facts) => facts.is_skipped);
   if (skipped === undefined) return;

@@ -4,15 +4,15 @@ import type { Deps } from '../../../../deps.ts';
 import { currentRelease } from '../../composition.ts';
 import type { ServiceFacts } from '../../rows.ts';
 
-/** How a service is taken away. */
+/** Options for the removal of a service. */
 export interface Removal {
-  /** What a Terraform configuration made stays in the world; only its state is forgotten. */
+  /** Keeps the resources that a Terraform configuration created; only its state is deleted. */
   readonly skipDestroy?: boolean;
-  /** The record stays. */
+  /** Keeps the record of the service. */
   readonly resourcesOnly?: boolean;
 }
 
-/** The same request for another thing than an apply. */
+/** Returns the request with `action` instead of an apply. */
 export function forTerraform(request: DeploymentRequest, action: TerraformAction | undefined): DeploymentRequest {
   if (action === undefined) return request;
   return apart({
@@ -26,8 +26,8 @@ export function forTerraform(request: DeploymentRequest, action: TerraformAction
 }
 
 /**
- * A request for another thing than an apply is not merged into one that waits: its place in the queue would be taken by what is
- * asked for last, and an apply that somebody waits for would become a plan.
+ * Returns the request marked so that it is not merged into a waiting one, if it is not an apply. A merged request takes
+ * the action of the newest one: an apply that a user waits for would become a plan.
  */
 export function apart(request: DeploymentRequest): DeploymentRequest {
   const actions = request.services.flatMap(({ release }) => {
@@ -39,7 +39,10 @@ export function apart(request: DeploymentRequest): DeploymentRequest {
   return { ...request, trigger: { ...request.trigger, actor } };
 }
 
-/** What a removal has to know of a Terraform configuration, which is more than what is deployed; nothing for other types. */
+/**
+ * Returns the release that a removal of a Terraform configuration needs, as it needs more than the deployed release.
+ * Returns undefined for other types.
+ */
 export async function takenAway(
   deps: Deps,
   tx: Queryable,
@@ -51,7 +54,7 @@ export async function takenAway(
   return { config: runFor(config, skipDestroy ? 'FORGET' : 'DESTROY'), commitId: null };
 }
 
-/** What is deployed of a Terraform configuration for something; other types are deployed for nothing else. */
+/** Returns the configuration with `action`, for Terraform configurations; other types have no such action. */
 export function runFor(config: ReleaseConfig, action: TerraformAction | undefined): ReleaseConfig {
   return action !== undefined && config.source.type === 'TERRAFORM'
     ? { ...config, source: { ...config.source, action } }

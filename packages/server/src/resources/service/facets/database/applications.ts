@@ -9,10 +9,16 @@ import type { ServiceRecord } from '../../shapes/request.ts';
 
 const { type: application } = kinds.APPLICATION;
 
-/** Built-in variables of the database that $1 names, by how their names begin: `POSTGRESQL_Z1A2B3C4D_`. */
+/**
+ * SQL condition: the variable `v` is an alias of a built-in variable of the database `d`. The names of these variables
+ * begin with `POSTGRESQL_Z1A2B3C4D_` or similar.
+ */
 const builtInOfDatabase = `starts_with(v.target_builtin, (d.spec ->> 'type') || '_Z' || upper(left(d.id::text, 8)) || '_')`;
 
-/** Database, organization or null. One row even where no application uses it; none: there is no such database. */
+/**
+ * Parameters: database, organization or null. Returns one row even if no application uses the database, and no row if
+ * the database does not exist.
+ */
 const readUsers = statement<{ environment_id: string; users: readonly string[] }>(
   'readApplicationsOfDatabase',
   `SELECT d.environment_id, ARRAY(
@@ -21,7 +27,7 @@ const readUsers = statement<{ environment_id: string; users: readonly string[] }
      FROM service d WHERE d.id = $1 AND d.type = 'DATABASE' AND ($2::uuid IS NULL OR d.organization_id = $2)`,
 );
 
-/** Database, application. */
+/** Parameters: database, application. */
 const removeAliases = statement(
   'removeAliasesOfDatabase',
   `DELETE FROM variable v USING service d, service s
@@ -29,7 +35,9 @@ const removeAliases = statement(
       AND v.service_id = s.id AND v.type = 'ALIAS' AND ${builtInOfDatabase}`,
 );
 
-/** The applications of its environment that have an alias of a variable of the database. NOT_FOUND. */
+/**
+ * Returns the applications of the environment that have an alias of a variable of the database. Fails with NOT_FOUND.
+ */
 export async function listApplications(
   deps: Deps,
   caller: Caller,
@@ -41,7 +49,10 @@ export async function listApplications(
   return { results: all.filter((record) => row.users.includes(record.id)) };
 }
 
-/** Takes the aliases of the database's variables from an application; the next deployment applies it. NOT_FOUND also where it has none. */
+/**
+ * Deletes an application's aliases of the database's variables; the next deployment applies this. Fails with NOT_FOUND,
+ * also if the application has no such alias.
+ */
 export async function removeApplication(
   deps: Deps,
   caller: Caller,

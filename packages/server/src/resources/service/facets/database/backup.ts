@@ -3,7 +3,10 @@ import { databaseHost } from '../../../variable/index.ts';
 import type { DatabaseSpec } from '../../kinds/database.ts';
 import type { ServiceSpec } from '../../kinds/kind.ts';
 
-/** With what the tools of a database reach it, inside of its environment. `service`: a database. */
+/**
+ * Returns the connection settings with which backup tools reach a database inside its environment. `service` must be a
+ * database.
+ */
 export function backupSubject({
   id,
   name,
@@ -26,12 +29,12 @@ export function backupSubject({
   };
 }
 
-/** GiB that a database may have; null: it has no volume. */
+/** Returns the storage size of a database in GiB, or null if the database has no volume. */
 export function storageOf(spec: ServiceSpec): number | null {
   return toDatabaseSpec(spec).storage[0]?.size ?? null;
 }
 
-// Whoever calls has found it as a database.
+// The caller has already checked that the service is a database.
 function toDatabaseSpec(spec: ServiceSpec): DatabaseSpec {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return spec as DatabaseSpec;

@@ -14,7 +14,9 @@ type Credentials = Response<(typeof operations)['getDatabaseMasterCredentials']>
 type Versions = Response<(typeof operations)['listDatabaseVersion']>;
 type Configuration = Response<(typeof operations)['listEnvironmentDatabaseConfig']>;
 
-/** With what a database is connected to. The only place that shows its password. NOT_FOUND. */
+/**
+ * Returns the credentials for connecting to a database. No other operation shows its password. Fails with NOT_FOUND.
+ */
 export async function readCredentials(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Credentials> {
   const row = await readDatabase(deps, caller, reference);
   const id = row.spec.password_secret_id;
@@ -23,13 +25,13 @@ export async function readCredentials(deps: Deps, caller: Caller, reference: Ser
   return { ...databaseAddress(row, deps.config), login: row.spec.recipe.login, password: deps.vault.open(id, secret.sealed) };
 }
 
-/** The versions that the catalogue has of the type of a database, oldest first. NOT_FOUND. */
+/** Returns the versions that the catalogue has for the type of a database, oldest first. Fails with NOT_FOUND. */
 export async function listVersions(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Versions> {
   const { spec } = await readDatabase(deps, caller, reference);
   return { results: versionsOf(deps.databases, spec.type).map((name) => ({ name })) };
 }
 
-/** All types and versions, with the modes that can be deployed. NOT_FOUND. */
+/** Returns all types and versions of databases, with the modes that can be deployed. Fails with NOT_FOUND. */
 export async function listConfiguration(deps: Deps, caller: Caller, environmentId: string): Promise<Configuration> {
   await readVisibleEnvironment(deps.database, caller, environmentId);
   return {
@@ -49,7 +51,7 @@ async function readDatabase(
 ): Promise<ServiceRow<DatabaseSpec>> {
   const row = await database.maybe(readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
-  // The type says which spec it is.
+  // The type of the row determines the type of the spec.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return row as ServiceRow<DatabaseSpec>;
 }

@@ -11,7 +11,7 @@ export type ServiceHistoryRecord = Response<(typeof operations)['listApplication
 
 const defaultPageSize = 20;
 
-/** The deployments of a service, newest first. */
+/** Returns the deployments of a service, newest first. */
 export async function readHistory(
   deps: Deps,
   caller: Caller,
@@ -23,7 +23,7 @@ export async function readHistory(
   return { page, page_size: pageSize, results: views.map(toHistoryService) };
 }
 
-/** The same in the shape of before, which goes on after a deployment instead of by pages. */
+/** Returns the deployments in the older format, which continues after a given deployment instead of using pages. */
 export async function readOldHistory(
   deps: Deps,
   caller: Caller,
@@ -51,7 +51,7 @@ export async function assertVisible(deps: Deps, caller: Caller, id: string, type
   if ((await deps.database.maybe(findService, [id, type, caller.organizationId])) === undefined) throw notFound('service');
 }
 
-/** The contract's word for a stored type. */
+/** Returns the contract's word for a stored type. */
 export function typeWord(type: string): (typeof serviceTypes)[number] {
   const word = serviceTypes.find((one) => one === type);
   if (word === undefined) throw new Error(`there is no service type ${type}`);

@@ -15,7 +15,10 @@ import { typeWord } from '../history/history.ts';
 export type LinksRecord = Response<(typeof operations)['listApplicationLinks']>;
 type LinkRecord = LinksRecord['results'][number];
 
-/** Where a service answers: what is deployed, or before the first deployment what would be. */
+/**
+ * Returns the addresses of a service: those of the deployed release or, before the first deployment, those of the
+ * current configuration.
+ */
 export async function readLinks(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<LinksRecord> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
@@ -25,7 +28,10 @@ export async function readLinks(deps: Deps, caller: Caller, { id, type }: Servic
   return { results: toLinks({ id, type: typeWord(facts.type) }, config.ports, { ...deps.config, secured }) };
 }
 
-/** The same for all services of an environment that the caller was found to see, in the order of deployment. */
+/**
+ * Returns the addresses of all services of an environment, in the order of deployment. The caller must have checked
+ * access.
+ */
 export async function environmentLinks(deps: Deps, db: Queryable, environmentId: string): Promise<LinksRecord> {
   const services = await db.many(readEnvironmentFacts, [environmentId]);
   const releases = await currentReleases(deps, db, environmentId, services);
@@ -48,7 +54,7 @@ export async function environmentLinks(deps: Deps, db: Queryable, environmentId:
   return { results };
 }
 
-/** Custom hosts of these ports that answer over HTTPS. */
+/** Returns the custom hosts of these ports that respond over HTTPS. */
 async function securedHosts(
   { config }: Deps,
   db: Queryable,
@@ -80,7 +86,7 @@ export function toLinks(
         return [{ ...own, url, external_port: port.externalPort }];
       }
       const [first] = port.hosts;
-      // Nobody leads requests from outside to it.
+      // The port is not reachable from outside the cluster.
       if (first === undefined) return [];
       const door = doorOfHost(settings, first);
       const link = (host: string, is_service_domain: boolean): LinkRecord => ({

@@ -8,7 +8,7 @@ export type LogRecord = Response<(typeof operations)['listApplicationLog']>;
 
 const mostLines = 1000;
 
-/** The newest lines that the service printed, oldest of them first, instances that are gone included. */
+/** Returns the newest log lines of the service, oldest first. Lines of instances that no longer exist are included. */
 export async function readLog(
   deps: Deps,
   caller: Caller,

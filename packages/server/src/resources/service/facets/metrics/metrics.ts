@@ -9,7 +9,7 @@ export type MetricsRecord = Response<(typeof operations)['getApplicationMetrics'
 
 const defaultMinutes = 60;
 
-/** What the service used lately, oldest first. */
+/** Returns the recent resource usage of the service, oldest first. */
 export async function readMetrics(
   deps: Deps,
   caller: Caller,

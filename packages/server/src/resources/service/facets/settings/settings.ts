@@ -12,7 +12,7 @@ import {
 } from '../../shapes/advanced-settings.ts';
 import { readFacts, updateService } from '../../store.ts';
 
-/** What a service of that type has where nothing is set. */
+/** Returns the default settings of services of one type. */
 export function defaultSettings({ config }: Deps, type: SettingsType): CompleteSettings {
   const ofInstallation: CompleteSettings = {
     'hpa.memory.average_utilization_percent': null,
@@ -28,7 +28,7 @@ export function defaultSettings({ config }: Deps, type: SettingsType): CompleteS
   );
 }
 
-// A build gets at least one GiB by this setting, and never more than the installation allows: the engine takes the lesser.
+// The setting gives a build at least one GiB and at most the installation's limit: the engine takes the smaller value.
 function buildLimits({ config }: Pick<Deps, 'config'>): Readonly<Record<string, number>> {
   return {
     'build.cpu_max_in_milli': config.buildCpuMillicores,
@@ -36,7 +36,7 @@ function buildLimits({ config }: Pick<Deps, 'config'>): Readonly<Record<string, 
   };
 }
 
-/** All settings of a service, defaults included. */
+/** Returns all settings of a service, with defaults. */
 export async function readSettings(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<CompleteSettings> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
@@ -44,8 +44,8 @@ export async function readSettings(deps: Deps, caller: Caller, { id, type }: Ser
 }
 
 /**
- * Sets some of them; the next deployment applies them. VALIDATION_FAILED for one that the type does not have, which names those
- * that it has.
+ * Sets the given settings; the next deployment applies them. Fails with VALIDATION_FAILED for a setting that the type
+ * does not have. The message lists the settings that it has.
  */
 export async function editSettings(
   deps: Deps,
@@ -68,12 +68,12 @@ export async function editSettings(
 
 const stickySetting = 'network.ingress.enable_sticky_session';
 
-/** One of the settings under the name that it has in `network`. */
+/** Returns one of the settings under its name in `network`. */
 export async function readNetwork(deps: Deps, caller: Caller, reference: ServiceReference): Promise<{ sticky_session: boolean }> {
   return toNetwork(await readSettings(deps, caller, reference));
 }
 
-/** What the request leaves out stays; null is the default. */
+/** Sets the given network settings. Omitted ones stay; null restores the default. */
 export async function editNetwork(
   deps: Deps,
   caller: Caller,

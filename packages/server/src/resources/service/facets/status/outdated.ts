@@ -4,7 +4,9 @@ import { listServicesOfType, type ServicesReference } from '../../list.ts';
 import type { ServiceRecord } from '../../shapes/request.ts';
 import { serviceStatuses } from './status.ts';
 
-/** The services of one type in an environment whose configuration is not what is deployed, oldest first. */
+/**
+ * Returns the services of one type in an environment whose configuration differs from the deployed one, oldest first.
+ */
 export async function listOutdated(
   deps: Deps,
   caller: Caller,

@@ -7,8 +7,10 @@ export type ServiceStatusRecord = Response<(typeof operations)['getApplicationSt
 type StepsRecord = NonNullable<ServiceStatusRecord['steps']>;
 
 /**
- * NEVER_DEPLOYED: nothing is deployed and nobody tried. OUT_OF_DATE: what is deployed is not what is configured, be it that an
- * edit came after or that the latest attempt failed. UP_TO_DATE: else.
+ * Returns the deployment status:
+ * - NEVER_DEPLOYED: nothing is deployed and no deployment was attempted.
+ * - OUT_OF_DATE: the deployed configuration is not the current one, because of a later edit or a failed deployment.
+ * - UP_TO_DATE: all other cases.
  */
 export function deploymentStatus(
   view: Pick<ServiceView, 'deployedConfigHash' | 'lastAttemptFailed'>,
@@ -19,7 +21,7 @@ export function deploymentStatus(
   return view.deployedConfigHash === currentHash ? 'UP_TO_DATE' : 'OUT_OF_DATE';
 }
 
-/** The contract's status of a service. `currentHash`: of what it would run if it were deployed now. */
+/** Returns the contract's status of a service. `currentHash`: hash of the current configuration. */
 export function toServiceStatus(view: ServiceView, currentHash: string): ServiceStatusRecord {
   return {
     id: view.serviceId,

@@ -9,7 +9,7 @@ import { readVisibleEnvironment } from '../../environment.ts';
 import { readEnvironmentFacts, readFacts } from '../../store.ts';
 import { toServiceStatus, type ServiceStatusRecord } from './record.ts';
 
-/** Three queries: the service, its variables, what the engine knows. */
+/** Returns the status of a service. Runs three queries: the service, its variables, the engine's view. */
 export async function readServiceStatus(
   deps: Deps,
   caller: Caller,
@@ -27,7 +27,10 @@ export async function statusOf(deps: Deps, db: Queryable, facts: ServiceFacts): 
   return toServiceStatus(view, deps.engine.hash(config));
 }
 
-/** The status of every service of an environment, in the order of deployment. Three queries, however many services there are. */
+/**
+ * Returns the status of every service of an environment, in the order of deployment. Runs three queries for any number
+ * of services.
+ */
 export async function serviceStatuses(deps: Deps, db: Queryable, environmentId: string): Promise<ServiceStatusRecord[]> {
   return (await typedStatuses(deps, db, environmentId)).map(({ status }) => status);
 }
@@ -49,7 +52,7 @@ async function typedStatuses(
   });
 }
 
-/** The status of the services of one type. */
+/** Returns the status of the services of one type. */
 export async function listStatuses(
   deps: Deps,
   caller: Caller,

@@ -6,7 +6,10 @@ import { assertVisible } from '../history/history.ts';
 
 type Resources = Response<(typeof operations)['getTerraformResources']>;
 
-/** What the latest apply left in the world, in the order of the state; nothing before one. NOT_FOUND. */
+/**
+ * Returns the resources of the latest apply, in the order of the Terraform state; none before the first apply. Fails
+ * with NOT_FOUND.
+ */
 export async function listTerraformResources(deps: Deps, caller: Caller, serviceId: string): Promise<Resources> {
   await assertVisible(deps, caller, serviceId, 'TERRAFORM');
   const found = await deps.engine.terraformResources(deps.database, serviceId);

@@ -7,7 +7,7 @@ import { serviceBuiltIns } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
 import { readFacts } from '../../store.ts';
 
-/** Services of every type as places of variables. */
+/** Returns the lookup by which variables find services of every type. */
 export function servicePlaces(deps: Deps): ServicePlaces {
   return {
     read: async (db, caller, { id, scope }) => {
