@@ -34,7 +34,7 @@ function wordsFor(cause: unknown, folder: string | null): string {
     const place = folder === null ? 'on the disk of its server' : `on the disk of ${folder}`;
     return `The database cannot store anything at present: there is no space left ${place}. Free space there; writing goes on by itself then, and what was stored is safe.`;
   }
-  if (isPassing(cause))
+  if (isTransient(cause))
     return 'The database cannot do this at present: it is out of memory, or too busy. Try again in a few seconds.';
   return 'The database does not answer. It may be starting; try again in a few seconds.';
 }
@@ -100,7 +100,7 @@ export function isServerSilent(error: unknown): boolean {
   return !('code' in error && (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN'));
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && passingStates.has(error.code);
 }
 
@@ -109,7 +109,7 @@ function isPassing(error: unknown): boolean {
  * returned unchanged.
  */
 export function toFailure(error: unknown, folder: string | null = null): unknown {
-  return isConnectionFailure(error) || isPassing(error) ? new DatabaseUnavailable(error, folder) : error;
+  return isConnectionFailure(error) || isTransient(error) ? new DatabaseUnavailable(error, folder) : error;
 }
 
 /** Returns whether a transaction that failed with this error may succeed if it is repeated from its start. */

@@ -18,7 +18,7 @@ import { readTerraformResources } from './terraform-resources.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './shared/parts.ts';
 import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
-import { isDatabaseAway } from './shared/retry-policy.ts';
+import { isDatabaseUnreachable } from './shared/retry-policy.ts';
 import { noCounts, type EngineCounts, type EngineHooks, type EnginePort } from './port.ts';
 import { Runner } from './run/runner.ts';
 
@@ -82,7 +82,7 @@ export function createEngine(input: EngineInput): Engine {
         firstPauseMilliseconds: 500,
         maximumPauseMilliseconds: 5_000,
         signal: stopping.signal,
-        isRetryable: isDatabaseAway,
+        isRetryable: isDatabaseUnreachable,
         onRetry: (error) => log.warn({ err: error }, 'the database is away; the engine starts when it is back'),
       },
       action,

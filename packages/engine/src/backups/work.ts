@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import { AppError, isAppError, retry } from '@davit/base';
 import type { Statement } from '@davit/db';
 import { DriverError } from '@davit/drivers';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import { driversOf, isAwaited, type EngineParts } from '../shared/parts.ts';
-import { isDatabaseAway, isPassing } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable, isTransient } from '../shared/retry-policy.ts';
 import { toFailure } from '../shared/failure.ts';
 import * as store from '../store/backups.ts';
 import { Bench, type BenchCall, type BenchWork } from './bench.ts';
@@ -72,7 +72,7 @@ async function released(
   const { engine } = parts;
   const signal = AbortSignal.any([call.leave, AbortSignal.timeout(releaseMilliseconds)]);
   try {
-    const forAsLong = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isPassing };
+    const forAsLong = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isTransient };
     const said = await retry(forAsLong, async () => {
       const work = await workOf(engine, row.id, row, { ...call, signal });
       return withBench(parts, work, 'release', async (bench) => {
@@ -105,7 +105,7 @@ function unreleased({ subject }: store.RestoreRow, failure: FailureRecord, error
 
 /** Returns whether work that failed with this error is resumed later. */
 function isLetGo(engine: EngineParts, error: unknown): boolean {
-  return (error instanceof ClusterAway && isAwaited(engine, error.key)) || isDatabaseAway(error);
+  return (error instanceof ClusterUnreachable && isAwaited(engine, error.key)) || isDatabaseUnreachable(error);
 }
 
 async function attempted(
@@ -115,12 +115,12 @@ async function attempted(
   action: () => Promise<void>,
 ): Promise<FailureRecord | null> {
   try {
-    await retry({ ...patience, signal: call.signal, isRetryable: isPassing }, action);
+    await retry({ ...patience, signal: call.signal, isRetryable: isTransient }, action);
     return null;
   } catch (error) {
     if (call.leave.aborted) throw error;
-    if (error instanceof ClusterAway && isAwaited(engine, error.key)) throw error;
-    if (isDatabaseAway(error) && !call.signal.aborted) throw error;
+    if (error instanceof ClusterUnreachable && isAwaited(engine, error.key)) throw error;
+    if (isDatabaseUnreachable(error) && !call.signal.aborted) throw error;
     const cause: unknown = call.signal.aborted ? call.signal.reason : error;
     const failure = toFailure(cause, reference);
     if (failure.code === 'INTERNAL') engine.log.error({ err: error, reference }, 'a backup or restore failed');
@@ -172,7 +172,7 @@ async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, w
   const key = randomBytes(keyBytes);
   // Each statement is retried by itself until the timeout, because hours of work must not be repeated for one
   // statement.
-  const patient = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isDatabaseAway };
+  const patient = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isDatabaseUnreachable };
   const note = async (statement: Statement, ...values: readonly unknown[]): Promise<void> => {
     if ((await retry(patient, () => database.run(statement, [row.id, attempt, ...values]))) > 0) return;
     throw new AppError({ code: 'BACKUP_TAKEN_OVER', message: 'Another process goes on with this backup.' });

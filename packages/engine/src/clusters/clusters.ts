@@ -8,7 +8,7 @@ import type { EngineHooks } from '../port/hooks.ts';
 import { pause } from '../shared/pause.ts';
 import { ClusterConnection, type Claim } from './connection.ts';
 import { FixedStates, unknownState } from './fixed-states.ts';
-import { ClusterAway, type ClusterMaker } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable, type ClusterMaker } from '../shared/cluster-drivers.ts';
 import { Removals } from './removals.ts';
 import type { Workshop } from './pushing-builder.ts';
 
@@ -125,7 +125,7 @@ export class Clusters {
       await connection.ask(this.#stop.signal, async ({ upgrades }, within) => upgrades?.begin(version, within));
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
-      const code = error instanceof ClusterAway ? 'CLUSTER_UNREACHABLE' : 'REMOTE_REFUSED';
+      const code = error instanceof ClusterUnreachable ? 'CLUSTER_UNREACHABLE' : 'REMOTE_REFUSED';
       throw new AppError({ code, message: `${error.message} ${error.hint}`.trim(), cause: error });
     }
   }

@@ -19,7 +19,7 @@ import {
 import type { DriverSet } from '../shared/parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
 import { toFailure } from '../shared/failure.ts';
-import { ClusterAway, noGateway, type ClusterDrivers, type ClusterMaker } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable, noGateway, type ClusterDrivers, type ClusterMaker } from '../shared/cluster-drivers.ts';
 import { createInsideBuilder } from './inside-builder.ts';
 import { createPushingBuilder, type Workshop } from './pushing-builder.ts';
 
@@ -146,12 +146,12 @@ export class ClusterConnection {
     return this.#line;
   }
 
-  #away(reason: string, error?: unknown): ClusterAway {
+  #away(reason: string, error?: unknown): ClusterUnreachable {
     if (this.#awaySince === null) {
       this.#awaySince = Date.now();
       this.onAway();
     }
-    return new ClusterAway(this.#access, reason, error);
+    return new ClusterUnreachable(this.#access, reason, error);
   }
 
   /**

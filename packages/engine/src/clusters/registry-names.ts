@@ -1,6 +1,6 @@
 import { isAppError } from '@davit/base';
 import { DriverError } from '@davit/drivers';
-import { isDatabaseAway } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import type { EngineHooks } from '../port/hooks.ts';
 import type { ImageRegistry } from '../shared/cluster-drivers.ts';
 
@@ -41,7 +41,7 @@ export async function digestOf(hooks: RegistryHooks, { id }: ImageRegistry, imag
   try {
     return (await hooks.imageDigest?.(id, image)) ?? null;
   } catch (error) {
-    if (!isAppError(error) || isDatabaseAway(error)) throw error;
+    if (!isAppError(error) || isDatabaseUnreachable(error)) throw error;
     return null;
   }
 }

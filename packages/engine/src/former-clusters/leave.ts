@@ -3,8 +3,8 @@ import { DriverError, type CallContext } from '@davit/drivers';
 import { leaveRelease } from './leave-charts.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import * as store from '../store/places.ts';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
-import { leadNone } from '../routes/front-door.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
+import { removeClusterRoutes } from '../routes/front-door.ts';
 
 // Timeout of the removal of a service or of an environment. Drivers give up on an environment well before this, and
 // report what blocks its removal.
@@ -19,7 +19,7 @@ async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSecond
   const gateway = parts.gateways[place.driver];
   await gateway?.remove(place.service_id);
   const { environment_id: environment, service_id: service } = place;
-  await leadNone(parts, place.driver, { environment, service }, call.signal);
+  await removeClusterRoutes(parts, place.driver, { environment, service }, call.signal);
   await cluster.schedules?.remove({ environment, service }, call.signal);
   const old = await cluster.observe({ service: place.service_id }, call.signal);
   const ids = old.map((instance) => instance.id);
@@ -95,7 +95,7 @@ export async function leaveOthers(
       await leavePlace(parts, place, graceSeconds, call);
       call.log(place.keeps ? `Nothing runs on ${name} any more; the volumes there stay.` : `Nothing is left on ${name}.`);
     } catch (error) {
-      if (!(error instanceof ClusterAway)) throw error;
+      if (!(error instanceof ClusterUnreachable)) throw error;
       call.log(`What is left on ${name} goes when that answers again.`);
     }
   }

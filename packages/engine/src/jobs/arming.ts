@@ -1,5 +1,5 @@
 import type { CallContext, ClusterSchedule, ClusterSchedules, Workload } from '@davit/drivers';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { pause } from '../shared/pause.ts';
@@ -88,7 +88,7 @@ export async function disarmOthers(parts: EngineParts, driver: string, owner: Ow
     try {
       await disarm(parts, place.driver, owner, call.signal);
     } catch (error) {
-      if (!(error instanceof ClusterAway)) throw error;
+      if (!(error instanceof ClusterUnreachable)) throw error;
       const name = parts.clusters.nameOf(place.driver);
       call.log(`The schedule on ${name} goes on there until that answers again: its runs are started twice meanwhile.`);
     }

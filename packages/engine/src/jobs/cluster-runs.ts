@@ -1,5 +1,5 @@
 import type { ArmedSchedule, ClusterSchedules, ScheduledRun } from '@davit/drivers';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { driversOf, lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
 import { placedWorkload } from '../workload/placed-workload.ts';
 import * as store from '../store/jobs.ts';
@@ -77,7 +77,7 @@ export class ClusterRuns {
       await this.#keep(driver, schedules, limited);
       looked.keptAt = performance.now();
     } catch (error) {
-      if (signal.aborted || error instanceof ClusterAway) return;
+      if (signal.aborted || error instanceof ClusterUnreachable) return;
       this.#parts.log.warn({ err: error, driver }, 'the schedules of a cluster could not be looked at');
     }
   }
@@ -92,7 +92,7 @@ export class ClusterRuns {
       try {
         await this.#noteNext(driver, own, known, signal);
       } catch (error) {
-        if (signal.aborted || error instanceof ClusterAway) throw error;
+        if (signal.aborted || error instanceof ClusterUnreachable) throw error;
         this.#parts.log.warn({ err: error, service: own[0]?.service }, 'the runs of a schedule could not be noted');
       }
     }
@@ -149,7 +149,7 @@ export class ClusterRuns {
       try {
         await this.#put(schedules, row, is, signal);
       } catch (error) {
-        if (signal.aborted || error instanceof ClusterAway) throw error;
+        if (signal.aborted || error instanceof ClusterUnreachable) throw error;
         this.#parts.log.warn({ err: error, service: row.service_id }, 'the schedule of a job could not be put on its cluster');
       }
     }

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { retry } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { driversOf, isAwaited, isWaitedOut, lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
-import { isDatabaseAway, isPassing, retryPolicy } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable, isTransient, retryPolicy } from '../shared/retry-policy.ts';
 import { placedWorkload } from '../workload/placed-workload.ts';
 import { startWithImage } from '../workload/registry-image.ts';
 import { toFailure } from '../shared/failure.ts';
@@ -103,7 +103,7 @@ export class Scheduler {
         this.#stuck.forget(due.release_id);
         isAny = true;
       } catch (error) {
-        if (isDatabaseAway(error)) throw error;
+        if (isDatabaseUnreachable(error)) throw error;
         await this.#noteStuck(due, error);
       }
     }
@@ -120,7 +120,7 @@ export class Scheduler {
     try {
       await this.#tell(due, `The run of ${due.next_at} has not begun: ${reason} ${hint}`);
     } catch (failure) {
-      if (!isDatabaseAway(failure)) return;
+      if (!isDatabaseUnreachable(failure)) return;
       // Forgotten, so that it is logged when the database is reachable again.
       this.#stuck.forget(release);
       throw failure;
@@ -216,7 +216,7 @@ export class Scheduler {
         {
           ...retryPolicy(this.#parts.settings),
           signal: call.signal,
-          isRetryable: (error) => !call.signal.aborted && isPassing(error),
+          isRetryable: (error) => !call.signal.aborted && isTransient(error),
         },
         async () => {
           if (run.by_cluster) await this.#awaitStarted(run, call);
@@ -227,7 +227,8 @@ export class Scheduler {
       return null;
     } catch (error) {
       call.signal.throwIfAborted();
-      if (isDatabaseAway(error) || (error instanceof ClusterAway && !isWaitedOut(this.#parts, run.driver))) throw error;
+      if (isDatabaseUnreachable(error) || (error instanceof ClusterUnreachable && !isWaitedOut(this.#parts, run.driver)))
+        throw error;
       const failure = toFailure(error, run.id);
       if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, reference: run.id }, 'a run of a job failed');
       const redact = await redactorOrBlind(await readableSecrets(this.#parts.hooks, secretIds(run.config)));

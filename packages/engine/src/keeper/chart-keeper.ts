@@ -1,6 +1,6 @@
 import type { ChartState, ClusterCharts } from '@davit/drivers';
 import { placeOfRuntime } from '../charts/place.ts';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { setRunningStatus } from '../store/journal.ts';
 import type { Kept } from './kept.ts';
@@ -46,7 +46,7 @@ export class ChartKeeper {
     try {
       return await charts.state(placeOfRuntime(this.#parts.settings.installation, runtime), signal);
     } catch (error) {
-      if (signal.aborted || error instanceof ClusterAway) throw error;
+      if (signal.aborted || error instanceof ClusterUnreachable) throw error;
       this.#parts.log.warn({ err: error, service: runtime.service_id }, 'the keeper could not look after a chart');
       if (runtime.running_status !== null) await this.#parts.database.run(setRunningStatus, [runtime.service_id, null, null]);
       return null;

@@ -1,5 +1,5 @@
 import type { Instance, Probe, Workload } from '@davit/drivers';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { pause } from '../shared/pause.ts';
 
@@ -94,7 +94,7 @@ export class Prober {
     try {
       return await check();
     } catch (error) {
-      if (!isTold && !this.#stop.signal.aborted && !(error instanceof ClusterAway))
+      if (!isTold && !this.#stop.signal.aborted && !(error instanceof ClusterUnreachable))
         this.#log.warn({ err: error, instance: this.#instance.name }, 'an instance could not be probed; it counts as it did');
       return unknown;
     }

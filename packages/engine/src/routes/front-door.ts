@@ -37,7 +37,7 @@ function serviceOf(
  * Makes a cluster route requests to a rollout. Returns lines for the deployment log; null if the gateway of Davit
  * routes the requests.
  */
-export async function leadRequests(
+export async function applyRoutes(
   parts: Pick<EngineParts, 'drivers'>,
   driver: string,
   to: { readonly owner: Ownership; readonly rollout: string; readonly config: ReleaseConfig },
@@ -51,7 +51,7 @@ export async function leadRequests(
 }
 
 /** Removes all routes from outside to a service from a cluster. */
-export async function leadNone(
+export async function removeClusterRoutes(
   parts: Pick<EngineParts, 'drivers'>,
   driver: string,
   owner: Pick<Ownership, 'environment' | 'service'>,

@@ -1,6 +1,6 @@
 import { kindOf } from '../kinds/index.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { leadNone, leadRequests, routesOf } from './front-door.ts';
+import { removeClusterRoutes, applyRoutes, routesOf } from './front-door.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { readRuntimes } from '../store/requests.ts';
 import type { Attempts } from '../keeper/attempts.ts';
@@ -47,8 +47,8 @@ export class RouteKeeper {
         environment: runtime.environment_id,
         service,
       };
-      if (serves) await leadRequests(this.#parts, this.#driver, { owner, rollout, config }, signal);
-      else await leadNone(this.#parts, this.#driver, owner, signal);
+      if (serves) await applyRoutes(this.#parts, this.#driver, { owner, rollout, config }, signal);
+      else await removeClusterRoutes(this.#parts, this.#driver, owner, signal);
       this.#led.set(service, { text, at: performance.now() });
     });
   }

@@ -1,4 +1,4 @@
-import type { ClusterAway } from '../shared/cluster-drivers.ts';
+import type { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import * as store from '../store/journal.ts';
 import type { DeploymentLog } from './deployment-log.ts';
@@ -51,7 +51,7 @@ export class ClusterWait {
    * the wait has timed out, or if the user has canceled. If steps are being undone (`takesBack`), only a forced cancel
    * ends the wait.
    */
-  async begin(away: ClusterAway, serviceId?: string, takesBack = false): Promise<boolean> {
+  async begin(away: ClusterUnreachable, serviceId?: string, takesBack = false): Promise<boolean> {
     const { deployment, parts, cancel, force, log } = this.#input;
     if (takesBack ? force.aborted : cancel.aborted) return false;
     const waited = await parts.database.maybe(store.beginWaiting, [deployment.id, deployment.fence]);

@@ -1,10 +1,10 @@
 import { isAppError, redactor, type Redactor } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import { kindOfService } from '../kinds/index.ts';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import type { EngineParts } from '../shared/parts.ts';
-import { isDatabaseAway } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import type { StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import { steps } from '../steps/index.ts';
@@ -85,7 +85,7 @@ export class DeploymentRun {
       const isOver = error instanceof LeaseLost || this.#abandonedFromOutside.aborted || this.waiting !== null;
       // A preparation that fails in this way would fail again, and this attempt has nothing to undo.
       const isHopeless = !this.#isPrepared && (isTooLarge(error) || this.#input.cancel.aborted);
-      if (isOver || isDatabaseAway(error) || !(this.#input.isLastTry || isHopeless)) throw error;
+      if (isOver || isDatabaseUnreachable(error) || !(this.#input.isLastTry || isHopeless)) throw error;
       await this.#giveUp(error);
     }
   }
@@ -284,12 +284,12 @@ export class DeploymentRun {
       await action();
       return null;
     } catch (error) {
-      if (error instanceof LeaseLost || this.#input.abandon.aborted || isDatabaseAway(error)) throw error;
+      if (error instanceof LeaseLost || this.#input.abandon.aborted || isDatabaseUnreachable(error)) throw error;
       if (error instanceof Canceled) {
         await this.#cancelTask(member);
         return null;
       }
-      if (error instanceof ClusterAway) {
+      if (error instanceof ClusterUnreachable) {
         if (await this.#wait.begin(error, member.task.serviceId)) throw error;
         if (this.#input.cancel.aborted && member.begun.has('unroute')) {
           const message = 'Taking it down has begun, which is not canceled: what is left of it stops when the cluster is back.';

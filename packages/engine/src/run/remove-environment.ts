@@ -1,7 +1,7 @@
 import { retry } from '@davit/base';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { EngineParts } from '../shared/parts.ts';
-import { isDatabaseAway, isPassing, retryPolicy } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable, isTransient, retryPolicy } from '../shared/retry-policy.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';
 import type { DeploymentLog } from './deployment-log.ts';
@@ -30,7 +30,7 @@ export async function removeEnvironment({ parts, deployment, log, wait, abandon 
       {
         ...retryPolicy(parts.settings),
         signal: abandon,
-        isRetryable: (error) => isPassing(error) && !abandon.aborted,
+        isRetryable: (error) => isTransient(error) && !abandon.aborted,
         onRetry: (error) => tell(`${error instanceof Error ? error.message : String(error)}; trying again.`),
       },
       async () =>
@@ -38,8 +38,8 @@ export async function removeEnvironment({ parts, deployment, log, wait, abandon 
     );
     return null;
   } catch (error) {
-    if (error instanceof LeaseLost || abandon.aborted || isDatabaseAway(error)) throw error;
-    if (!(error instanceof ClusterAway)) return error;
+    if (error instanceof LeaseLost || abandon.aborted || isDatabaseUnreachable(error)) throw error;
+    if (!(error instanceof ClusterUnreachable)) return error;
     if (await wait.begin(error)) throw error;
     log.add('remove', `${error.message}. What it has of the environment stays there.`, { level: 'WARNING' });
     return null;

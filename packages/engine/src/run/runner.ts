@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
 import { lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
-import { isDatabaseAway } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import * as store from '../store/journal.ts';
 import type { Waiting } from './cluster-wait.ts';
 import { DeploymentRun } from './deployment-run.ts';
@@ -247,7 +247,7 @@ export class Runner {
       return;
     }
     this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be taken up again');
-    if (!isDatabaseAway(error) && !abandon.aborted)
+    if (!isDatabaseUnreachable(error) && !abandon.aborted)
       this.#interruptions.set(deployment.id, 1 + (this.#interruptions.get(deployment.id) ?? 0));
     // The cause of the interruption probably still exists.
     await pause(this.#lookEveryMilliseconds, abandon);

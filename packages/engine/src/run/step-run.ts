@@ -1,11 +1,11 @@
 import { abortable, retry } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import type { StepName, StepOutput } from '../plan/plan.ts';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { Step, StepContext, Task } from '../steps/index.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import type { StepOutcome } from '../port.ts';
-import { isPassing, retryPolicy } from '../shared/retry-policy.ts';
+import { isTransient, retryPolicy } from '../shared/retry-policy.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import { crashPoint } from './crash-point.ts';
 import type { DeploymentLog } from './deployment-log.ts';
@@ -61,7 +61,7 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
   try {
     output = await attempt(input);
   } catch (error) {
-    const interrupted = input.abandon.aborted || error instanceof ClusterAway;
+    const interrupted = input.abandon.aborted || error instanceof ClusterUnreachable;
     const canceled = !interrupted && isCanceled();
     count(interrupted ? 'INTERRUPTED' : canceled ? 'CANCELED' : 'FAILED');
     await log.flush();
@@ -104,7 +104,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
       {
         ...retryPolicy(input.parts.settings),
         signal,
-        isRetryable: (error) => isPassing(error) && !signal.aborted,
+        isRetryable: (error) => isTransient(error) && !signal.aborted,
         onRetry: (error) => {
           input.parts.counts.stepRepeated(step.name, 'RETRY');
           line(`${error instanceof Error ? error.message : String(error)}; trying again.`);

@@ -1,7 +1,7 @@
 import { retry } from '@davit/base';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { EngineParts } from '../shared/parts.ts';
-import { isDatabaseAway } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import { steps, type Step, type StepContext } from '../steps/index.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';
@@ -50,14 +50,14 @@ export async function takeBack(
         firstPauseMilliseconds: 500,
         maximumPauseMilliseconds: 4_000,
         signal,
-        isRetryable: (error) => !mustPass(error) && !(error instanceof ClusterAway) && !signal.aborted,
+        isRetryable: (error) => !mustPass(error) && !(error instanceof ClusterUnreachable) && !signal.aborted,
         onRetry: (error) => say(`${textOf(error)}; trying again.`),
       },
       () => undo(undone, context),
     );
   } catch (error) {
     if (error instanceof LeaseLost || abandon.aborted || (isOwed && mustPass(error))) throw error;
-    if (isOwed && error instanceof ClusterAway && (await wait.begin(error, serviceId, true))) throw error;
+    if (isOwed && error instanceof ClusterUnreachable && (await wait.begin(error, serviceId, true))) throw error;
     // The user must see the original failure. The keeper removes remaining instances.
     const message = isOwed
       ? `What was deployed before could not be brought back: ${textOf(error)}. The next deployment does that first`
@@ -87,5 +87,5 @@ function textOf(error: unknown): string {
 
 /** Returns whether the user did not cause the error. The runner that resumes the deployment continues from here. */
 function mustPass(error: unknown): boolean {
-  return error instanceof LeaseLost || isDatabaseAway(error);
+  return error instanceof LeaseLost || isDatabaseUnreachable(error);
 }

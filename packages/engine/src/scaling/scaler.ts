@@ -3,7 +3,7 @@ import { DriverError, type CallContext, type ClusterDescription, type Workload }
 import type { Keeper } from '../keeper/keeper.ts';
 import type { Pass } from '../metrics/meter.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { isDatabaseAway } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import { placedWorkload } from '../workload/placed-workload.ts';
 import { toFailure } from '../shared/failure.ts';
 import { Semaphore } from '../shared/semaphore.ts';
@@ -246,7 +246,7 @@ export class Scaler {
       await cluster.start(workload, call);
       await cluster.awaitReady(workload, call);
     } catch (error) {
-      if (call.signal.aborted || isPassing(error)) throw error;
+      if (call.signal.aborted || isTransient(error)) throw error;
       await this.#giveUp(row, error, call);
       return false;
     }
@@ -308,7 +308,7 @@ export class Scaler {
   }
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (error instanceof DriverError) return error.retryable;
-  return isDatabaseAway(error);
+  return isDatabaseUnreachable(error);
 }

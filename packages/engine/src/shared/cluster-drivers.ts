@@ -49,7 +49,7 @@ export interface ImageRegistry {
 export type ClusterMaker = (cluster: ClusterAccess) => ClusterDrivers;
 
 /** A call failed because the cluster is unreachable. The caller's work can wait for the cluster. */
-export class ClusterAway extends DriverError {
+export class ClusterUnreachable extends DriverError {
   /** Key of the cluster, the `driver` of everything on it. */
   readonly key: string;
 
@@ -60,7 +60,7 @@ export class ClusterAway extends DriverError {
       retryable: true,
       error,
     });
-    this.name = 'ClusterAway';
+    this.name = 'ClusterUnreachable';
     this.key = cluster.id;
   }
 }

@@ -1,5 +1,5 @@
 import { isAppError, redactor, type Redactor } from '@davit/base';
-import { isDatabaseAway } from './retry-policy.ts';
+import { isDatabaseUnreachable } from './retry-policy.ts';
 import type { EngineHooks } from '../port.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function readableSecrets(hooks: Pick<EngineHooks, 'secrets'>, ids: 
 /** Resolves to null if the request is refused and a repetition would be refused too. */
 export function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
   return asked.catch((error: unknown) => {
-    if (!isAppError(error) || isDatabaseAway(error)) throw error;
+    if (!isAppError(error) || isDatabaseUnreachable(error)) throw error;
     return null;
   });
 }

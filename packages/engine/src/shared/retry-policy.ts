@@ -1,13 +1,13 @@
 import { isAppError } from '@davit/base';
 import { DriverError } from '@davit/drivers';
-import { ClusterAway } from './cluster-drivers.ts';
+import { ClusterUnreachable } from './cluster-drivers.ts';
 import type { EngineSettings } from './parts.ts';
 
 /**
  * Returns whether an error is due to an unreachable database. The user did not cause it, and the work is repeated when
  * the database is reachable again.
  */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnreachable(error: unknown): boolean {
   return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
 }
 
@@ -15,10 +15,10 @@ export function isDatabaseAway(error: unknown): boolean {
  * Returns whether an immediate retry may help. False for an unreachable cluster: callers wait for the cluster, and hold
  * no resources meanwhile.
  */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof ClusterAway) return false;
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ClusterUnreachable) return false;
   if (error instanceof DriverError) return error.retryable;
-  return isDatabaseAway(error);
+  return isDatabaseUnreachable(error);
 }
 
 const defaultFirstRetryMilliseconds = 500;

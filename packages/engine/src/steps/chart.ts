@@ -4,7 +4,7 @@ import { isAppError } from '@davit/base';
 import { DriverError, type HelmInstall, type HelmValues } from '@davit/drivers';
 import { chartSourceOf } from '../kinds/chart.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
-import { isDatabaseAway } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import * as store from '../store/helm.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceAt } from './source.ts';
@@ -56,7 +56,7 @@ async function download(context: StepContext, chart: NonNullable<HelmReleaseSour
   const { parts, call } = context;
   const { repository, chart_name: name, chart_version: version } = chart;
   const archive = await parts.hooks.helmChart?.(repository, { name, version }).catch((error: unknown) => {
-    if (!isAppError(error) || isDatabaseAway(error)) throw error;
+    if (!isAppError(error) || isDatabaseUnreachable(error)) throw error;
     throw new DriverError({
       cause: 'HELM_CHART_UNAVAILABLE',
       message: error.message,

@@ -10,8 +10,8 @@ import {
 import { chartSourceOf } from '../kinds/chart.ts';
 import { fetchChart, helmOf, installOf, isFetched } from './chart.ts';
 import { releaseName } from '../charts/place.ts';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
-import { leadRequests } from '../routes/front-door.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
+import { applyRoutes } from '../routes/front-door.ts';
 import { leaveOthers } from '../former-clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { isInstalled, repairOf } from '../plan/chart-repair.ts';
@@ -108,7 +108,7 @@ export const settleChart: Step = {
     try {
       await noteDeployed(context, { desired: 'RUNNING', runningStatus: 'RUNNING', instances: null });
       const to = { owner: ownerOf(context), rollout: task.rollout, config: configOf(task) };
-      const led = await leadRequests(parts, task.driver, to, call.signal);
+      const led = await applyRoutes(parts, task.driver, to, call.signal);
       for (const remark of led ?? []) call.log(remark);
       await leaveElsewhere(context);
     } finally {
@@ -192,7 +192,7 @@ async function repairReady(context: StepContext): Promise<void> {
   try {
     return await repair({ ...context, call: { ...call, signal } }, { waits: true });
   } catch (error) {
-    if (call.signal.aborted || error instanceof ClusterAway) throw error;
+    if (call.signal.aborted || error instanceof ClusterUnreachable) throw error;
     call.log('It is put back without waiting until it is ready.');
   }
   await repair(context, { waits: false });
@@ -346,10 +346,10 @@ async function using<Result>(
     return await work(session);
   } catch (error) {
     // Neither Helm nor the state of the pods distinguishes an unreachable cluster, which a deployment waits for.
-    if (!(error instanceof DriverError) || error instanceof ClusterAway || call.signal.aborted) throw error;
+    if (!(error instanceof DriverError) || error instanceof ClusterUnreachable || call.signal.aborted) throw error;
     const away = await cluster.describe(call.signal).then(
       () => null,
-      (problem: unknown) => (problem instanceof ClusterAway ? problem : null),
+      (problem: unknown) => (problem instanceof ClusterUnreachable ? problem : null),
     );
     throw away ?? error;
   } finally {

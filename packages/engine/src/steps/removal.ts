@@ -1,7 +1,7 @@
 import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { disarm } from '../jobs/arming.ts';
-import { leadNone } from '../routes/front-door.ts';
+import { removeClusterRoutes } from '../routes/front-door.ts';
 import { removePlace } from '../former-clusters/leave.ts';
 import { forgetPlace, placesOf } from '../store/places.ts';
 import { terminationGrace } from '../workload/workload.ts';
@@ -20,7 +20,7 @@ export const unroute: Step = {
     await gateway?.remove(task.serviceId);
     const { environment, service } = ownerOf(context);
     if (hadSchedule(task)) await disarm(parts, task.driver, { environment, service }, call.signal);
-    await leadNone(parts, task.driver, { environment, service }, call.signal);
+    await removeClusterRoutes(parts, task.driver, { environment, service }, call.signal);
     const instances = await driverSet(context).cluster.observe({ service: task.serviceId }, call.signal);
     await gateway?.awaitDrained(
       instances.map((instance) => instance.id),

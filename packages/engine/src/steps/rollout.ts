@@ -1,5 +1,5 @@
 import { DriverError, type Instance } from '@davit/drivers';
-import { leadRequests } from '../routes/front-door.ts';
+import { applyRoutes } from '../routes/front-door.ts';
 import { leaveOthers, moveNotes } from '../former-clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { letDecide } from '../scaling/by-cluster.ts';
@@ -166,14 +166,14 @@ export const route: Step = {
     if (gateway === undefined) await write();
     else await gateway.setAndWrite(task.serviceId, { config, instances }, call.signal, write);
     const to = { owner: ownerOf(context), rollout: task.rollout, config };
-    const led = await leadRequests(parts, task.driver, to, call.signal);
+    const led = await applyRoutes(parts, task.driver, to, call.signal);
     if (led !== null) for (const remark of led) call.log(remark);
     else if (config.ports.some((port) => port.public)) call.log('The gateway sends requests to the new instances.');
     const scaled = { owner: ownerOf(context), rollout: task.rollout, config, instances: count };
     if (await letDecide(parts, task.driver, scaled, call.signal)) call.log(decisionRemark(config));
     return {};
   },
-  undo: leadBack,
+  undo: restoreFormerRoutes,
 };
 
 function decisionRemark({ instances, scaling }: ReleaseConfig): string {
@@ -247,14 +247,14 @@ async function startFormer(context: StepContext): Promise<void> {
   const instances = await cluster.awaitReady(workload, call);
   await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances, call.signal);
   const to = { owner: ownerOf(context), rollout: workload.rollout, config: former.config };
-  await leadRequests(parts, task.driver, to, call.signal);
+  await applyRoutes(parts, task.driver, to, call.signal);
 }
 
 /**
  * If the gateway already sends requests to the new instances, routes them to the former ones again before the new ones
  * are removed.
  */
-async function leadBack({ task, parts, call }: StepContext): Promise<void> {
+async function restoreFormerRoutes({ task, parts, call }: StepContext): Promise<void> {
   if (task.kept) return;
   const gateway = parts.gateways[task.driver];
   if (gateway === undefined) return;

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { DriverError, type TerraformDriver, type TerraformResource, type TerraformSession } from '@davit/drivers';
-import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { storable } from '../jobs/outputs.ts';
 import type { ReleaseConfig } from '../model.ts';
-import { isDatabaseAway } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import { terraformAction, terraformSourceOf } from '../kinds/terraform.ts';
 import { withoutSecrets } from '../terraform-resources.ts';
 import * as journal from '../store/journal.ts';
@@ -159,7 +159,7 @@ export const destroy: Step = {
       });
     } catch (error) {
       // A removal is not undone, and nobody else would end the run at once.
-      if (call.leave?.aborted !== true && !(error instanceof ClusterAway)) await endFailed(context);
+      if (call.leave?.aborted !== true && !(error instanceof ClusterUnreachable)) await endFailed(context);
       throw error;
     }
     return {};
@@ -295,7 +295,7 @@ async function rescue(context: StepContext, terraform: TerraformDriver, graceSec
   } catch (error) {
     // An existing state must not be lost with its pod because the database was unreachable when the state was to be
     // stored.
-    if (call.signal.aborted || error instanceof ClusterAway || isDatabaseAway(error)) throw error;
+    if (call.signal.aborted || error instanceof ClusterUnreachable || isDatabaseUnreachable(error)) throw error;
     call.log(`What the run left could not be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

@@ -3,7 +3,7 @@ import { DriverError, type CallContext, type PulledImage, type Workload } from '
 import { imageSourceOf } from '../kinds/image.ts';
 import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { isDatabaseAway } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import { credentialsOf } from './registry-credentials.ts';
 import { keepPulled, notePulled } from '../store/images.ts';
 
@@ -54,7 +54,7 @@ async function resolveImage(
       throw new DriverError({ cause: 'IMAGE_NOT_FOUND', message: `the registry has no image ${reference}, or does not show it` });
     return { id: `${name}@${digest}`, sizeBytes: 0, digest };
   } catch (error) {
-    if (!isAppError(error) || error instanceof DriverError || isDatabaseAway(error)) throw error;
+    if (!isAppError(error) || error instanceof DriverError || isDatabaseUnreachable(error)) throw error;
     // The nodes may reach a registry that Davit cannot reach.
     call.log(
       `The registry does not tell Davit which image ${reference} is (${error.message}). The cluster pulls it by its tag: whether the tag ` +

@@ -86,7 +86,7 @@ async function endOf(place: RunPlace, key: string, signal: AbortSignal): Promise
     return (await progress(place, signal)).ended.get(key) ?? null;
   } catch (error) {
     signal.throwIfAborted();
-    if (isPassing(error)) return null;
+    if (isTransient(error)) return null;
     throw error;
   }
 }
@@ -95,7 +95,7 @@ async function endOf(place: RunPlace, key: string, signal: AbortSignal): Promise
  * Returns whether the error is temporary: a node is busy or unreachable, and the command keeps running meanwhile. If
  * the whole cluster is unreachable, the deployment does the waiting.
  */
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof DriverError && error.code === 'ENGINE_FAILED' && error.retryable;
 }
 
@@ -140,7 +140,7 @@ class OutputReader {
     } catch (error) {
       signal.throwIfAborted();
       // The next read resumes at the last position.
-      if (!isPassing(error)) throw error;
+      if (!isTransient(error)) throw error;
     } finally {
       done.abort();
       await watch;
