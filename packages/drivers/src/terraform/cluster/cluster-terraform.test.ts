@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,7 +77,9 @@ const waiting = (): string => `resource "terraform_data" "slow" {
 }
 `;
 const isMade = async (): Promise<void> => {
-  await expect.poll(() => existsSync(join(folder, 'made')), until).toBe(true);
+  // The shell creates the file before it writes the line.
+  const file = join(folder, 'made');
+  await expect.poll(() => (existsSync(file) ? readFileSync(file, 'utf8') : ''), until).toBe('one\n');
 };
 
 describe.skipIf(!hasTerraform)('a run on a cluster', () => {
