@@ -162,7 +162,8 @@ function impurities({ imports }: ImportGraph, sources: Sources): Violation[] {
 }
 
 /** Code that compares the kind of a service itself instead of calling `kindOf`. */
-const asksForKind = /\b(serviceType|service_type|source\.type)\s*[!=]==|\.job\s*[!=]==\s*undefined|\bcase '(HELM|TERRAFORM)'/;
+const asksForKind =
+  /\b(serviceType|service_type|source\.type)\s*[!=]==|\.job\s*[!=]==\s*undefined|\bcase '(HELM|TERRAFORM|GIT|IMAGE)'/;
 const mayAskForKind = (file: string): boolean =>
   !file.startsWith('packages/engine/src/') || file.startsWith('packages/engine/src/kinds/') || isTest(file);
 

@@ -1,7 +1,7 @@
 import { backoffMilliseconds } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Instance } from '@davit/drivers';
-import { kindOf } from '../kinds/index.ts';
+import { kindOf, type Kind } from '../kinds/index.ts';
 import { removePlace } from '../former-clusters/leave.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { needsHalt } from '../kinds/process.ts';
@@ -93,7 +93,7 @@ export class Keeper {
       driver,
       attempts: this.#attempts,
       call: (seconds) => this.#call(seconds),
-      onUnlive: (failure, told) => this.#faults.unlive(failure, told),
+      onUnlive: (failure, details) => this.#faults.unlive(failure, details),
       lookAnew: () => this.lookAnew(),
     });
     this.#tending = new Tending(parts.log, this.#stop.signal, () => void this.look());
@@ -261,10 +261,20 @@ export class Keeper {
   async #keep(runtime: Kept, seen: Seen, term: AbortSignal | null): Promise<void> {
     if (seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
-    const kind = runtime.config === null ? null : kindOf(runtime.config).name;
-    if (kind === 'CHART') return this.#charts.keep(runtime, term, this.#stop.signal);
     const instances = seen.byService.get(runtime.service_id) ?? [];
-    if (kind === 'JOB') return this.#keepJob(runtime, instances, seen.jobRuns);
+    const kind = runtime.config === null ? 'PROCESS' : kindOf(runtime.config).name;
+    const keep: Readonly<Record<Kind['name'], () => Promise<void>>> = {
+      PROCESS: () => this.#keepInstances(runtime, instances),
+      JOB: () => this.#keepJob(runtime, instances, seen.jobRuns),
+      CHART: () => this.#charts.keep(runtime, term, this.#stop.signal),
+      // No instance of a Terraform configuration stays.
+      TERRAFORM: () => this.#keepInstances(runtime, instances),
+    };
+    await keep[kind]();
+  }
+
+  /** Restarts exited instances, starts missing ones, and removes those of former rollouts. */
+  async #keepInstances(runtime: Kept, instances: readonly Instance[]): Promise<void> {
     const mine =
       runtime.desired === 'RUNNING' && !runtime.is_held
         ? instances.filter((instance) => instance.rollout === runtime.rollout)

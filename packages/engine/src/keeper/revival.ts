@@ -18,7 +18,7 @@ export interface RevivalInput {
    * Raises the condition of a liveness probe. `isFirst`: this is the first failure since the instance was last started.
    * `pauseSeconds`: seconds until the restart.
    */
-  onUnlive(failure: ProbeFailure, told: { readonly isFirst: boolean; readonly pauseSeconds: number }): Promise<void>;
+  onUnlive(failure: ProbeFailure, details: { readonly isFirst: boolean; readonly pauseSeconds: number }): Promise<void>;
   /** Looks at the cluster, and resolves after a look that began after this call. */
   lookAnew(): Promise<void>;
 }

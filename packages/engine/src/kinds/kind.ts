@@ -35,8 +35,8 @@ export interface Refusal {
 
 /**
  * The behaviour of the engine that differs between kinds of services. The engine uses the kind, and does not inspect
- * types of services and sources itself. A new kind is a file in this folder, and the compiler names the tables that
- * lack it.
+ * types of services and sources itself. A new kind is a file in this folder, an entry in `index.ts`, and an entry in
+ * the keeper, which the compiler asks for.
  */
 export interface Kind {
   readonly name: 'PROCESS' | 'JOB' | 'CHART' | 'TERRAFORM';
