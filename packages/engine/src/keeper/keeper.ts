@@ -1,4 +1,4 @@
-import { backoffMilliseconds } from '@davit/base';
+import { backoffMilliseconds, Loop } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Instance } from '@davit/drivers';
 import { kindOf, type Kind } from '../kinds/index.ts';
@@ -65,7 +65,7 @@ export class Keeper {
   readonly #faults: FaultWatch;
   readonly #disk: DiskWatch;
   readonly #follows: Leadership;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #loop: Loop;
   /**
    * Time since which every look has failed, in milliseconds since the process began; null if the last look succeeded.
    */
@@ -73,13 +73,16 @@ export class Keeper {
   #isSeen: boolean | null = null;
   #seenAt = performance.now();
   #watching: Promise<void> = Promise.resolve();
-  #looking: Promise<void> | null = null;
-  #again = false;
   #soon: NodeJS.Timeout | null = null;
 
   constructor(parts: EngineParts, driver: string) {
     this.#parts = parts;
     this.#driver = driver;
+    this.#loop = new Loop({
+      look: () => this.#lookOnce(),
+      everyMilliseconds: lookEveryMilliseconds,
+      onError: (error) => parts.log.warn({ err: error, driver }, 'the keeper could not look after the cluster'),
+    });
     this.#logs = new LogCollector(parts, driver);
     this.#follows = new Leadership({ connectionString: parts.connectionString, name: `logs ${driver}` });
     this.#charts = new ChartKeeper(parts, driver, this.#logs);
@@ -94,7 +97,7 @@ export class Keeper {
       attempts: this.#attempts,
       call: (seconds) => this.#call(seconds),
       onUnlive: (failure, details) => this.#faults.unlive(failure, details),
-      lookAnew: () => this.lookAnew(),
+      lookAnew: () => this.look(),
     });
     this.#tending = new Tending(parts.log, this.#stop.signal, () => void this.look());
     this.#faults = new FaultWatch({
@@ -128,18 +131,18 @@ export class Keeper {
 
   /** Resolves after the first look, also if the cluster is unreachable. The keeper then keeps trying. */
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.look(), lookEveryMilliseconds);
+    this.#loop.start();
     this.#watching = this.#watch();
     this.#faults.start();
-    await this.look();
+    await this.#loop.wake();
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    clearInterval(this.#timer);
+    const looksEnded = this.#loop.stop();
     if (this.#soon !== null) clearTimeout(this.#soon);
     await this.#watching;
-    await this.#looking;
+    await looksEnded;
     await this.#tending.settled();
     await this.#faults.settled();
     await this.#disk.settled();
@@ -150,27 +153,9 @@ export class Keeper {
     await this.#follows.release();
   }
 
-  /** Looks now. Calls during a look cause one more look after it. */
+  /** Looks now, or right after the running look. Resolves after a look that began after this call. */
   look(): Promise<void> {
-    if (this.#stop.signal.aborted) return Promise.resolve();
-    if (this.#looking !== null) {
-      this.#again = true;
-      return this.#looking;
-    }
-    this.#looking = this.#lookOnce().finally(() => {
-      this.#looking = null;
-      if (this.#again) {
-        this.#again = false;
-        void this.look();
-      }
-    });
-    return this.#looking;
-  }
-
-  /** Looks, and resolves after a look that began after this call. */
-  async lookAnew(): Promise<void> {
-    await this.#looking;
-    await this.look();
+    return this.#loop.wake();
   }
 
   #lookSoon(): void {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Loop } from '@davit/base';
 import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
 import { lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
@@ -20,7 +21,6 @@ import { Semaphore } from '../shared/semaphore.ts';
  */
 
 const renewEveryMilliseconds = 3_000;
-// Notifications wake a runner. The periodic look covers notifications lost with a connection, and runners that died.
 
 // Number of consecutive interruptions after which the cause is considered permanent.
 const mostInterruptions = 8;
@@ -49,7 +49,8 @@ export class Runner {
   readonly #interruptions = new Map<string, number>();
   #lock: SessionLock | null = null;
   #listener: Listener | undefined;
-  #lookTimer: NodeJS.Timeout | undefined;
+  /** Notifications wake it. The timer covers notifications lost with a connection, and runners that died. */
+  readonly #looks: Loop;
   #renewTimer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> = Promise.resolve();
   #relockTimer: NodeJS.Timeout | undefined;
@@ -58,13 +59,17 @@ export class Runner {
   #renewedAt = performance.now();
   #stopping = false;
   readonly #lookEveryMilliseconds: number;
-  #looking: Promise<void> | null = null;
-  #again = false;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#builds = new Semaphore(parts.settings.maximumBuilds);
     this.#lookEveryMilliseconds = lookEveryMilliseconds(parts.settings);
+    this.#looks = new Loop({
+      look: () => this.#look(),
+      everyMilliseconds: this.#lookEveryMilliseconds,
+      // The database is unreachable or restarting. The next look is in a second.
+      onError: (error) => parts.log.warn({ err: error }, 'the runner could not look for deployments'),
+    });
   }
 
   /**
@@ -84,7 +89,8 @@ export class Runner {
       onNotification: ({ payload }) => this.#onNotification(payload),
       onReconnect: () => this.wake(),
     });
-    this.#lookTimer = setInterval(() => this.wake(), this.#lookEveryMilliseconds);
+    this.#looks.start();
+    // No `Loop`: a renewal that hangs in a dead connection must not keep the next one from renewing the leases.
     this.#renewTimer = setInterval(() => {
       this.#renewing = this.#renew();
     }, renewEveryMilliseconds);
@@ -112,10 +118,10 @@ export class Runner {
    */
   async stop(): Promise<void> {
     this.#stopping = true;
-    clearInterval(this.#lookTimer);
+    const looksEnded = this.#looks.stop();
     clearTimeout(this.#relockTimer);
     await this.#listener?.close();
-    await this.#looking;
+    await looksEnded;
     for (const run of this.#running.values()) run.abandon.abort();
     await Promise.all([...this.#running.values()].map((run) => run.ended));
     clearInterval(this.#renewTimer);
@@ -125,34 +131,18 @@ export class Runner {
 
   /** Looks for work soon. Calls during a look cause one more look. */
   wake(): void {
-    if (this.#stopping) return;
-    if (this.#looking !== null) {
-      this.#again = true;
-      return;
-    }
-    this.#looking = this.#look().finally(() => {
-      this.#looking = null;
-      if (this.#again) {
-        this.#again = false;
-        this.wake();
-      }
-    });
+    void this.#looks.wake();
   }
 
   async #look(): Promise<void> {
     // Without its lock this runner counts as dead, and whatever it begins would be taken over.
     if (this.#isRelocking) return;
-    try {
-      await this.#takeUpOwn();
-      await this.#takeOverOrphans();
-      while (!this.#stopping && this.#running.size < this.#parts.settings.maximumDeployments) {
-        const claimed = await this.#claim();
-        if (claimed === undefined) break;
-        this.#begin(claimed, false);
-      }
-    } catch (error) {
-      // The database is unreachable or restarting. The next look is in a second.
-      this.#parts.log.warn({ err: error }, 'the runner could not look for deployments');
+    await this.#takeUpOwn();
+    await this.#takeOverOrphans();
+    while (!this.#stopping && this.#running.size < this.#parts.settings.maximumDeployments) {
+      const claimed = await this.#claim();
+      if (claimed === undefined) break;
+      this.#begin(claimed, false);
     }
   }
 
@@ -316,7 +306,7 @@ export class Runner {
     if (this.#stopping) return;
     try {
       // A look under way may have begun more runs.
-      await this.#looking;
+      await this.#looks.settled();
       for (const run of this.#running.values()) run.abandon.abort();
       await Promise.all([...this.#running.values()].map((run) => run.ended));
       const id = randomUUID();

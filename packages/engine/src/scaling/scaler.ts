@@ -1,4 +1,4 @@
-import { abortable } from '@davit/base';
+import { abortable, Loop } from '@davit/base';
 import { DriverError, type CallContext, type ClusterDescription, type Workload } from '@davit/drivers';
 import type { Keeper } from '../keeper/keeper.ts';
 import type { Pass } from '../metrics/meter.ts';
@@ -55,9 +55,11 @@ export class Scaler {
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
   readonly #numbers: ClusterNumbers;
-  #looking: Promise<void> | null = null;
-  #last: Pass | null = null;
-  #again = false;
+  readonly #loop: Loop;
+  /** The newest pass. */
+  #pass: Pass | null = null;
+  /** The pass that was used for a decision last. */
+  #decided: Pass | null = null;
   #described: { readonly at: number; readonly cluster: ClusterDescription } | null = null;
 
   constructor(parts: EngineParts, driver: string, keeper: Keeper) {
@@ -65,40 +67,44 @@ export class Scaler {
     this.#driver = driver;
     this.#keeper = keeper;
     this.#numbers = new ClusterNumbers(parts, driver, () => this.#lookAgain());
+    this.#loop = new Loop({
+      look: () => this.#look(),
+      onError: (error) => {
+        if (!this.#stop.signal.aborted) parts.log.warn({ err: error }, 'services could not be scaled');
+      },
+    });
   }
 
   /** Aborts all changes at once. The next process that decides resumes them. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#looking;
+    await this.#loop.stop();
     await this.#numbers.stop();
     await Promise.all(this.#underWay.values());
   }
 
-  /** Decides on the results of a pass. Never rejects, and does not wait for the changes that it starts. */
+  /**
+   * Decides on the results of a pass. Never rejects, and does not wait for the changes that it starts. A pass that
+   * arrives during a look is ignored, because it does not include the effect of that look's decisions.
+   */
   look(pass: Pass): void {
-    if (this.#stop.signal.aborted) return;
-    this.#looking ??= this.#look(pass)
-      .catch((error: unknown) => {
-        if (!this.#stop.signal.aborted) this.#parts.log.warn({ err: error }, 'services could not be scaled');
-      })
-      .finally(() => {
-        this.#looking = null;
-        if (this.#again) this.#lookAgain();
-      });
+    if (this.#loop.isLooking) return;
+    this.#pass = pass;
+    void this.#loop.wake();
   }
 
   /** Looks again as soon as possible with the last measurements, as long as this process decides. */
   #lookAgain(): void {
-    this.#again = this.#looking !== null;
-    if (this.#again || this.#last === null || this.#last.signal.aborted) return;
-    this.look(this.#last);
+    if (this.#pass !== null) void this.#loop.wake();
   }
 
-  async #look(pass: Pass): Promise<void> {
+  async #look(): Promise<void> {
+    const pass = this.#pass;
+    if (pass === null) return;
     // Each pass is used for one decision only, because it does not include the effect of that decision.
-    const isNew = pass !== this.#last;
-    this.#last = pass;
+    const isNew = pass !== this.#decided;
+    if (!isNew && pass.signal.aborted) return;
+    this.#decided = pass;
     const rows = await this.#parts.database.many(store.scaledServices, [this.#driver, null]);
     const services = new Set(rows.map((row) => row.service_id));
     const numbers = await this.#numbers.read(rows, AbortSignal.any([this.#stop.signal, pass.signal]));
@@ -189,9 +195,10 @@ export class Scaler {
   }
 
   #begin(serviceId: string, leads: AbortSignal): void {
+    let isReached = false;
     const done = this.#places
       .use(async () => {
-        if (await this.#scale(serviceId, leads)) this.#again = true;
+        isReached = await this.#scale(serviceId, leads);
       })
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted && !leads.aborted) {
@@ -200,7 +207,7 @@ export class Scaler {
       })
       .finally(() => {
         this.#underWay.delete(serviceId);
-        if (this.#again) this.#lookAgain();
+        if (isReached) this.#lookAgain();
       });
     this.#underWay.set(serviceId, done);
   }
@@ -251,7 +258,7 @@ export class Scaler {
       return false;
     }
     if ((await database.maybe(store.settleScaling, [row.service_id, row.rollout, row.instances])) === undefined) return false;
-    await this.#keeper.lookAnew();
+    await this.#keeper.look();
     return true;
   }
 
@@ -287,13 +294,13 @@ export class Scaler {
     // The keeper does not change routes while a deployment runs, and looks again after a deployment has changed them.
     for (let look = 0; gateway?.serves(ids) !== false; look += 1) {
       if (look === looksForGateway) return false;
-      await this.#keeper.lookAnew();
+      await this.#keeper.look();
     }
     await abortable(gateway.awaitDrained(ids, settings.drainSeconds * 1000), call.signal);
     if (!(await this.#isStill(row)) || gateway.serves(ids)) return false;
     await cluster.retire(leaving, terminationGrace(row.config, settings), call);
     await database.maybe(store.settleScaling, [service, rollout, instances]);
-    await this.#keeper.lookAnew();
+    await this.#keeper.look();
     return true;
   }
 
