@@ -1,4 +1,4 @@
-import { AppError, backoffMilliseconds } from '@davit/base';
+import { AppError, backoffMilliseconds, Loop } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import { clustersChannel, listen, type Listener } from '@davit/db';
 import { GatewaySync } from '../routes/gateway-sync.ts';
@@ -63,12 +63,16 @@ export class Clusters {
   readonly #asking = new Map<string, { readonly end: AbortController; readonly done: Promise<void> }>();
   #work: ClusterWork | null = null;
   #listener: Listener | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
-  #again = false;
+  readonly #loop: Loop;
 
   constructor(input: ClustersInput) {
     this.#input = input;
+    this.#loop = new Loop({
+      look: () => this.#readRecords(),
+      everyMilliseconds: lookEveryMilliseconds,
+      onError: (error) =>
+        input.log.warn({ err: error }, 'the clusters could not be looked at; those that are known are worked with'),
+    });
     this.drivers = { ...input.fixed };
     this.gateways = Object.fromEntries(Object.entries(input.fixed).map(([key, set]) => [key, this.#gateway(set)]));
   }
@@ -148,36 +152,27 @@ export class Clusters {
     const wake = (): void => void this.#look();
     const { connectionString } = this.#input;
     this.#listener = await listen({ connectionString, channels: [clustersChannel], onNotification: wake, onReconnect: wake });
-    this.#timer = setInterval(wake, lookEveryMilliseconds);
+    this.#loop.start();
     await this.#look();
     for (const connection of this.#connections.values()) this.#begin(connection);
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    clearInterval(this.#timer);
+    const looksEnded = this.#loop.stop();
     await this.#listener?.close();
-    await this.#looking;
+    await looksEnded;
     await Promise.all([...this.#asking.keys()].map((key) => this.#end(key)));
     for (const connection of this.#connections.values()) connection.close();
   }
 
-  #look(): Promise<void> {
-    if (!this.canConnect) return Promise.resolve();
-    this.#again = true;
-    this.#looking ??= this.#lookWhileAsked().finally(() => (this.#looking = null));
-    return this.#looking;
+  /** Resolves after the records were read by a look that began after this call. */
+  async #look(): Promise<void> {
+    if (this.canConnect) await this.#loop.wake();
   }
 
-  async #lookWhileAsked(): Promise<void> {
-    try {
-      while (this.#again) {
-        this.#again = false;
-        await this.#update((await this.#input.hooks.clusters?.()) ?? []);
-      }
-    } catch (error) {
-      this.#input.log.warn({ err: error }, 'the clusters could not be looked at; those that are known are worked with');
-    }
+  async #readRecords(): Promise<void> {
+    await this.#update((await this.#input.hooks.clusters?.()) ?? []);
   }
 
   async #update(found: readonly ClusterAccess[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { Loop } from '@davit/base';
 import { domainsChannel, listen, type Listener } from '@davit/db';
 import type { EngineParts } from '../shared/parts.ts';
 import type { GatewayDomains } from '../port.ts';
@@ -14,59 +15,46 @@ const lookEveryMilliseconds = 30_000;
 export class DomainWatch {
   readonly #parts: EngineParts;
   #listener: Listener | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
-  #again = false;
-  #stopped = false;
+  readonly #loop: Loop;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#loop = new Loop({
+      look: () => this.#look(),
+      everyMilliseconds: lookEveryMilliseconds,
+      onError: (error) =>
+        parts.log.warn(
+          { err: error },
+          'what there is to know of domains could not be read; the gateways go on with what they know',
+        ),
+    });
   }
 
   /** Resolves after the first look. */
   async start(): Promise<void> {
     if (this.#parts.hooks.gatewayDomains === undefined) return;
-    const wake = (): void => void this.#look();
+    const wake = (): void => void this.#loop.wake();
     const { connectionString } = this.#parts;
     this.#listener = await listen({ connectionString, channels: [domainsChannel], onNotification: wake, onReconnect: wake });
-    this.#timer = setInterval(wake, lookEveryMilliseconds);
-    await this.#look();
+    this.#loop.start();
+    await this.#loop.wake();
   }
 
   /** Reads the domains again soon, because a new gateway has none yet. */
   wake(): void {
-    if (this.#timer !== undefined) void this.#look();
+    if (this.#listener !== undefined) void this.#loop.wake();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
+    const looksEnded = this.#loop.stop();
     await this.#listener?.close();
-    await this.#looking;
+    await looksEnded;
   }
 
-  #look(): Promise<void> {
-    this.#again = true;
-    this.#looking ??= this.#lookWhileAsked().finally(() => {
-      this.#looking = null;
-    });
-    return this.#looking;
-  }
-
-  async #lookWhileAsked(): Promise<void> {
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        const domains = await this.#parts.hooks.gatewayDomains?.();
-        if (domains === undefined) return;
-        await Promise.all(Object.entries(this.#parts.gateways).map((gateway) => this.#tell(gateway, domains)));
-      }
-    } catch (error) {
-      this.#parts.log.warn(
-        { err: error },
-        'what there is to know of domains could not be read; the gateways go on with what they know',
-      );
-    }
+  async #look(): Promise<void> {
+    const domains = await this.#parts.hooks.gatewayDomains?.();
+    if (domains === undefined) return;
+    await Promise.all(Object.entries(this.#parts.gateways).map((gateway) => this.#tell(gateway, domains)));
   }
 
   /** Sends the domains to one gateway. An unreachable gateway does not affect the others. */
