@@ -1,3 +1,4 @@
+import { Loop } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError } from '@davit/drivers';
 import { isAwaited, lookEveryMilliseconds } from '../shared/parts.ts';
@@ -33,8 +34,7 @@ export class BackupRunner {
   readonly #running = new Map<string, Running>();
   /** Ids of services whose database is in use: only one backup or restore at a time. */
   readonly #busy = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
+  readonly #loop: Loop;
   /** The term of leadership in which this process works. */
   #term: AbortSignal | null = null;
 
@@ -42,40 +42,34 @@ export class BackupRunner {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.engine.connectionString, name: 'database backups' });
     this.#places = new Semaphore(parts.engine.settings.backupsAtOnce);
+    this.#loop = new Loop({
+      look: () => this.#look(),
+      everyMilliseconds: lookEveryMilliseconds(parts.engine.settings),
+      onError: (error) => parts.engine.log.warn({ err: error }, 'the backups of databases could not be looked at'),
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#wake(), lookEveryMilliseconds(this.#parts.engine.settings));
-    this.#wake();
+    this.#loop.start();
+    void this.#loop.wake();
   }
 
   /** Stops all work at once. The next process resumes it. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
     this.#leadership.leave();
-    await this.#looking;
+    await this.#loop.stop();
     await this.#ended();
     await this.#leadership.release();
   }
 
-  #wake(): void {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
-    });
-  }
-
   async #look(): Promise<void> {
-    try {
-      const term = await this.#leadership.take();
-      if (term === null) return;
-      if (term !== this.#term) await this.#beginTerm(term);
-      const { database } = this.#parts.engine;
-      for (const { id } of await database.many(store.leavingBackups)) await this.#remove(id);
-      for (const row of await database.many(store.openBackups)) this.#begin(row, term, (signal) => this.#make(row, signal));
-      for (const row of await database.many(store.openRestores)) await this.#beginRestore(row, term);
-    } catch (error) {
-      this.#parts.engine.log.warn({ err: error }, 'the backups of databases could not be looked at');
-    }
+    const term = await this.#leadership.take();
+    if (term === null) return;
+    if (term !== this.#term) await this.#beginTerm(term);
+    const { database } = this.#parts.engine;
+    for (const { id } of await database.many(store.leavingBackups)) await this.#remove(id);
+    for (const row of await database.many(store.openBackups)) this.#begin(row, term, (signal) => this.#make(row, signal));
+    for (const row of await database.many(store.openRestores)) await this.#beginRestore(row, term);
   }
 
   /** Waits for the work of a former term before it begins the work of the next one. */

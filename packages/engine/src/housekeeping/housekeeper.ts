@@ -1,3 +1,4 @@
+import { Loop } from '@davit/base';
 import { Leadership } from '@davit/db';
 import type { EngineParts } from '../shared/parts.ts';
 import { forgetRunners } from '../store/journal.ts';
@@ -21,39 +22,38 @@ const endDays = 7;
 export class Housekeeper {
   readonly #parts: ImageParts & Pick<EngineParts, 'connectionString'>;
   readonly #leadership: Leadership;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
-  #looking: Promise<void> | null = null;
+  readonly #loop: Loop;
+  #sweeping: Promise<void> = Promise.resolve();
 
   constructor(parts: ImageParts & Pick<EngineParts, 'connectionString'>) {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'housekeeper' });
+    this.#loop = new Loop({
+      look: () => this.#look(),
+      everyMilliseconds,
+      onError: (error) => {
+        if (this.#loop.signal.aborted) return;
+        const message = 'old log lines and images could not be removed; the next attempt is in ten minutes';
+        parts.log.warn({ err: error }, message);
+      },
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.look(), everyMilliseconds);
+    this.#loop.start();
     // The previous process may have been killed.
-    this.#looking ??= this.#sweep().finally(() => {
-      this.#looking = null;
-    });
+    this.#sweeping = this.#sweep();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearInterval(this.#timer);
     this.#leadership.leave();
-    await this.#looking;
+    await this.#loop.stop();
+    await this.#sweeping;
   }
 
-  /**
-   * Does all of the work once; concurrent callers share the same look. Never fails: failed work is retried at the next
-   * look.
-   */
+  /** Does all of the work once. Never fails: failed work is retried at the next look. */
   look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
-    });
-    return this.#looking;
+    return this.#loop.wake();
   }
 
   async #look(): Promise<void> {
@@ -63,9 +63,6 @@ export class Housekeeper {
       if (term === null) return;
       await this.#trim();
       await Promise.all(Object.keys(this.#parts.drivers).map((driver) => this.#collect(driver, term)));
-    } catch (error) {
-      if (this.#isStopped) return;
-      this.#parts.log.warn({ err: error }, 'old log lines and images could not be removed; the next attempt is in ten minutes');
     } finally {
       // Released, because otherwise a connection would stay idle for ten minutes.
       await this.#leadership.release();
@@ -76,7 +73,8 @@ export class Housekeeper {
     try {
       await sweepWorkFolder(this.#parts);
     } catch (error) {
-      if (!this.#isStopped) this.#parts.log.warn({ err: error }, 'what ended deployments left on the disk could not be removed');
+      if (!this.#loop.signal.aborted)
+        this.#parts.log.warn({ err: error }, 'what ended deployments left on the disk could not be removed');
     }
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { retry } from '@davit/base';
+import { Loop, retry } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
@@ -46,48 +46,41 @@ export class Scheduler {
   /** The turns, by cluster. */
   readonly #turns = new Map<string, RunTurns>();
   readonly #running = new Map<string, Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
+  readonly #loop: Loop;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'job scheduler' });
     this.#clusterRuns = new ClusterRuns(parts, (run) => this.#running.has(run));
+    this.#loop = new Loop({
+      look: () => this.#look(),
+      everyMilliseconds: lookEveryMilliseconds(parts.settings),
+      onError: (error) => parts.log.warn({ err: error }, 'the schedules of jobs could not be looked at'),
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#wake(), lookEveryMilliseconds(this.#parts.settings));
-    this.#wake();
+    this.#loop.start();
+    void this.#loop.wake();
   }
 
   /** Stops at once. The instances keep running, and the next process that schedules awaits their end. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
     this.#leadership.leave();
-    await this.#looking;
+    await this.#loop.stop();
     await this.#clusterRuns.stop();
     await Promise.all(this.#running.values());
     await this.#leadership.release();
   }
 
-  #wake(): void {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
-    });
-  }
-
   async #look(): Promise<void> {
-    try {
-      const term = await this.#leadership.take();
-      if (term === null) return;
-      this.#clusterRuns.look(term);
-      for (const driver of this.#turns.keys()) if (this.#parts.drivers[driver] === undefined) this.#turns.delete(driver);
-      // The open runs come first, before any schedule can fail.
-      await this.#beginOpen(term);
-      if (await this.#claimDue()) await this.#beginOpen(term);
-    } catch (error) {
-      this.#parts.log.warn({ err: error }, 'the schedules of jobs could not be looked at');
-    }
+    const term = await this.#leadership.take();
+    if (term === null) return;
+    this.#clusterRuns.look(term);
+    for (const driver of this.#turns.keys()) if (this.#parts.drivers[driver] === undefined) this.#turns.delete(driver);
+    // The open runs come first, before any schedule can fail.
+    await this.#beginOpen(term);
+    if (await this.#claimDue()) await this.#beginOpen(term);
   }
 
   async #beginOpen(term: AbortSignal): Promise<void> {
@@ -159,7 +152,7 @@ export class Scheduler {
         if (!run.by_cluster || signal.aborted) return;
         // The next run of the job may be waiting to be recorded.
         this.#clusterRuns.lookSoon(run.driver);
-        this.#wake();
+        void this.#loop.wake();
       });
     this.#running.set(run.id, done);
   }
