@@ -1,3 +1,4 @@
+import { Loop } from '@davit/base';
 import type { Deps } from '../../deps.ts';
 import { TryAgain } from './attempt.ts';
 import { RepositoryLook } from './changes.ts';
@@ -37,40 +38,29 @@ export interface PollTiming {
  */
 export function followRepositories(deps: Deps, log: PollLog, timing: PollTiming = {}): PollClock {
   if (deps.config.gitPollSeconds === 0) return { look: () => undefined, stop: () => Promise.resolve() };
-  let underway: Promise<unknown> | undefined;
-  let isStopped = false;
   let foundAt = Number.NEGATIVE_INFINITY;
   const one = async (): Promise<void> => {
     for (;;) {
-      const due = isStopped ? undefined : await deps.database.maybe(polls.takeRepository);
+      const due = loop.signal.aborted ? undefined : await deps.database.maybe(polls.takeRepository);
       if (due === undefined) return;
       await poll(deps, log, due);
     }
   };
   const all = async (): Promise<void> => {
-    try {
-      if (performance.now() - foundAt >= (timing.findEveryMilliseconds ?? findEveryMilliseconds)) {
-        await deps.database.run(polls.findRepositories);
-        foundAt = performance.now();
-      }
-      await Promise.all(Array.from({ length: mostAtOnce }, one));
-    } catch (error) {
-      // The database is unreachable. The next attempt follows soon, and due repositories stay due.
-      log.warn({ err: error }, 'repositories could not be polled');
+    if (performance.now() - foundAt >= (timing.findEveryMilliseconds ?? findEveryMilliseconds)) {
+      await deps.database.run(polls.findRepositories);
+      foundAt = performance.now();
     }
+    await Promise.all(Array.from({ length: mostAtOnce }, one));
   };
-  const look = (): void => {
-    underway ??= all().finally(() => (underway = undefined));
-  };
-  const timer = setInterval(look, lookEveryMilliseconds);
-  return {
-    look,
-    stop: async () => {
-      isStopped = true;
-      clearInterval(timer);
-      await underway;
-    },
-  };
+  const loop = new Loop({
+    look: all,
+    everyMilliseconds: lookEveryMilliseconds,
+    // The database is unreachable. The next attempt follows soon, and due repositories stay due.
+    onError: (error) => log.warn({ err: error }, 'repositories could not be polled'),
+  });
+  loop.start();
+  return { look: () => void loop.wake(), stop: () => loop.stop() };
 }
 
 async function poll(deps: Deps, log: PollLog, row: polls.PolledRow): Promise<void> {

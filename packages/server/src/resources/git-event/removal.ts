@@ -1,4 +1,4 @@
-import { AppError } from '@davit/base';
+import { AppError, Loop } from '@davit/base';
 import type { Deps } from '../../deps.ts';
 import { deleteEnvironment } from '../deployment/index.ts';
 import { gitCaller } from './caller.ts';
@@ -22,31 +22,22 @@ export interface PreviewClock {
  * is requested again. Several processes may do so in parallel.
  */
 export function followPreviews(deps: Deps, log: RemovalLog): PreviewClock {
-  let underway: Promise<void> | undefined;
   const remove = async (): Promise<void> => {
-    try {
-      await deps.database.run(store.expirePreviews);
-      for (;;) {
-        const due = await deps.database.maybe(store.takeClosing);
-        if (due === undefined) return;
-        await removePreview(deps, log, due);
-      }
-    } catch (error) {
-      // The database is unreachable. The next attempt follows soon, and due previews stay due.
-      log.warn({ err: error }, 'previews that are over could not be looked at');
+    await deps.database.run(store.expirePreviews);
+    for (;;) {
+      const due = await deps.database.maybe(store.takeClosing);
+      if (due === undefined) return;
+      await removePreview(deps, log, due);
     }
   };
-  const look = (): void => {
-    underway ??= remove().finally(() => (underway = undefined));
-  };
-  const timer = setInterval(look, intervalMilliseconds);
-  return {
-    look,
-    stop: async () => {
-      clearInterval(timer);
-      await underway;
-    },
-  };
+  const loop = new Loop({
+    look: remove,
+    everyMilliseconds: intervalMilliseconds,
+    // The database is unreachable. The next attempt follows soon, and due previews stay due.
+    onError: (error) => log.warn({ err: error }, 'previews that are over could not be looked at'),
+  });
+  loop.start();
+  return { look: () => void loop.wake(), stop: () => loop.stop() };
 }
 
 interface Closing {

@@ -1,4 +1,4 @@
-import { AppError } from '@davit/base';
+import { AppError, Loop } from '@davit/base';
 import { DatabaseUnavailable } from '@davit/db';
 import type { Deps } from '../../deps.ts';
 import { TryAgain } from './attempt.ts';
@@ -29,58 +29,55 @@ export class GitWorker {
   readonly #deps: Deps;
   readonly #log: WorkLog;
   readonly #underway = new Set<Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
-  #isStopped = false;
+  readonly #loop: Loop;
 
   constructor(deps: Deps, log: WorkLog) {
     this.#deps = deps;
     this.#log = log;
+    this.#loop = new Loop({
+      look: () => this.#take(),
+      everyMilliseconds: lookEveryMilliseconds,
+      onError: (error) => log.warn({ err: error }, 'events of git hosts could not be read; the next attempt is in a second'),
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.look(), lookEveryMilliseconds);
+    this.#loop.start();
   }
 
   /** Waits for the event in progress. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearInterval(this.#timer);
-    await this.#looking;
+    await this.#loop.stop();
     await Promise.all(this.#underway);
   }
 
-  /** Processes all due events. A call during a run does nothing. */
+  /** Processes all due events. */
   look(): void {
-    this.#looking ??= this.#take().finally(() => {
-      this.#looking = null;
-    });
+    void this.#loop.wake();
   }
 
   async #take(): Promise<void> {
-    try {
-      while (this.#underway.size < mostAtOnce && !this.#isStopped) {
-        const due = await this.#deps.database.maybe(store.takeEvent);
-        if (due === undefined) return;
-        const work = this.#work(due).finally(() => {
-          this.#underway.delete(work);
-          // The next event of the repository had to wait for this one.
-          if (!this.#isStopped) this.look();
-        });
-        this.#underway.add(work);
-      }
-    } catch (error) {
-      this.#log.warn({ err: error }, 'events of git hosts could not be read; the next attempt is in a second');
+    while (this.#underway.size < mostAtOnce && !this.#loop.signal.aborted) {
+      const due = await this.#deps.database.maybe(store.takeEvent);
+      if (due === undefined) return;
+      const work = this.#work(due).finally(() => {
+        this.#underway.delete(work);
+        // The next event of the repository had to wait for this one.
+        this.look();
+      });
+      this.#underway.add(work);
     }
   }
 
   async #work(row: store.EventRow): Promise<void> {
     const { database } = this.#deps;
-    const keeping = setInterval(() => {
-      database.run(store.keepEvent, [row.id, row.attempts]).catch((error: unknown) => {
-        this.#log.warn({ err: error, event: row.id }, 'an event of a git host could not be kept; another process may repeat it');
-      });
-    }, keepEveryMilliseconds);
+    const keeping = new Loop({
+      look: () => database.run(store.keepEvent, [row.id, row.attempts]),
+      everyMilliseconds: keepEveryMilliseconds,
+      onError: (error) =>
+        this.#log.warn({ err: error, event: row.id }, 'an event of a git host could not be kept; another process may repeat it'),
+    });
+    keeping.start();
     try {
       const [status, reason, pause] = await this.#outcome(row);
       this.#deps.counts.gitEventAttempted(status === 'WAITING' ? 'RETRIED' : status);
@@ -91,7 +88,7 @@ export class GitWorker {
         'the end of an event of a git host could not be written; it will be repeated',
       );
     } finally {
-      clearInterval(keeping);
+      await keeping.stop();
     }
   }
 

@@ -1,3 +1,4 @@
+import { Loop } from '@davit/base';
 import type { Database } from '@davit/db';
 import type { WebhookOutcome } from '../../metrics/counts.ts';
 import type { Vault } from '../../secrets/vault.ts';
@@ -38,53 +39,50 @@ export class WebhookDeliverer {
   readonly #parts: DelivererParts;
   readonly #underway = new Set<Promise<void>>();
   readonly #stop = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
+  readonly #loop: Loop;
 
   constructor(parts: DelivererParts) {
     this.#parts = parts;
+    this.#loop = new Loop({
+      look: () => this.#take(),
+      everyMilliseconds: lookEveryMilliseconds,
+      onError: (error) =>
+        parts.log.warn({ err: error }, 'the deliveries of webhooks could not be read; the next attempt is in a second'),
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.look(), lookEveryMilliseconds);
+    this.#loop.start();
   }
 
   /** Cancels running deliveries; they are due again later. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
     this.#stop.abort();
-    await this.#looking;
+    await this.#loop.stop();
     await Promise.all(this.#underway);
   }
 
-  /** Starts due deliveries. Does nothing while an earlier call still runs. */
+  /** Starts due deliveries. */
   look(): void {
-    this.#looking ??= this.#take().finally(() => {
-      this.#looking = null;
-    });
+    void this.#loop.wake();
   }
 
   /** Starts due deliveries and waits until all running ones have ended. */
   async idle(): Promise<void> {
-    this.look();
-    await this.#looking;
+    await this.#loop.wake();
     await Promise.all(this.#underway);
   }
 
   async #take(): Promise<void> {
-    try {
-      while (this.#underway.size < mostAtOnce && !this.#stop.signal.aborted) {
-        const due = await this.#takeOne();
-        if (due === undefined) return;
-        const attempt = this.#attempt(due).finally(() => {
-          this.#underway.delete(attempt);
-          // The next delivery of the webhook had to wait for this one.
-          if (!this.#stop.signal.aborted) this.look();
-        });
-        this.#underway.add(attempt);
-      }
-    } catch (error) {
-      this.#parts.log.warn({ err: error }, 'the deliveries of webhooks could not be read; the next attempt is in a second');
+    while (this.#underway.size < mostAtOnce && !this.#stop.signal.aborted) {
+      const due = await this.#takeOne();
+      if (due === undefined) return;
+      const attempt = this.#attempt(due).finally(() => {
+        this.#underway.delete(attempt);
+        // The next delivery of the webhook had to wait for this one.
+        this.look();
+      });
+      this.#underway.add(attempt);
     }
   }
 
