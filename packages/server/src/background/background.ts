@@ -1,3 +1,4 @@
+import { Loop } from '@davit/base';
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
@@ -14,7 +15,7 @@ import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts'
 import { trimStream } from '../resources/stream/index.ts';
 import { followBackups } from './backups.ts';
 import type { Followed } from './clock.ts';
-import { followProofs, type ProofWatch } from './proofs.ts';
+import { followProofs } from './proofs.ts';
 import { followRules } from './rules.ts';
 
 const trimEveryMilliseconds = 3_600_000;
@@ -36,16 +37,14 @@ export class Background {
   readonly #parts: BackgroundParts;
   readonly #deliverer: WebhookDeliverer;
   #issuer: CertificateIssuer | undefined;
-  #proofs: ProofWatch | undefined;
+  #proofs: Followed | undefined;
   #rules: Followed | undefined;
   #backups: Followed | undefined;
   readonly #git: GitWorker;
   #previews: PreviewClock | undefined;
   #polls: PollClock | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #streamTimer: NodeJS.Timeout | undefined;
-  #streamTrimming: Promise<void> = Promise.resolve();
-  #trimming: Promise<void> = Promise.resolve();
+  readonly #trims: Loop;
+  readonly #streamTrims: Loop;
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
@@ -53,6 +52,20 @@ export class Background {
     const allowPrivateTargets = config.allowPrivateTargets;
     this.#git = new GitWorker(parts.deps, parts.log);
     this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, counts, allowPrivateTargets });
+    this.#trims = new Loop({
+      look: () => this.#trim(),
+      everyMilliseconds: trimEveryMilliseconds,
+      onError: (error) => {
+        const message = 'old events, keys and deliveries could not be removed; the next attempt is in an hour';
+        parts.log.warn({ err: error }, message);
+      },
+    });
+    this.#streamTrims = new Loop({
+      look: () => trimStream(database, { seconds: config.streamRetentionMinutes * 60 }),
+      everyMilliseconds: trimStreamEveryMilliseconds,
+      onError: (error) =>
+        parts.log.warn({ err: error }, 'old events of streams could not be removed; the next attempt is in a minute'),
+    });
   }
 
   /** Starts the work. CONFIGURATION_INVALID, or the database is unreachable: nothing was started. */
@@ -69,19 +82,14 @@ export class Background {
     this.#polls = followRepositories(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#backups = followBackups(this.#parts.deps, this.#parts.log);
-    this.#trimming = this.#trim();
-    this.#timer = setInterval(() => {
-      this.#trimming = this.#trim();
-    }, trimEveryMilliseconds);
-    this.#streamTrimming = this.#trimStream();
-    this.#streamTimer = setInterval(() => {
-      this.#streamTrimming = this.#trimStream();
-    }, trimStreamEveryMilliseconds);
+    for (const trims of [this.#trims, this.#streamTrims]) {
+      trims.start();
+      void trims.wake();
+    }
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    clearInterval(this.#streamTimer);
+    const trimsEnded = Promise.all([this.#trims.stop(), this.#streamTrims.stop()]);
     await this.#issuer?.stop();
     await this.#proofs?.stop();
     await this.#rules?.stop();
@@ -90,29 +98,14 @@ export class Background {
     await this.#git.stop();
     await this.#previews?.stop();
     await this.#polls?.stop();
-    await this.#trimming;
-    await this.#streamTrimming;
-  }
-
-  async #trimStream(): Promise<void> {
-    const { deps, log } = this.#parts;
-    try {
-      await trimStream(deps.database, { seconds: deps.config.streamRetentionMinutes * 60 });
-    } catch (error) {
-      log.warn({ err: error }, 'old events of streams could not be removed; the next attempt is in a minute');
-    }
+    await trimsEnded;
   }
 
   async #trim(): Promise<void> {
-    const { deps, log } = this.#parts;
-    const { database } = deps;
-    try {
-      await trimEvents(database);
-      await trimIdempotencyKeys(database);
-      await trimDeliveries(database);
-      await trimGitEvents(database);
-    } catch (error) {
-      log.warn({ err: error }, 'old events, keys and deliveries could not be removed; the next attempt is in an hour');
-    }
+    const { database } = this.#parts.deps;
+    await trimEvents(database);
+    await trimIdempotencyKeys(database);
+    await trimDeliveries(database);
+    await trimGitEvents(database);
   }
 }

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@davit/base';
+import { Loop, systemClock, type Clock } from '@davit/base';
 
 export interface FollowLog {
   warn(details: object, message: string): void;
@@ -21,16 +21,7 @@ export interface FollowTiming {
  */
 export function follow(look: (now: Date) => Promise<void>, onFailure: (error: unknown) => void, timing: FollowTiming): Followed {
   const { clock = systemClock, intervalMilliseconds = 10_000 } = timing;
-  let underway: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    underway ??= (async () => look(clock.now()))()
-      .catch(onFailure)
-      .finally(() => (underway = undefined));
-  }, intervalMilliseconds);
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await underway;
-    },
-  };
+  const loop = new Loop({ look: () => look(clock.now()), onError: onFailure, everyMilliseconds: intervalMilliseconds });
+  loop.start();
+  return loop;
 }

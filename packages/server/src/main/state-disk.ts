@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { Loop } from '@davit/base';
 
 /** `low`: free space is below the operator's limit; `full`: free space is not enough to write. */
 export type DiskState = 'ok' | 'low' | 'full';
@@ -25,22 +26,28 @@ export class StateDisk {
   readonly #leastBytes: number;
   readonly #log: DiskLog;
   #last: DiskState = 'ok';
-  #timer: NodeJS.Timeout | undefined;
+  readonly #loop: Loop;
 
   constructor({ folder, leastFreeMiB, log }: { readonly folder: string; readonly leastFreeMiB: number; readonly log: DiskLog }) {
     this.#folder = folder;
     this.#leastBytes = Math.max(leastFreeMiB * mebibyte, fullBelowBytes);
     this.#log = log;
+    this.#loop = new Loop({
+      look: () => this.look(),
+      everyMilliseconds: lookEveryMilliseconds,
+      unref: true,
+      onError: (error) => log.warn({ err: error }, 'the disk of the state folder could not be looked at'),
+    });
   }
 
   /** Starts to check the disk every 30 seconds. Logs when the state changes. */
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.look(), lookEveryMilliseconds).unref();
-    await this.look();
+    this.#loop.start();
+    await this.#loop.wake();
   }
 
-  stop(): void {
-    clearInterval(this.#timer);
+  async stop(): Promise<void> {
+    await this.#loop.stop();
   }
 
   /** Returns the state of the disk; null if it cannot be read. */

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { backoffMilliseconds, isAppError } from '@davit/base';
+import { backoffMilliseconds, isAppError, Loop } from '@davit/base';
 import { domainsChannel, Leadership, listen, type Listener } from '@davit/db';
 import type { Deps } from '../../deps.ts';
 import { checkDomain, isRight } from '../../dns/check.ts';
@@ -34,18 +34,21 @@ export class CertificateIssuer {
   readonly #parts: IssuerParts;
   readonly #leadership: Leadership;
   #listener: Listener | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
-  #again = false;
+  readonly #loop: Loop;
 
   constructor(parts: IssuerParts) {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'certificates' });
+    this.#loop = new Loop({
+      look: () => this.#look(),
+      everyMilliseconds: lookEveryMilliseconds,
+      onError: (error) => parts.log.warn({ err: error }, 'certificates could not be looked at; what is due stays due'),
+    });
   }
 
   async start(): Promise<void> {
-    const wake = (): void => this.#wake();
-    this.#timer = setInterval(wake, lookEveryMilliseconds);
+    const wake = (): void => void this.#loop.wake();
+    this.#loop.start();
     const { connectionString } = this.#parts;
     this.#listener = await listen({ connectionString, channels: [domainsChannel], onNotification: wake, onReconnect: wake });
     wake();
@@ -54,29 +57,15 @@ export class CertificateIssuer {
   /** Releases all resources. The next process resumes an order that is in progress. */
   async stop(): Promise<void> {
     this.#leadership.leave();
-    clearInterval(this.#timer);
+    const looksEnded = this.#loop.stop();
     await this.#listener?.close();
-    await this.#looking;
+    await looksEnded;
     await this.#leadership.release();
   }
 
-  #wake(): void {
-    this.#again = true;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
-    });
-  }
-
   async #look(): Promise<void> {
-    try {
-      while (this.#again) {
-        this.#again = false;
-        const term = await this.#leadership.take();
-        if (term !== null) await this.#work(term);
-      }
-    } catch (error) {
-      this.#parts.log.warn({ err: error }, 'certificates could not be looked at; what is due stays due');
-    }
+    const term = await this.#leadership.take();
+    if (term !== null) await this.#work(term);
   }
 
   async #work(term: AbortSignal): Promise<void> {
