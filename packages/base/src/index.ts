@@ -2,6 +2,9 @@ export { AppError, isAppError, never, type AppErrorInput, type ErrorDetail } fro
 export { isUuid, type Id } from './ids.ts';
 export { Sensitive } from './sensitive.ts';
 export { redactor, type Redactor } from './redactor.ts';
+export { messageOf } from './message-of.ts';
+export { inParallel } from './parallel.ts';
+export { abortablePause, neverAborted, pause } from './pause.ts';
 export { backoffMilliseconds, retry, type RetryOptions } from './retry.ts';
 export { Loop, type LoopOptions } from './loop.ts';
 export { systemClock, type Clock } from './clock.ts';

@@ -1,3 +1,5 @@
+import { pause } from './pause.ts';
+
 export interface RetryOptions {
   /** Maximum number of attempts, including the first. */
   readonly attempts: number;
@@ -27,16 +29,4 @@ export async function retry<T>(options: RetryOptions, action: () => Promise<T>):
       await pause(backoffMilliseconds(attempt, options.firstPauseMilliseconds, options.maximumPauseMilliseconds), options.signal);
     }
   }
-}
-
-function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener('abort', done, { once: true });
-  });
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '@davit/base';
 import { openConnection } from './connection.ts';
 import { declaredStatements, type Statement } from './statement.ts';
 
@@ -23,7 +24,7 @@ export async function checkStatements(
         await connection.client.query(`PREPARE checked AS ${text}`);
         await connection.client.query('DEALLOCATE checked');
       } catch (error) {
-        broken.push({ name, message: error instanceof Error ? error.message : String(error) });
+        broken.push({ name, message: messageOf(error) });
       }
     }
   } finally {

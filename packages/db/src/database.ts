@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as pause } from 'node:timers/promises';
-import { backoffMilliseconds } from '@davit/base';
+import { backoffMilliseconds, pause } from '@davit/base';
 import type { Client, ClientConfig, QueryConfig, QueryResult } from 'pg';
 import { beginText, changeRequest, requestQuery, settingStatement } from './change-request.ts';
 import { isConflictOfTransactions, isConnectionFailure, isStalePlan, toFailure } from './failures.ts';

@@ -2,8 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { AppError } from '@davit/base';
+import { AppError, messageOf, pause } from '@davit/base';
 import { Client, DatabaseError } from 'pg';
 import { embeddedFailure, fileFailure, programFailure, readFrom } from './embedded-failures.ts';
 import { exists, postgresMajor, preparePlace, removeLeftovers, type Place } from './embedded-place.ts';
@@ -122,7 +121,7 @@ class RunningServer implements EmbeddedDatabase {
       tell('the embedded database runs again');
     } catch (error) {
       // The failure may be temporary, for example a full disk. The next check retries.
-      tell(`the embedded database does not start: ${error instanceof Error ? error.message : String(error)}`);
+      tell(`the embedded database does not start: ${messageOf(error)}`);
     } finally {
       this.#restart = undefined;
     }

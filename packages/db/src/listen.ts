@@ -1,4 +1,4 @@
-import { backoffMilliseconds } from '@davit/base';
+import { backoffMilliseconds, pause } from '@davit/base';
 import { escapeIdentifier } from 'pg';
 import { openConnection, type DedicatedConnection } from './connection.ts';
 import { toFailure } from './failures.ts';
@@ -74,23 +74,9 @@ class ReconnectingListener implements Listener {
       } catch {
         // The reason does not matter (server not yet started, network, too many connections): the only remedy is to
         // reconnect. Requests report the outage meanwhile.
-        await this.#pause(backoffMilliseconds(attempt, firstPauseMilliseconds, maximumPauseMilliseconds));
+        await pause(backoffMilliseconds(attempt, firstPauseMilliseconds, maximumPauseMilliseconds), this.#closing.signal);
       }
     }
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    const { signal } = this.#closing;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, milliseconds);
-      signal.addEventListener('abort', end, { once: true });
-      if (signal.aborted) end();
-    });
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { AppError } from '@davit/base';
+import { AppError, messageOf, pause } from '@davit/base';
 import { DatabaseError, type Client } from 'pg';
 import { openConnection } from './connection.ts';
 import { isConflictOfTransactions, isLockTimeout, toFailure } from './failures.ts';
@@ -285,7 +284,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
     if (failure instanceof AppError) throw failure;
     throw new AppError({
       code: 'MIGRATION_FAILED',
-      message: `Migration ${migration.name} failed${place(migration, error)}: ${error instanceof Error ? error.message : String(error)}. Nothing of it remains in the database.`,
+      message: `Migration ${migration.name} failed${place(migration, error)}: ${messageOf(error)}. Nothing of it remains in the database.`,
       cause: error,
     });
   }

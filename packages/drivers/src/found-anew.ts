@@ -1,3 +1,4 @@
+import { neverAborted } from '@davit/base';
 import type { ClusterDriver, ClusterRoutes, ClusterUpgrades } from './driver.ts';
 import type { ClusterCharts } from './helm-driver.ts';
 import type { ClusterBuilder } from './image-builder.ts';
@@ -20,9 +21,6 @@ export type Use<Part> = <Result>(
   action: (part: Part, signal: AbortSignal) => Promise<Result>,
   provesReachable?: boolean,
 ) => Promise<Result>;
-
-// For calls without a signal.
-const forever = new AbortController().signal;
 
 /** Returns a driver with everything that each cluster supports, and metrics. */
 export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver {
@@ -117,7 +115,7 @@ export function upgradesBy(use: Use<ClusterUpgrades>): ClusterUpgrades {
 export function builderBy({ limits }: Pick<ClusterBuilder, 'limits'>, use: Use<ClusterBuilder>): ClusterBuilder {
   return {
     limits,
-    declaredArguments: (source) => use(forever, (builder) => builder.declaredArguments(source)),
+    declaredArguments: (source) => use(neverAborted, (builder) => builder.declaredArguments(source)),
     build: (request, call) => use(call.signal, (builder, signal) => builder.build(request, { ...call, signal })),
   };
 }

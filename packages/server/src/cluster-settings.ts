@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isAppError, type ErrorDetail } from '@davit/base';
+import { type ErrorDetail, isAppError, messageOf } from '@davit/base';
 import { parseDocument, type DocumentKind } from './catalogue/document.ts';
 import { shape } from './catalogue/schema.ts';
 
@@ -130,7 +130,7 @@ export function readClusterSettings(file: string): { readonly table: ClusterSett
     return { table: parseDocument(kind, readFileSync(file, 'utf8'), file), fault: null };
   } catch (error) {
     if (isAppError(error)) return { table: {}, fault: `names a file that is wrong. ${error.message}` };
-    return { table: {}, fault: `names a file that cannot be read: ${error instanceof Error ? error.message : String(error)}` };
+    return { table: {}, fault: `names a file that cannot be read: ${messageOf(error)}` };
   }
 }
 

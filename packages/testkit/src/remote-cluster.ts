@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { messageOf } from '@davit/base';
 import { createFakeCluster, type FakeCluster } from '@davit/drivers';
 
 /*
@@ -62,7 +63,7 @@ export function offerCluster(fake: FakeCluster, child: ChildProcess): void {
       typeof action === 'function' ? action.apply(fake[part], values.map(revived)) : action;
     answer().then(
       (value) => send({ result, value }),
-      (error: unknown) => send({ result, error: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => send({ result, error: messageOf(error) }),
     );
   });
   // No caller waits for the pending calls any more.

@@ -1,6 +1,6 @@
+import { pause } from '@davit/base';
 import { describeClosed } from '../shared/closed-ports.ts';
 import { isReachable, type Listener } from '../shared/listening.ts';
-import { pause } from '../shared/pause.ts';
 import type { Inspection } from './instances.ts';
 import { listenersOf } from './listeners-of.ts';
 import type { ReadyScope } from './ready.ts';
@@ -30,7 +30,7 @@ export async function sayEarly(scope: ReadyScope, { inspection, missing, say }: 
   const began = performance.now();
   let seen = 0;
   while (!signal.aborted) {
-    await pause(everyMilliseconds, signal).catch(() => undefined);
+    await pause(everyMilliseconds, signal);
     if (signal.aborted) return;
     const listeners = await listenersOf(scope.docker, inspection, scope.isLocal, signal).catch(() => null);
     const seconds = Math.round((performance.now() - began) / 1_000);

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { messageOf } from '@davit/base';
 import type Dockerode from 'dockerode';
 import { DriverError } from '../errors.ts';
 
@@ -101,7 +102,7 @@ export async function stream(docker: Dockerode, request: EngineRequest): Promise
 
 /** Returns the error for an unreachable engine. `why` continues the sentence "The container engine …". */
 export function unreachable(why: string, error: unknown): DriverError {
-  const original = error instanceof Error ? error.message : String(error);
+  const original = messageOf(error);
   return new DriverError({
     cause: 'ENGINE_UNREACHABLE',
     message: `The container engine ${why}: ${original}.`,

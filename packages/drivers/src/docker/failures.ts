@@ -1,6 +1,6 @@
+import { abortablePause } from '@davit/base';
 import { DriverError, type Evidence } from '../errors.ts';
 import type { Probe, Workload } from '../workload.ts';
-import { pause } from '../shared/pause.ts';
 import { inspect, type Inspection, type Scope } from './instances.ts';
 import { describeClosed } from '../shared/closed-ports.ts';
 import { describeExit } from '../exit-code.ts';
@@ -48,7 +48,7 @@ async function linesOfEnded(scope: Scope, inspection: Inspection, signal: AbortS
   let lines = await read();
   for (const milliseconds of [50, 100, 250]) {
     if (lines.length > 0 || inspection.State.ExitCode === 0) break;
-    await pause(milliseconds, signal);
+    await abortablePause(milliseconds, signal);
     lines = await read();
   }
   return lines;
@@ -60,7 +60,7 @@ async function wasOutOfMemory(scope: Scope, inspection: Inspection, signal: Abor
   if (inspection.State.OOMKilled) return true;
   if (inspection.State.ExitCode !== 137) return false;
   for (const milliseconds of [50, 100, 250]) {
-    await pause(milliseconds, signal);
+    await abortablePause(milliseconds, signal);
     const again = await inspect(scope.docker, inspection.Id, signal);
     if (again?.State.OOMKilled) return true;
   }

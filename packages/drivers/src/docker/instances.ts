@@ -1,10 +1,9 @@
-import { retry } from '@davit/base';
+import { inParallel, retry } from '@davit/base';
 import type Dockerode from 'dockerode';
 import type { Endpoint, Instance, InstanceEnd, InstanceState, Selector } from '../workload.ts';
 import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { wasKilledForMemory } from './kernel-log.ts';
-import { inParallel } from '../shared/parallel.ts';
 
 export type Inspection = Dockerode.ContainerInspectInfo;
 

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { inParallel } from '@davit/base';
 import type { ClusterMetrics, InstanceUsage, VolumeUsage } from '../driver.ts';
 import { call } from './engine-api.ts';
 import { label, labelFilter, type Labels } from './labels.ts';
-import { inParallel } from '../shared/parallel.ts';
 import type { ReadyScope } from './ready.ts';
 import { translated } from './refusals.ts';
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { abortablePause } from '@davit/base';
 import {
   accessSync,
   closeSync,
@@ -19,7 +20,6 @@ import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
 import { askVersion } from './describe.ts';
 import { ownHardLimit } from './own-limits.ts';
-import { pause } from '../shared/pause.ts';
 import { endProcess, groupOf, processesWith, startOf, withLock } from '../shared/processes.ts';
 
 /**
@@ -57,7 +57,7 @@ export async function startOwnPodman(
     const ended = servicesOf(places).length > 0 ? { reason: null } : startService(podman, places, options);
     while (!(await answers(places.socket, signal))) {
       if (ended.reason !== null || Date.now() > deadline) throw notUp(places, ended.reason);
-      await pause(25, signal);
+      await abortablePause(25, signal);
     }
     return places.socket;
   });

@@ -1,4 +1,4 @@
-import { backoffMilliseconds } from '@davit/base';
+import { abortablePause, backoffMilliseconds } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Instance, Probe, Workload } from '../workload.ts';
@@ -9,7 +9,6 @@ import { inspect, toInstance, type Inspection, type Scope } from './instances.ts
 import { isReachable } from '../shared/listening.ts';
 import { listenersHere, listenersOf } from './listeners-of.ts';
 import { instanceName } from './names.ts';
-import { pause } from '../shared/pause.ts';
 import { probeOnce } from './probes/probe.ts';
 import { probeTcp } from './probes/tcp.ts';
 import { translated } from './refusals.ts';
@@ -87,7 +86,7 @@ async function awaitInstance(wait: Wait, first: Inspection): Promise<Instance> {
     if (attempt > revivals || failure.code !== 'PROCESS_EXITED' || Date.now() >= wait.deadline) throw counted(failure, attempt);
     context.log(`Instance ${toInstance(now, true).index}: ${failure.message} Starting it again (${attempt} of ${revivals}).`);
     exited = { failure, ranMilliseconds: Date.parse(now.State.FinishedAt) - Date.parse(now.State.StartedAt) };
-    await pause(backoffMilliseconds(attempt, firstRevivalPauseMilliseconds, 1000), signal);
+    await abortablePause(backoffMilliseconds(attempt, firstRevivalPauseMilliseconds, 1000), signal);
     await startAgain(wait, now);
     inspection = await inspectAgain(wait, now);
   }
@@ -135,7 +134,7 @@ async function awaitRun(wait: Wait, inspection: Inspection): Promise<Outcome> {
   const signal = AbortSignal.any([wait.signal, decided.signal]);
   const seen: Seen = { attempts: [], closedPorts: new Set() };
   const late = async (): Promise<Outcome> => {
-    await pause(Math.max(wait.deadline - Date.now(), 0), signal);
+    await abortablePause(Math.max(wait.deadline - Date.now(), 0), signal);
     return { type: 'LATE', attempts: seen.attempts, closedPorts: [...seen.closedPorts] };
   };
   const racers = [untilExit(wait.scope, inspection, signal), untilReady(wait, inspection, { signal, seen }), late()];
@@ -204,7 +203,7 @@ async function untilReady(wait: Wait, inspection: Inspection, watch: Watch): Pro
 
 // Inspects the container after the pause, because Podman reports an exit up to one polling interval late.
 async function untilSteady(wait: Wait, inspection: Inspection, signal: AbortSignal): Promise<Outcome> {
-  await pause(Math.max(Date.parse(inspection.State.StartedAt) + steadyMilliseconds - Date.now(), 0), signal);
+  await abortablePause(Math.max(Date.parse(inspection.State.StartedAt) + steadyMilliseconds - Date.now(), 0), signal);
   const now = await inspect(wait.scope.docker, inspection.Id, signal);
   return { type: now?.State.Running ? 'READY' : 'EXITED' };
 }
@@ -224,7 +223,7 @@ async function untilProbed(wait: Wait, probe: Probe, watch: Watch & { readonly i
     if (successes >= probe.successThreshold) return;
     if (found !== null) note(seen, found);
     const period = Math.max(probe.periodSeconds, 1) * 1000;
-    await pause(successes > 0 ? period : Math.min(period, pauseAfter(found ?? '', probe, attempt)), signal);
+    await abortablePause(successes > 0 ? period : Math.min(period, pauseAfter(found ?? '', probe, attempt)), signal);
   }
 }
 
@@ -256,7 +255,7 @@ async function untilListening(
     const open = await openPorts(wait.scope, inspection, watch.instance, { ports: [...seen.closedPorts], signal });
     for (const port of open) seen.closedPorts.delete(port);
     if (seen.closedPorts.size === 0) return;
-    await pause(backoffMilliseconds(attempt, 5, attempt < 60 ? 15 : 50), signal);
+    await abortablePause(backoffMilliseconds(attempt, 5, attempt < 60 ? 15 : 50), signal);
   }
 }
 

@@ -1,10 +1,9 @@
+import { abortablePause, inParallel } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Selector } from '../workload.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { inspect, listContainers, listLabelled, type Scope } from './instances.ts';
-import { inParallel } from '../shared/parallel.ts';
-import { pause } from '../shared/pause.ts';
 import { translated } from './refusals.ts';
 
 const atOnce = 8;
@@ -59,7 +58,7 @@ async function removeContainer(scope: Scope, id: string, signal: AbortSignal): P
   const answer = await call(scope.docker, { method: 'DELETE', path, query, signal, accept: [404, 409] });
   if (answer.status !== 409) return;
   // Another removal is in progress (an earlier call of Davit that was interrupted). Waits until the container is gone.
-  while ((await inspect(scope.docker, id, signal)) !== null) await pause(50, signal);
+  while ((await inspect(scope.docker, id, signal)) !== null) await abortablePause(50, signal);
 }
 
 /** See `ClusterDriver.revive`. */

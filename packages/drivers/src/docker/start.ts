@@ -1,4 +1,4 @@
-import { retry } from '@davit/base';
+import { inParallel, messageOf, retry } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
@@ -12,7 +12,6 @@ import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
 import { environmentLabels, label, serviceLabels } from './labels.ts';
 import { hasOwnInit } from './own-init.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
-import { inParallel } from '../shared/parallel.ts';
 import { lowered, translated } from './refusals.ts';
 
 /** State that a driver learns about its engine at run time. */
@@ -60,7 +59,7 @@ async function closeNetwork(memory: EngineMemory, workload: Workload, context: C
   try {
     await memory.closed.close([bridgeName(workload.owner)]);
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     context.log(`The firewall did not close the network of the environment to other environments: ${words}`);
   }
 }

@@ -389,11 +389,7 @@ class MemoryCluster implements FakeCluster {
       });
     },
     awaitDrained: async (ids) => {
-      await this.#call(
-        { method: 'awaitDrained', service: '', detail: ids.join(' ') },
-        new AbortController().signal,
-        () => undefined,
-      );
+      await this.#call({ method: 'awaitDrained', service: '', detail: ids.join(' ') }, new AbortController().signal, () => undefined);
     },
     traffic: () => Promise.resolve([...this.traffic.values()]),
     isUp: () => this.isGatewayUp,

@@ -3,13 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import { messageOf, pause } from '@davit/base';
 import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
 import { DriverError, RoutesLeftOutError } from '../errors.ts';
 import { certificateFile, certificateFolder } from './certificates.ts';
 import { changesTo } from './changes.ts';
 import { settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';
-import { failure, HaproxyProcess, isPortTaken, pause } from './haproxy-process.ts';
+import { failure, HaproxyProcess, isPortTaken } from './haproxy-process.ts';
 import { refusedRoutes, withoutRoutes } from './refused.ts';
 import type { ErrorPages } from './pages.ts';
 import type { Serving } from './runtime-api.ts';
@@ -175,7 +176,7 @@ class HaproxyGateway implements LocalGateway {
         await this.converge(this.table).catch((error: unknown) => this.logLeftOut(error));
       });
     } catch (error) {
-      this.log(`the gateway process cannot be started: ${error instanceof Error ? error.message : String(error)}`);
+      this.log(`the gateway process cannot be started: ${messageOf(error)}`);
     } finally {
       this.isSupervising = false;
     }

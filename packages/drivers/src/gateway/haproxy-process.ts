@@ -4,6 +4,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, truncate, writeFile }
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { pause } from '@davit/base';
 import { DriverError } from '../errors.ts';
 import { certificateFolder } from './certificates.ts';
 import { configurationFile, latencyTable, mapFile, type ConfigurationFiles } from './haproxy-config.ts';
@@ -298,12 +299,6 @@ export async function isPortTaken(port: number, host: string): Promise<boolean> 
 
 export function failure(message: string, error?: unknown, original?: string, hint?: string): DriverError {
   return new DriverError({ cause: 'GATEWAY_FAILED', message, error, hint, evidence: original ? { original } : {} });
-}
-
-export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }
 
 const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };

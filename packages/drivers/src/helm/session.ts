@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { ChartObject, HelmInstall, HelmRun, HelmSession } from '../helm-driver.ts';
@@ -96,9 +97,7 @@ export class Session implements HelmSession {
       await this.#run(words, call);
     } catch (error) {
       if (call.signal.aborted || !(await this.#hasDeleteHooks(call))) throw error;
-      call.log(
-        `${error instanceof Error ? error.message : String(error)}. The chart has hooks for its deletion: once more without them (--no-hooks).`,
-      );
+      call.log(`${messageOf(error)}. The chart has hooks for its deletion: once more without them (--no-hooks).`);
       await this.#run([...words, '--no-hooks'], call);
     }
   }

@@ -1,7 +1,6 @@
+import { abortablePause, inParallel } from '@davit/base';
 import type { Namespace, Secret } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../driver.ts';
-import { inParallel } from '../shared/parallel.ts';
-import { pause } from '../shared/pause.ts';
 import type { Selector } from '../workload.ts';
 import { find, type KubernetesObject } from './client/api.ts';
 import { labelled, removeObject } from './client/by-label.ts';
@@ -151,7 +150,7 @@ export async function removeEnvironment(
       const left = await find<Namespace>(api, path, signal);
       if (left === null || left.metadata?.uid !== uid) return;
       if (Date.now() > until) return context.log(heldUp(left));
-      await pause(lookAgainMilliseconds, signal);
+      await abortablePause(lookAgainMilliseconds, signal);
     }
   } catch (error) {
     throw translated(error, 'The environment could not be removed');

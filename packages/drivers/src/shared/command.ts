@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
-import { setTimeout as pauseFor } from 'node:timers/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { pause } from '@davit/base';
 import type { CommandLimits } from '../terraform-driver.ts';
 import { killControlGroup, makeControlGroup, newGroupName, removeControlGroup, type GroupLimits } from './control-group.ts';
 import { LastLines, LineSplitter } from './lines.ts';
@@ -79,7 +79,7 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
     // Processes that a program leaves behind are ended with it. A program that outlives Davit keeps its control group
     // until it exits.
     if (folders !== null) {
-      for (let tries = 0; tries < 50 && (await killControlGroup(group)) > 0; tries += 1) await pauseFor(20);
+      for (let tries = 0; tries < 50 && (await killControlGroup(group)) > 0; tries += 1) await pause(20);
       await removeControlGroup(group);
     }
   }

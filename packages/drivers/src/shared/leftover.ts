@@ -1,5 +1,5 @@
 import { readFile, rm } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
+import { abortablePause } from '@davit/base';
 
 const beyondGraceSeconds = 15;
 
@@ -18,7 +18,7 @@ export async function awaitLeftover(pidFile: string, graceSeconds: number, signa
       kill(pid);
       break;
     }
-    await pause(100, undefined, { signal });
+    await abortablePause(100, signal);
   }
   await rm(pidFile, { force: true });
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, renameSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import { pause } from './pause.ts';
+import { abortablePause } from '@davit/base';
 
 /**
  * Returns when a process started, in ticks since the machine booted; '' if it has exited. The start time distinguishes
@@ -55,7 +55,7 @@ export async function endProcess(id: number, graceMilliseconds: number, signal: 
     } catch {
       return; // The process has exited meanwhile, or belongs to another user.
     }
-    for (let tries = 0; tries < 10 && isThere(); tries += 1) await pause(20, signal);
+    for (let tries = 0; tries < 10 && isThere(); tries += 1) await abortablePause(20, signal);
   }
 }
 
@@ -66,7 +66,7 @@ export async function endProcess(id: number, graceMilliseconds: number, signal: 
  */
 export async function withLock<Result>(file: string, signal: AbortSignal, action: () => Promise<Result>): Promise<Result> {
   const own = `${process.pid} ${startOf('self')} ${randomUUID()}`;
-  while (!take(file, own)) await pause(25, signal);
+  while (!take(file, own)) await abortablePause(25, signal);
   try {
     return await action();
   } finally {

@@ -1,8 +1,7 @@
-import { AppError, redactor, Sensitive } from '@davit/base';
+import { AppError, pause, redactor, Sensitive } from '@davit/base';
 import { DriverError, type CallContext, type Cause, type Instance, type LogLine, type Workload } from '@davit/drivers';
 import type { BackupSubject } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import type { BenchPlace } from '../store/backups.ts';
 import { secretIds, toWorkload } from '../workload/workload.ts';
 import { outFolder, toolCommand, toolFiles, type BackupScript } from './tools.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '@davit/base';
+import { AppError, messageOf } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import { DriverError } from '@davit/drivers';
 import type { EngineParts } from '../shared/parts.ts';
@@ -24,7 +24,7 @@ export async function readChartServices(
     return await charts.services(placeOfRuntime(settings.installation, runtime), signal);
   } catch (error) {
     if (!(error instanceof DriverError) && !signal.aborted) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new AppError({
       code: 'CLUSTER_UNREACHABLE',
       message: `The cluster does not say which Services the chart has: ${reason}`,

@@ -1,11 +1,10 @@
-import { AppError, backoffMilliseconds, Loop } from '@davit/base';
+import { AppError, backoffMilliseconds, Loop, pause } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import { clustersChannel, listen, type Listener } from '@davit/db';
 import { GatewaySync } from '../routes/gateway-sync.ts';
 import type { DriverSet, EngineLog } from '../shared/parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
 import type { EngineHooks } from '../port/hooks.ts';
-import { pause } from '../shared/pause.ts';
 import { ClusterConnection, type Claim } from './connection.ts';
 import { FixedStates, unknownState } from './fixed-states.ts';
 import { ClusterUnreachable, type ClusterMaker } from '../shared/cluster-drivers.ts';

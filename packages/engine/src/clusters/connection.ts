@@ -1,4 +1,4 @@
-import { abortable } from '@davit/base';
+import { abortable, neverAborted } from '@davit/base';
 import {
   builderBy,
   chartsBy,
@@ -297,7 +297,7 @@ export class ClusterConnection {
   #images(): EngineImages {
     const use = this.#part(({ builder }) => builder);
     return {
-      declaredArguments: (source) => use(forever, (builder) => builder.declaredArguments(source)),
+      declaredArguments: (source) => use(neverAborted, (builder) => builder.declaredArguments(source)),
       find: (image, signal) => use(signal, (builder, within) => builder.find(image, within)),
       build: (request, call) => use(call.signal, (builder, signal) => builder.build(request, { ...call, signal })),
       pull: (request, call) => use(call.signal, (builder, signal) => builder.pull(request, { ...call, signal })),
@@ -318,7 +318,7 @@ export class ClusterConnection {
   #gateway(): Gateway {
     const present = ({ gateway }: ClusterDrivers): Gateway => gateway ?? noGateway;
     const use = <Result>(action: (gateway: Gateway) => Promise<Result>) =>
-      this.#use(forever, (drivers) => action(present(drivers)), false);
+      this.#use(neverAborted, (drivers) => action(present(drivers)), false);
     return {
       check: (table) => {
         const { drivers } = this.#open();
@@ -344,6 +344,3 @@ function taken({ name }: ClusterAccess, holder: string): DriverError {
     hint: 'Two records of one cluster would take down what the other one has deployed. Use the one that there is, or delete it first; organizations that share machines need clusters of their own, for which virtual ones are enough.',
   });
 }
-
-// Signal for calls that take no signal.
-const forever = new AbortController().signal;

@@ -1,5 +1,5 @@
+import { pause } from '@davit/base';
 import { createFakeCluster, DriverError, type ClusterDriver } from '@davit/drivers';
-import { pause } from '../shared/pause.ts';
 import { expect, test } from 'vitest';
 import { FixedStates } from './fixed-states.ts';
 

@@ -1,8 +1,8 @@
+import { pause } from '@davit/base';
 import type { CallContext, ClusterSchedule, ClusterSchedules, Workload } from '@davit/drivers';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import { placesOf } from '../store/places.ts';
 import { shortestPauseSeconds, nextRun, type CronSchedule } from './cron.ts';
 import { longestRunSeconds } from './run.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '@davit/base';
+import { AppError, messageOf } from '@davit/base';
 import type { Database } from '@davit/db';
 import { DriverError, type Instance } from '@davit/drivers';
 import type { ClearedRuns } from '../port.ts';
@@ -49,7 +49,7 @@ export async function clearEndedRuns(
     return toCleared(left);
   } catch (error) {
     if (!(error instanceof DriverError) && !signal.aborted) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new AppError({
       code: 'CLUSTER_UNREACHABLE',
       message: `The cluster could not be cleaned: ${reason}. Davit removes what is left by itself as soon as it can.`,

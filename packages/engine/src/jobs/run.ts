@@ -1,9 +1,8 @@
-import { backoffMilliseconds } from '@davit/base';
+import { backoffMilliseconds, pause } from '@davit/base';
 import { DriverError, initRefusal, type CallContext, type Instance, type Workload } from '@davit/drivers';
 import { LogCollector } from '../output/log-collector.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import { secondsSince } from '../store/jobs.ts';
 import { lastLogLines } from '../store/logs.ts';
 import type { RunTurns } from './turns.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Loop, retry } from '@davit/base';
+import { Loop, messageOf, retry } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
@@ -312,7 +312,7 @@ function nextOf({ config, now }: store.DueRow): Date | null {
     return nextRun(schedule, new Date(now));
   } catch (cause) {
     const { expression, timezone } = schedule;
-    const words = cause instanceof Error ? cause.message : String(cause);
+    const words = messageOf(cause);
     const reason = isTimeZone(timezone) ? words : `Davit's machine does not know the time zone ${timezone}`;
     throw new Uncomputable(`its schedule ${expression} cannot be computed: ${reason}.`, { cause });
   }

@@ -1,4 +1,4 @@
-import { pause } from '../shared/pause.ts';
+import { pause } from '@davit/base';
 import { Semaphore } from '../shared/semaphore.ts';
 
 /*

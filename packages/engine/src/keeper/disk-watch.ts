@@ -1,9 +1,9 @@
+import { pause } from '@davit/base';
 import { causes, type ClusterDisk, type Instance } from '@davit/drivers';
 import { kindOf } from '../kinds/index.ts';
 import { raiseCondition } from '../conditions/conditions.ts';
 import type { FailureRecord } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import { clearStateCondition } from '../store/conditions.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import { heldVolumeBytes } from '../store/metrics.ts';

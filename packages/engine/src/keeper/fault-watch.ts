@@ -1,6 +1,6 @@
+import { pause } from '@davit/base';
 import type { Instance } from '@davit/drivers';
 import type { EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import { InstanceEnds, type EndWatchers } from './instance-ends.ts';
 import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';

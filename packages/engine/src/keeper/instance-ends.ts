@@ -1,9 +1,9 @@
+import { pause } from '@davit/base';
 import type { Instance, InstanceEnd } from '@davit/drivers';
 import { kindOf } from '../kinds/index.ts';
 import { causeOfEnd, describeEnd, quietSeconds, severityOfEnd } from '../conditions/instance-end.ts';
 import { raiseCondition } from '../conditions/conditions.ts';
 import { steadySeconds, type EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import * as store from '../store/instance-ends.ts';
 import { terminationGrace } from '../workload/workload.ts';

@@ -1,4 +1,4 @@
-import { backoffMilliseconds, Loop } from '@davit/base';
+import { backoffMilliseconds, Loop, pause } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Instance } from '@davit/drivers';
 import { kindOf, type Kind } from '../kinds/index.ts';
@@ -6,7 +6,6 @@ import { removePlace } from '../former-clusters/leave.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { needsHalt } from '../kinds/process.ts';
 import { startWithImage } from '../workload/registry-image.ts';
-import { pause } from '../shared/pause.ts';
 import { clearRunningStatus, setRunningStatus } from '../store/journal.ts';
 import { placesToLeave } from '../store/places.ts';
 import { instanceCounts } from '../scaling/instances.ts';

@@ -1,7 +1,7 @@
+import { pause } from '@davit/base';
 import type { Instance, Probe, Workload } from '@davit/drivers';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 
 export interface ProbeVerdicts {
   /**

@@ -1,5 +1,5 @@
+import { pause } from '@davit/base';
 import type { EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 
 // Milliseconds to wait for an action. Most actions finish within this time, so that the gateway update in the same look
 // includes them.

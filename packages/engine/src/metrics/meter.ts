@@ -1,7 +1,7 @@
+import { pause } from '@davit/base';
 import { Leadership } from '@davit/db';
 import type { VolumeUsage } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import * as store from '../store/metrics.ts';
 import { trimScalings } from '../store/scaling.ts';
 import { Measurements, type InstanceSample } from './measured.ts';

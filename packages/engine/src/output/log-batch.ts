@@ -1,7 +1,7 @@
+import { pause } from '@davit/base';
 import type { Redactor } from '@davit/base';
 import type { Instance, LogLine } from '@davit/drivers';
 import type { EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import * as store from '../store/logs.ts';
 import type { LogRate } from './log-rate.ts';
 

@@ -1,8 +1,8 @@
+import { pause } from '@davit/base';
 import type { Redactor } from '@davit/base';
 import type { Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { pause } from '../shared/pause.ts';
 import { redactorOrBlind } from '../shared/readable.ts';
 import * as store from '../store/logs.ts';
 import { secretIds } from '../workload/workload.ts';

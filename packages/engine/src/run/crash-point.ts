@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@davit/base';
 
 /*
  * Crash points for tests. With `DAVIT_TEST_ORDERS=<file>` the process reads that file at each of its points and

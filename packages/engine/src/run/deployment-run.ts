@@ -1,4 +1,4 @@
-import { isAppError, redactor, type Redactor } from '@davit/base';
+import { inParallel, isAppError, redactor, type Redactor } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import { kindOfService } from '../kinds/index.ts';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
@@ -18,7 +18,6 @@ import { Journal, LeaseLost } from './journal.ts';
 import type { Semaphore } from '../shared/semaphore.ts';
 import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
-import { parallel } from '../shared/parallel.ts';
 import { removeEnvironment } from './remove-environment.ts';
 import { redactorOrBlind } from '../shared/readable.ts';
 import { takeBack } from './take-back.ts';
@@ -115,8 +114,8 @@ export class DeploymentRun {
   }
 
   /** Runs the action for several services at once. If one of them has to abandon the run, all do. */
-  #forEach(members: readonly TaskState[], action: (member: TaskState) => Promise<void>): Promise<void> {
-    return parallel(parallelTasks, members, async (member) => {
+  async #forEach(members: readonly TaskState[], action: (member: TaskState) => Promise<void>): Promise<void> {
+    await inParallel(members, parallelTasks, async (member) => {
       try {
         await action(member);
       } catch (error) {

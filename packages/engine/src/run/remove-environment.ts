@@ -1,4 +1,4 @@
-import { retry } from '@davit/base';
+import { messageOf, retry } from '@davit/base';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable, isTransient, retryPolicy } from '../shared/retry-policy.ts';
@@ -31,7 +31,7 @@ export async function removeEnvironment({ parts, deployment, log, wait, abandon 
         ...retryPolicy(parts.settings),
         signal: abandon,
         isRetryable: (error) => isTransient(error) && !abandon.aborted,
-        onRetry: (error) => tell(`${error instanceof Error ? error.message : String(error)}; trying again.`),
+        onRetry: (error) => tell(`${messageOf(error)}; trying again.`),
       },
       async () =>
         parts.drivers[deployment.driver]?.cluster.removeEnvironment(deployment.environment_id, { signal: abandon, log: tell }),

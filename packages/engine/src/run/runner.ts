@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Loop } from '@davit/base';
+import { Loop, pause } from '@davit/base';
 import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
 import { lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
@@ -7,7 +7,6 @@ import * as store from '../store/journal.ts';
 import type { Waiting } from './cluster-wait.ts';
 import { DeploymentRun } from './deployment-run.ts';
 import { LeaseLost } from './journal.ts';
-import { pause } from '../shared/pause.ts';
 import { Semaphore } from '../shared/semaphore.ts';
 
 /*

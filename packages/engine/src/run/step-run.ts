@@ -1,4 +1,4 @@
-import { abortable, retry } from '@davit/base';
+import { abortable, messageOf, retry } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
@@ -107,7 +107,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
         isRetryable: (error) => isTransient(error) && !signal.aborted,
         onRetry: (error) => {
           input.parts.counts.stepRepeated(step.name, 'RETRY');
-          line(`${error instanceof Error ? error.message : String(error)}; trying again.`);
+          line(`${messageOf(error)}; trying again.`);
         },
       },
       () => step.run(context),

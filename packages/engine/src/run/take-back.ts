@@ -1,4 +1,4 @@
-import { retry } from '@davit/base';
+import { messageOf, retry } from '@davit/base';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
@@ -51,7 +51,7 @@ export async function takeBack(
         maximumPauseMilliseconds: 4_000,
         signal,
         isRetryable: (error) => !mustPass(error) && !(error instanceof ClusterUnreachable) && !signal.aborted,
-        onRetry: (error) => say(`${textOf(error)}; trying again.`),
+        onRetry: (error) => say(`${messageOf(error)}; trying again.`),
       },
       () => undo(undone, context),
     );
@@ -60,8 +60,8 @@ export async function takeBack(
     if (isOwed && error instanceof ClusterUnreachable && (await wait.begin(error, serviceId, true))) throw error;
     // The user must see the original failure. The keeper removes remaining instances.
     const message = isOwed
-      ? `What was deployed before could not be brought back: ${textOf(error)}. The next deployment does that first`
-      : `Cleaning up did not work at once: ${textOf(error)}`;
+      ? `What was deployed before could not be brought back: ${messageOf(error)}. The next deployment does that first`
+      : `Cleaning up did not work at once: ${messageOf(error)}`;
     log.add('undo', message, { serviceId, level: 'WARNING' });
     return isOwed ? message : null;
   }
@@ -79,10 +79,6 @@ async function undo(undone: readonly Step[], context: StepContext): Promise<void
     await step.undo(context);
     await crashPoint(`undo-${step.name}:after`);
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Returns whether the user did not cause the error. The runner that resumes the deployment continues from here. */

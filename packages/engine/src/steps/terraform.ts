@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { messageOf } from '@davit/base';
 import { DriverError, type TerraformDriver, type TerraformResource, type TerraformSession } from '@davit/drivers';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { storable } from '../jobs/outputs.ts';
@@ -196,7 +197,7 @@ async function listResources(context: StepContext, session: TerraformSession): P
     return await withoutSecrets(resources, secrets.values());
   } catch (error) {
     if (call.signal.aborted) throw error;
-    call.log(`The resources could not be listed: ${error instanceof Error ? error.message : String(error)}.`);
+    call.log(`The resources could not be listed: ${messageOf(error)}.`);
     return null;
   }
 }
@@ -296,7 +297,7 @@ async function rescue(context: StepContext, terraform: TerraformDriver, graceSec
     // An existing state must not be lost with its pod because the database was unreachable when the state was to be
     // stored.
     if (call.signal.aborted || error instanceof ClusterUnreachable || isDatabaseUnreachable(error)) throw error;
-    call.log(`What the run left could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    call.log(`What the run left could not be read: ${messageOf(error)}`);
   }
 }
 
@@ -308,7 +309,7 @@ async function endFailed(context: StepContext): Promise<void> {
   const { call } = context;
   const own = { ...context, call: { ...call, signal: call.leave ?? call.signal } };
   await endOnCluster(own, terraformOn(context)).catch((error: unknown) => {
-    call.log(`The run could not be removed at once: ${error instanceof Error ? error.message : String(error)}`);
+    call.log(`The run could not be removed at once: ${messageOf(error)}`);
   });
 }
 

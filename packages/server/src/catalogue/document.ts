@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AppError, type ErrorDetail } from '@davit/base';
+import { AppError, type ErrorDetail, messageOf } from '@davit/base';
 import { Ajv } from 'ajv';
 
 /** A data file of Davit that an operator can replace. */
@@ -23,9 +23,7 @@ export async function readDocument<Content>(kind: DocumentKind<Content>, file: s
   try {
     text = await readFile(file ?? kind.ownFile, 'utf8');
   } catch (error) {
-    throw invalid(kind, name, [
-      { path: '', message: `cannot be read: ${error instanceof Error ? error.message : String(error)}` },
-    ]);
+    throw invalid(kind, name, [{ path: '', message: `cannot be read: ${messageOf(error)}` }]);
   }
   // Davit's own file was checked by the tests of this version; compiling the schema would add 50 ms to each start.
   return file === null ? JSON.parse(text) : parseDocument(kind, text, name);
@@ -37,7 +35,7 @@ export function parseDocument<Content>(kind: DocumentKind<Content>, text: string
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalid(kind, name, [{ path: '', message: `is not JSON: ${error instanceof Error ? error.message : String(error)}` }]);
+    throw invalid(kind, name, [{ path: '', message: `is not JSON: ${messageOf(error)}` }]);
   }
   const ajv = new Ajv({ allErrors: true, strict: false });
   const isValid = ajv.compile<Content>(kind.schema);

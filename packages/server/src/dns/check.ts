@@ -1,3 +1,4 @@
+import { messageOf } from '@davit/base';
 import type { operations, Response } from '@davit/contract';
 import type { Dns, DnsAnswer } from './dns.ts';
 
@@ -32,7 +33,7 @@ export async function checkDomain(dns: Dns, domain: CheckedDomain, validationDom
     if (domain.use_cdn) return behindCdn(domain, answer);
     return compared(domain, answer, { validationDomain, wanted: await dns.ask(validationDomain) });
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     return { status: 'GENERIC_FAILURE', details: `DNS could not be asked: ${words}.` };
   }
 }

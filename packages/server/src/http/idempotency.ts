@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
-import { AppError, canonicalJson } from '@davit/base';
+import { AppError, canonicalJson, pause } from '@davit/base';
 import { heldSessionLocks, isTakenKey, type Database, type Queryable } from '@davit/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Vault } from '../secrets/vault.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { isAppError } from '@davit/base';
+import { isAppError, messageOf } from '@davit/base';
 import { readConfiguration, type Configuration } from './config.ts';
 import { loggedError } from './log-errors.ts';
 import { LogOutput } from './log-output.ts';
@@ -103,7 +103,7 @@ function parse(args: readonly string[]): Parsed {
       },
     });
   } catch (error) {
-    return { values: { fault: error instanceof Error ? error.message : String(error) }, positionals: [] };
+    return { values: { fault: messageOf(error) }, positionals: [] };
   }
 }
 

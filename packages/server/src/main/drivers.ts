@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { neverAborted } from '@davit/base';
 import {
   DriverError,
   createDockerDriver,
@@ -16,7 +17,7 @@ import {
 import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
 import { isPrivateAddress, reachable } from '../remote/addresses.ts';
 import type { Configuration } from './config.ts';
-import { forever, lateCluster, rememberSuccess } from './late-cluster.ts';
+import { lateCluster, rememberSuccess } from './late-cluster.ts';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
 import { noEngine } from './no-engine.ts';
 
@@ -119,7 +120,7 @@ export function lateEngine(connect: Connect): ClusterDriver {
 function lateImages(connect: Connect): EngineImages {
   const builder = async (signal: AbortSignal): Promise<EngineImages> => (await connect(signal)).builder;
   return {
-    declaredArguments: async (source) => (await builder(forever)).declaredArguments(source),
+    declaredArguments: async (source) => (await builder(neverAborted)).declaredArguments(source),
     find: async (image, signal) => (await builder(signal)).find(image, signal),
     build: async (request, context) => (await builder(context.signal)).build(request, context),
     pull: async (request, context) => (await builder(context.signal)).pull(request, context),

@@ -34,9 +34,6 @@ async function inTime<Result>(open: (signal: AbortSignal) => Promise<Result>, mi
 // Starting Davit's own Podman service takes some seconds on a cold machine.
 const openWithinMilliseconds = 30_000;
 
-// The signal for calls that take none.
-export const forever = new AbortController().signal;
-
 /** Returns a driver, or a part of one, that is opened when it is first needed. */
 export function late<Part>(open: (signal: AbortSignal) => Promise<Part>): Use<Part> {
   return async (signal, action) => action(await open(signal), signal);

@@ -1,8 +1,8 @@
+import { pause } from '@davit/base';
 import { migrate, openDatabase, type Database, type SessionLock } from '@davit/db';
 import { Helm, Terraform } from '@davit/drivers';
 import { createEngine, type Engine, type EngineLog } from '@davit/engine';
 import type { Logger } from 'pino';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Background } from '../background/background.ts';
 import { createApi, listenFailure, programVersion, type Api } from './api.ts';
 import type { Configuration } from './config.ts';

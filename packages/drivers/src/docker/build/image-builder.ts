@@ -1,10 +1,10 @@
+import { abortablePause, pause } from '@davit/base';
 import type Dockerode from 'dockerode';
 import type { CallContext } from '../../driver.ts';
 import type { BuildRequest, BuiltImage, EngineImages } from '../../image-builder.ts';
 import { DriverError } from '../../errors.ts';
 import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
-import { pause } from '../../shared/pause.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
 import { buildFailure } from '../../shared/build/build-failure.ts';
 import { labelDockerfile, planBuild, type BuildPlan } from './build-query.ts';
@@ -180,12 +180,12 @@ class Build {
     for (let tries = 0; tries < 40 && !isOver(); tries += 1) {
       await killControlGroup(group);
       if (tries === 20) connection.abort();
-      await pause(50, new AbortController().signal);
+      await pause(50);
     }
     connection.abort();
     for (let quiet = 0; quiet < 4; quiet += 1) {
       if ((await killControlGroup(group)) > 0) quiet = 0;
-      await pause(50, new AbortController().signal);
+      await pause(50);
     }
   }
 
@@ -221,7 +221,7 @@ async function sawOutOfMemory(docker: Dockerode, container: string, signal: Abor
   const filters = JSON.stringify({ type: ['container'], event: ['oom'], container: [container] });
   // The engine receives the kill through a different channel than the exit, possibly slightly later.
   for (const milliseconds of [0, 100, 250]) {
-    await pause(milliseconds, signal);
+    await abortablePause(milliseconds, signal);
     const now = Date.now() / 1000;
     const query = { since: String(Math.floor(now - 86_400)), until: now.toFixed(3), filters };
     const events = await call(docker, { method: 'GET', path: '/events', query, signal });

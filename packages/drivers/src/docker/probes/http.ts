@@ -1,5 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
+import { messageOf } from '@davit/base';
 import { describeConnectError, type Target } from './tcp.ts';
 
 export interface HttpCheck {
@@ -53,7 +54,7 @@ export function probeHttp(
       request.end();
     } catch (error) {
       // The path contains characters that are not allowed in a request line.
-      resolve(error instanceof Error ? error.message : String(error));
+      resolve(messageOf(error));
     }
   });
 }

@@ -1,7 +1,7 @@
 import type Dockerode from 'dockerode';
 import { EngineRefusal } from '../engine-api.ts';
 import { runInside } from '../exec.ts';
-import { never } from '@davit/base';
+import { messageOf, never } from '@davit/base';
 import type { Instance, Probe, ProbeCheck } from '../../workload.ts';
 import { probeGrpc } from './grpc.ts';
 import { probeHttp } from './http.ts';
@@ -91,6 +91,6 @@ async function probeExec(
     return code === 0 ? null : `${words}: exit code ${code}${said === '' ? '' : `: ${said}`}`;
   } catch (error) {
     if (deadline.aborted) return `${words}: not finished within ${timeout / 1000} s`;
-    return `${words}: ${error instanceof EngineRefusal ? error.words : error instanceof Error ? error.message : String(error)}`;
+    return `${words}: ${error instanceof EngineRefusal ? error.words : messageOf(error)}`;
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { messageOf } from '@davit/base';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { ClusterBuilder, ClusterBuildRequest, PushedImage } from '../../image-builder.ts';
@@ -51,7 +52,7 @@ async function buildOnCluster(scope: ClusterScope, request: ClusterBuildRequest,
     build.close();
     // This also cleans up after a canceled build.
     await tidy(scope, { namespace, name }).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       context.log(`The job ${name} in the namespace ${namespace} could not be taken away, and ends by its deadline: ${why}.`);
     });
   }

@@ -1,7 +1,7 @@
+import { abortablePause } from '@davit/base';
 import type { Job } from 'kubernetes-types/batch/v1.js';
 import { DriverError } from '../../errors.ts';
 import type { ClusterBuildRequest } from '../../image-builder.ts';
-import { pause } from '../../shared/pause.ts';
 import { find, type KubernetesObject } from '../client/api.ts';
 import { list } from '../client/follow.ts';
 import { apply, pathOf, pathTo, remove, type Scope } from '../client/objects.ts';
@@ -59,6 +59,6 @@ export async function tidy(scope: Scope, site: { readonly namespace: string; rea
       const left = await find<Job>(scope.api, pathOf('Job', site), signal);
       if (left === null || left.metadata?.deletionTimestamp !== undefined) return;
     } else if (signal.aborted) throw failure;
-    await pause(againMilliseconds, signal);
+    await abortablePause(againMilliseconds, signal);
   }
 }

@@ -1,9 +1,8 @@
-import { Sensitive } from '@davit/base';
+import { abortablePause, Sensitive } from '@davit/base';
 import type { ServiceAccount } from 'kubernetes-types/core/v1.js';
 import type { RoleBinding } from 'kubernetes-types/rbac/v1.js';
 import { DriverError } from '../../errors.ts';
 import type { ChartAccess, ChartWish } from '../../helm-driver.ts';
-import { pause } from '../../shared/pause.ts';
 import type { Ownership } from '../../workload.ts';
 import { call, closeApi, openApi } from '../client/api.ts';
 import type { ClusterScope } from '../client/cluster-scope.ts';
@@ -123,7 +122,7 @@ async function untilHeard(
       });
       // If this takes longer, Helm's own message says what Helm may not do.
       if (review.body.status?.allowed === true || Date.now() > until) return;
-      await pause(lookAgainMilliseconds, signal);
+      await abortablePause(lookAgainMilliseconds, signal);
     }
   } finally {
     closeApi(api);

@@ -1,5 +1,5 @@
+import { inParallel } from '@davit/base';
 import type { ChartObject } from '../../helm-driver.ts';
-import { inParallel } from '../../shared/parallel.ts';
 import type { Ownership } from '../../workload.ts';
 import { call } from '../client/api.ts';
 import type { Scope } from '../client/objects.ts';

@@ -1,10 +1,10 @@
+import { abortablePause } from '@davit/base';
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js';
 import type { CronJob } from 'kubernetes-types/batch/v1.js';
 import type { PersistentVolumeClaim, Pod } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
-import { pause } from '../../shared/pause.ts';
 import { call, type KubernetesObject } from '../client/api.ts';
 import type { ClusterScope } from '../client/cluster-scope.ts';
 import { list } from '../client/follow.ts';
@@ -40,7 +40,7 @@ export async function stopRelease(scope: Scope, place: ChartPlace, context: Call
     if (context.force?.aborted === true) {
       return context.log(`Not waited for: ${left.map(({ metadata }) => `pod ${metadata?.name}`).join(', ')}, which should end.`);
     }
-    await pause(lookAgainMilliseconds, signal);
+    await abortablePause(lookAgainMilliseconds, signal);
   }
 }
 
@@ -75,7 +75,7 @@ async function untilReady(scope: Scope, place: ChartPlace, seconds: number, sign
     if (Date.now() > until) {
       throw new DriverError({ cause: 'HELM_FAILED', message: `${ready} of ${wanted} pods were ready after ${seconds} s` });
     }
-    await pause(lookAgainMilliseconds, signal);
+    await abortablePause(lookAgainMilliseconds, signal);
   }
 }
 

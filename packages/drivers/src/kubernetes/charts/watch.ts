@@ -1,8 +1,8 @@
+import { pause } from '@davit/base';
 import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
-import { pause } from '../../shared/pause.ts';
 import { ApiRefusal, call, unreachable, type Api, type KubernetesObject } from '../client/api.ts';
 import type { ClusterScope } from '../client/cluster-scope.ts';
 import { follow } from '../client/follow.ts';
@@ -152,7 +152,7 @@ class Look {
       this.#followed.delete(list);
       clearTimeout(this.#timer);
       this.#attempt(list);
-      await pause(followAgainMilliseconds, signal).catch(() => undefined);
+      await pause(followAgainMilliseconds, signal);
     }
   }
 

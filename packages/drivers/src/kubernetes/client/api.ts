@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { abortablePause, messageOf } from '@davit/base';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import { DriverError } from '../../errors.ts';
-import { pause } from '../../shared/pause.ts';
 import { asksNode, tellsAbsence } from './absence.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
@@ -134,7 +134,7 @@ async function answered(api: Api, agent: https.Agent, request: ApiRequest): Prom
     if (isAnswer(request, status)) return response;
     const words = wordsOf(await bodyOf(response));
     if (repeats >= mostRepeats || !isBusy(request, status)) throw refused(request, status, words);
-    await pause(repeatAfter(response), request.signal);
+    await abortablePause(repeatAfter(response), request.signal);
   }
 }
 
@@ -169,7 +169,7 @@ export async function stream(api: Api, request: ApiRequest): Promise<IncomingMes
 
 /** Returns the error for an unreachable server. `why` continues the sentence "The API server of the cluster". */
 export function unreachable(why: string, error: unknown): DriverError {
-  const original = error instanceof Error ? error.message : String(error);
+  const original = messageOf(error);
   return new DriverError({
     cause: 'ENGINE_UNREACHABLE',
     message: `The API server of the cluster ${why}: ${original}.`,

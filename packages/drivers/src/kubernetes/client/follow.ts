@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
+import { abortablePause, messageOf } from '@davit/base';
 import { DriverError } from '../../errors.ts';
-import { pause } from '../../shared/pause.ts';
 import { ApiRefusal, call, refused, stream, unreachable, type Api, type KubernetesObject, type ListOf } from './api.ts';
 
 /** A list of the API, and the query that selects its objects. */
@@ -94,7 +94,7 @@ async function watch<T extends KubernetesObject>(
     if (end === 'FORGOTTEN') return;
     futile = version === before && Date.now() - began < futileMilliseconds ? futile + 1 : 0;
     if (futile >= mostFutile) throw unreachable('ends each watch at once', end);
-    await pause(againMilliseconds, signal);
+    await abortablePause(againMilliseconds, signal);
   }
 }
 
@@ -165,7 +165,7 @@ async function* linesOf<T>(response: IncomingMessage, signal: AbortSignal): Asyn
     if (!response.complete) throw new Error('the connection ended');
   } catch (error) {
     signal.throwIfAborted();
-    throw new CutWatch(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new CutWatch(messageOf(error), { cause: error });
   } finally {
     response.destroy();
   }

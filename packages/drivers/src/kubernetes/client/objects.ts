@@ -1,6 +1,6 @@
+import { abortablePause } from '@davit/base';
 import type { Pod } from 'kubernetes-types/core/v1.js';
 import { DriverError } from '../../errors.ts';
-import { pause } from '../../shared/pause.ts';
 import { label } from '../names/labels.ts';
 import { call, find, type Api, type KubernetesObject } from './api.ts';
 
@@ -85,7 +85,7 @@ export async function apply<T extends KubernetesObject>(
       // The deletion of the object may have begun since it was read.
       if (!isLeaving(body)) return body;
     } else if (Date.now() > until) throw staying({ ...object, ...found });
-    await pause(lookAgainMilliseconds, signal);
+    await abortablePause(lookAgainMilliseconds, signal);
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import { messageOf } from '@davit/base';
 import { DriverError } from '../../errors.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
@@ -55,7 +56,7 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw invalid(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw invalid(`${file} cannot be read: ${messageOf(error)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { inParallel } from '../../shared/parallel.ts';
+import { inParallel } from '@davit/base';
 import { call, type Api } from '../client/api.ts';
 import { translated } from '../client/refusals.ts';
 

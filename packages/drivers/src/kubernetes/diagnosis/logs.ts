@@ -1,7 +1,7 @@
+import { abortablePause, pause } from '@davit/base';
 import type { ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
 import type { OnLine } from '../../driver.ts';
 import { LogReader } from '../../shared/log-lines.ts';
-import { pause } from '../../shared/pause.ts';
 import type { LogLine, LogPosition } from '../../workload.ts';
 import { ApiRefusal, find, stream, unreachable, type Api } from '../client/api.ts';
 import { pathOf, type Scope } from '../client/objects.ts';
@@ -57,7 +57,7 @@ export async function followLogs(scope: Scope, instanceId: string, position: Log
     if ((statusOf(newest, ofChart?.container)?.restartCount ?? 0) > 0) await output.read({ previous: true });
     await output.read({ follow: true });
     const left = Promise.all(leaving);
-    await (isRun ? Promise.race([left, pause(besideRunMilliseconds, within.signal)]) : left);
+    await (isRun ? Promise.race([left, abortablePause(besideRunMilliseconds, within.signal)]) : left);
   } catch (error) {
     if (signal.aborted) return;
     throw translated(error, 'The output of an instance could not be read');
@@ -90,7 +90,7 @@ async function readLeaving(output: PodOutput, { metadata }: Pod, signal: AbortSi
     try {
       return await output.read({ follow: true }, limited);
     } catch {
-      await pause(againMilliseconds, limited).catch(() => undefined);
+      await pause(againMilliseconds, limited);
     }
   }
 }

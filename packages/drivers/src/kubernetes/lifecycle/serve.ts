@@ -1,5 +1,5 @@
+import { inParallel } from '@davit/base';
 import type { Service } from 'kubernetes-types/core/v1.js';
-import { inParallel } from '../../shared/parallel.ts';
 import { call, type KubernetesObject } from '../client/api.ts';
 import { list } from '../client/follow.ts';
 import { controllerKinds, pathOf, type Scope } from '../client/objects.ts';

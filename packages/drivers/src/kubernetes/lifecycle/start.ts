@@ -1,8 +1,7 @@
+import { abortablePause, inParallel } from '@davit/base';
 import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { PersistentVolumeClaim, Service } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../../driver.ts';
-import { inParallel } from '../../shared/parallel.ts';
-import { pause } from '../../shared/pause.ts';
 import type { Workload } from '../../workload.ts';
 import { ApiRefusal, find, type KubernetesObject } from '../client/api.ts';
 import type { ClusterScope } from '../client/cluster-scope.ts';
@@ -159,7 +158,7 @@ async function ensureController(scope: Scope, controller: KubernetesObject, sign
       const uid = found.metadata?.uid;
       await remove(scope.api, pathTo(controller), signal, { uid, staysFor: 'WHAT_IT_MADE' });
     }
-    await pause(lookAgainMilliseconds, signal);
+    await abortablePause(lookAgainMilliseconds, signal);
   }
 }
 

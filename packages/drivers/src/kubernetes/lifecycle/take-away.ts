@@ -1,5 +1,5 @@
+import { inParallel } from '@davit/base';
 import type { CallContext } from '../../driver.ts';
-import { inParallel } from '../../shared/parallel.ts';
 import type { Selector } from '../../workload.ts';
 import type { KubernetesObject } from '../client/api.ts';
 import type { ClusterScope } from '../client/cluster-scope.ts';

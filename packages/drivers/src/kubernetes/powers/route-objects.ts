@@ -1,4 +1,4 @@
-import { inParallel } from '../../shared/parallel.ts';
+import { inParallel } from '@davit/base';
 import type { KubernetesObject } from '../client/api.ts';
 import { labelled, labelledWhereSeen, removeObject } from '../client/by-label.ts';
 import type { Scope } from '../client/objects.ts';

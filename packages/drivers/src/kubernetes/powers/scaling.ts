@@ -1,5 +1,5 @@
+import { inParallel } from '@davit/base';
 import type { ClusterScaling, ScaledService, WantedInstances } from '../../scaling.ts';
-import { inParallel } from '../../shared/parallel.ts';
 import { call, find, type KubernetesObject } from '../client/api.ts';
 import { labelledWhereSeen } from '../client/by-label.ts';
 import { follow } from '../client/follow.ts';

@@ -1,4 +1,4 @@
-import { inParallel } from '../../shared/parallel.ts';
+import { inParallel } from '@davit/base';
 import { call, type KubernetesObject } from '../client/api.ts';
 import { labelledWhereSeen } from '../client/by-label.ts';
 import { pathOf, type Scope } from '../client/objects.ts';

@@ -1,8 +1,8 @@
+import { inParallel } from '@davit/base';
 import type { CronJob, Job } from 'kubernetes-types/batch/v1.js';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { ArmedSchedule, ClusterSchedule, ClusterSchedules, ScheduledRun } from '../../schedules.ts';
-import { inParallel } from '../../shared/parallel.ts';
 
 import { ApiRefusal, call, type KubernetesObject } from '../client/api.ts';
 import { toKubernetesCron, toKubernetesZone } from './cron-expression.ts';

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { abortablePause } from '@davit/base';
 import type { CallContext } from '../../driver.ts';
 import type { LeftState } from '../../terraform-driver.ts';
 import { erroredFile } from '../commands.ts';
@@ -42,6 +42,6 @@ async function stopCommands(place: RunPlace, latest: number, signal: AbortSignal
     const archive = smallFiles(news.map((key) => ({ name: places.stop(key), text: '' })));
     if (news.length > 0) await place.cluster.putInto(place.instanceId, { folder: runFolder, archive }, signal);
     for (const key of news) told.add(key);
-    await pause(lookMilliseconds, undefined, { signal });
+    await abortablePause(lookMilliseconds, signal);
   }
 }

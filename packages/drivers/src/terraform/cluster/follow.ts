@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { abortablePause } from '@davit/base';
 import type { ClusterDriver } from '../../driver.ts';
 import { DriverError, FolderNotHeldError, type Evidence } from '../../errors.ts';
 import type { Instance } from '../../workload.ts';
@@ -73,7 +73,7 @@ export async function followCommand(
     const { end, lines, until } = reader;
     if (end !== null) return { ...end, lines, until };
     await refuseEnded(place, lines, signal);
-    await pause(lookAgainMilliseconds, undefined, { signal });
+    await abortablePause(lookAgainMilliseconds, signal);
   }
 }
 
@@ -164,7 +164,7 @@ class OutputReader {
     let wasEnded = false;
     while (!signal.aborted) {
       try {
-        await pause(lookEveryMilliseconds, undefined, { signal });
+        await abortablePause(lookEveryMilliseconds, signal);
         const ended = (await progress(this.#place, signal)).ended.has(this.#key);
         // The last lines may arrive until the next look.
         if (ended && wasEnded) done.abort();

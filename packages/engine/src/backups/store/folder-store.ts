@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { messageOf } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import type { BackupStore, StoredBackup } from './backup-store.ts';
 
@@ -108,7 +109,7 @@ async function translated<Result>(action: () => Promise<Result>): Promise<Result
 }
 
 function failure(error: unknown): DriverError {
-  const original = error instanceof Error ? error.message : String(error);
+  const original = messageOf(error);
   const isFull = codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT';
   return new DriverError({
     cause: isFull ? 'DISK_FULL' : 'BACKUP_STORE_FAILED',

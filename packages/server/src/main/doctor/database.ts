@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isAppError } from '@davit/base';
+import { isAppError, messageOf } from '@davit/base';
 import { heldSessionLocks, migrationsFolder, openDatabase, readMigrations, statement, type Database } from '@davit/db';
 import { openVault, readKeys } from '../../secrets/keys.ts';
 import type { Configuration } from '../config.ts';
 import { openState, serveLockName } from '../state.ts';
-import { fail, ok, warn, wordsOf, type Finding } from './finding.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
 
 const leastVersion = 15;
 
@@ -55,7 +55,7 @@ export async function lookAtDatabase(config: Configuration, tell: (state: Databa
     return await findings(config, database);
   } catch (error) {
     const advice = 'Start it, and check host, port, user, password and name in DATABASE_URL.';
-    return [fail(`${place} does not answer: ${wordsOf(error)}`, config.databaseUrl === null ? 'Start davit serve.' : advice)];
+    return [fail(`${place} does not answer: ${messageOf(error)}`, config.databaseUrl === null ? 'Start davit serve.' : advice)];
   } finally {
     await database.close();
     await state.close();
@@ -113,7 +113,7 @@ async function secretKey(config: Configuration, database: Database): Promise<Fin
     await openVault(database, await readKeys(config.stateFolder, config.secretKey));
     return ok('the secret key fits');
   } catch (error) {
-    return fail(wordsOf(error), 'docs/operate.md, "Secret key".');
+    return fail(messageOf(error), 'docs/operate.md, "Secret key".');
   }
 }
 

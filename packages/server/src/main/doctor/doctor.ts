@@ -1,8 +1,8 @@
-import { isAppError } from '@davit/base';
+import { isAppError, messageOf } from '@davit/base';
 import type { Print } from '../commands.ts';
 import { readConfiguration, type Configuration } from '../config.ts';
 import { lookAtDatabase, type DatabaseState } from './database.ts';
-import { fail, wordsOf, type Finding } from './finding.ts';
+import { fail, type Finding } from './finding.ts';
 import { lookAtConfiguration, lookAtEngine, lookAtPrograms, lookAtStateFolder } from './machine.ts';
 import { lookAtApi, lookAtDns, lookAtGateway } from './network.ts';
 
@@ -54,7 +54,7 @@ async function found(find: Check['look']): Promise<readonly Finding[]> {
   try {
     return await find();
   } catch (error) {
-    return [fail(wordsOf(error), 'This was not expected; please report it.')];
+    return [fail(messageOf(error), 'This was not expected; please report it.')];
   }
 }
 

@@ -11,8 +11,3 @@ export interface Finding {
 export const ok = (found: string): Finding => ({ grade: 'ok', found });
 export const warn = (found: string, advice: string): Finding => ({ grade: 'WARN', found, advice });
 export const fail = (found: string, advice: string): Finding => ({ grade: 'FAIL', found, advice });
-
-/** Returns the message of an error. */
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { messageOf } from '@davit/base';
 import {
   causes,
   createImageStore,
@@ -16,7 +17,7 @@ import { readDatabaseCatalogue } from '../../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../../catalogue/read.ts';
 import type { Configuration } from '../config.ts';
-import { fail, ok, warn, wordsOf, type Finding } from './finding.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
 
 const run = promisify(execFile);
 const engineTimeoutMilliseconds = 10_000;
@@ -33,7 +34,7 @@ export async function lookAtConfiguration(config: Configuration): Promise<Findin
     try {
       await read();
     } catch (error) {
-      found.push(fail(wordsOf(error), 'Correct the file; the start ends with it.'));
+      found.push(fail(messageOf(error), 'Correct the file; the start ends with it.'));
     }
   }
   if (config.unknownVariables.length > 0) {
@@ -65,7 +66,7 @@ export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
       return [warn(none, 'davit serve starts a Podman service of its own.')];
     const hint = error instanceof DriverError && error.hint !== causes.ENGINE_UNREACHABLE ? error.hint : null;
     const advice = 'Start it (for example `systemctl start docker`), or set DOCKER_HOST to where it listens.';
-    return [fail(wordsOf(error), hint ?? advice)];
+    return [fail(messageOf(error), hint ?? advice)];
   }
 }
 
@@ -104,7 +105,7 @@ export async function lookAtStateFolder(config: Configuration): Promise<Finding[
   try {
     await access(asked, constants.W_OK | constants.X_OK);
   } catch (error) {
-    return [fail(`${asked} cannot be written: ${wordsOf(error)}`, 'Give it to the user that runs Davit, or set DAVIT_HOME.')];
+    return [fail(`${asked} cannot be written: ${messageOf(error)}`, 'Give it to the user that runs Davit, or set DAVIT_HOME.')];
   }
   const { bavail, bsize } = await statfs(asked);
   return [diskFinding({ folder: asked, freeBytes: bavail * bsize }, config)];
@@ -144,6 +145,6 @@ async function lookAtProgram(program: string, advice: string): Promise<Finding> 
     const { stdout } = await run(program, ['--version'], { timeout: engineTimeoutMilliseconds });
     return ok(stdout.split('\n')[0] ?? program);
   } catch (error) {
-    return fail(`${program} cannot be run: ${wordsOf(error).split('\n')[0]}`, advice);
+    return fail(`${program} cannot be run: ${messageOf(error).split('\n')[0]}`, advice);
   }
 }

@@ -4,8 +4,9 @@ import { createServer, connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { messageOf } from '@davit/base';
 import type { Configuration } from '../config.ts';
-import { fail, ok, warn, wordsOf, type Finding } from './finding.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
 
 const run = promisify(execFile);
 const leastVersion = 2006;
@@ -18,7 +19,7 @@ export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
   try {
     version = (await run('haproxy', ['-v'])).stdout.split('\n')[0] ?? '';
   } catch (error) {
-    return [fail(`haproxy cannot be run: ${wordsOf(error)}`, install)];
+    return [fail(`haproxy cannot be run: ${messageOf(error)}`, install)];
   }
   const [, major, minor] = /version (\d+)\.(\d+)/.exec(version) ?? [];
   if (Number(major) * 1000 + Number(minor) < leastVersion || major === undefined) return [fail(`${version} is too old`, install)];
@@ -35,7 +36,7 @@ export async function lookAtApi({ host, port, role }: Configuration, isServing: 
   const at = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const url = `http://${at.includes(':') ? `[${at}]` : at}:${port}`;
   if (isServing && port !== 0) {
-    const answer = await fetch(`${url}/readyz?verbose`, { signal: AbortSignal.timeout(5000) }).catch(wordsOf);
+    const answer = await fetch(`${url}/readyz?verbose`, { signal: AbortSignal.timeout(5000) }).catch(messageOf);
     if (typeof answer !== 'string' && answer.status === 200)
       return [ok(`answers at ${url}`), ...logFindings(await answer.text())];
     const said = typeof answer === 'string' ? answer : `status ${answer.status}`;
@@ -82,7 +83,7 @@ export async function lookAtDns(config: Configuration): Promise<Finding[]> {
       const servers = (dnsServers.length > 0 ? dnsServers : resolver.getServers()).join(', ');
       return [
         fail(
-          `the DNS servers ${servers} do not answer for ${name}: ${wordsOf(error)}`,
+          `the DNS servers ${servers} do not answer for ${name}: ${messageOf(error)}`,
           'Correct DAVIT_DNS_SERVERS or /etc/resolv.conf.',
         ),
       ];

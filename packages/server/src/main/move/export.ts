@@ -3,7 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { AppError } from '@davit/base';
+import { AppError, neverAborted } from '@davit/base';
 import { openDatabase, openSnapshot, type Snapshot } from '@davit/db';
 import { openVault, readKeys } from '../../secrets/keys.ts';
 import { programVersion } from '../api.ts';
@@ -24,9 +24,6 @@ export interface ExportRequest {
    */
   readonly withVolumes?: boolean;
 }
-
-// The transfer of files has no timeout.
-const forever = new AbortController().signal;
 
 /**
  * Writes a snapshot of the whole database and the keys of its secrets into a file, encrypted with a passphrase. The
@@ -94,7 +91,8 @@ async function* contentOf(snapshot: Snapshot, keys: readonly Buffer[], volumes: 
   }
   for (const volume of volumes?.all ?? []) {
     yield entryFrame({ kind: 'volume', ...volume });
-    for await (const files of volumes?.store.read(volume.name, forever) ?? []) yield dataFrame(files);
+    // The transfer of files has no timeout.
+    for await (const files of volumes?.store.read(volume.name, neverAborted) ?? []) yield dataFrame(files);
   }
   yield entryFrame({ kind: 'end' });
 }

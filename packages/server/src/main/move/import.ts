@@ -3,7 +3,7 @@ import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { AppError, isAppError, type Sensitive } from '@davit/base';
+import { AppError, isAppError, messageOf, neverAborted, type Sensitive } from '@davit/base';
 import { migrate, openArrival, readMigrations, migrationsFolder } from '@davit/db';
 import { arrivalStatements } from '@davit/engine';
 import type { Print } from '../commands.ts';
@@ -14,9 +14,6 @@ import { readHead, type Head } from './head.ts';
 import { passphraseOf } from './passphrase.ts';
 import { damaged, unsealed } from './sealed-file.ts';
 import { volumesOf, type OpenVolumes } from './volumes.ts';
-
-// The transfer of files has no timeout.
-const forever = new AbortController().signal;
 
 /**
  * Fills a new instance with an export, completely or not at all. The whole file is read first, so that nothing is
@@ -73,7 +70,7 @@ async function openExport(file: string, passphrase: Sensitive): Promise<Source> 
 
 async function headOf(file: string): Promise<{ head: Head; bytes: Buffer }> {
   const handle = await open(file, 'r').catch((error: unknown) => {
-    throw new AppError({ code: 'EXPORT_UNREADABLE', message: `${file} cannot be read: ${reason(error)}.`, cause: error });
+    throw new AppError({ code: 'EXPORT_UNREADABLE', message: `${file} cannot be read: ${messageOf(error)}.`, cause: error });
   });
   try {
     let bytes = Buffer.alloc(0);
@@ -87,10 +84,6 @@ async function headOf(file: string): Promise<{ head: Head; bytes: Buffer }> {
   } finally {
     await handle.close();
   }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 async function assertKnown({ migrations, davit }: Head): Promise<void> {
@@ -151,7 +144,7 @@ async function translated(read: () => Promise<void>): Promise<void> {
     await read();
   } catch (error) {
     if (isAppError(error)) throw error;
-    throw new AppError({ code: 'EXPORT_UNREADABLE', message: `The export cannot be read: ${reason(error)}.`, cause: error });
+    throw new AppError({ code: 'EXPORT_UNREADABLE', message: `The export cannot be read: ${messageOf(error)}.`, cause: error });
   }
 }
 
@@ -169,16 +162,17 @@ async function fill(connectionString: string, source: Source, { volumes, beforeC
       if (entry.kind === 'table') rows += await arrival.fill(entry, data);
       if (entry.kind !== 'volume') return;
       made.push(entry.name);
-      await volumes?.store.write(entry, data, forever);
+      // The transfer of files has no timeout.
+      await volumes?.store.write(entry, data, neverAborted);
     });
     await beforeCommit();
     await arrival.commit(arrivalStatements);
     return rows;
   } catch (error) {
-    for (const name of made) await volumes?.store.remove(name, forever).catch(() => undefined);
+    for (const name of made) await volumes?.store.remove(name, neverAborted).catch(() => undefined);
     if (isAppError(error)) throw error;
     // The cause is left out: the details of a failed COPY quote the row.
-    throw new AppError({ code: 'IMPORT_FAILED', message: `The import failed, and nothing of it remains: ${reason(error)}.` });
+    throw new AppError({ code: 'IMPORT_FAILED', message: `The import failed, and nothing of it remains: ${messageOf(error)}.` });
   } finally {
     await arrival.close();
   }

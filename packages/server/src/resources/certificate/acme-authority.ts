@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID, X509Certificate } from 'node:crypto';
 import { Agent } from 'node:https';
-import { setTimeout as pause } from 'node:timers/promises';
 import { rootCertificates } from 'node:tls';
+import { abortablePause, messageOf } from '@davit/base';
 import acme from 'acme-client';
 import type { Sensitive } from '@davit/base';
 import type { Database } from '@davit/db';
@@ -182,7 +182,7 @@ class AcmeOrders {
       if (performance.now() > deadline) {
         throw new AuthorityFailure('AUTHORITY', 'The authority did not look at the domain within two minutes.');
       }
-      await pause(this.#settings.pollMilliseconds ?? 1000, null, { signal });
+      await abortablePause(this.#settings.pollMilliseconds ?? 1000, signal);
     }
   }
 
@@ -199,7 +199,7 @@ class AcmeOrders {
       if (performance.now() > deadline) {
         throw new AuthorityFailure('AUTHORITY', 'The authority did not make the certificate within two minutes.');
       }
-      await pause(this.#settings.pollMilliseconds ?? 1000, null, { signal });
+      await abortablePause(this.#settings.pollMilliseconds ?? 1000, signal);
     }
   }
 }
@@ -248,7 +248,7 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 function toFailure(error: unknown, { type, retryAfterSeconds }: Heard): AuthorityFailure {
-  const words = error instanceof Error ? error.message : String(error);
+  const words = messageOf(error);
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
   const message =
     type === '' && typeof code === 'string'

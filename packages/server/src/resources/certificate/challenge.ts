@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
+import { abortablePause } from '@davit/base';
 import type { Configuration } from '../../main/config.ts';
 import { AuthorityFailure } from './authority.ts';
 
@@ -30,7 +30,7 @@ export async function awaitChallenge(
       const message = `The gateway at ${address}:${gatewayPort} does not answer for the authority; the log of Davit and docs/operate.md tell more.`;
       throw new AuthorityFailure('GATEWAY', message);
     }
-    await pause(pollMilliseconds, null, { signal });
+    await abortablePause(pollMilliseconds, signal);
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '@davit/base';
 import { isUniqueViolation } from '@davit/db';
 import type { Deps } from '../../deps.ts';
 import { createDns } from '../../dns/dns.ts';
@@ -55,7 +56,7 @@ async function look(
     if ((await dns.ask(host))?.names.includes(lead) === true) return null;
     return (await dns.texts(name)).includes(text) ? null : todo;
   } catch (error) {
-    return `${todo} DNS could not be asked just now: ${error instanceof Error ? error.message : String(error)}.`;
+    return `${todo} DNS could not be asked just now: ${messageOf(error)}.`;
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { Configuration } from '../../main/config.ts';
 import { validationDomain } from '../service/index.ts';
@@ -26,7 +26,7 @@ export async function domainRemarks(db: Queryable, config: Configuration, servic
       : found;
   });
   const given = new AbortController();
-  const late = pause(longestMilliseconds, null, { signal: given.signal, ref: false }).catch(() => null);
+  const late = pause(longestMilliseconds, given.signal).then(() => null);
   const found = await Promise.race([Promise.all(checks), late]);
   given.abort();
   if (found === null) return ['DNS does not answer in time; whether it is right is not known.'];

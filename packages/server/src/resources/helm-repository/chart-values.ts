@@ -1,4 +1,4 @@
-import { AppError } from '@davit/base';
+import { AppError, messageOf } from '@davit/base';
 import type { Deps } from '../../deps.ts';
 import { get, notUnderstood, refused, remoteSettings, type RemoteSettings } from '../../remote/get.ts';
 import { openedCredentials, type Credentials } from '../shared/credentials.ts';
@@ -36,7 +36,7 @@ export async function readChartValues(deps: Deps, organizationId: string, wanted
   try {
     return (await readFromChart(archive, 'values.yaml')) ?? '';
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw notUnderstood(new URL(row.url), `the archive of ${wanted.name} ${wanted.version} cannot be read: ${reason}`, error);
   }
 }

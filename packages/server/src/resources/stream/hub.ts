@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@davit/base';
 import type { Database } from '@davit/db';
 import { parseSnapshot, sees, type Snapshot } from './position.ts';
 import { eventsBehind, type EventRow, type FoundRow } from './store.ts';

@@ -1,4 +1,4 @@
-import { isAppError } from '@davit/base';
+import { isAppError, pause } from '@davit/base';
 import type { StreamControlData } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
 import type { Outlet } from '../../http/outlet.ts';
@@ -375,13 +375,9 @@ export class Subscription implements Stream {
   /** Waits for new events, at most for the given time. */
   async #rest(milliseconds: number): Promise<void> {
     if (!this.#isAwake) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, milliseconds);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      await pause(milliseconds, woken.signal);
       this.#wake = () => undefined;
     }
     this.#isAwake = false;

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@davit/base';
 import type { Received } from '@davit/client';
 import { statement, type Queryable } from '@davit/db';
 
