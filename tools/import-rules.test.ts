@@ -58,7 +58,8 @@ const sound: Readonly<Record<string, string>> = {
   'packages/server/src/http/server.ts': `import fastify from 'fastify'; import type { EnginePort } from '@davit/engine/port'; export { fastify };`,
   'packages/server/src/resources/project/routes.ts': `import fastify from 'fastify'; import { project } from './project.ts'; export default [fastify, project];`,
   'packages/server/src/resources/project/project.ts': `import { store } from './store.ts'; import { service } from '../service/index.ts'; export const project = [store, service];`,
-  'packages/server/src/resources/project/store.ts': `import { pg } from '@davit/db'; import type { Name } from './project.ts'; export const store = pg;`,
+  'packages/server/src/resources/project/store.ts': `import { pg } from '@davit/db'; import type { Name } from './names.ts'; export const store = pg;`,
+  'packages/server/src/resources/project/names.ts': `export type Name = string;`,
   'packages/server/src/resources/service/index.ts': `import { deep } from './kinds/application/deep.ts'; export const service = deep;`,
   'packages/server/src/resources/service/kinds/application/deep.ts': `import { naming } from '../../../shared/naming.ts'; export const deep = naming;`,
   'packages/server/src/resources/shared/naming.ts': `export const naming = 1;`,
@@ -89,6 +90,7 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'contract-is-typebox-only': { 'packages/contract/src/a.ts': `import fastify from 'fastify';` },
   'base-imports-nothing': { 'packages/base/src/a.ts': `import pad from 'left-pad';` },
   'drivers-apart': { 'packages/drivers/src/docker/a.ts': `import { gateway } from '../gateway/index.ts';` },
+  'http-names-no-resource': { 'packages/server/src/http/a.ts': `import type { service } from '../resources/service/index.ts';` },
   'routes-without-store': { [`${project}/routes.ts`]: `import { store } from './store.ts';` },
   'store-is-sql-only': { [`${project}/store.ts`]: `import { naming } from '../shared/naming.ts'; export const store = naming;` },
   'resource-by-its-index': { [`${project}/a.ts`]: `import { deep } from '../service/kinds/application/deep.ts';` },
@@ -161,6 +163,21 @@ test('an import is caught in each of its forms', () => {
 
 test('a namespace import of an index counts as all that it passes on', () => {
   expect(rulesBrokenBy({ 'packages/engine/src/a.ts': `import * as drivers from '@davit/drivers';` })).toEqual(['layer-engine']);
+});
+
+test.each(['./b.ts', '../plan/b.ts'])('files that need the types of each other are a cycle: %s', (specifier) => {
+  const planted = {
+    'packages/engine/src/run/a.ts': `import type { B } from '${specifier}'; export interface A { b: B }`,
+    [`packages/engine/src/run/${specifier}`
+      .replace('run/./', 'run/')
+      .replace('run/../', '')]: `import type { A } from '../run/a.ts'; export interface B { a: A }`,
+  };
+  expect(rulesBrokenBy(planted)).toEqual(['no-cycles']);
+});
+
+test('deps.ts names no resource', () => {
+  const text = `import type { service } from './resources/service/index.ts';`;
+  expect(rulesBrokenBy({ 'packages/server/src/deps.ts': text })).toEqual(['http-names-no-resource']);
 });
 
 test('a violation names file and line', () => {

@@ -42,7 +42,7 @@ const layers: readonly { readonly room: RegExp; readonly name: string; readonly 
     mayImport: [
       inPackage('base'),
       inPackage('db'),
-      /^packages\/drivers\/src\/(driver|errors|exit-code|found-anew|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|init-words|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
+      /^packages\/drivers\/src\/(call-context|driver|errors|exit-code|found-anew|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|init-words|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
     ],
   },
   {
@@ -99,6 +99,12 @@ export const importRules: readonly Rule[] = [
     applies: (file) => driverOf(file) !== undefined && !isTest(file),
     allows: (target, { from }) => driverOf(target) === undefined || driverOf(target) === driverOf(from),
     because: 'drivers do not know each other; what two need is in drivers/src/shared',
+  },
+  {
+    name: 'http-names-no-resource',
+    applies: (file) => (file.startsWith('packages/server/src/http/') || file === 'packages/server/src/deps.ts') && !isTest(file),
+    allows: (target) => !target.startsWith('packages/server/src/resources/'),
+    because: 'http and deps.ts declare the interfaces that they need; resources implement them',
   },
   {
     name: 'routes-without-store',

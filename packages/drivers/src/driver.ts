@@ -1,25 +1,11 @@
 import type { Readable } from 'node:stream';
+import type { CallContext } from './call-context.ts';
 import type { ClusterCharts } from './helm-driver.ts';
 import type { ClusterScaling } from './scaling.ts';
 import type { ClusterSchedules } from './schedules.ts';
 import type { Instance, LogLine, LogPosition, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
-/** Context of a long-running call. */
-export interface CallContext {
-  /**
-   * Aborted on cancel, loss of the lease, or deadline. The call then returns soon and leaves its objects on the cluster
-   * to `retire` and `remove`.
-   */
-  readonly signal: AbortSignal;
-  /**
-   * Aborted together with `signal` if another process resumes the work. Work that runs by itself is then left running.
-   */
-  readonly leave?: AbortSignal;
-  /** Aborted if the user cancels with force. The call then waits for nothing any more. */
-  readonly force?: AbortSignal;
-  /** Writes a line to the deployment log. The implementation redacts the line; still, never pass a secret to it. */
-  log(line: string): void;
-}
+export type { CallContext } from './call-context.ts';
 
 export interface ClusterDescription {
   /** The engine that answers, such as `docker` or `podman`, whatever the socket is called. */

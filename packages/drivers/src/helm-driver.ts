@@ -1,5 +1,5 @@
 import type { Sensitive } from '@davit/base';
-import type { CallContext } from './driver.ts';
+import type { CallContext } from './call-context.ts';
 import type { Instance, Ownership } from './workload.ts';
 
 /** A name in the syntax of `helm --set` (`image.tag`, `hosts[0]`), and its value. */

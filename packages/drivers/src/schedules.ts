@@ -1,4 +1,4 @@
-import type { CallContext } from './driver.ts';
+import type { CallContext } from './call-context.ts';
 import type { Ownership, Workload } from './workload.ts';
 
 /** A schedule by which a cluster starts runs. */

@@ -133,7 +133,7 @@ function createPort(parts: EngineParts, work: KeepClusters, fixed: EngineInput['
     clusters,
     source: createSourceReader(parts),
     clearEndedRuns: (which) => clearEndedRuns(parts, database, which),
-    servedRoutes: (driver, serviceId) => clusters.gateways[driver]?.routesOf(serviceId) ?? null,
+    servedRoutes: (driver, serviceId) => parts.gateways[driver]?.routesOf(serviceId) ?? null,
     chartServices: (db, serviceId) => readChartServices(parts, db, serviceId),
     clusterHealth: () => work.health((key) => (key === home ? 'local' : key)),
     engineDisk: async (signal) => (await fixed[home]?.imageStore?.space(signal)) ?? null,

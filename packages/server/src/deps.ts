@@ -4,10 +4,9 @@ import type { Sessions } from './auth/sessions.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DatabaseCatalogue } from './catalogue/databases.ts';
 import type { LifecycleTemplates } from './catalogue/lifecycle-templates.ts';
-import type { Configuration } from './main/config.ts';
+import type { Configuration } from './configuration.ts';
 import type { PlatformCounts } from './metrics/counts.ts';
 import type { DockerfileFacts } from './dockerfile.ts';
-import type { Streams } from './resources/stream/index.ts';
 import type { Vault } from './secrets/vault.ts';
 
 /** Dependencies of rules. Every rule gets them; they are created in `main/api.ts` and in tests. */
@@ -24,6 +23,5 @@ export interface Deps {
   /** The cache of valid tokens. A rule that revokes a token, a membership or a right must call `forget`. */
   readonly tokens: { forget(): void };
   readonly sessions: Sessions;
-  readonly streams: Streams;
   readonly counts: PlatformCounts;
 }

@@ -1,9 +1,8 @@
 import { pause } from '@davit/base';
 import { describeClosed } from '../shared/closed-ports.ts';
 import { isReachable, type Listener } from '../shared/listening.ts';
-import type { Inspection } from './instances.ts';
+import type { Inspection, ReadyScope } from './instances.ts';
 import { listenersOf } from './listeners-of.ts';
-import type { ReadyScope } from './ready.ts';
 
 const everyMilliseconds = 1_000;
 /**

@@ -1,10 +1,18 @@
 import type { InstanceEnd } from '../workload.ts';
-import type { EngineEvent } from './watch.ts';
 
 /** Milliseconds within which a process exits after the engine's out-of-memory event. */
 const killMilliseconds = 10_000;
 /** Maximum difference in milliseconds between the exit time of a process and the engine's event for it. */
 const differenceMilliseconds = 5_000;
+
+/** An event as the engine's API reports it. */
+export interface EngineEvent {
+  readonly Type?: string;
+  readonly Action?: string;
+  readonly status?: string;
+  readonly timeNano?: number;
+  readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> | null };
+}
 
 interface Noted {
   /** Time of the event, in milliseconds since the epoch. */

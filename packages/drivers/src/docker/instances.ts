@@ -15,6 +15,11 @@ export interface Scope {
   readonly isDirect: boolean;
 }
 
+export interface ReadyScope extends Scope {
+  /** Whether the engine runs on this machine. */
+  readonly isLocal: boolean;
+}
+
 interface Labelled {
   readonly Labels: Labels | null;
 }

@@ -4,7 +4,7 @@ import { inParallel } from '@davit/base';
 import type { ClusterMetrics, InstanceUsage, VolumeUsage } from '../driver.ts';
 import { call } from './engine-api.ts';
 import { label, labelFilter, type Labels } from './labels.ts';
-import type { ReadyScope } from './ready.ts';
+import type { ReadyScope } from './instances.ts';
 import { translated } from './refusals.ts';
 
 const run = promisify(execFile);

@@ -5,17 +5,13 @@ import type { Instance, Probe, Workload } from '../workload.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { sayEarly } from './early-words.ts';
 import { exitFailure, unreadyFailure } from './failures.ts';
-import { inspect, toInstance, type Inspection, type Scope } from './instances.ts';
+import { inspect, toInstance, type Inspection, type ReadyScope, type Scope } from './instances.ts';
 import { isReachable } from '../shared/listening.ts';
 import { listenersHere, listenersOf } from './listeners-of.ts';
 import { instanceName } from './names.ts';
 import { probeOnce } from './probes/probe.ts';
 import { probeTcp } from './probes/tcp.ts';
 import { translated } from './refusals.ts';
-
-export interface ReadyScope extends Scope {
-  readonly isLocal: boolean;
-}
 
 /** Times that an instance is restarted if it exits before it is ready. A pause precedes each restart. */
 const revivals = 2;

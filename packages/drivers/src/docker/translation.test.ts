@@ -7,7 +7,7 @@ import { toArchive } from './archive.ts';
 import { fullTraits, toContainerBody, toPlacedFiles } from './container-spec.ts';
 import { initRefusal } from '../init-words.ts';
 import { isTelling } from './early-words.ts';
-import { Ends } from './ends.ts';
+import { Ends, type EngineEvent } from './ends.ts';
 import { EngineRefusal } from './engine-api.ts';
 import { describeClosed } from '../shared/closed-ports.ts';
 import { describeExit } from '../exit-code.ts';
@@ -23,7 +23,7 @@ import { countIn, groupOf } from './pressure.ts';
 import { decodeHealthStatus, encodeHealthRequest } from './probes/grpc.ts';
 import { lowered, translated } from './refusals.ts';
 import { negotiate, toAddress } from './socket.ts';
-import { toEvent, type EngineEvent } from './watch.ts';
+import { toEvent } from './watch.ts';
 
 const owner = { installation: 'i', organization: 'o', project: 'p', environment: 'e', service: 's' };
 const workload = (changes: Partial<Workload> = {}): Workload => ({

@@ -1,19 +1,11 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { InstanceEvent } from '../driver.ts';
 import { chunksOf, stream, unreachable } from './engine-api.ts';
-import type { Ends } from './ends.ts';
+import type { Ends, EngineEvent } from './ends.ts';
 import type { Scope } from './instances.ts';
 import { label } from './labels.ts';
 import { isConnectionError } from './logs.ts';
 import { translated } from './refusals.ts';
-
-export interface EngineEvent {
-  readonly Type?: string;
-  readonly Action?: string;
-  readonly status?: string;
-  readonly timeNano?: number;
-  readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> | null };
-}
 
 /**
  * Event types by the engine's event name: Docker's names, and Podman's own where its compatible API passes them

@@ -12,7 +12,7 @@ import {
   type TerraformDriver,
 } from '@davit/drivers';
 import type { EngineCounts, EngineHooks } from '../port.ts';
-import type { Clusters } from '../clusters/clusters.ts';
+import type { ClusterState } from '../port/clusters.ts';
 import type { GatewaySync } from '../routes/gateway-sync.ts';
 
 /** The drivers of one cluster. */
@@ -113,6 +113,18 @@ export interface EngineLog {
   error(details: object, message: string): void;
 }
 
+/** The clusters that this process works with, by `cluster.driver`. `Clusters` implements and documents them. */
+export interface KnownClusters {
+  readonly canConnect: boolean;
+  nameOf(key: string): string;
+  awayFor(key: string): number;
+  know(key: string): Promise<void>;
+  state(key: string): Promise<ClusterState>;
+  check(key: string): Promise<ClusterState>;
+  upgrade(key: string, version: string): Promise<void>;
+  readonly removals: { inTurn<T>(place: string, action: () => Promise<T>, signal: AbortSignal): Promise<T> };
+}
+
 export interface EngineParts {
   readonly database: Database;
   readonly connectionString: string;
@@ -120,7 +132,7 @@ export interface EngineParts {
   /** Drivers by `cluster.driver`. They change while the process runs, as clusters are added and removed. */
   readonly drivers: Readonly<Record<string, DriverSet>>;
   readonly gateways: Readonly<Record<string, GatewaySync>>;
-  readonly clusters: Clusters;
+  readonly clusters: KnownClusters;
   /** Runs Terraform configurations on this machine, for clusters that cannot run them. */
   readonly terraform: TerraformDriver;
   /** Deploys charts from this machine to any cluster. */

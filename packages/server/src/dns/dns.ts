@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import type { Configuration } from '../main/config.ts';
+import type { Configuration } from '../configuration.ts';
 
 /** The DNS records of a name: its addresses, and the names in its chain of CNAME records. */
 export interface DnsAnswer {

@@ -4,21 +4,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerOf, errorAnswer, type ErrorAnswer } from './answers.ts';
 import { limitRequest } from './limit.ts';
 import type { Methods } from './methods.ts';
-import type { Room } from './server.ts';
+import type { HttpContext } from './context.ts';
 
 export function overloaded(): AppError {
   return new AppError({ code: 'OVERLOADED', message: 'The server is overloaded at the moment. Try again in a few seconds.' });
 }
 
 /** Makes every failure return the error body of D9: failures of handlers, of Fastify and of unknown routes. */
-export function handleErrors(app: FastifyInstance, room: Room, methods: Methods): void {
+export function handleErrors(app: FastifyInstance, context: HttpContext, methods: Methods): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = answerOf(error, request.id);
     if (answer.status >= 500) log(request, error, answer);
     return sendError(reply, answer);
   });
   app.setNotFoundHandler((request, reply) => {
-    limitRequest(room, reply, request.ip);
+    limitRequest(context, reply, request.ip);
     const allowed = methods.of(pathOf(request.url));
     if (allowed.length === 0) {
       return sendError(

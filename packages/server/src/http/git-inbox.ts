@@ -1,10 +1,9 @@
 import { isUuid, AppError } from '@davit/base';
 import type { FastifyInstance } from 'fastify';
-import type { GitInbox } from '../resources/git-event/index.ts';
 import { errorAnswer } from './answers.ts';
 import { securityHeaders, sendError } from './failures.ts';
 import { limitRequest } from './limit.ts';
-import type { Room } from './server.ts';
+import type { GitInbox, HttpContext } from './context.ts';
 
 // Bytes of the largest payload that git hosts send.
 const bodyLimitBytes = 25 * 1024 * 1024;
@@ -18,14 +17,14 @@ interface Shape {
  * the sender has no token but signs the payload. The body is kept unparsed, since the signature covers its bytes. The
  * body is read only if the webhook exists.
  */
-export async function addGitInbox(app: FastifyInstance, room: Room, inbox: GitInbox): Promise<void> {
+export async function addGitInbox(app: FastifyInstance, context: HttpContext, inbox: GitInbox): Promise<void> {
   await app.register((hosts, _options, done) => {
     hosts.removeAllContentTypeParsers();
     hosts.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes: Buffer, parsed) => parsed(null, bytes));
     hosts.post<Shape>('/git-webhook/:webhookId', {
       bodyLimit: bodyLimitBytes,
       onRequest: async (request, reply) => {
-        limitRequest(room, reply, request.ip);
+        limitRequest(context, reply, request.ip);
         const { webhookId } = request.params;
         if (!isUuid(webhookId) || !(await inbox.knows(webhookId))) throw unknownAddress();
       },

@@ -1,13 +1,13 @@
 import { AppError } from '@davit/base';
 import type { FastifyReply } from 'fastify';
-import type { Room } from './server.ts';
+import type { HttpContext } from './context.ts';
 
 /** Counts a request for a key, sets the headers of D12, and throws RATE_LIMITED if the limit is exceeded. */
-export function limitRequest(room: Room, reply: FastifyReply, key: string): void {
-  const { limiter } = room;
+export function limitRequest(context: HttpContext, reply: FastifyReply, key: string): void {
+  const { limiter } = context;
   if (limiter.limit === 0) return;
   const left = limiter.take(key);
-  setLimitHeaders(room, reply, left);
+  setLimitHeaders(context, reply, left);
   if (left >= 0) return;
   const seconds = limiter.secondsToReset();
   void reply.header('retry-after', String(seconds));
@@ -17,8 +17,8 @@ export function limitRequest(room: Room, reply: FastifyReply, key: string): void
   });
 }
 
-export function setLimitHeaders(room: Room, reply: FastifyReply, left: number): void {
-  const { limiter } = room;
+export function setLimitHeaders(context: HttpContext, reply: FastifyReply, left: number): void {
+  const { limiter } = context;
   if (limiter.limit === 0) return;
   void reply
     .header('x-ratelimit-limit', String(limiter.limit))

@@ -1,6 +1,6 @@
 import type { Body, Operation, PathParameters, Query, Response } from '@davit/contract';
 import type { Caller } from '../auth/caller.ts';
-import type { StreamHandler } from './stream-route.ts';
+import type { AnyCall, StreamHandler } from './call.ts';
 
 /** One checked request of an operation: token, scope, ids, query and body are valid when the handler receives it. */
 export interface Call<O extends Operation> {
@@ -21,14 +21,6 @@ export class OtherStatus {
 
 type Answer<O extends Operation> = Response<O> extends undefined ? void : Response<O>;
 export type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O> | OtherStatus>;
-
-/** A checked call of any operation, as the HTTP layer creates it, without the types of the operation's declaration. */
-export interface AnyCall {
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly body: unknown;
-  readonly caller: Caller;
-}
 
 export interface MountedOperation {
   readonly operation: Operation;

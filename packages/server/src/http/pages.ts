@@ -10,7 +10,7 @@ import { errorAnswer } from './answers.ts';
 import { errorsPage } from './errors-page.ts';
 import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
-import type { Room } from './server.ts';
+import type { HttpContext } from './context.ts';
 import { renderServiceMetrics } from './service-metrics.ts';
 import { staticText } from './static-text.ts';
 import { writingChecks, writingMetrics } from './writing.ts';
@@ -19,50 +19,50 @@ import { writingChecks, writingMetrics } from './writing.ts';
 const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoChanges} as refuses`);
 
 /** Adds the pages beside the contract's paths: health, metrics, the description of the API, and its reference page. */
-export async function addPages(app: FastifyInstance, room: Room): Promise<void> {
+export async function addPages(app: FastifyInstance, context: HttpContext): Promise<void> {
   await app.register(async (pages) => {
     pages.addHook('onRequest', (request, reply, done) => {
-      setLimitHeaders(room, reply, room.limiter.peek(request.ip));
+      setLimitHeaders(context, reply, context.limiter.peek(request.ip));
       done();
     });
-    addHealth(pages, room);
-    addDescription(pages, room);
+    addHealth(pages, context);
+    addDescription(pages, context);
     await addReference(pages);
   });
 }
 
-function addHealth(pages: FastifyInstance, room: Room): void {
+function addHealth(pages: FastifyInstance, context: HttpContext): void {
   pages.get('/healthz', (_request, reply) => reply.headers(securityHeaders).send({ status: 'ok' }));
   pages.get<{ Querystring: { readonly verbose?: string } }>('/readyz', async (request, reply) => {
-    if (room.options.isLeaving?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'stopping' });
-    if (room.options.isStarting?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'starting' });
+    if (context.options.isLeaving?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'stopping' });
+    if (context.options.isStarting?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'starting' });
     try {
-      const { refuses } = await room.options.database.one(alive);
+      const { refuses } = await context.options.database.one(alive);
       if (refuses) return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database takes no changes.'));
     } catch (error) {
-      room.options.logger?.warn({ err: error }, 'not ready: the database does not answer');
+      context.options.logger?.warn({ err: error }, 'not ready: the database does not answer');
       return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database does not answer.'));
     }
-    const writing = request.query.verbose === undefined ? undefined : await room.options.writing?.();
+    const writing = request.query.verbose === undefined ? undefined : await context.options.writing?.();
     const checks = writing === undefined ? {} : { checks: { database: { state: 'ok' }, ...writingChecks(writing) } };
     return reply.headers(securityHeaders).send({ status: 'ready', ...checks });
   });
-  const services = serviceSource(room);
+  const services = serviceSource(context);
   pages.get('/metrics', async (_request, reply) => {
     const [platform, ofServices, ofProcess, writing] = await Promise.all([
-      room.options.metrics.render(),
+      context.options.metrics.render(),
       services.get(),
       processMetrics(),
-      room.options.writing?.(),
+      context.options.writing?.(),
     ]);
     const ofWriting = writing === undefined ? '' : writingMetrics(writing);
-    const text = `${render([room.durations.family])}${platform}${ofWriting}${ofServices?.value ?? ''}${ofProcess}`;
+    const text = `${render([context.durations.family])}${platform}${ofWriting}${ofServices?.value ?? ''}${ofProcess}`;
     return reply.headers(securityHeaders).type('text/plain; version=0.0.4; charset=utf-8').send(text);
   });
 }
 
 /** The metrics page needs no token and can be requested often; the database is queried at most once a second. */
-function serviceSource({ options }: Room): Source<string> {
+function serviceSource({ options }: HttpContext): Source<string> {
   return new Source({
     read: async () => renderServiceMetrics(await options.engine.metricTotals(options.database), options.engine.latencyBuckets),
     keepMilliseconds: 1000,
@@ -70,8 +70,8 @@ function serviceSource({ options }: Room): Source<string> {
   });
 }
 
-function addDescription(pages: FastifyInstance, room: Room): void {
-  const { version } = room.options;
+function addDescription(pages: FastifyInstance, context: HttpContext): void {
+  const { version } = context.options;
   const document = staticText('application/json; charset=utf-8', () => JSON.stringify(openApi(operationList, version)));
   pages.get('/openapi.json', (request, reply) => document.send(request, reply.header('x-content-type-options', 'nosniff')));
   pages.get('/', (_request, reply) => reply.headers(securityHeaders).send(welcome(version)));

@@ -8,10 +8,11 @@ import { answersRecord, changeOf, etagOf } from './change.ts';
 import { compressAnswer } from './compression.ts';
 import { securityHeaders, toError } from './failures.ts';
 import { limitRequest } from './limit.ts';
-import { OtherStatus, type AnyCall, type MountedOperation } from './mount.ts';
+import type { Admitted, AnyCall } from './call.ts';
+import { OtherStatus, type MountedOperation } from './mount.ts';
 import { pageOf } from './paging.ts';
-import type { Room } from './server.ts';
-import { answerStream, lastEventIdOf, type Admitted } from './stream-route.ts';
+import type { HttpContext } from './context.ts';
+import { answerStream, lastEventIdOf } from './stream-route.ts';
 import { bodyChecker, queryChecker } from './validation.ts';
 
 declare module 'fastify' {
@@ -34,7 +35,7 @@ type OperationRequest = FastifyRequest<Shape>;
  * reading the body (413, 415, 400), validating the body (400). Then the handler runs, which checks that the caller may
  * see the resources it reads (404).
  */
-export function addOperation(app: FastifyInstance, room: Room, mounted: MountedOperation): void {
+export function addOperation(app: FastifyInstance, context: HttpContext, mounted: MountedOperation): void {
   const { operation } = mounted;
   const isCompressed = operation.method === 'GET' && operation.showsCredentials !== true;
   app.route<Shape>({
@@ -47,16 +48,16 @@ export function addOperation(app: FastifyInstance, room: Room, mounted: MountedO
       operation.response === null || textTypeOf(operation) !== undefined
         ? {}
         : { response: { [operation.status]: operation.response } },
-    onRequest: admission(room, operation),
+    onRequest: admission(context, operation),
     // onResponse is not used: it costs two listeners per request, and adds the time that the socket takes.
     onSend: (request, reply, payload, done) => {
       const milliseconds = request.startedAt === 0 ? 0 : performance.now() - request.startedAt;
-      room.durations.observe(operation.id, reply.statusCode, milliseconds);
-      if (room.options.logRequests) logRequest(operation.id, reply, milliseconds);
+      context.durations.observe(operation.id, reply.statusCode, milliseconds);
+      if (context.options.logRequests) logRequest(operation.id, reply, milliseconds);
       if (isCompressed) compressAnswer(request, reply, payload, done);
       else done(null, payload);
     },
-    handler: handlerOf(room, mounted),
+    handler: handlerOf(context, mounted),
   });
 }
 
@@ -72,12 +73,12 @@ type Admission = (request: OperationRequest, reply: FastifyReply, done: (error?:
  * Returns the hook with all checks that precede reading the body: token, rate, ids and scope. The hook is synchronous
  * if the token is cached.
  */
-function admission(room: Room, operation: Operation): Admission {
-  const { authenticator } = room.options;
+function admission(context: HttpContext, operation: Operation): Admission {
+  const { authenticator } = context.options;
   const ids = [...operation.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '').filter((name) => name.endsWith('Id'));
 
   const admit = (request: OperationRequest, reply: FastifyReply, caller: Caller): Promise<void> | undefined => {
-    limitRequest(room, reply, caller.actor);
+    limitRequest(context, reply, caller.actor);
     const parameters = request.params;
     for (const name of ids) {
       const id = parameters[name] ?? '';
@@ -87,8 +88,8 @@ function admission(room: Room, operation: Operation): Admission {
       if (lower !== id) parameters[name] = lower;
     }
     const verdict = admits(caller, operation);
-    if (verdict === 'no') return refuse(room, operation, caller, parameters);
-    if (verdict === 'ask') return admitThere(room, operation, caller, request);
+    if (verdict === 'no') return refuse(context, operation, caller, parameters);
+    if (verdict === 'ask') return admitThere(context, operation, caller, request);
     request.caller = caller;
     return undefined;
   };
@@ -98,42 +99,42 @@ function admission(room: Room, operation: Operation): Admission {
     try {
       const { authorization, 'user-agent': userAgent } = request.headers;
       const caller = authenticator.remembered(authorization, userAgent);
-      const pending = caller === undefined ? lookUpAndAdmit(room, request, reply, admit) : admit(request, reply, caller);
+      const pending = caller === undefined ? lookUpAndAdmit(context, request, reply, admit) : admit(request, reply, caller);
       if (pending === undefined) done();
       else void settle(pending, done);
     } catch (error) {
-      done(counted(room, request, reply, error));
+      done(counted(context, request, reply, error));
     }
   };
 }
 
-async function refuse(room: Room, operation: Operation, caller: Caller, ids: Record<string, string>): Promise<never> {
-  throw await refusal(room.options, caller, operation, ids);
+async function refuse(context: HttpContext, operation: Operation, caller: Caller, ids: Record<string, string>): Promise<never> {
+  throw await refusal(context.options, caller, operation, ids);
 }
 
 /** Admits people and custom roles, whose rights depend on the location of the resource. */
-async function admitThere(room: Room, operation: Operation, caller: Caller, request: OperationRequest): Promise<void> {
-  request.caller = await callerAt(room.options, caller, operation, request.params);
+async function admitThere(context: HttpContext, operation: Operation, caller: Caller, request: OperationRequest): Promise<void> {
+  request.caller = await callerAt(context.options, caller, operation, request.params);
 }
 
 type Admit = (request: OperationRequest, reply: FastifyReply, caller: Caller) => Promise<void> | undefined;
 
 /** Repeats the checks of a request, for a stream that outlasts their validity. */
-async function admitAgain(room: Room, operation: Operation, request: OperationRequest): Promise<Admitted> {
+async function admitAgain(context: HttpContext, operation: Operation, request: OperationRequest): Promise<Admitted> {
   const { authorization, 'user-agent': userAgent } = request.headers;
-  const { caller, expiresAt } = await room.options.authenticator.standing(authorization, userAgent);
+  const { caller, expiresAt } = await context.options.authenticator.standing(authorization, userAgent);
   const verdict = admits(caller, operation);
-  if (verdict === 'no') return refuse(room, operation, caller, request.params);
+  if (verdict === 'no') return refuse(context, operation, caller, request.params);
   // The caller's rights may suffice without a lookup; it is made all the same, since the resource may have been
   // deleted.
-  return { caller: await callerAt(room.options, caller, operation, request.params), expiresAt };
+  return { caller: await callerAt(context.options, caller, operation, request.params), expiresAt };
 }
 
-async function lookUpAndAdmit(room: Room, request: OperationRequest, reply: FastifyReply, admit: Admit): Promise<void> {
+async function lookUpAndAdmit(context: HttpContext, request: OperationRequest, reply: FastifyReply, admit: Admit): Promise<void> {
   const { authorization, 'user-agent': userAgent } = request.headers;
   // An unknown token may be a guess. It is counted by address, before the database is queried.
-  limitRequest(room, reply, request.ip);
-  const caller = await room.options.authenticator.lookUp(authorization, userAgent);
+  limitRequest(context, reply, request.ip);
+  const caller = await context.options.authenticator.lookUp(authorization, userAgent);
   await admit(request, reply, caller);
 }
 
@@ -151,9 +152,9 @@ async function settle(pending: Promise<void>, done: (error?: Error) => void): Pr
  * Returns the failure to send. A request without a usable token failed before it was counted, so it is counted here,
  * which may exceed the limit.
  */
-function counted(room: Room, request: OperationRequest, reply: FastifyReply, error: unknown): Error {
+function counted(context: HttpContext, request: OperationRequest, reply: FastifyReply, error: unknown): Error {
   try {
-    if (!reply.hasHeader('x-ratelimit-limit')) limitRequest(room, reply, request.ip);
+    if (!reply.hasHeader('x-ratelimit-limit')) limitRequest(context, reply, request.ip);
     return toError(error);
   } catch (limited) {
     return toError(limited);
@@ -162,11 +163,11 @@ function counted(room: Room, request: OperationRequest, reply: FastifyReply, err
 
 type RouteHandler = (request: OperationRequest, reply: FastifyReply) => Promise<unknown>;
 
-function handlerOf(room: Room, { operation, handler, open }: MountedOperation): RouteHandler {
+function handlerOf(context: HttpContext, { operation, handler, open }: MountedOperation): RouteHandler {
   const call = callOf(operation);
   if (open !== undefined) {
-    return answerStream<OperationRequest>(room, operation, (request) =>
-      open({ ...call(request), lastEventId: lastEventIdOf(request), admit: () => admitAgain(room, operation, request) }),
+    return answerStream<OperationRequest>(context, operation, (request) =>
+      open({ ...call(request), lastEventId: lastEventIdOf(request), admit: () => admitAgain(context, operation, request) }),
     );
   }
   const handle = (checked: AnyCall): Promise<unknown> =>
@@ -190,7 +191,7 @@ function handlerOf(room: Room, { operation, handler, open }: MountedOperation): 
     const key = request.headers['idempotency-key'];
     if (typeof key === 'string' && operation.method === 'POST') {
       const actor = callerOf(request, operation).actor;
-      return room.idempotency.answer({ request, reply, actor, key, run: (id) => run(request, reply, id) });
+      return context.idempotency.answer({ request, reply, actor, key, run: (id) => run(request, reply, id) });
     }
     return reply.send(await run(request, reply, null));
   };

@@ -1,28 +1,21 @@
 import { SerializerSelector, type Serializer, type SerializerFactory } from '@fastify/fast-json-stringify-compiler';
 import { AppError, isAppError } from '@davit/base';
 import { operationList, type Operation } from '@davit/contract';
-import type { Database } from '@davit/db';
-import type { EnginePort } from '@davit/engine/port';
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { Authenticator } from '../auth/authenticator.ts';
+import Fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/caller.ts';
-import type { Vault } from '../secrets/vault.ts';
 import { endIdleConnections } from './idle-connections.ts';
 import { parseJson, parseText } from './json.ts';
 import { answerOf, wrongMediaType } from './answers.ts';
 import { answerClientError, handleErrors, overloaded, sendError, toError } from './failures.ts';
-import type { PlatformMetrics } from '../metrics/platform.ts';
 import { RequestDurations } from '../metrics/requests.ts';
-import type { GitInbox } from '../resources/git-event/index.ts';
+import type { HttpContext, ServerOptions } from './context.ts';
 import { addGitInbox } from './git-inbox.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import { collectMethods } from './methods.ts';
 import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
-import type { RateLimiter } from './rate-limit.ts';
 import { addOperation } from './route.ts';
 import { addTerraformState } from './terraform-state.ts';
-import type { Writing } from './writing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,42 +26,6 @@ declare module 'fastify' {
     /** When the request of an operation began, as a value of performance.now(). */
     startedAt: number;
   }
-}
-
-/** The operations and everything else that the HTTP layer needs. */
-export interface ServerOptions {
-  readonly mounted: readonly MountedOperation[];
-  readonly database: Database;
-  readonly connectionString: string;
-  readonly engine: EnginePort;
-  readonly vault: Vault;
-  readonly authenticator: Authenticator;
-  readonly gitInbox: GitInbox;
-  readonly limiter: RateLimiter;
-  readonly metrics: PlatformMetrics;
-  readonly bodyLimitBytes: number;
-  readonly trustProxy: boolean;
-  /** Origins whose pages may use the API from a browser. Empty: only pages of this server's own origin may. */
-  readonly allowedOrigins?: readonly string[];
-  readonly logRequests: boolean;
-  readonly version: string;
-  /** Returns whether requests should go to other processes, because this one stops soon. */
-  readonly isLeaving?: () => boolean;
-  /** Returns whether the main task of this process is not running yet. Default: the process is ready at once. */
-  readonly isStarting?: () => boolean;
-  /** Milliseconds of event-loop delay above which requests are refused. Default: 1,500; 0: never. */
-  readonly overloadedAfterMilliseconds?: number;
-  readonly logger?: FastifyBaseLogger;
-  /** Returns whether this process can write its state and its log. Left out: not checked. */
-  readonly writing?: () => Promise<Writing>;
-}
-
-/** Dependencies shared by the parts of the HTTP layer. */
-export interface Room {
-  readonly options: ServerOptions;
-  readonly limiter: RateLimiter;
-  readonly durations: RequestDurations;
-  readonly idempotency: IdempotencyKeys;
 }
 
 /** Milliseconds within which one request must arrive completely. */
@@ -97,13 +54,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     schemaController: { compilersFactory: { buildSerializer: whenNeeded } },
     ...(options.logger === undefined ? { logger: false } : { loggerInstance: options.logger }),
   });
-  const room: Room = {
+  const context: HttpContext = {
     options,
     limiter: options.limiter,
     durations: new RequestDurations(),
     idempotency: new IdempotencyKeys(options),
   };
-  app.addHook('onClose', () => room.idempotency.close());
+  app.addHook('onClose', () => context.idempotency.close());
   app.decorateRequest('caller', null);
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('startedAt', 0);
@@ -112,11 +69,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await allowOrigins(app, options);
   acceptBodies(app);
   await refuseUnderPressure(app, options);
-  handleErrors(app, room, collectMethods(app));
-  for (const mounted of options.mounted) addOperation(app, room, mounted);
-  await addGitInbox(app, room, options.gitInbox);
-  await addTerraformState(app, room);
-  await addPages(app, room);
+  handleErrors(app, context, collectMethods(app));
+  for (const mounted of options.mounted) addOperation(app, context, mounted);
+  await addGitInbox(app, context, options.gitInbox);
+  await addTerraformState(app, context);
+  await addPages(app, context);
   return app;
 }
 

@@ -1,37 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Operation } from '@davit/contract';
 import type { FastifyReply } from 'fastify';
-import type { Caller } from '../auth/caller.ts';
-import type { AnyCall } from './mount.ts';
-import { openOutlet, type Outlet } from './outlet.ts';
-import type { Room } from './server.ts';
-
-/** A checked request of a stream. */
-export interface StreamCall extends AnyCall {
-  /** Id of the last event that the client has received; null at the first request. */
-  readonly lastEventId: string | null;
-  /**
-   * Checks again who the caller is and what it may do. Returns the caller and when the result expires. Throws
-   * UNAUTHORIZED, TOKEN_EXPIRED, FORBIDDEN, NOT_FOUND.
-   */
-  readonly admit: () => Promise<Admitted>;
-}
-
-export interface Admitted {
-  readonly caller: Caller;
-  /** Milliseconds since 1970; infinite if the token does not expire. */
-  readonly expiresAt: number;
-}
-
-/** A stream that is ready to begin; every check has passed before. */
-export interface Stream {
-  /** Sends events until there are no more or the client is gone; never rejects. */
-  run(outlet: Outlet): Promise<void>;
-  readonly patienceMilliseconds: number;
-  readonly farewell: string;
-}
-
-export type StreamHandler = (call: StreamCall) => Promise<Stream>;
+import type { HttpContext } from './context.ts';
+import { openOutlet } from './outlet.ts';
+import type { Stream } from './call.ts';
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -43,13 +15,13 @@ const headers = {
 
 /** Returns the handler that responds with the stream that `open` returns. */
 export function answerStream<Request extends { readonly startedAt: number }>(
-  room: Room,
+  context: HttpContext,
   operation: Operation,
   open: (request: Request) => Promise<Stream>,
 ): (request: Request, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
     const stream = await open(request);
-    room.durations.observe(operation.id, operation.status, performance.now() - request.startedAt);
+    context.durations.observe(operation.id, operation.status, performance.now() - request.startedAt);
     const own = reply.getHeaders();
     reply.hijack();
     reply.raw.writeHead(operation.status, { ...definite(own), ...headers });

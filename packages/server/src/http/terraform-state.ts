@@ -2,7 +2,7 @@ import { AppError } from '@davit/base';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { securityHeaders } from './failures.ts';
 import { limitRequest } from './limit.ts';
-import type { Room } from './server.ts';
+import type { HttpContext } from './context.ts';
 
 /** Largest state in bytes; the same limit as for the state of a run on this machine. */
 const bodyLimitBytes = 64 * 1024 * 1024;
@@ -23,8 +23,8 @@ interface Shape {
  * routes are not operations of the contract: a run sends the token that was created for it, as the password of the user
  * `davit`, and the token permits nothing else. The body is read only after the token was accepted.
  */
-export async function addTerraformState(app: FastifyInstance, room: Room): Promise<void> {
-  const { engine } = room.options;
+export async function addTerraformState(app: FastifyInstance, context: HttpContext): Promise<void> {
+  const { engine } = context.options;
   const bodies = new Bodies();
   await app.register((runs, _options, done) => {
     for (const method of methods.slice(2)) runs.addHttpMethod(method, { hasBody: true });
@@ -38,7 +38,7 @@ export async function addTerraformState(app: FastifyInstance, room: Room): Promi
         const run = { runId: request.params.runId, token: tokenOf(request) };
         if (!(await engine.isTerraformRun(run))) {
           // Requests with an invalid token count against the rate limit; those of a run do not.
-          limitRequest(room, reply, request.ip);
+          limitRequest(context, reply, request.ip);
           throw refused();
         }
         if (request.method === 'GET' || bodies.take(request, reply, run.runId)) return;

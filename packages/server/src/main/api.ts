@@ -12,10 +12,10 @@ import { Sessions } from '../auth/sessions.ts';
 import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../catalogue/read.ts';
-import type { Deps } from '../deps.ts';
 import { RateLimitSharing } from '../http/rate-limit-sharing.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
-import { createServer, type ServerOptions } from '../http/server.ts';
+import type { ServerOptions } from '../http/context.ts';
+import { createServer } from '../http/server.ts';
 import type { Writing } from '../http/writing.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { noteServiceAccounts } from '../resources/cluster/index.ts';
@@ -23,11 +23,11 @@ import { PlatformCounts } from '../metrics/counts.ts';
 import { PlatformMetrics } from '../metrics/platform.ts';
 import { engineHooks } from '../resources/hooks.ts';
 import { GitInbox } from '../resources/git-event/index.ts';
-import { mountAll } from '../resources/index.ts';
+import { mountAll, type ResourceDeps } from '../resources/index.ts';
 import { Streams } from '../resources/stream/index.ts';
 import { ensureAdminToken } from '../resources/token/index.ts';
 import { openVault, readKeys } from '../secrets/keys.ts';
-import type { Configuration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 
 /** The dependencies of an engine, except its drivers. */
 export interface ApiParts {
@@ -59,7 +59,7 @@ export interface ApiInput<Made extends MadeEngine = MadeEngine> {
 
 /** The API on top of a database and an engine. */
 export interface Api<Made extends MadeEngine = MadeEngine> {
-  readonly deps: Deps;
+  readonly deps: ResourceDeps;
   readonly engine: Made;
   readonly server: FastifyInstance;
   /** The administrator's token if this start created it; it cannot be shown later. */
@@ -137,7 +137,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const sessions = await Sessions.open(database, vault, systemClock);
   const authenticator = new Authenticator({ database, issuers, sessions });
   const streams = new Streams({ database, engine: engine.port, config, log: logger ?? silent });
-  const deps: Deps = {
+  const deps: ResourceDeps = {
     database,
     engine: engine.port,
     vault,
@@ -185,7 +185,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
 }
 
 interface ServerParts {
-  readonly deps: Deps;
+  readonly deps: ResourceDeps;
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
   readonly state: { readonly isLeaving: boolean; readonly isStarting: boolean };

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { isAppError, messageOf } from '@davit/base';
-import { readConfiguration, type Configuration } from './config.ts';
+import { readConfiguration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 import { loggedError } from './log-errors.ts';
 import { LogOutput } from './log-output.ts';
 

@@ -1,7 +1,7 @@
 import { migrate, openDatabase, type Database, type MigrationWait } from '@davit/db';
 import { listRestrictions, restrict } from '../resources/organization/index.ts';
 import { createAdminToken, listAdminTokens, revokeAdminTokens } from '../resources/token/index.ts';
-import type { Configuration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 import { openState } from './state.ts';
 
 /** Prints a text; returns the exit code 0. */

@@ -5,7 +5,7 @@ import { isPlace } from '../remote/addresses.ts';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 import { clusterDoor, readClusterSettings, type ClusterSettingsTable } from '../cluster-settings.ts';
-import type { AcmeConfiguration, Configuration } from './config.ts';
+import type { AcmeConfiguration, Configuration } from '../configuration.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

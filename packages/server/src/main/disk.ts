@@ -2,7 +2,7 @@ import { migrate, openDatabase, statement, type Database } from '@davit/db';
 import { collectAll, readDisk, type DiskReport, type ImageParts, type ImageUse } from '@davit/engine';
 import { engineSettings } from './api.ts';
 import type { Print } from './commands.ts';
-import type { Configuration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 import { localDrivers } from './drivers.ts';
 import { openState } from './state.ts';
 

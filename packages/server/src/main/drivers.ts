@@ -16,7 +16,7 @@ import {
 } from '@davit/drivers';
 import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
 import { isPrivateAddress, reachable } from '../remote/addresses.ts';
-import type { Configuration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 import { lateCluster, rememberSuccess } from './late-cluster.ts';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
 import { noEngine } from './no-engine.ts';

@@ -19,7 +19,7 @@ import {
   type FrontDoor,
   type OneClusterSettings,
 } from '../cluster-settings.ts';
-import type { Configuration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 import { late, lateCluster, rememberSuccess } from './late-cluster.ts';
 
 /**

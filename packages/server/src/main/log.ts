@@ -1,5 +1,5 @@
 import { pino, type Logger, type LoggerOptions } from 'pino';
-import type { Configuration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 import { loggedError } from './log-errors.ts';
 import { LogOutput } from './log-output.ts';
 

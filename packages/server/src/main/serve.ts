@@ -5,7 +5,7 @@ import { createEngine, type Engine, type EngineLog } from '@davit/engine';
 import type { Logger } from 'pino';
 import { Background } from '../background/background.ts';
 import { createApi, listenFailure, programVersion, type Api } from './api.ts';
-import type { Configuration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 import { listenForHealth } from './health.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
 import { createLog } from './log.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { AppError } from '@davit/base';
 import { acquireSessionLock, startEmbedded, type SessionLock } from '@davit/db';
 import os from 'node:os';
-import type { Configuration } from './config.ts';
+import type { Configuration } from '../configuration.ts';
 
 /** A database that accepts connections: the operator's, or the embedded one. */
 export interface OpenState {

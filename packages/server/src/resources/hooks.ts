@@ -1,6 +1,6 @@
 import type { Database } from '@davit/db';
 import type { EngineHooks } from '@davit/engine/port';
-import type { Configuration } from '../main/config.ts';
+import type { Configuration } from '../configuration.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { gatewayDomains } from './certificate/index.ts';
 import { claimCluster, readClusterAccess } from './cluster/index.ts';

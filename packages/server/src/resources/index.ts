@@ -30,13 +30,18 @@ import { mountProject } from './project/index.ts';
 import { mountRole } from './role/index.ts';
 import { mountService, servicePlaces } from './service/index.ts';
 import { mountSourceCheck } from './source-check/index.ts';
-import { mountStream } from './stream/index.ts';
+import { mountStream, type Streams } from './stream/index.ts';
 import { mountToken } from './token/index.ts';
 import { mountVariable } from './variable/index.ts';
 import { mountWebhook } from './webhook/index.ts';
 
-/** Everything that is served. */
-export function mountAll(deps: Deps): readonly MountedOperation[] {
+/** The dependencies of all resources together. */
+export interface ResourceDeps extends Deps {
+  readonly streams: Streams;
+}
+
+/** Returns the operations of all resources with their handlers. */
+export function mountAll(deps: ResourceDeps): readonly MountedOperation[] {
   const mounting = new Mounting();
   mountOrganization(mounting, deps);
   mountEvent(mounting, deps);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isAppError, messageOf } from '@davit/base';
 import { heldSessionLocks, migrationsFolder, openDatabase, readMigrations, statement, type Database } from '@davit/db';
 import { openVault, readKeys } from '../../secrets/keys.ts';
-import type { Configuration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { openState, serveLockName } from '../state.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 

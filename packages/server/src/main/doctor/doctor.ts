@@ -1,6 +1,7 @@
 import { isAppError, messageOf } from '@davit/base';
 import type { Print } from '../commands.ts';
-import { readConfiguration, type Configuration } from '../config.ts';
+import { readConfiguration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { lookAtDatabase, type DatabaseState } from './database.ts';
 import { fail, type Finding } from './finding.ts';
 import { lookAtConfiguration, lookAtEngine, lookAtPrograms, lookAtStateFolder } from './machine.ts';

@@ -16,7 +16,7 @@ import {
 import { readDatabaseCatalogue } from '../../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../../catalogue/read.ts';
-import type { Configuration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 const run = promisify(execFile);

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '@davit/base';
-import type { Configuration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 const run = promisify(execFile);

@@ -8,7 +8,7 @@ import { openDatabase, openSnapshot, type Snapshot } from '@davit/db';
 import { openVault, readKeys } from '../../secrets/keys.ts';
 import { programVersion } from '../api.ts';
 import type { Print } from '../commands.ts';
-import type { Configuration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { openState } from '../state.ts';
 import { dataFrame, entryFrame } from './frames.ts';
 import { headBytes, type Head } from './head.ts';

@@ -7,7 +7,7 @@ import { AppError, isAppError, messageOf, neverAborted, type Sensitive } from '@
 import { migrate, openArrival, readMigrations, migrationsFolder } from '@davit/db';
 import { arrivalStatements } from '@davit/engine';
 import type { Print } from '../commands.ts';
-import type { Configuration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { openState } from '../state.ts';
 import { readEntries } from './frames.ts';
 import { readHead, type Head } from './head.ts';

@@ -10,7 +10,8 @@ import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createApi, type Api } from '../api.ts';
-import { readConfiguration, type Configuration } from '../config.ts';
+import { readConfiguration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { exportInstance } from './export.ts';
 import { importInstance } from './import.ts';
 

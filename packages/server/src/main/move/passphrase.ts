@@ -1,5 +1,5 @@
 import { AppError, type Sensitive } from '@davit/base';
-import type { Configuration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 
 const shortest = 12;
 

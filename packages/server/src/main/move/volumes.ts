@@ -1,6 +1,6 @@
 import { AppError } from '@davit/base';
 import { createVolumeStore, openDockerEngine, type StoredVolume, type VolumeStore } from '@davit/drivers';
-import type { Configuration } from '../config.ts';
+import type { Configuration } from '../../configuration.ts';
 
 const withinMilliseconds = 30_000;
 

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { abortablePause } from '@davit/base';
-import type { Configuration } from '../../main/config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { AuthorityFailure } from './authority.ts';
 
 interface Challenge {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { AppError } from '@davit/base';
 import type { Database } from '@davit/db';
 import type { Deps } from '../../deps.ts';
-import type { Configuration } from '../../main/config.ts';
+import type { Configuration } from '../../configuration.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import type { Authority } from './authority.ts';
 import { readAuthority } from './store.ts';

@@ -1,6 +1,6 @@
 import { pause } from '@davit/base';
 import type { Queryable } from '@davit/db';
-import type { Configuration } from '../../main/config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { validationDomain } from '../service/index.ts';
 import { checkDomain } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';

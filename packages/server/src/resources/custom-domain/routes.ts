@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import type { AnyCall, Mounting } from '../../http/mount.ts';
+import type { AnyCall } from '../../http/call.ts';
+import type { Mounting } from '../../http/mount.ts';
 import { mountRole, type ServiceReference } from '../service/index.ts';
 import * as domain from './custom-domain.ts';
 

@@ -1,5 +1,5 @@
 import { clusterDoor, type FrontDoor } from '../../cluster-settings.ts';
-import type { Configuration } from '../../main/config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { httpsUrl, httpUrl } from './address.ts';
 
 export type DoorSettings = Pick<Configuration, 'gatewayDomain' | 'gatewayPort' | 'clusterSettings'>;

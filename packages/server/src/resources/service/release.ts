@@ -1,5 +1,5 @@
 import type { ReleaseConfig, ReleasePort } from '@davit/engine/port';
-import type { Configuration } from '../../main/config.ts';
+import type { Configuration } from '../../configuration.ts';
 import {
   builtIns,
   databaseBuiltIns,

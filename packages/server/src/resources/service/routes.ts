@@ -1,7 +1,8 @@
 import { kinds, operations, serviceOperations, type Operation, type ServedType } from '@davit/contract';
 import type { ChartService } from '@davit/engine/port';
 import type { Deps } from '../../deps.ts';
-import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
+import type { AnyCall } from '../../http/call.ts';
+import { OtherStatus, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
 import { listApplications, removeApplication } from './facets/database/applications.ts';
 import * as database from './facets/database/database.ts';

@@ -12,7 +12,7 @@ import { isOnGateway } from './front-door.ts';
 import { readGroups, shareGroups } from './groups.ts';
 import { claimPorts, withAssignedPorts } from './host-ports.ts';
 import { kindOf } from './kinds/index.ts';
-import type { Caps, SpecRules } from './kinds/kind.ts';
+import type { Caps, SpecRules } from './kinds/spec.ts';
 import { lockService, type ServiceReference } from './lock.ts';
 import { namesOthers, referencesOf } from './references.ts';
 import type { ChartDetails, RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';

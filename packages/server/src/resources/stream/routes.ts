@@ -1,9 +1,8 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
-import { streamDeployment, streamOrganization, streamServiceLog } from './stream.ts';
+import { streamDeployment, streamOrganization, streamServiceLog, type StreamDeps } from './stream.ts';
 
-export function mountStream(mounting: Mounting, deps: Deps): void {
+export function mountStream(mounting: Mounting, deps: StreamDeps): void {
   mounting
     .onStream(operations.streamOrganization, (call) => streamOrganization(deps, call))
     .onStream(operations.streamDeployment, (call) => streamDeployment(deps, call))

@@ -1,7 +1,8 @@
 import { isUuid, type ErrorDetail } from '@davit/base';
 import { streamKinds, type StreamKind } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
-import type { StreamCall, Stream } from '../../http/stream-route.ts';
+import type { Streams } from './streams.ts';
+import type { StreamCall, Stream } from '../../http/call.ts';
 import { notFound } from '../../auth/authorize.ts';
 import { canSee } from '../../auth/caller.ts';
 import { validationFailed } from '../../http/validation.ts';
@@ -14,8 +15,12 @@ const withoutLogs: readonly StreamKind[] = streamKinds.filter((kind) => kind !==
 const ofDeployment: readonly StreamKind[] = ['QUEUE', 'DEPLOYMENT', 'SERVICE_STATE', 'STEP', 'DEPLOYMENT_LOG'];
 const defaultTail = 100;
 
+export interface StreamDeps extends Pick<Deps, 'database' | 'engine'> {
+  readonly streams: Streams;
+}
+
 /** Streams the events of an organization, or a selection of them. */
-export async function streamOrganization(deps: Deps, call: StreamCall): Promise<Stream> {
+export async function streamOrganization(deps: StreamDeps, call: StreamCall): Promise<Stream> {
   const organizationId = call.params['organizationId'] ?? '';
   const { kinds, projectId } = call.query;
   const problems: ErrorDetail[] = [];
@@ -35,7 +40,7 @@ export async function streamOrganization(deps: Deps, call: StreamCall): Promise<
 }
 
 /** Streams a request and its deployment until the deployment ends. */
-export async function streamDeployment(deps: Deps, call: StreamCall): Promise<Stream> {
+export async function streamDeployment(deps: StreamDeps, call: StreamCall): Promise<Stream> {
   const deploymentId = call.params['deploymentRequestId'] ?? '';
   const place = await deps.engine.placeOfRequest(deps.database, deploymentId);
   const environment = place === null ? undefined : await deps.database.maybe(store.environmentPlace, [place.environmentId]);
@@ -48,7 +53,7 @@ export async function streamDeployment(deps: Deps, call: StreamCall): Promise<St
 }
 
 /** Streams the output of a service. */
-export async function streamServiceLog(deps: Deps, call: StreamCall): Promise<Stream> {
+export async function streamServiceLog(deps: StreamDeps, call: StreamCall): Promise<Stream> {
   const serviceId = call.params['serviceId'] ?? '';
   const service = await deps.database.maybe(store.servicePlace, [serviceId]);
   if (service === undefined || !canSee(call.caller, service.organization_id)) throw notFound('service');
@@ -59,7 +64,7 @@ export async function streamServiceLog(deps: Deps, call: StreamCall): Promise<St
   return open(deps, call, { organizationId, kinds: new Set<StreamKind>(['SERVICE_LOG']), serviceIds: [serviceId], log });
 }
 
-function open(deps: Deps, { caller, admit, lastEventId }: StreamCall, watch: Watch): Stream {
+function open(deps: StreamDeps, { caller, admit, lastEventId }: StreamCall, watch: Watch): Stream {
   return deps.streams.open({ watch, caller, admit, position: lastEventId === null ? null : positionOf(lastEventId, watch) });
 }
 

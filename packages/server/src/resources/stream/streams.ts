@@ -1,7 +1,7 @@
 import { AppError } from '@davit/base';
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
-import type { Configuration } from '../../main/config.ts';
+import type { Configuration } from '../../configuration.ts';
 import { StreamHub } from './hub.ts';
 import { StreamReader } from './reader.ts';
 import { Subscription, type Asked } from './subscription.ts';

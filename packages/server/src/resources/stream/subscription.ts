@@ -2,7 +2,7 @@ import { isAppError, pause } from '@davit/base';
 import type { StreamControlData } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
 import type { Outlet } from '../../http/outlet.ts';
-import type { Admitted, Stream } from '../../http/stream-route.ts';
+import type { Admitted, Stream } from '../../http/call.ts';
 import type { Boundary, StreamHub } from './hub.ts';
 import { presentState, wire, type LogPlace } from './message.ts';
 import { encodePosition, type Position } from './position.ts';

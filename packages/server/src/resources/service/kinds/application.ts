@@ -7,7 +7,8 @@ import { toAutoscalingRecord } from '../shapes/autoscaling.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
 import { toGitRecord } from '../shapes/git-record.ts';
 import type { ApplicationRecord, CreateRequest, DeployRequest, EditRequest } from '../shapes/request.ts';
-import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
+import { defineKind, type SourceRow } from './kind.ts';
+import type { Caps, SpecRules } from './spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
 
 /**

@@ -6,7 +6,8 @@ import type { RegistryDetails, ServiceRow } from '../rows.ts';
 import { commandLine } from '../../shared/command-line.ts';
 import { toAutoscalingRecord } from '../shapes/autoscaling.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
-import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
+import { defineKind, type SourceRow } from './kind.ts';
+import type { Caps, SpecRules } from './spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createContainer']>;

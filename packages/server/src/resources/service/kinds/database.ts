@@ -7,7 +7,8 @@ import type { ServiceRow } from '../rows.ts';
 import type { PortSpec } from '../shapes/ports.ts';
 import type { ProbeSpec } from '../shapes/probe.ts';
 import { isOnGateway } from '../front-door.ts';
-import { defineKind, type Caps, type OwnProcess, type RecordSettings, type SourceRow, type SpecRules } from './kind.ts';
+import { defineKind, type OwnProcess, type RecordSettings, type SourceRow } from './kind.ts';
+import type { Caps, SpecRules } from './spec.ts';
 import { blankProcess, mergedProcess, type ProcessSpec } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createDatabase']>;

@@ -9,7 +9,8 @@ import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/gi
 import { toGitRecord } from '../shapes/git-record.ts';
 import { checkBuild } from './application.ts';
 import { checkImage, imageReference } from './container.ts';
-import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
+import { defineKind, type SourceRow } from './kind.ts';
+import type { Caps, SpecRules } from './spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createJob']>;

@@ -13,7 +13,8 @@ import {
   type ProviderVersionSpec,
 } from '../shapes/terraform.ts';
 import { toTerraformVariables, toVariablesRecord, type TerraformVariablesSpec } from '../shapes/terraform-variables.ts';
-import { defineKind, type ServiceSpec, type SourceRow, type SpecRules } from './kind.ts';
+import { defineKind, type SourceRow } from './kind.ts';
+import type { ServiceSpec, SpecRules } from './spec.ts';
 import { maximumGpu, noProcess } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createTerraform']>;

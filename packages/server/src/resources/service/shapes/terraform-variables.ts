@@ -1,6 +1,6 @@
 import type { Body, operations, Response } from '@davit/contract';
 import { hasControlCharacter, leavesRoot } from '../../shared/problems.ts';
-import type { SpecRules } from '../kinds/kind.ts';
+import type { SpecRules } from '../kinds/spec.ts';
 import { refuseDuplicates } from './identity.ts';
 
 type Request = NonNullable<Body<(typeof operations)['createTerraform']>['terraform_variables_source']>;

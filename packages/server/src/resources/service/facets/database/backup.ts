@@ -1,7 +1,7 @@
 import type { BackupSubject } from '@davit/engine/port';
 import { databaseHost } from '../../../variable/index.ts';
 import type { DatabaseSpec } from '../../kinds/database.ts';
-import type { ServiceSpec } from '../../kinds/kind.ts';
+import type { ServiceSpec } from '../../kinds/spec.ts';
 
 /**
  * Returns the connection settings with which backup tools reach a database inside its environment. `service` must be a
