@@ -56,6 +56,9 @@ const sound: Readonly<Record<string, string>> = {
   'packages/engine/src/run/run.ts': `import { plan } from '../plan/plan.ts'; export const run = [plan, Date.now()];`,
   'packages/server/src/main/serve.ts': `import { createDocker } from '@davit/drivers'; import { powers } from '@davit/engine'; import '../http/server.ts'; export default [createDocker, powers];`,
   'packages/server/src/http/server.ts': `import fastify from 'fastify'; import type { EnginePort } from '@davit/engine/port'; export { fastify };`,
+  'packages/server/src/deps.ts': `export interface Deps {} export type Needs = Deps;`,
+  'packages/server/src/configuration.ts': `export interface Configuration {} export type Settings = Configuration;`,
+  'packages/server/src/resources/project/deps.ts': `import type { Needs } from '../../deps.ts'; export type ProjectDeps = Needs;`,
   'packages/server/src/resources/project/routes.ts': `import fastify from 'fastify'; import { project } from './project.ts'; export default [fastify, project];`,
   'packages/server/src/resources/project/project.ts': `import { store } from './store.ts'; import { service } from '../service/index.ts'; export const project = [store, service];`,
   'packages/server/src/resources/project/store.ts': `import { pg } from '@davit/db'; import type { Name } from './names.ts'; export const store = pg;`,
@@ -94,6 +97,7 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'routes-without-store': { [`${project}/routes.ts`]: `import { store } from './store.ts';` },
   'store-is-sql-only': { [`${project}/store.ts`]: `import { naming } from '../shared/naming.ts'; export const store = naming;` },
   'resource-by-its-index': { [`${project}/a.ts`]: `import { deep } from '../service/kinds/application/deep.ts';` },
+  'needs-not-deps': { [`${project}/a.ts`]: `import type { Deps, Needs } from '../../deps.ts';` },
   'rules-without-fastify': { [`${project}/a.ts`]: `import type { FastifyRequest } from 'fastify';` },
   'tests-are-not-shipped': { 'packages/engine/src/a.ts': `import './b.test.ts';`, 'packages/engine/src/b.test.ts': '' },
   'up-uses-the-api': { 'tools/up-steps.ts': `import '@davit/server';` },
@@ -173,6 +177,11 @@ test.each(['./b.ts', '../plan/b.ts'])('files that need the types of each other a
       .replace('run/../', '')]: `import type { A } from '../run/a.ts'; export interface B { a: A }`,
   };
   expect(rulesBrokenBy(planted)).toEqual(['no-cycles']);
+});
+
+test('a resource that takes all settings of the operator is caught', () => {
+  const text = `import type { Configuration } from '../../configuration.ts';`;
+  expect(rulesBrokenBy({ [`${project}/a.ts`]: text })).toEqual(['needs-not-deps']);
 });
 
 test('deps.ts names no resource', () => {

@@ -73,6 +73,12 @@ const driverOf = (file: string): string | undefined => new RegExp(`^packages/dri
 const resourceOf = (file: string): string | undefined =>
   /^packages\/server\/src\/resources\/(?!shared\/)([^/]+)\//.exec(file)?.[1];
 
+/** Types that hold everything, by the file that declares them. */
+const wholes: Readonly<Record<string, string>> = {
+  'packages/server/src/deps.ts': 'Deps',
+  'packages/server/src/configuration.ts': 'Configuration',
+};
+
 /** The rules about single imports. `import-check.ts` contains the rules about chains of imports. */
 export const importRules: readonly Rule[] = [
   ...layerRules,
@@ -126,6 +132,12 @@ export const importRules: readonly Rule[] = [
       resourceOf(target) === resourceOf(from) ||
       /\/resources\/[^/]+\/index\.ts$/.test(target),
     because: 'another resource is reached through its index.ts',
+  },
+  {
+    name: 'needs-not-deps',
+    applies: (file) => resourceOf(file) !== undefined && !isTest(file),
+    allows: (target, { names }) => wholes[target] === undefined || !names.some((name) => name === '*' || name === wholes[target]),
+    because: 'a resource names what it needs: Needs of deps.ts, Settings of configuration.ts',
   },
   {
     name: 'rules-without-fastify',

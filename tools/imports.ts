@@ -25,6 +25,8 @@ export interface Import {
   readonly target: string;
   /** The files that define the imported names. They differ from `target` if the target only re-exports the names. */
   readonly definers: readonly string[];
+  /** The imported names as the target exports them; `*` for all of them. */
+  readonly names: readonly string[];
   readonly isTypeOnly: boolean;
   readonly line: number;
 }
@@ -65,7 +67,7 @@ export function readImports(sources: Sources, workspaces: readonly Workspace[]):
         continue;
       }
       const definers = new Set(names.flatMap((name) => findDefiners(target, name, { modules, workspaces, seen: new Set() })));
-      imports.push({ from: file, specifier, target, definers: [...definers], isTypeOnly, line });
+      imports.push({ from: file, specifier, target, definers: [...definers], names, isTypeOnly, line });
     }
   }
   return { imports, problems };

@@ -138,3 +138,6 @@ export interface AcmeConfiguration {
   readonly rootsFile: string | null;
   readonly binding: { readonly keyId: string; readonly hmacKey: Sensitive } | null;
 }
+
+/** The named settings, as parameter of code that reads no others: `Settings<'publicUrl'>`. */
+export type Settings<Name extends keyof Configuration> = Pick<Configuration, Name>;

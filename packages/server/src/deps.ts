@@ -4,12 +4,12 @@ import type { Sessions } from './auth/sessions.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DatabaseCatalogue } from './catalogue/databases.ts';
 import type { LifecycleTemplates } from './catalogue/lifecycle-templates.ts';
-import type { Configuration } from './configuration.ts';
+import type { Configuration, Settings } from './configuration.ts';
 import type { PlatformCounts } from './metrics/counts.ts';
 import type { DockerfileFacts } from './dockerfile.ts';
 import type { Vault } from './secrets/vault.ts';
 
-/** Dependencies of rules. Every rule gets them; they are created in `main/api.ts` and in tests. */
+/** The dependencies of all rules, created in `main/api.ts` and in tests. A rule asks for `Needs`, not for all. */
 export interface Deps {
   readonly database: Database;
   readonly engine: EnginePort;
@@ -25,3 +25,10 @@ export interface Deps {
   readonly sessions: Sessions;
   readonly counts: PlatformCounts;
 }
+
+/**
+ * The dependencies of a rule, by name, and the settings of the operator that it reads:
+ * `Needs<'database' | 'engine', 'publicUrl'>`.
+ */
+export type Needs<Name extends Exclude<keyof Deps, 'config'>, Setting extends keyof Configuration = never> = Pick<Deps, Name> &
+  ([Setting] extends [never] ? unknown : { readonly config: Settings<Setting> });

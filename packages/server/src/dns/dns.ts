@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import type { Configuration } from '../configuration.ts';
+import type { Settings } from '../configuration.ts';
 
 /** The DNS records of a name: its addresses, and the names in its chain of CNAME records. */
 export interface DnsAnswer {
@@ -22,7 +22,7 @@ const mostNames = 8;
  * Creates a client that queries the servers of `DAVIT_DNS_SERVERS`, or those of this machine; never the hosts file. A
  * query may take some seconds.
  */
-export function createDns({ dnsServers }: Pick<Configuration, 'dnsServers'>): Dns {
+export function createDns({ dnsServers }: Settings<'dnsServers'>): Dns {
   return {
     async ask(name) {
       if (name === 'localhost' || name.endsWith('.localhost')) return loopback;

@@ -1,7 +1,7 @@
 import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
 import type { Caller, Person } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { invalid } from '../shared/problems.ts';
 import * as store from './store.ts';
 
@@ -9,11 +9,11 @@ type Account = Response<(typeof operations)['getAccountInformation']>;
 type EditRequest = Body<(typeof operations)['editAccountInformation']>;
 type Session = Response<(typeof operations)['createSession']>;
 
-export async function readAccount(deps: Deps, caller: Caller): Promise<Account> {
+export async function readAccount(deps: Needs<'database'>, caller: Caller): Promise<Account> {
   return toAccount(await deps.database.one(store.accountRead, [personOf(caller).id]));
 }
 
-export async function editAccount(deps: Deps, caller: Caller, request: EditRequest): Promise<Account> {
+export async function editAccount(deps: Needs<'database'>, caller: Caller, request: EditRequest): Promise<Account> {
   const row = await deps.database.one(store.accountEdit, [personOf(caller).id, request.communication_email ?? null]);
   return toAccount(row);
 }
@@ -21,7 +21,7 @@ export async function editAccount(deps: Deps, caller: Caller, request: EditReque
 /**
  * Creates a session for the token of an issuer only. The holder of a session must not be able to extend it for ever.
  */
-export async function createSession(deps: Deps, caller: Caller): Promise<Session> {
+export async function createSession(deps: Needs<'sessions'>, caller: Caller): Promise<Session> {
   const person = personOf(caller);
   if (person.sessionId !== null) {
     throw new AppError({
@@ -33,7 +33,7 @@ export async function createSession(deps: Deps, caller: Caller): Promise<Session
   return { token, token_type: 'Bearer', expires_at: expiresAt.toISOString() };
 }
 
-export async function deleteSession(deps: Deps, caller: Caller): Promise<void> {
+export async function deleteSession(deps: Needs<'tokens' | 'sessions'>, caller: Caller): Promise<void> {
   const { sessionId } = personOf(caller);
   if (sessionId === null) {
     throw invalid('Authorization', 'must be the session that is to end; an issuer’s own token ends at its issuer');

@@ -3,7 +3,7 @@ import { groupItemTypes, type Body, type operations, type Response } from '@davi
 import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedItem } from '../service-use/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
@@ -22,14 +22,18 @@ export interface Place {
   readonly annotationsGroupId: string;
 }
 
-export async function listAnnotationGroups(deps: Deps, caller: Caller, organizationId: string): Promise<AnnotationGroups> {
+export async function listAnnotationGroups(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+): Promise<AnnotationGroups> {
   const rows = await deps.database.many(store.annotationGroupList, [organizationId, caller.organizationId]);
   if (rows.length === 0) await readOrganization(deps, caller, organizationId);
   return { results: rows };
 }
 
 export async function createAnnotationGroup(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   organizationId: string,
   request: Request,
@@ -42,13 +46,18 @@ export async function createAnnotationGroup(
   return row;
 }
 
-export async function readAnnotationGroup(deps: Deps, caller: Caller, place: Place): Promise<AnnotationGroup> {
+export async function readAnnotationGroup(deps: Needs<'database'>, caller: Caller, place: Place): Promise<AnnotationGroup> {
   const row = await deps.database.maybe(store.annotationGroupRead, placeValues(caller, place));
   if (row === undefined) throw notFound('annotation group');
   return row;
 }
 
-export async function editAnnotationGroup(deps: Deps, caller: Caller, place: Place, request: Request): Promise<AnnotationGroup> {
+export async function editAnnotationGroup(
+  deps: Needs<'database'>,
+  caller: Caller,
+  place: Place,
+  request: Request,
+): Promise<AnnotationGroup> {
   const row = await refuseTaken(request.name, () =>
     deps.database.maybe(store.annotationGroupEdit, [...placeValues(caller, place), ...fields(request)]),
   );
@@ -57,7 +66,7 @@ export async function editAnnotationGroup(deps: Deps, caller: Caller, place: Pla
 }
 
 /** Fails with NOT_FOUND, or with IN_USE while a service uses the group. */
-export async function deleteAnnotationGroup(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteAnnotationGroup(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.annotationGroupLock, placeValues(caller, place));
     if (row === undefined) throw notFound('annotation group');
@@ -66,7 +75,7 @@ export async function deleteAnnotationGroup(deps: Deps, caller: Caller, place: P
   });
 }
 
-export async function listAnnotationGroupItems(deps: Deps, caller: Caller, place: Place): Promise<Items> {
+export async function listAnnotationGroupItems(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Items> {
   const { id } = await readAnnotationGroup(deps, caller, place);
   const uses = await readUses(deps.database, 'annotationGroup', id);
   return { results: uses.map((use) => toAssociatedItem(use, groupItemTypes)) };

@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as group from './annotation-group.ts';
 
-export function mountAnnotationGroup(mounting: Mounting, deps: Deps): void {
+export function mountAnnotationGroup(mounting: Mounting, deps: Needs<'database'>): void {
   mounting
     .on(operations.listOrganizationAnnotationsGroup, ({ caller, params }) =>
       group.listAnnotationGroups(deps, caller, params.organizationId),

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { abortablePause } from '@davit/base';
-import type { Configuration } from '../../configuration.ts';
+import type { Settings } from '../../configuration.ts';
 import { AuthorityFailure } from './authority.ts';
 
 interface Challenge {
@@ -17,7 +17,7 @@ const pollMilliseconds = 50;
  * failure. Fails with AuthorityFailure after 20 seconds.
  */
 export async function awaitChallenge(
-  { gatewayHost, gatewayPort }: Pick<Configuration, 'gatewayHost' | 'gatewayPort'>,
+  { gatewayHost, gatewayPort }: Settings<'gatewayHost' | 'gatewayPort'>,
   { host, token, answer }: Challenge,
   signal: AbortSignal,
 ): Promise<void> {

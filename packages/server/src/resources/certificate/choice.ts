@@ -2,19 +2,21 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { AppError } from '@davit/base';
 import type { Database } from '@davit/db';
-import type { Deps } from '../../deps.ts';
-import type { Configuration } from '../../configuration.ts';
+import type { Needs } from '../../deps.ts';
+import type { Settings } from '../../configuration.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import type { Authority } from './authority.ts';
 import { readAuthority } from './store.ts';
-
-type Needs = Pick<Deps, 'database' | 'vault' | 'config'>;
 
 /**
  * Returns the authority that issues this installation's certificates, or null if HTTPS is off. Fails with
  * CONFIGURATION_INVALID.
  */
-export async function authorityOf({ database, vault, config }: Needs): Promise<Authority | null> {
+export async function authorityOf({
+  database,
+  vault,
+  config,
+}: Needs<'database' | 'vault', 'acme' | 'gatewayHttpsPort'>): Promise<Authority | null> {
   if (config.gatewayHttpsPort === null) return null;
   if (config.acme === null) {
     return later({ directory: '', isPublic: false }, async () => {
@@ -57,7 +59,7 @@ function expectCertificate(text: string): X509Certificate {
 
 /** Runs at startup. Creates the installation's own authority if the configuration uses that authority. */
 export async function ensureAuthority(
-  config: Configuration,
+  config: Settings<'acme' | 'gatewayHttpsPort'>,
   database: Database,
   vault: Vault,
   installation: string,

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { backoffMilliseconds, isAppError, Loop } from '@davit/base';
 import { domainsChannel, Leadership, listen, type Listener } from '@davit/db';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { checkDomain, isRight } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';
-import { validationDomain } from '../service/index.ts';
+import { validationDomain, type DoorSettings } from '../service/index.ts';
 import { AuthorityFailure, type Authority, type IssueRequest, type Order } from './authority.ts';
 import { awaitChallenge } from './challenge.ts';
 import * as store from './store.ts';
@@ -24,7 +24,7 @@ const failureBackoff = { first: 5 * minute, most: 720 * minute };
 const dnsBackoff = { first: minute / 4, most: 15 * minute };
 
 export interface IssuerParts {
-  readonly deps: Deps;
+  readonly deps: Needs<'database' | 'vault', keyof DoorSettings | 'dnsServers' | 'gatewayHost'>;
   readonly connectionString: string;
   readonly authority: Authority;
   readonly log: { warn(details: object, message: string): void };

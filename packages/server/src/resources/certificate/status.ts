@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { operations, Response } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { isOnGateway } from '../service/index.ts';
 import { notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
@@ -28,7 +28,7 @@ interface DomainFacts {
 
 /** Returns the status of a domain's certificate, and what the user has to do. */
 export async function certificateStatus(
-  { database, config }: Deps,
+  { database, config }: Needs<'database', 'acme' | 'gatewayHttpsPort'>,
   domain: Domain,
   { isProven, isAnswered }: DomainFacts,
 ): Promise<CertificateStatus> {
@@ -89,7 +89,10 @@ function toStatus(row: store.CertificateRow, isAnswered: boolean): CertificateSt
  * Returns the installation's own authority. Fails with NOT_FOUND if there is none, because HTTPS is off or a public
  * authority issues the certificates.
  */
-export async function readCertificateAuthority({ database, config }: Deps): Promise<AuthorityRecord> {
+export async function readCertificateAuthority({
+  database,
+  config,
+}: Needs<'database', 'acme' | 'gatewayHttpsPort'>): Promise<AuthorityRecord> {
   const isOwn = config.gatewayHttpsPort !== null && config.acme === null;
   const row = isOwn ? await database.maybe(store.readAuthority, ['']) : undefined;
   if (typeof row?.certificate !== 'string') throw notFound('certificate authority of the installation');

@@ -1,7 +1,7 @@
 import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { cloneRestrictions } from '../deployment-restriction/index.ts';
 import { cloneRecord, readEnvironment, refuseClone, type CloneRequest } from '../environment/index.ts';
 import { cloneServices } from '../service/index.ts';
@@ -16,7 +16,7 @@ type Answer = Response<(typeof operations)['cloneEnvironment']>;
  * INVALID_REFERENCE for the project, NOT_FOUND for the cluster, or BEING_DELETED.
  */
 export async function cloneEnvironment(
-  deps: Deps,
+  deps: Needs<'database' | 'engine' | 'vault', 'gatewayPort' | 'port'>,
   caller: Caller,
   environmentId: string,
   request: CloneRequest,
@@ -35,7 +35,7 @@ export interface EnvironmentCopy {
 
 /** Copies an environment in a transaction of the caller, who must wrap it in `refuseClone`. */
 export async function copyEnvironment(
-  deps: Deps,
+  deps: Needs<'engine' | 'vault', 'gatewayPort' | 'port'>,
   tx: Queryable,
   caller: Caller,
   { id, request }: { readonly id: string; readonly request: CloneRequest },

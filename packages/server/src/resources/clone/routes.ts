@@ -1,11 +1,14 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { mountRole } from '../service/index.ts';
 import { cloneEnvironment } from './clone.ts';
 import { cloneService, type ServiceCloneRequest } from './service.ts';
 
-export function mountClone(mounting: Mounting, deps: Deps): void {
+export function mountClone(
+  mounting: Mounting,
+  deps: Needs<'database' | 'engine' | 'vault', 'gatewayDomain' | 'gatewayPort' | 'port'>,
+): void {
   mounting.on(operations.cloneEnvironment, ({ caller, params, body }) =>
     cloneEnvironment(deps, caller, params.environmentId, body),
   );

@@ -2,7 +2,7 @@ import type { EnvironmentMode } from '@davit/contract';
 import { statement, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import { checkEnvironment } from '../../auth/custom-role.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { cloneRestrictions } from '../deployment-restriction/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { cloneServiceTo, lockService, readService, type ServiceReference } from '../service/index.ts';
@@ -25,7 +25,7 @@ const readMode = statement<{ mode: EnvironmentMode }>('readModeForClone', `SELEC
  * BEING_DELETED.
  */
 export async function cloneService(
-  deps: Deps,
+  deps: Needs<'database' | 'engine' | 'vault', 'gatewayDomain' | 'gatewayPort' | 'port'>,
   caller: Caller,
   reference: ServiceReference,
   { name, environment_id }: ServiceCloneRequest,

@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as catalogue from './cloud-catalogue.ts';
 
-export function mountCloudCatalogue(mounting: Mounting, { catalogue: data }: Deps): void {
+export function mountCloudCatalogue(mounting: Mounting, { catalogue: data }: Needs<'catalogue'>): void {
   mounting
     .on(operations.listCloudProvider, async () => catalogue.listProviders(data))
     .on(operations.listAWSRegions, async () => catalogue.listRegions(data, 'AWS'))

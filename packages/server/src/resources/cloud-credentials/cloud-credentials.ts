@@ -3,7 +3,7 @@ import type { CredentialProvider, operations, Response } from '@davit/contract';
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
 import type { CredentialsSpec, StoredCredentials } from './kinds.ts';
@@ -23,20 +23,29 @@ export interface Place extends Owner {
   readonly credentialsId: string;
 }
 
-export async function listCredentials(deps: Deps, caller: Caller, owner: Owner): Promise<CredentialsList> {
+export async function listCredentials(deps: Needs<'database'>, caller: Caller, owner: Owner): Promise<CredentialsList> {
   await readOrganization(deps, caller, owner.organizationId);
   const rows = await deps.database.many(store.credentialsList, [owner.organizationId, caller.organizationId, owner.provider]);
   return { results: rows.map(toRecord) };
 }
 
-export async function listAllCredentials(deps: Deps, caller: Caller, organizationId: string): Promise<AllCredentials> {
+export async function listAllCredentials(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+): Promise<AllCredentials> {
   await readOrganization(deps, caller, organizationId);
   const rows = await deps.database.many(store.credentialsListWithClusters, [organizationId, caller.organizationId]);
   return { results: rows.map(({ clusters, ...row }) => ({ credential: toRecord(row), clusters: [...clusters] })) };
 }
 
 /** Stores credentials and seals their secrets. They are not tried at the vendor. Fails with NAME_TAKEN. */
-export async function createCredentials(deps: Deps, caller: Caller, owner: Owner, spec: CredentialsSpec): Promise<Credentials> {
+export async function createCredentials(
+  deps: Needs<'database' | 'vault'>,
+  caller: Caller,
+  owner: Owner,
+  spec: CredentialsSpec,
+): Promise<Credentials> {
   const id = randomUUID();
   const row = await refuseTaken(spec.name, () =>
     deps.database.maybe(store.credentialsCreate, [
@@ -54,7 +63,7 @@ export async function createCredentials(deps: Deps, caller: Caller, owner: Owner
   return toRecord(row);
 }
 
-export async function readCredentials(deps: Deps, caller: Caller, place: Place): Promise<Credentials> {
+export async function readCredentials(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Credentials> {
   const row = await deps.database.maybe(store.credentialsRead, [...visible(caller, place), place.credentialsId]);
   if (row === undefined) throw notFound('cloud credentials');
   return toRecord(row);
@@ -65,7 +74,7 @@ export async function readCredentials(deps: Deps, caller: Caller, place: Place):
  * with NAME_TAKEN.
  */
 export async function editCredentials(
-  deps: Deps,
+  deps: Needs<'database' | 'vault'>,
   caller: Caller,
   place: Place,
   { name, toSpec }: { readonly name: string; readonly toSpec: (stored: StoredCredentials) => CredentialsSpec },
@@ -87,7 +96,7 @@ export async function editCredentials(
   return toRecord(row);
 }
 
-export async function deleteCredentials(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteCredentials(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   if ((await removed(deps, caller, place)) > 0) return;
   await readCredentials(deps, caller, place);
   const names = (await deps.database.many(store.credentialsUsers, [place.credentialsId])).map(({ name }) => name);
@@ -96,7 +105,7 @@ export async function deleteCredentials(deps: Deps, caller: Caller, place: Place
   await deleteCredentials(deps, caller, place);
 }
 
-async function removed(deps: Deps, caller: Caller, place: Place): Promise<number> {
+async function removed(deps: Needs<'database'>, caller: Caller, place: Place): Promise<number> {
   try {
     return await deps.database.run(store.credentialsDelete, [...visible(caller, place), place.credentialsId]);
   } catch (error) {
@@ -119,11 +128,11 @@ function visible(caller: Caller, owner: Owner): [string, string | null, Credenti
   return [owner.organizationId, caller.organizationId, owner.provider];
 }
 
-function seal(deps: Deps, id: string, { secrets }: CredentialsSpec): Buffer | null {
+function seal(deps: Needs<'vault'>, id: string, { secrets }: CredentialsSpec): Buffer | null {
   return Object.keys(secrets).length === 0 ? null : deps.vault.seal(id, JSON.stringify(secrets));
 }
 
-function unseal(deps: Deps, row: { readonly id: string; readonly sealed: Buffer | null }): Record<string, string> {
+function unseal(deps: Needs<'vault'>, row: { readonly id: string; readonly sealed: Buffer | null }): Record<string, string> {
   if (row.sealed === null) return {};
   const secrets: Record<string, string> = JSON.parse(deps.vault.open(row.id, row.sealed));
   return secrets;

@@ -1,5 +1,5 @@
 import { operations, type CredentialProvider } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as credentials from './cloud-credentials.ts';
 import { awsCredentials, cloudcCredentials, onPremiseCredentials, vendoraCredentials, vendorbCredentials } from './kinds.ts';
@@ -13,7 +13,7 @@ const vendorb = of('VENDORB');
 const cloudc = of('CLOUDC');
 const onPremise = of('ON_PREMISE');
 
-export function mountCloudCredentials(mounting: Mounting, deps: Deps): void {
+export function mountCloudCredentials(mounting: Mounting, deps: Needs<'database' | 'vault'>): void {
   mounting.on(operations.listOrganizationCredentials, ({ caller, params }) =>
     credentials.listAllCredentials(deps, caller, params.organizationId),
   );
@@ -24,7 +24,7 @@ export function mountCloudCredentials(mounting: Mounting, deps: Deps): void {
   mountOnPremise(mounting, deps);
 }
 
-function mountAws(mounting: Mounting, deps: Deps): void {
+function mountAws(mounting: Mounting, deps: Needs<'database' | 'vault'>): void {
   mounting
     .on(operations.listAWSCredentials, ({ caller, params }) => credentials.listCredentials(deps, caller, aws(params)))
     .on(operations.createAWSCredentials, ({ caller, params, body }) =>
@@ -40,7 +40,7 @@ function mountAws(mounting: Mounting, deps: Deps): void {
     .on(operations.deleteAWSCredentials, ({ caller, params }) => credentials.deleteCredentials(deps, caller, aws(params)));
 }
 
-function mountVendora(mounting: Mounting, deps: Deps): void {
+function mountVendora(mounting: Mounting, deps: Needs<'database' | 'vault'>): void {
   mounting
     .on(operations.listVendoraCredentials, ({ caller, params }) => credentials.listCredentials(deps, caller, vendora(params)))
     .on(operations.createVendoraCredentials, ({ caller, params, body }) =>
@@ -58,7 +58,7 @@ function mountVendora(mounting: Mounting, deps: Deps): void {
     );
 }
 
-function mountVendorb(mounting: Mounting, deps: Deps): void {
+function mountVendorb(mounting: Mounting, deps: Needs<'database' | 'vault'>): void {
   mounting
     .on(operations.listVendorbCredentials, ({ caller, params }) => credentials.listCredentials(deps, caller, vendorb(params)))
     .on(operations.createVendorbCredentials, ({ caller, params, body }) =>
@@ -76,7 +76,7 @@ function mountVendorb(mounting: Mounting, deps: Deps): void {
     );
 }
 
-function mountCloudc(mounting: Mounting, deps: Deps): void {
+function mountCloudc(mounting: Mounting, deps: Needs<'database' | 'vault'>): void {
   mounting
     .on(operations.listCloudcCredentials, ({ caller, params }) => credentials.listCredentials(deps, caller, cloudc(params)))
     .on(operations.createCloudcCredentials, ({ caller, params, body }) =>
@@ -92,7 +92,7 @@ function mountCloudc(mounting: Mounting, deps: Deps): void {
     .on(operations.deleteCloudcCredentials, ({ caller, params }) => credentials.deleteCredentials(deps, caller, cloudc(params)));
 }
 
-function mountOnPremise(mounting: Mounting, deps: Deps): void {
+function mountOnPremise(mounting: Mounting, deps: Needs<'database' | 'vault'>): void {
   mounting
     .on(operations.listOnPremiseCredentials, ({ caller, params }) => credentials.listCredentials(deps, caller, onPremise(params)))
     .on(operations.createOnPremiseCredentials, ({ caller, params, body }) =>

@@ -5,7 +5,7 @@ import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { vendorOf } from '../../catalogue/catalogue.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { toFeature } from '../cloud-catalogue/index.ts';
 import { findCredentials } from '../cloud-credentials/index.ts';
 import { checkManagedCluster, readOrganization } from '../organization/index.ts';
@@ -21,7 +21,11 @@ type Cluster = Clusters['results'][number];
 type Environments = Response<(typeof operations)['getEnvironmentsByClusterId']>;
 type ProviderInfo = Response<(typeof operations)['getOrganizationCloudProviderInfo']>;
 
-export async function listClusters(deps: Deps, caller: Caller, organizationId: string): Promise<Clusters> {
+export async function listClusters(
+  deps: Needs<'database' | 'engine' | 'catalogue'>,
+  caller: Caller,
+  organizationId: string,
+): Promise<Clusters> {
   const rows = await readClusters(deps, caller, organizationId);
   return { results: await Promise.all(rows.map((row) => toCluster(deps, row))) };
 }
@@ -31,7 +35,7 @@ export async function listClusters(deps: Deps, caller: Caller, organizationId: s
  * INVALID_REFERENCE or NAME_TAKEN, and for a managed cluster with BILLING_RESTRICTION.
  */
 export async function createCluster(
-  deps: Deps,
+  deps: Needs<'database' | 'engine' | 'catalogue'>,
   caller: Caller,
   organizationId: string,
   body: request.ClusterRequest,
@@ -72,7 +76,7 @@ export async function createCluster(
  * `createCluster`, and with CLUSTER_LOCKED.
  */
 export async function editCluster(
-  deps: Deps,
+  deps: Needs<'database' | 'engine' | 'catalogue'>,
   caller: Caller,
   place: ClusterPlace,
   body: request.ClusterRequest,
@@ -121,7 +125,7 @@ type DeleteMode = NonNullable<Query<(typeof operations)['deleteCluster']>['delet
  * remains of moved environments stay on the cluster, and Davit forgets them.
  */
 export async function deleteCluster(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   place: ClusterPlace,
   mode: DeleteMode = 'DEFAULT',
@@ -152,18 +156,18 @@ function isDefault({ name }: store.ClusterRow): AppError {
   });
 }
 
-export async function listClusterEnvironments(deps: Deps, caller: Caller, clusterId: string): Promise<Environments> {
+export async function listClusterEnvironments(deps: Needs<'database'>, caller: Caller, clusterId: string): Promise<Environments> {
   await findCluster(deps.database, caller, clusterId);
   return { results: await deps.database.many(store.clusterEnvironments, [clusterId]) };
 }
 
-export async function readProviderInfo(deps: Deps, caller: Caller, place: ClusterPlace): Promise<ProviderInfo> {
+export async function readProviderInfo(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<ProviderInfo> {
   return toProviderInfo(deps.database, await openCluster(deps.database, caller, place));
 }
 
 /** Sets region and credentials. Fails with VALIDATION_FAILED, INVALID_REFERENCE or CLUSTER_LOCKED. */
 export async function specifyProviderInfo(
-  deps: Deps,
+  deps: Needs<'database' | 'catalogue'>,
   caller: Caller,
   place: ClusterPlace,
   info: request.ProviderInfoRequest,
@@ -208,7 +212,7 @@ async function writing<Result>(
   }
 }
 
-async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
+async function toCluster(deps: Needs<'engine' | 'catalogue'>, row: store.ClusterRow): Promise<Cluster> {
   const state = await answerOf(deps, row);
   const facts = state?.facts ?? null;
   const { features, ssh_keys, instance_type, labels_groups, ...others } = row.spec;
@@ -240,7 +244,7 @@ async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
 
 /** Returns the chosen features. A feature that the catalogue no longer has is omitted, because its title is unknown. */
 function chosenFeatures(
-  deps: Deps,
+  deps: Needs<'catalogue'>,
   { cloud_provider }: store.ClusterRow,
   chosen: NonNullable<store.ClusterSpec['features']>,
 ): NonNullable<Cluster['features']> {

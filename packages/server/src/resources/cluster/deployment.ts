@@ -2,7 +2,7 @@ import { AppError, isAppError } from '@davit/base';
 import type { operations, Response } from '@davit/contract';
 import type { ClusterState } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { errorLink } from '../shared/engine-views.ts';
 import { changeCluster, findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
 import { isConnected, statusOf, type ClusterStatus } from './status.ts';
@@ -23,7 +23,12 @@ const keptLines = 500;
  *
  * Also fails with NOT_FOUND or CLUSTER_LOCKED.
  */
-export async function deployCluster(deps: Deps, caller: Caller, place: ClusterPlace, isDryRun: boolean): Promise<ClusterStatus> {
+export async function deployCluster(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  place: ClusterPlace,
+  isDryRun: boolean,
+): Promise<ClusterStatus> {
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   if (!isConnected(deps, row)) {
     const refused = refusalOf(deps, row);
@@ -42,7 +47,7 @@ export async function deployCluster(deps: Deps, caller: Caller, place: ClusterPl
   return statusOf(deps, { ...row, deployed_at }, state);
 }
 
-function refusalOf(deps: Deps, row: store.ClusterRow): AppError {
+function refusalOf(deps: Needs<'engine'>, row: store.ClusterRow): AppError {
   if (row.kubernetes === 'MANAGED' || !deps.engine.connectsClusters) return notProvisionable(row);
   return new AppError({
     code: 'CLUSTER_NOT_DEPLOYED',
@@ -85,7 +90,7 @@ function notProvisionable({ name, kubernetes, cloud_provider }: store.ClusterRow
  * Always fails, because no deployed cluster may be stopped: with NOT_FOUND, CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED or
  * CLUSTER_NOT_DEPLOYED.
  */
-export async function stopCluster(deps: Deps, caller: Caller, place: ClusterPlace): Promise<never> {
+export async function stopCluster(deps: Needs<'database' | 'engine'>, caller: Caller, place: ClusterPlace): Promise<never> {
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to stop');
   throw unsupported(
@@ -99,7 +104,11 @@ export async function stopCluster(deps: Deps, caller: Caller, place: ClusterPlac
  * CLUSTER_UNREACHABLE or REMOTE_REFUSED, and with CLUSTER_KIND_UNSUPPORTED if there is no means of upgrading the
  * cluster or no newer version.
  */
-export async function upgradeCluster(deps: Deps, caller: Caller, clusterId: string): Promise<ClusterStatus> {
+export async function upgradeCluster(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  clusterId: string,
+): Promise<ClusterStatus> {
   const place = await findCluster(deps.database, caller, clusterId);
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to upgrade');
@@ -162,13 +171,18 @@ export function notDeployed({ name }: { readonly name: string }, consequence: st
   });
 }
 
-export async function listLogs(deps: Deps, caller: Caller, place: ClusterPlace): Promise<ClusterLogs> {
+export async function listLogs(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<ClusterLogs> {
   const row = await openCluster(deps.database, caller, place);
   const lines = await deps.database.many(store.logList, [row.id]);
   return { results: lines.map((line) => toLog(row, line)) };
 }
 
-async function addLog(deps: Deps, { id }: store.ClusterRow, message: string, error: store.LogRow['error']): Promise<void> {
+async function addLog(
+  deps: Needs<'database'>,
+  { id }: store.ClusterRow,
+  message: string,
+  error: store.LogRow['error'],
+): Promise<void> {
   const step: store.LogRow['step'] = error === null ? 'Created' : 'CreateError';
   await deps.database.run(store.logAdd, [id, step, message, error === null ? null : JSON.stringify(error), keptLines]);
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@davit/base';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { invalid } from '../shared/problems.ts';
 import { notDeployed, unsupported } from './deployment.ts';
 import { changeCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
@@ -11,7 +11,7 @@ import * as store from './store.ts';
  * CLUSTER_KIND_UNSUPPORTED for a container engine, or CLUSTER_NOT_DEPLOYED for a managed cluster.
  */
 export async function readKubeconfig(
-  deps: Deps,
+  deps: Needs<'database' | 'vault'>,
   caller: Caller,
   place: ClusterPlace,
   { withTokenFromCli }: { readonly withTokenFromCli: boolean },
@@ -32,7 +32,12 @@ export async function readKubeconfig(
  * Stores a kubeconfig, sealed. The kubeconfig is not tried. Fails with CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED, or
  * VALIDATION_FAILED if the text is not a kubeconfig.
  */
-export async function editKubeconfig(deps: Deps, caller: Caller, place: ClusterPlace, text: string): Promise<void> {
+export async function editKubeconfig(
+  deps: Needs<'database' | 'vault'>,
+  caller: Caller,
+  place: ClusterPlace,
+  text: string,
+): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await changeCluster(tx, caller, place);
     refuseLocal(row);

@@ -1,6 +1,6 @@
 import type { operations, Query } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { invalid } from '../shared/problems.ts';
 import { notDeployed, unsupported } from './deployment.ts';
 import { findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
@@ -8,7 +8,7 @@ import { findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts
 type EventsQuery = Query<(typeof operations)['getClusterKubernetesEvents']>;
 
 /** Always fails, with NOT_FOUND, VALIDATION_FAILED, CLUSTER_KIND_UNSUPPORTED or CLUSTER_NOT_DEPLOYED. */
-export async function readEvents(deps: Deps, caller: Caller, clusterId: string, query: EventsQuery): Promise<never> {
+export async function readEvents(deps: Needs<'database'>, caller: Caller, clusterId: string, query: EventsQuery): Promise<never> {
   const row = await openCluster(deps.database, caller, await findCluster(deps.database, caller, clusterId));
   if (Date.parse(query.to_date_time) < Date.parse(query.from_date_time)) {
     throw invalid('to_date_time', 'must not be before from_date_time');
@@ -21,7 +21,7 @@ export async function readEvents(deps: Deps, caller: Caller, clusterId: string, 
 }
 
 /** Always fails, with NOT_FOUND, CLUSTER_KIND_UNSUPPORTED or CLUSTER_NOT_DEPLOYED. */
-export async function readToken(deps: Deps, caller: Caller, clusterId: string): Promise<never> {
+export async function readToken(deps: Needs<'database'>, caller: Caller, clusterId: string): Promise<never> {
   const row = await openCluster(deps.database, caller, await findCluster(deps.database, caller, clusterId));
   if (isLocal(row)) {
     throw unsupported(
@@ -36,7 +36,7 @@ export async function readToken(deps: Deps, caller: Caller, clusterId: string): 
 }
 
 /** Always fails, with NOT_FOUND or CLUSTER_KIND_UNSUPPORTED. */
-export async function readInstallationValues(deps: Deps, caller: Caller, place: ClusterPlace): Promise<never> {
+export async function readInstallationValues(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<never> {
   const row = await openCluster(deps.database, caller, place);
   if (isLocal(row)) {
     throw unsupported(`The cluster ${row.name} is the container engine of this machine: there is no chart to install on it.`);

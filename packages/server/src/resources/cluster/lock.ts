@@ -1,6 +1,6 @@
 import type { Body, operations, Response } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { findCluster, holdCluster, refuseLocked } from './place.ts';
 import * as store from './store.ts';
@@ -14,7 +14,12 @@ type ClusterLocks = Response<(typeof operations)['listClusterLock']>;
  * days have passed. Services are still deployed on it. Fails with CLUSTER_LOCKED if the cluster is already locked,
  * because a second reason would hide the first one.
  */
-export async function lockCluster(deps: Deps, caller: Caller, clusterId: string, request: LockRequest): Promise<ClusterLock> {
+export async function lockCluster(
+  deps: Needs<'database'>,
+  caller: Caller,
+  clusterId: string,
+  request: LockRequest,
+): Promise<ClusterLock> {
   const place = await findCluster(deps.database, caller, clusterId);
   return deps.database.transaction(async (tx) => {
     refuseLocked(await holdCluster(tx, caller, place));
@@ -24,7 +29,7 @@ export async function lockCluster(deps: Deps, caller: Caller, clusterId: string,
 }
 
 /** Unlocks a cluster. Every caller who may lock a cluster may unlock it. Idempotent. */
-export async function unlockCluster(deps: Deps, caller: Caller, clusterId: string): Promise<void> {
+export async function unlockCluster(deps: Needs<'database'>, caller: Caller, clusterId: string): Promise<void> {
   const place = await findCluster(deps.database, caller, clusterId);
   await deps.database.transaction(async (tx) => {
     await holdCluster(tx, caller, place);
@@ -32,7 +37,7 @@ export async function unlockCluster(deps: Deps, caller: Caller, clusterId: strin
   });
 }
 
-export async function listClusterLocks(deps: Deps, caller: Caller, organizationId: string): Promise<ClusterLocks> {
+export async function listClusterLocks(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<ClusterLocks> {
   await readOrganization(deps, caller, organizationId);
   const rows = await deps.database.many(store.lockList, [organizationId, caller.organizationId]);
   return { results: rows.map(toLock) };

@@ -1,5 +1,5 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as cluster from './cluster.ts';
 import * as deployment from './deployment.ts';
@@ -9,7 +9,7 @@ import * as lock from './lock.ts';
 import * as settings from './settings.ts';
 import * as status from './status.ts';
 
-export function mountCluster(mounting: Mounting, deps: Deps): void {
+export function mountCluster(mounting: Mounting, deps: Needs<'database' | 'engine' | 'vault' | 'catalogue'>): void {
   mounting
     .on(operations.listOrganizationCluster, ({ caller, params }) => cluster.listClusters(deps, caller, params.organizationId))
     .on(operations.createCluster, ({ caller, params, body }) => cluster.createCluster(deps, caller, params.organizationId, body))
@@ -27,7 +27,7 @@ export function mountCluster(mounting: Mounting, deps: Deps): void {
   mountKubernetes(mounting, deps);
 }
 
-function mountLifecycle(mounting: Mounting, deps: Deps): void {
+function mountLifecycle(mounting: Mounting, deps: Needs<'database' | 'engine'>): void {
   mounting
     .on(operations.getOrganizationClusterStatus, ({ caller, params }) =>
       status.listClusterStatuses(deps, caller, params.organizationId),
@@ -45,7 +45,7 @@ function mountLifecycle(mounting: Mounting, deps: Deps): void {
     .on(operations.listClusterLock, ({ caller, params }) => lock.listClusterLocks(deps, caller, params.organizationId));
 }
 
-function mountKubernetes(mounting: Mounting, deps: Deps): void {
+function mountKubernetes(mounting: Mounting, deps: Needs<'database'>): void {
   mounting
     .on(operations.getClusterKubernetesEvents, ({ caller, params, query }) =>
       kubernetes.readEvents(deps, caller, params.clusterId, query),
@@ -54,7 +54,7 @@ function mountKubernetes(mounting: Mounting, deps: Deps): void {
     .on(operations.getInstallationHelmValues, ({ caller, params }) => kubernetes.readInstallationValues(deps, caller, params));
 }
 
-function mountSettings(mounting: Mounting, deps: Deps): void {
+function mountSettings(mounting: Mounting, deps: Needs<'database' | 'vault'>): void {
   mounting
     .on(operations.getDefaultClusterAdvancedSettings, () => settings.readDefaultSettings())
     .on(operations.getClusterAdvancedSettings, ({ caller, params }) => settings.readSettings(deps, caller, params))

@@ -1,6 +1,6 @@
 import { clusterAdvancedSettingsNotOffered, type Body, type operations, type Response } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { Problems } from '../shared/problems.ts';
 import { unsupported } from './deployment.ts';
 import { changeCluster, openCluster, type ClusterPlace } from './place.ts';
@@ -15,7 +15,7 @@ export async function readDefaultSettings(): Promise<Settings> {
   return {};
 }
 
-export async function readSettings(deps: Deps, caller: Caller, place: ClusterPlace): Promise<Settings> {
+export async function readSettings(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<Settings> {
   await openCluster(deps.database, caller, place);
   return {};
 }
@@ -24,7 +24,12 @@ export async function readSettings(deps: Deps, caller: Caller, place: ClusterPla
  * Fails with VALIDATION_FAILED for each setting that Davit knows but does not offer. Null values and unknown settings
  * are ignored. Fails with CLUSTER_LOCKED.
  */
-export async function editSettings(deps: Deps, caller: Caller, place: ClusterPlace, request: Settings): Promise<Settings> {
+export async function editSettings(
+  deps: Needs<'database'>,
+  caller: Caller,
+  place: ClusterPlace,
+  request: Settings,
+): Promise<Settings> {
   await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   const problems = new Problems();
   const values = new Map<string, unknown>(Object.entries(request));
@@ -36,7 +41,7 @@ export async function editSettings(deps: Deps, caller: Caller, place: ClusterPla
   return {};
 }
 
-export async function readRoutes(deps: Deps, caller: Caller, place: ClusterPlace): Promise<Routes> {
+export async function readRoutes(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<Routes> {
   const { id } = await openCluster(deps.database, caller, place);
   return { results: (await deps.database.one(store.routesRead, [id])).routes };
 }
@@ -45,7 +50,12 @@ export async function readRoutes(deps: Deps, caller: Caller, place: ClusterPlace
  * Sets the routes, which a deployment of the cluster applies. Fails with VALIDATION_FAILED, CLUSTER_LOCKED or
  * CLUSTER_KIND_UNSUPPORTED.
  */
-export async function editRoutes(deps: Deps, caller: Caller, place: ClusterPlace, request: RoutesRequest): Promise<Routes> {
+export async function editRoutes(
+  deps: Needs<'database'>,
+  caller: Caller,
+  place: ClusterPlace,
+  request: RoutesRequest,
+): Promise<Routes> {
   const problems = new Problems();
   const destinations = request.routes.map(({ destination }) => destination);
   for (const [index, destination] of destinations.entries()) {

@@ -1,7 +1,7 @@
 import type { operations, Response } from '@davit/contract';
 import type { ClusterState } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { lockOf } from './lock.ts';
 import { isLocal, openCluster, type ClusterPlace } from './place.ts';
@@ -11,22 +11,30 @@ export type ClusterStatus = Response<(typeof operations)['getClusterStatus']>;
 type ClusterStatuses = Response<(typeof operations)['getOrganizationClusterStatus']>;
 type Readiness = Response<(typeof operations)['getClusterReadinessStatus']>;
 
-export async function listClusterStatuses(deps: Deps, caller: Caller, organizationId: string): Promise<ClusterStatuses> {
+export async function listClusterStatuses(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  organizationId: string,
+): Promise<ClusterStatuses> {
   const rows = await readClusters(deps, caller, organizationId);
   return { results: await Promise.all(rows.map((row) => toStatus(deps, row))) };
 }
 
-export async function readClusterStatus(deps: Deps, caller: Caller, place: ClusterPlace): Promise<ClusterStatus> {
+export async function readClusterStatus(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  place: ClusterPlace,
+): Promise<ClusterStatus> {
   return toStatus(deps, await openCluster(deps.database, caller, place));
 }
 
 /** Returns whether services can be deployed on the cluster now. */
-export async function readReadiness(deps: Deps, caller: Caller, place: ClusterPlace): Promise<Readiness> {
+export async function readReadiness(deps: Needs<'database' | 'engine'>, caller: Caller, place: ClusterPlace): Promise<Readiness> {
   const row = await openCluster(deps.database, caller, place);
   return { is_ready: isUsable(await answerOf(deps, row)) };
 }
 
-export async function readClusters(deps: Deps, caller: Caller, organizationId: string): Promise<store.ClusterRow[]> {
+export async function readClusters(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<store.ClusterRow[]> {
   const rows = await deps.database.many(store.clusterList, [organizationId, caller.organizationId]);
   if (rows.length === 0) await readOrganization(deps, caller, organizationId);
   return rows;
@@ -36,10 +44,7 @@ export async function readClusters(deps: Deps, caller: Caller, organizationId: s
  * Returns whether Davit has access to the cluster. It has access to this machine's engine and to self-managed clusters
  * with a kubeconfig.
  */
-export function isConnected(
-  deps: Pick<Deps, 'engine'>,
-  row: Pick<store.ClusterRow, 'driver' | 'kubernetes' | 'has_access'>,
-): boolean {
+export function isConnected(deps: Needs<'engine'>, row: Pick<store.ClusterRow, 'driver' | 'kubernetes' | 'has_access'>): boolean {
   return isLocal(row) || (row.kubernetes !== 'MANAGED' && row.has_access && deps.engine.connectsClusters);
 }
 
@@ -47,7 +52,7 @@ export function isConnected(
  * Returns the state of a cluster, which is cached for some seconds. Null if the cluster is only recorded, so that there
  * is nothing to contact.
  */
-export async function answerOf(deps: Deps, row: store.ClusterRow): Promise<ClusterState | null> {
+export async function answerOf(deps: Needs<'engine'>, row: store.ClusterRow): Promise<ClusterState | null> {
   return isConnected(deps, row) ? deps.engine.clusterState(row.driver) : null;
 }
 
@@ -80,11 +85,11 @@ export function stateOf(state: ClusterState | null): ClusterStatus['status'] {
  * Returns the status of a cluster. `next_k8s_available_version` is null during an upgrade, and where Davit has no means
  * of upgrading the cluster or no newer version.
  */
-export async function toStatus(deps: Deps, row: store.ClusterRow): Promise<ClusterStatus> {
+export async function toStatus(deps: Needs<'engine'>, row: store.ClusterRow): Promise<ClusterStatus> {
   return statusOf(deps, row, await answerOf(deps, row));
 }
 
-export function statusOf(deps: Deps, row: store.ClusterRow, state: ClusterState | null): ClusterStatus {
+export function statusOf(deps: Needs<'engine'>, row: store.ClusterRow, state: ClusterState | null): ClusterStatus {
   const deployedAt = row.deployed_at ?? (isLocal(row) ? row.created_at : null);
   return {
     cluster_id: row.id,

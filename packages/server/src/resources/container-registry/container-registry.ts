@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { containerRegistryKinds, type Body, type operations, type Response } from '@davit/contract';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedService, type ServiceUse } from '../service-use/index.ts';
 import { openedCredentials, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
@@ -32,7 +32,7 @@ export function listAvailable(): Available {
 }
 
 export async function listContainerRegistries(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   organizationId: string,
 ): Promise<{ results: ContainerRegistry[] }> {
@@ -46,7 +46,7 @@ export async function listContainerRegistries(
  * exist yet.
  */
 export async function createContainerRegistry(
-  deps: Deps,
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'vendorRegistries'>,
   caller: Caller,
   organizationId: string,
   request: Request,
@@ -66,7 +66,7 @@ export async function createContainerRegistry(
   return row;
 }
 
-export async function readContainerRegistry(deps: Deps, caller: Caller, place: Place): Promise<ContainerRegistry> {
+export async function readContainerRegistry(deps: Needs<'database'>, caller: Caller, place: Place): Promise<ContainerRegistry> {
   const row = await deps.database.maybe(store.containerRegistryRead, placeValues(caller, place));
   if (row === undefined) throw notFound('container registry');
   return row;
@@ -77,7 +77,7 @@ export async function readContainerRegistry(deps: Deps, caller: Caller, place: P
  * credentials are reset, because those of one registry must not be sent to another.
  */
 export async function editContainerRegistry(
-  deps: Deps,
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'vendorRegistries'>,
   caller: Caller,
   place: Place,
   request: Request,
@@ -100,7 +100,7 @@ export async function editContainerRegistry(
 }
 
 /** Fails with NOT_FOUND, or with IN_USE while a service uses the registry. */
-export async function deleteContainerRegistry(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteContainerRegistry(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.containerRegistryLock, placeValues(caller, place));
     if (row === undefined) throw notFound('container registry');
@@ -109,13 +109,13 @@ export async function deleteContainerRegistry(deps: Deps, caller: Caller, place:
   });
 }
 
-export async function listAssociatedServices(deps: Deps, caller: Caller, place: Place): Promise<Associated> {
+export async function listAssociatedServices(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Associated> {
   const uses = await registryUses(deps, caller, place);
   return { results: uses.map((use) => toAssociatedService(use, ['CONTAINER', 'LIFECYCLE', 'CRON'])) };
 }
 
 /** Returns the services that use a registry which the caller may see, oldest first. Fails with NOT_FOUND. */
-export async function registryUses(deps: Deps, caller: Caller, place: Place): Promise<ServiceUse[]> {
+export async function registryUses(deps: Needs<'database'>, caller: Caller, place: Place): Promise<ServiceUse[]> {
   const { id } = await readContainerRegistry(deps, caller, place);
   return readUses(deps.database, 'containerRegistry', id);
 }

@@ -3,7 +3,7 @@ import type { ContainerRegistryKind, operations, Query, Response } from '@davit/
 import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { remoteSettings } from '../../remote/get.ts';
 import { RegistryClient, type RegistryAccess } from '../../remote/registry-client.ts';
 import { isVendorRegistry, keyUsers, type VendorRegistries, type VendorRegistry } from '../../vendors.ts';
@@ -21,7 +21,12 @@ type ImageQuery = Query<(typeof operations)['getContainerVersions']>;
  * the names of all images. For an unknown image the result is empty. Fails with REMOTE_UNREACHABLE, REMOTE_REFUSED,
  * REMOTE_NOT_UNDERSTOOD or NOT_SUPPORTED.
  */
-export async function listImages(deps: Deps, caller: Caller, place: Place, query: ImageQuery): Promise<Versions> {
+export async function listImages(
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
+  caller: Caller,
+  place: Place,
+  query: ImageQuery,
+): Promise<Versions> {
   const row = await deps.database.maybe(store.containerRegistryOpen, placeValues(caller, place));
   if (row === undefined) throw notFound('container registry');
   const { imageName } = query;
@@ -38,7 +43,7 @@ export async function listImages(deps: Deps, caller: Caller, place: Place, query
 }
 
 function clientOf(
-  { config }: Pick<Deps, 'config'>,
+  { config }: Needs<never, 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
   { kind, url: text }: { readonly kind: ContainerRegistryKind; readonly url: string },
   credentials: RegistryAccess['credentials'],
 ): { readonly client: RegistryClient; readonly url: URL; readonly vendor: VendorRegistry | undefined } {
@@ -65,7 +70,7 @@ export interface NamedImage {
  * REMOTE_NOT_UNDERSTOOD or NOT_SUPPORTED.
  */
 export async function imagePlatforms(
-  deps: Deps,
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
   organizationId: string,
   { registryId, imageName, tag }: NamedImage,
 ): Promise<readonly string[] | null> {
@@ -86,7 +91,7 @@ export async function imagePlatforms(
  * anonymously. Fails with REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD or NOT_SUPPORTED.
  */
 export async function imageDigest(
-  { database, vault, config }: Pick<Deps, 'database' | 'vault' | 'config'>,
+  { database, vault, config }: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
   registryId: string | null,
   { name, tag }: { readonly name: string; readonly tag: string },
 ): Promise<string | null> {

@@ -1,10 +1,13 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as registry from './container-registry.ts';
 import { listImages } from './images.ts';
 
-export function mountContainerRegistry(mounting: Mounting, deps: Deps): void {
+export function mountContainerRegistry(
+  mounting: Mounting,
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
+): void {
   mounting
     .on(operations.listAvailableContainerRegistry, async () => registry.listAvailable())
     .on(operations.listContainerRegistry, ({ caller, params }) =>

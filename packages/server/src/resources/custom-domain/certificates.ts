@@ -1,5 +1,5 @@
 import type { operations, Response } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { certificateStatus } from '../certificate/index.ts';
 import * as store from './store.ts';
 
@@ -9,7 +9,11 @@ export type CertificateWord = Response<(typeof operations)['getCustomDomainStatu
  * Returns the known certificate statuses of those domains of a service that are in `hosts`. The service must be
  * deployed under these hosts. Nothing is contacted.
  */
-export async function certificateStatuses(deps: Deps, serviceId: string, hosts: ReadonlySet<string>): Promise<CertificateWord[]> {
+export async function certificateStatuses(
+  deps: Needs<'database', 'acme' | 'gatewayHttpsPort'>,
+  serviceId: string,
+  hosts: ReadonlySet<string>,
+): Promise<CertificateWord[]> {
   const rows = (await deps.database.many(store.listDomainsOfType, [serviceId])).filter(({ host }) => hosts.has(host));
   const statuses = await Promise.all(
     rows.map((row) => certificateStatus(deps, row, { isProven: row.proven_at !== null, isAnswered: true })),

@@ -4,7 +4,8 @@ import type { operations, Response } from '@davit/contract';
 import { isUniqueViolation, type Queryable } from '@davit/db';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import { clusterDomains } from '../../cluster-settings.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { DoorSettings } from '../service/index.ts';
 import { certificateStatus } from '../certificate/index.ts';
 import { hasPublicAddress, lockService, validationDomain, visibleFacts, type ServiceReference } from '../service/index.ts';
 import { invalid, notFound } from '../shared/problems.ts';
@@ -30,7 +31,11 @@ export interface DomainRequest {
   readonly use_cdn?: boolean | null;
 }
 
-export async function listDomains(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Domains> {
+export async function listDomains(
+  deps: Needs<'database', keyof DoorSettings>,
+  caller: Caller,
+  reference: ServiceReference,
+): Promise<Domains> {
   const facts = await visibleFacts(deps, caller, reference);
   const rows = await deps.database.many(store.listDomains, [reference.id]);
   return { results: rows.map((row) => toRecord(deps, facts, row)) };
@@ -38,7 +43,7 @@ export async function listDomains(deps: Deps, caller: Caller, reference: Service
 
 /** Returns the domain with the current result of its DNS check. */
 export async function readDomain(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof DoorSettings | 'acme' | 'dnsServers' | 'gatewayHttpsPort' | 'proveDomains'>,
   caller: Caller,
   reference: ServiceReference,
   domainId: string,
@@ -64,7 +69,7 @@ export async function readDomain(
 }
 
 /** Returns whether a release that serves the host is deployed and not stopped. */
-async function isAnswered({ database, engine }: Deps, serviceId: string, host: string): Promise<boolean> {
+async function isAnswered({ database, engine }: Needs<'database' | 'engine'>, serviceId: string, host: string): Promise<boolean> {
   const config = await engine.deployedConfig(database, serviceId);
   const isDeployed = config?.ports.some(({ public: isPublic, customHosts = [] }) => isPublic && customHosts.includes(host));
   if (isDeployed !== true) return false;
@@ -76,7 +81,11 @@ async function isAnswered({ database, engine }: Deps, serviceId: string, host: s
  * Returns the DNS check of all domains of a service. Where DNS is right, the result also shows whether the ownership is
  * proven.
  */
-export async function checkDomains(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Checks> {
+export async function checkDomains(
+  deps: Needs<'database', keyof DoorSettings | 'dnsServers' | 'proveDomains'>,
+  caller: Caller,
+  reference: ServiceReference,
+): Promise<Checks> {
   const facts = await visibleFacts(deps, caller, reference);
   const rows = await deps.database.many(store.listDomains, [reference.id]);
   const results = await Promise.all(
@@ -98,7 +107,7 @@ export async function checkDomains(deps: Deps, caller: Caller, reference: Servic
 
 /** Fails with VALIDATION_FAILED, DOMAIN_TAKEN or BEING_DELETED. */
 export async function createDomain(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof DoorSettings | 'proveDomains'>,
   caller: Caller,
   reference: ServiceReference,
   request: DomainRequest,
@@ -117,7 +126,7 @@ export async function createDomain(
 
 /** Edits a domain. Fields that the request omits stay. Fails like `createDomain`, and with NOT_FOUND. */
 export async function editDomain(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof DoorSettings | 'proveDomains'>,
   caller: Caller,
   { domainId, ...reference }: ServiceReference & { readonly domainId: string },
   request: DomainRequest,
@@ -138,7 +147,7 @@ export async function editDomain(
 }
 
 export async function deleteDomain(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { domainId, ...reference }: ServiceReference & { readonly domainId: string },
 ): Promise<void> {
@@ -148,7 +157,7 @@ export async function deleteDomain(
   });
 }
 
-function nameOf({ config }: Deps, text: string): DomainName {
+function nameOf({ config }: Needs<never, 'clusterSettings' | 'gatewayDomain'>, text: string): DomainName {
   const name = toDomainName(text, [config.gatewayDomain, ...clusterDomains(config.clusterSettings)]);
   if ('fault' in name) throw invalid('domain', name.fault);
   return name;
@@ -163,7 +172,12 @@ interface Wish {
  * Fails with DOMAIN_TAKEN if the domain already belongs to another service. If the configuration requires a proof, an
  * unproven domain belongs to nobody, and all other conflicts are checked once the domain is proven.
  */
-async function refuseOthers({ config }: Deps, tx: Queryable, caller: Caller, { name, facts }: Wish): Promise<void> {
+async function refuseOthers(
+  { config }: Needs<never, 'proveDomains'>,
+  tx: Queryable,
+  caller: Caller,
+  { name, facts }: Wish,
+): Promise<void> {
   const owner = await tx.maybe(store.ownerOfHost, [name.host, facts.organization_id]);
   if (owner !== undefined) throw taken(name.domain, `belongs to ${nameFor(caller, owner)}; a domain has one service`);
   if (!config.proveDomains) await refuseServed(tx, caller, name, facts);
@@ -215,14 +229,18 @@ function taken(domain: string, message: string): AppError {
 
 type Placed = Awaited<ReturnType<typeof visibleFacts>>;
 
-async function checked({ config }: Deps, facts: Placed, row: store.CustomDomainRow): Promise<DomainCheck> {
+async function checked(
+  { config }: Needs<never, keyof DoorSettings | 'dnsServers'>,
+  facts: Placed,
+  row: store.CustomDomainRow,
+): Promise<DomainCheck> {
   const found = await checkDomain(createDns(config), row, validationDomain(config, facts));
   if (hasPublicAddress(facts) || !isRight(found)) return found;
   const details = 'DNS is right, but the service has no public HTTP or GRPC port: requests are answered 404.';
   return { status: found.status, details };
 }
 
-function toRecord({ config }: Deps, facts: Placed, row: store.CustomDomainRow): Domain {
+function toRecord({ config }: Needs<never, keyof DoorSettings>, facts: Placed, row: store.CustomDomainRow): Domain {
   return {
     id: row.id,
     created_at: row.created_at,

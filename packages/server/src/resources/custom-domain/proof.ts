@@ -1,6 +1,7 @@
 import { messageOf } from '@davit/base';
 import { isUniqueViolation } from '@davit/db';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { DoorSettings } from '../service/index.ts';
 import { createDns } from '../../dns/dns.ts';
 import { validationDomain } from '../service/index.ts';
 import * as store from './store.ts';
@@ -34,7 +35,10 @@ export function proofRecord(host: string, organizationId: string): { readonly na
  * Checks for the proof in DNS and stores it if it is found. Any number of processes may do so at once. DNS errors do
  * not make this function fail.
  */
-export async function ownershipOf(deps: Deps, claim: Claim): Promise<Ownership> {
+export async function ownershipOf(
+  deps: Needs<'database', keyof DoorSettings | 'dnsServers' | 'proveDomains'>,
+  claim: Claim,
+): Promise<Ownership> {
   if (claim.proven_at !== null) return proven;
   const lead = validationDomain(deps.config, { ...claim, id: claim.service_id });
   const { name, text } = proofRecord(claim.host, claim.organization_id);
@@ -47,7 +51,7 @@ export async function ownershipOf(deps: Deps, claim: Claim): Promise<Ownership> 
 
 /** Returns null if there is a proof, otherwise what is missing. */
 async function look(
-  { config }: Deps,
+  { config }: Needs<never, 'dnsServers'>,
   { host, lead, name, text }: { readonly host: string; readonly lead: string; readonly name: string; readonly text: string },
 ): Promise<string | null> {
   const dns = createDns(config);
@@ -60,7 +64,7 @@ async function look(
   }
 }
 
-async function note({ database }: Deps, { id, host, service_id, organization_id }: Claim): Promise<Ownership> {
+async function note({ database }: Needs<'database'>, { id, host, service_id, organization_id }: Claim): Promise<Ownership> {
   const taken = (words: string): Ownership => ({ status: 'TAKEN', details: `${host} ${words}.` });
   try {
     return await database.transaction(async (tx) => {

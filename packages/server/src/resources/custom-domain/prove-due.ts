@@ -1,5 +1,6 @@
 import { backoffMilliseconds } from '@davit/base';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { DoorSettings } from '../service/index.ts';
 import { ownershipOf } from './proof.ts';
 import { listUnproven } from './store.ts';
 
@@ -15,7 +16,11 @@ const mostDomains = 1000;
 const atOnce = 20;
 
 /** Checks for the proof of unproven domains, each one at growing intervals. */
-export async function proveDue(deps: Deps, memory: ProofMemory, now: number): Promise<void> {
+export async function proveDue(
+  deps: Needs<'database', keyof DoorSettings | 'dnsServers' | 'proveDomains'>,
+  memory: ProofMemory,
+  now: number,
+): Promise<void> {
   const rows = await deps.database.many(listUnproven, [mostDomains]);
   const ids = new Set(rows.map(({ id, host }) => `${id} ${host}`));
   for (const key of memory.keys()) if (!ids.has(key)) memory.delete(key);

@@ -1,7 +1,7 @@
 import { pause } from '@davit/base';
 import type { Queryable } from '@davit/db';
-import type { Configuration } from '../../configuration.ts';
-import { validationDomain } from '../service/index.ts';
+import type { Settings } from '../../configuration.ts';
+import { validationDomain, type DoorSettings } from '../service/index.ts';
 import { checkDomain } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';
 import { proofRecord } from './proof.ts';
@@ -13,7 +13,11 @@ const longestMilliseconds = 5_000;
  * Returns what is wrong in DNS with the custom domains of a service, one line per problem. The check delays a
  * deployment by a few seconds at most.
  */
-export async function domainRemarks(db: Queryable, config: Configuration, serviceId: string): Promise<readonly string[]> {
+export async function domainRemarks(
+  db: Queryable,
+  config: Settings<keyof DoorSettings | 'dnsServers'>,
+  serviceId: string,
+): Promise<readonly string[]> {
   const rows = await db.many(listDomainsOfType, [serviceId]);
   const dns = createDns(config);
   const checks = rows.map(async (row) => {

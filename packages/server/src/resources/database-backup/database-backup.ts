@@ -5,7 +5,7 @@ import type { BackupOwner, BackupView } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import { checkEnvironment } from '../../auth/custom-role.ts';
 import { compareVersions, seriesOf } from '../../catalogue/databases.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { backupSubject, lockService, storageOf, type ServiceReference } from '../service/index.ts';
 import { invalidReference, notFound } from '../shared/problems.ts';
@@ -22,7 +22,7 @@ const type = 'DATABASE';
 
 /** Returns the backups of a database, newest first. Fails with NOT_FOUND. */
 export async function listBackups(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   databaseId: string,
   startId: string | undefined,
@@ -34,7 +34,7 @@ export async function listBackups(
 
 /** Returns the backups of all databases of an environment, also of deleted databases. Fails with NOT_FOUND. */
 export async function listEnvironmentBackups(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   environmentId: string,
 ): Promise<{ results: BackupRecord[] }> {
@@ -44,7 +44,12 @@ export async function listEnvironmentBackups(
 }
 
 /** Requests a backup. Fails with NOT_FOUND, BEING_DELETED or DATABASE_NOT_RUNNING. */
-export async function addBackup(deps: Deps, caller: Caller, databaseId: string, request: BackupRequest): Promise<BackupRecord> {
+export async function addBackup(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  databaseId: string,
+  request: BackupRequest,
+): Promise<BackupRecord> {
   return deps.database.transaction(async (tx) => {
     const owner = await openRunning(deps, tx, caller, databaseId);
     const { name, message } = request;
@@ -56,7 +61,7 @@ export async function addBackup(deps: Deps, caller: Caller, databaseId: string, 
 
 /** Fails with NOT_FOUND, IN_USE while a restore needs the backup, or BEING_DELETED. */
 export async function removeBackup(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { databaseId, backupId }: { readonly databaseId: string; readonly backupId: string },
 ): Promise<void> {
@@ -74,7 +79,12 @@ export async function removeBackup(
  * otherwise. Fails with NOT_FOUND, BEING_DELETED, INVALID_REFERENCE, BACKUP_NOT_GOOD, DATABASE_NOT_RUNNING or
  * RESTORE_UNDER_WAY.
  */
-export async function restore(deps: Deps, caller: Caller, databaseId: string, request: RestoreRequest): Promise<RestoreRecord> {
+export async function restore(
+  deps: Needs<'database' | 'engine' | 'databases'>,
+  caller: Caller,
+  databaseId: string,
+  request: RestoreRequest,
+): Promise<RestoreRecord> {
   return deps.database.transaction(async (tx) => {
     const owner = await openRunning(deps, tx, caller, databaseId);
     const backupId = request.backup_id.toLowerCase();
@@ -99,18 +109,22 @@ export async function restore(deps: Deps, caller: Caller, databaseId: string, re
 }
 
 /** Returns the restores of a database, newest first. Fails with NOT_FOUND. */
-export async function listRestores(deps: Deps, caller: Caller, databaseId: string): Promise<{ results: RestoreRecord[] }> {
+export async function listRestores(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  databaseId: string,
+): Promise<{ results: RestoreRecord[] }> {
   await visible(deps, caller, databaseId);
   return { results: (await deps.engine.backups.restores(deps.database, databaseId)).map(toRestoreRecord) };
 }
 
-async function visible({ database }: Deps, caller: Caller, databaseId: string): Promise<store.DatabaseRow> {
+async function visible({ database }: Needs<'database'>, caller: Caller, databaseId: string): Promise<store.DatabaseRow> {
   const row = await database.maybe(store.readDatabase, [databaseId, caller.organizationId]);
   if (row === undefined) throw notFound('service');
   return row;
 }
 
-async function openRunning(deps: Deps, tx: Queryable, caller: Caller, id: string): Promise<BackupOwner> {
+async function openRunning(deps: Needs<'engine'>, tx: Queryable, caller: Caller, id: string): Promise<BackupOwner> {
   const reference: ServiceReference = { id, type };
   const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
   if (!(await deps.engine.backups.runs(tx, id))) {
@@ -128,7 +142,7 @@ async function openRunning(deps: Deps, tx: Queryable, caller: Caller, id: string
 }
 
 async function usable(
-  deps: Deps,
+  deps: Needs<'engine' | 'databases'>,
   tx: Queryable,
   caller: Caller,
   { id, owner }: { readonly id: string; readonly owner: BackupOwner },

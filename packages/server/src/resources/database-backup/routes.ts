@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as backup from './database-backup.ts';
 
-export function mountDatabaseBackup(mounting: Mounting, deps: Deps): void {
+export function mountDatabaseBackup(mounting: Mounting, deps: Needs<'database' | 'engine' | 'databases'>): void {
   mounting
     .on(operations.listDatabaseBackup, ({ caller, params, query }) =>
       backup.listBackups(deps, caller, params.databaseId, query.startId),

@@ -1,5 +1,5 @@
 import { nextRun } from '@davit/engine/port';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { backupSubject } from '../service/index.ts';
 import * as store from './store.ts';
 
@@ -15,7 +15,10 @@ export interface BackupScheduleFailure {
  * a backup also advances the schedule, so each backup is requested once. Several missed backups are replaced by a
  * single one.
  */
-export async function askForDueBackups(deps: Deps, now: Date): Promise<readonly BackupScheduleFailure[]> {
+export async function askForDueBackups(
+  deps: Needs<'database' | 'engine', 'backupSchedule'>,
+  now: Date,
+): Promise<readonly BackupScheduleFailure[]> {
   const failures: BackupScheduleFailure[] = [];
   for (const row of await deps.database.many(store.dueDatabases, [now.toISOString()])) {
     try {
@@ -27,7 +30,7 @@ export async function askForDueBackups(deps: Deps, now: Date): Promise<readonly 
   return failures;
 }
 
-async function askFor(deps: Deps, row: store.DueRow, now: Date): Promise<void> {
+async function askFor(deps: Needs<'database' | 'engine', 'backupSchedule'>, row: store.DueRow, now: Date): Promise<void> {
   const next = nextRun({ expression: deps.config.backupSchedule, timezone: 'Etc/UTC' }, now)?.toISOString() ?? 'infinity';
   await deps.database.transaction(async (tx) => {
     if ((await tx.maybe(store.moveOn, [row.id, row.next_at, next])) === undefined) return;
@@ -44,7 +47,7 @@ async function askFor(deps: Deps, row: store.DueRow, now: Date): Promise<void> {
 }
 
 /** Removes the backups of deleted databases and environments when their retention time has passed. */
-export async function trimOrphanedBackups({ database, config }: Deps): Promise<void> {
+export async function trimOrphanedBackups({ database, config }: Needs<'database', 'orphanBackupDays'>): Promise<void> {
   await database.run(store.noteOrphans);
   await database.run(store.letOrphansGo, [config.orphanBackupDays]);
   await database.run(store.forgetRestores);

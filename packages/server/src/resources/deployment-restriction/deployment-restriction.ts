@@ -3,7 +3,7 @@ import { AppError } from '@davit/base';
 import type { Body, operations, Response, ServiceType } from '@davit/contract';
 import { isUniqueViolation, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { lockService } from '../service/index.ts';
 import { hasControlCharacter, invalid, leavesRoot, notFound } from '../shared/problems.ts';
 import type { IdMap } from '../shared/relink.ts';
@@ -26,7 +26,11 @@ export interface RestrictedService {
 }
 type RestrictionPlace = RestrictedService & { readonly restrictionId: string };
 
-export async function listRestrictions(deps: Deps, caller: Caller, { id, type }: RestrictedService): Promise<Restrictions> {
+export async function listRestrictions(
+  deps: Needs<'database'>,
+  caller: Caller,
+  { id, type }: RestrictedService,
+): Promise<Restrictions> {
   const found = await deps.database.maybe(store.findService, [id, type, caller.organizationId]);
   if (found === undefined) throw notFound('service');
   return { results: await deps.database.many(store.listRestrictions, [id]) };
@@ -34,7 +38,7 @@ export async function listRestrictions(deps: Deps, caller: Caller, { id, type }:
 
 /** Fails with ALREADY_EXISTS if the service already has an identical restriction. */
 export async function createRestriction(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   service: RestrictedService,
   request: RestrictionRequest,
@@ -50,7 +54,7 @@ export async function createRestriction(
 }
 
 export async function editRestriction(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { restrictionId, ...service }: RestrictionPlace,
   request: RestrictionRequest,
@@ -68,7 +72,7 @@ export async function editRestriction(
 }
 
 export async function deleteRestriction(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { restrictionId, ...service }: RestrictionPlace,
 ): Promise<void> {

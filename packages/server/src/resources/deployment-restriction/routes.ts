@@ -1,12 +1,12 @@
 import { kinds, restrictionOperations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as restriction from './deployment-restriction.ts';
 
 type Params = Readonly<Record<string, string>>;
 
 /** Mounts the same routes for each type of service that has restrictions. */
-export function mountDeploymentRestriction(mounting: Mounting, deps: Deps): void {
+export function mountDeploymentRestriction(mounting: Mounting, deps: Needs<'database' | 'engine'>): void {
   for (const type of ['APPLICATION', 'JOB', 'HELM', 'TERRAFORM'] as const) {
     // The operations of one type stand for those of all types. They differ only in their names.
     const operations: (typeof restrictionOperations)[keyof typeof restrictionOperations] = restrictionOperations[type];

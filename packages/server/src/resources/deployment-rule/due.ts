@@ -1,7 +1,8 @@
 import { AppError } from '@davit/base';
 import { DatabaseUnavailable, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import { startStopped, stopRunning } from '../deployment/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { turnAfter, turnUntil } from './schedule.ts';
@@ -29,7 +30,10 @@ const actor: Caller = {
  * that requests the deployment also takes the due turn, so each turn is taken once. If several turns were missed, only
  * the last one counts.
  */
-export async function runDueRules(deps: Deps, now: Date): Promise<readonly RuleFailure[]> {
+export async function runDueRules(
+  deps: Needs<'database' | 'engine' | 'vault', keyof ReleaseSettings>,
+  now: Date,
+): Promise<readonly RuleFailure[]> {
   const failures: RuleFailure[] = [];
   for (const rule of await deps.database.many(store.dueRules, [now.toISOString()])) {
     try {
@@ -47,7 +51,12 @@ export async function runDueRules(deps: Deps, now: Date): Promise<readonly RuleF
   return failures;
 }
 
-async function follow(deps: Deps, tx: Queryable, environmentId: string, now: Date): Promise<void> {
+async function follow(
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings>,
+  tx: Queryable,
+  environmentId: string,
+  now: Date,
+): Promise<void> {
   // The environment is locked before its rule, in the same order as in edits of the rule.
   await openEnvironment(tx, actor, environmentId, 'change');
   const rule = await tx.maybe(store.lockDueRule, [now.toISOString(), environmentId]);

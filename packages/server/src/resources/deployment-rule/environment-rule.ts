@@ -1,7 +1,7 @@
 import type { Body, operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
@@ -14,7 +14,7 @@ type EditRequest = Body<(typeof operations)['editEnvironmentDeploymentRule']>;
  * Returns the rule of an environment. An environment has exactly one rule, which has the id of the environment. A rule
  * that was never set starts and stops nothing.
  */
-export async function readRule(deps: Deps, caller: Caller, environmentId: string): Promise<Rule> {
+export async function readRule(deps: Needs<'database'>, caller: Caller, environmentId: string): Promise<Rule> {
   return toRule(await ruleRow(deps.database, caller, environmentId));
 }
 
@@ -23,7 +23,7 @@ export async function readRule(deps: Deps, caller: Caller, environmentId: string
  * happens at once.
  */
 export async function editRule(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   { environmentId, deploymentRuleId }: { readonly environmentId: string; readonly deploymentRuleId: string },
   request: EditRequest,

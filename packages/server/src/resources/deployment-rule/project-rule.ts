@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Body, operations, Response } from '@davit/contract';
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readProject } from '../project/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalid, invalidReference, notFound } from '../shared/problems.ts';
@@ -19,14 +19,14 @@ interface RulePlace {
   readonly deploymentRuleId: string;
 }
 
-export async function listRules(deps: Deps, caller: Caller, projectId: string): Promise<Rules> {
+export async function listRules(deps: Needs<'database'>, caller: Caller, projectId: string): Promise<Rules> {
   const rows = await deps.database.many(store.listProjectRules, [projectId, caller.organizationId]);
   // An empty list does not show whether the project exists.
   if (rows.length === 0) await readProject(deps, caller, projectId);
   return { results: rows.map(toRule) };
 }
 
-export async function readRule(deps: Deps, caller: Caller, place: RulePlace): Promise<Rule> {
+export async function readRule(deps: Needs<'database'>, caller: Caller, place: RulePlace): Promise<Rule> {
   return toRule(await ruleRow(deps.database, caller, place));
 }
 
@@ -34,7 +34,12 @@ export async function readRule(deps: Deps, caller: Caller, place: RulePlace): Pr
  * Adds a rule at the end of the order. Fails with NAME_TAKEN, or INVALID_REFERENCE for a cluster of another
  * organization.
  */
-export async function createRule(deps: Deps, caller: Caller, projectId: string, request: RuleRequest): Promise<Rule> {
+export async function createRule(
+  deps: Needs<'database'>,
+  caller: Caller,
+  projectId: string,
+  request: RuleRequest,
+): Promise<Rule> {
   const place = { projectId, deploymentRuleId: randomUUID() };
   return write(request, () =>
     deps.database.transaction(async (tx) => {
@@ -47,7 +52,7 @@ export async function createRule(deps: Deps, caller: Caller, projectId: string, 
 }
 
 /** Edits a rule. Fields that the request omits stay. Environments that got the rule earlier keep their copy. */
-export async function editRule(deps: Deps, caller: Caller, place: RulePlace, request: RuleRequest): Promise<Rule> {
+export async function editRule(deps: Needs<'database'>, caller: Caller, place: RulePlace, request: RuleRequest): Promise<Rule> {
   return write(request, () =>
     deps.database.transaction(async (tx) => {
       const organizationId = await lockProject(tx, caller, place.projectId);
@@ -64,7 +69,7 @@ export async function editRule(deps: Deps, caller: Caller, place: RulePlace, req
   );
 }
 
-export async function deleteRule(deps: Deps, caller: Caller, place: RulePlace): Promise<void> {
+export async function deleteRule(deps: Needs<'database'>, caller: Caller, place: RulePlace): Promise<void> {
   await deps.database.transaction(async (tx) => {
     await lockProject(tx, caller, place.projectId);
     if ((await tx.run(store.deleteProjectRule, [place.deploymentRuleId, place.projectId])) === 0) {
@@ -77,7 +82,12 @@ export async function deleteRule(deps: Deps, caller: Caller, place: RulePlace): 
  * Sets the order of all rules of the project. The request must name each rule once, because a partial list would not
  * define where the others go.
  */
-export async function orderRules(deps: Deps, caller: Caller, projectId: string, request: OrderRequest): Promise<void> {
+export async function orderRules(
+  deps: Needs<'database'>,
+  caller: Caller,
+  projectId: string,
+  request: OrderRequest,
+): Promise<void> {
   const wanted = (request.project_deployment_rule_ids_in_order ?? []).map((id) => id.toLowerCase());
   const path = 'project_deployment_rule_ids_in_order';
   await deps.database.transaction(async (tx) => {

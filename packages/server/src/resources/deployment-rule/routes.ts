@@ -1,10 +1,10 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as environment from './environment-rule.ts';
 import * as project from './project-rule.ts';
 
-export function mountDeploymentRule(mounting: Mounting, deps: Deps): void {
+export function mountDeploymentRule(mounting: Mounting, deps: Needs<'database'>): void {
   mounting
     .on(operations.getEnvironmentDeploymentRule, ({ caller, params }) => environment.readRule(deps, caller, params.environmentId))
     .on(operations.editEnvironmentDeploymentRule, ({ caller, params, body }) => environment.editRule(deps, caller, params, body))

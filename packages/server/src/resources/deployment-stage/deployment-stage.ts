@@ -4,7 +4,7 @@ import type { Body, operations, Response } from '@davit/contract';
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import * as store from './store.ts';
@@ -14,24 +14,29 @@ type DeploymentStages = Response<(typeof operations)['listEnvironmentDeploymentS
 type StageRequest = Body<(typeof operations)['createEnvironmentDeploymentStage']>;
 type AttachRequest = Body<(typeof operations)['attachServiceToDeploymentStage']>;
 
-export async function listStages(deps: Deps, caller: Caller, environmentId: string): Promise<DeploymentStages> {
+export async function listStages(deps: Needs<'database'>, caller: Caller, environmentId: string): Promise<DeploymentStages> {
   const stages = await stagesOf(deps.database, caller, environmentId);
   // Every environment has at least one stage. An empty list means that the environment does not exist.
   if (stages.results.length === 0) throw notFound('environment');
   return stages;
 }
 
-export async function readStage(deps: Deps, caller: Caller, id: string): Promise<DeploymentStage> {
+export async function readStage(deps: Needs<'database'>, caller: Caller, id: string): Promise<DeploymentStage> {
   return toStage(await stageRow(deps.database, caller, id));
 }
 
-export async function readStageOfService(deps: Deps, caller: Caller, serviceId: string): Promise<DeploymentStage> {
+export async function readStageOfService(deps: Needs<'database'>, caller: Caller, serviceId: string): Promise<DeploymentStage> {
   const row = await deps.database.maybe(store.stageOfService, [serviceId, caller.organizationId]);
   if (row === undefined) throw notFound('service');
   return toStage(row);
 }
 
-export function createStage(deps: Deps, caller: Caller, environmentId: string, request: StageRequest): Promise<DeploymentStage> {
+export function createStage(
+  deps: Needs<'database'>,
+  caller: Caller,
+  environmentId: string,
+  request: StageRequest,
+): Promise<DeploymentStage> {
   return refuseTaken(request.name, () =>
     deps.database.transaction(async (tx) => {
       const { organizationId } = await openEnvironment(tx, caller, environmentId, 'order');
@@ -42,7 +47,7 @@ export function createStage(deps: Deps, caller: Caller, environmentId: string, r
   );
 }
 
-export function editStage(deps: Deps, caller: Caller, id: string, request: StageRequest): Promise<DeploymentStage> {
+export function editStage(deps: Needs<'database'>, caller: Caller, id: string, request: StageRequest): Promise<DeploymentStage> {
   return refuseTaken(request.name, () =>
     deps.database.transaction(async (tx) => {
       const { environment_id } = await stageRow(tx, caller, id);
@@ -58,7 +63,7 @@ export function editStage(deps: Deps, caller: Caller, id: string, request: Stage
  * Deletes a stage. Fails with STAGE_NOT_EMPTY while the stage has services. Also fails for the last stage, because the
  * services of the environment need one.
  */
-export async function deleteStage(deps: Deps, caller: Caller, id: string): Promise<void> {
+export async function deleteStage(deps: Needs<'database'>, caller: Caller, id: string): Promise<void> {
   try {
     await deps.database.transaction(async (tx) => {
       const { environment_id, services } = await stageRow(tx, caller, id);
@@ -95,7 +100,7 @@ export interface Move {
   readonly otherId: string;
 }
 
-export function moveStage(deps: Deps, caller: Caller, { id, side, otherId }: Move): Promise<DeploymentStages> {
+export function moveStage(deps: Needs<'database'>, caller: Caller, { id, side, otherId }: Move): Promise<DeploymentStages> {
   return deps.database.transaction(async (tx) => {
     const { environment_id } = await stageRow(tx, caller, id);
     await openEnvironment(tx, caller, environment_id, 'order');
@@ -112,7 +117,7 @@ export function moveStage(deps: Deps, caller: Caller, { id, side, otherId }: Mov
  * Moves a service to a stage. If the request omits `is_skipped`, the service is deployed with the environment again.
  */
 export async function attachService(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   place: { readonly deploymentStageId: string; readonly serviceId: string },
   request: AttachRequest,

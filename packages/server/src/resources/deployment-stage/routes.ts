@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as stage from './deployment-stage.ts';
 
-export function mountDeploymentStage(mounting: Mounting, deps: Deps): void {
+export function mountDeploymentStage(mounting: Mounting, deps: Needs<'database'>): void {
   mounting
     .on(operations.listEnvironmentDeploymentStage, ({ caller, params }) => stage.listStages(deps, caller, params.environmentId))
     .on(operations.createEnvironmentDeploymentStage, ({ caller, params, body }) =>

@@ -3,7 +3,8 @@ import type { Queryable } from '@davit/db';
 import type { Action, DeploymentRequest, RequestedService } from '@davit/engine/port';
 import { callerAt, notFound } from '../../auth/authorize.ts';
 import { canSee, type Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import { markDeleting, openEnvironment, removeEnvironment, type OpenEnvironment } from '../environment/index.ts';
 import { composeServices, environmentLinks, listServices } from '../service/index.ts';
 import { toPlan } from '../shared/engine-views.ts';
@@ -34,7 +35,11 @@ export interface Wanted {
 }
 
 /** Deploys, redeploys or stops an environment. A dry run returns the plan instead. */
-export async function actOnEnvironment(deps: Deps, caller: Caller, wanted: Wanted): Promise<Answer> {
+export async function actOnEnvironment(
+  deps: Needs<'database' | 'engine' | 'vault', keyof ReleaseSettings>,
+  caller: Caller,
+  wanted: Wanted,
+): Promise<Answer> {
   const { environmentId, what, dryRun } = wanted;
   const { status, request } = await deps.database.transaction(async (tx) => {
     const place = await openEnvironment(tx, caller, environmentId, what === 'stop' ? 'change' : 'deploy');
@@ -55,7 +60,7 @@ export async function actOnEnvironment(deps: Deps, caller: Caller, wanted: Wante
  * id of the request.
  */
 export async function requestEnvironment(
-  deps: Deps,
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings>,
   tx: Queryable,
   caller: Caller,
   { environmentId, redeploy, commits }: WantedCommits,
@@ -81,7 +86,11 @@ interface WantedCommits {
  * Deploys like `actOnEnvironment`. The answer also has the fields of a service's status, which the public API
  * description requires here.
  */
-export async function deployEnvironment(deps: Deps, caller: Caller, wanted: Wanted): Promise<DeployAnswer> {
+export async function deployEnvironment(
+  deps: Needs<'database' | 'engine' | 'vault', keyof ReleaseSettings>,
+  caller: Caller,
+  wanted: Wanted,
+): Promise<DeployAnswer> {
   return withServiceFields(await actOnEnvironment(deps, caller, wanted), 'DEPLOY', wanted.dryRun);
 }
 
@@ -131,7 +140,11 @@ export async function requestedServices(
  * first removes everything from the cluster, skipped services included, and the record stays visible until then. A
  * repeated call during the deletion changes nothing. A repeated call after a failure retries.
  */
-export async function deleteEnvironment(deps: Deps, caller: Caller, environmentId: string): Promise<void> {
+export async function deleteEnvironment(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  environmentId: string,
+): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const place = await openEnvironment(tx, caller, environmentId, 'delete');
     if (place.deleting) return;
@@ -150,7 +163,11 @@ export async function deleteEnvironment(deps: Deps, caller: Caller, environmentI
  * Removes all services from their cluster, skipped services included. If nothing is deployed, nothing is requested. The
  * records stay.
  */
-export async function uninstallEnvironment(deps: Deps, caller: Caller, environmentId: string): Promise<Record<string, never>> {
+export async function uninstallEnvironment(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  environmentId: string,
+): Promise<Record<string, never>> {
   await deps.database.transaction(async (tx) => {
     const place = await openEnvironment(tx, caller, environmentId, 'change');
     const services: RequestedService[] = [];
@@ -163,7 +180,7 @@ export async function uninstallEnvironment(deps: Deps, caller: Caller, environme
 }
 
 export async function cancelDeployment(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   environmentId: string,
   request: CancelRequest,
@@ -173,27 +190,35 @@ export async function cancelDeployment(
   return environmentStatus(deps, deps.database, environmentId);
 }
 
-export async function listEnvironmentQueue(deps: Deps, caller: Caller, environmentId: string): Promise<EnvironmentQueue> {
+export async function listEnvironmentQueue(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  environmentId: string,
+): Promise<EnvironmentQueue> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
   const views = await deps.engine.queueOfEnvironment(deps.database, environmentId);
   return { results: views.map(toEnvironmentQueueEntry) };
 }
 
-export async function listServiceQueue(deps: Deps, caller: Caller, serviceId: string): Promise<ServiceQueue> {
+export async function listServiceQueue(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  serviceId: string,
+): Promise<ServiceQueue> {
   await checkServiceVisible(deps, caller, serviceId);
   const views = await deps.engine.queueOfService(deps.database, serviceId);
   return { results: views.flatMap((view) => toServiceQueueEntries(view, serviceId)) };
 }
 
 /** Removes a waiting request from the queue. Fails with ALREADY_STARTED if the request is already running. */
-export async function withdrawRequest(deps: Deps, caller: Caller, id: string): Promise<void> {
+export async function withdrawRequest(deps: Needs<'database' | 'engine'>, caller: Caller, id: string): Promise<void> {
   const place = await deps.engine.placeOfRequest(deps.database, id);
   if (place === null || !canSee(caller, place.organizationId)) throw notFound('deployment request');
   await deps.engine.withdraw(id);
 }
 
 /** Returns the state of a request while it waits, while it runs, and after it has ended. Fails with NOT_FOUND. */
-export async function readRequestStatus(deps: Deps, caller: Caller, id: string): Promise<RequestStatus> {
+export async function readRequestStatus(deps: Needs<'database' | 'engine'>, caller: Caller, id: string): Promise<RequestStatus> {
   // The query names the request, not the path. Access to its environment is therefore checked here, as for a request in
   // a path.
   await callerAt(deps, caller, operations.streamDeployment, { deploymentRequestId: id });
@@ -203,12 +228,21 @@ export async function readRequestStatus(deps: Deps, caller: Caller, id: string):
 }
 
 /** Returns the links of all services of an environment. */
-export async function listLinks(deps: Deps, caller: Caller, environmentId: string): Promise<Links> {
+export async function listLinks(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings | 'gatewayHttpsPort'>,
+  caller: Caller,
+  environmentId: string,
+): Promise<Links> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
   return environmentLinks(deps, deps.database, environmentId);
 }
 
-export async function listHistory(deps: Deps, caller: Caller, environmentId: string, query: HistoryQuery): Promise<History> {
+export async function listHistory(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  environmentId: string,
+  query: HistoryQuery,
+): Promise<History> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
   const page = query.page ?? 1;
   const pageSize = query.pageSize ?? defaultPageSize;
@@ -216,14 +250,23 @@ export async function listHistory(deps: Deps, caller: Caller, environmentId: str
   return { page, page_size: pageSize, results: views.map(toEnvironmentHistory) };
 }
 
-export async function readLogs(deps: Deps, caller: Caller, environmentId: string, executionId: string | null): Promise<Logs> {
+export async function readLogs(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  environmentId: string,
+  executionId: string | null,
+): Promise<Logs> {
   const { organizationId, clusterId } = await openEnvironment(deps.database, caller, environmentId, 'read');
   const log = await deps.engine.deploymentLog(deps.database, environmentId, executionId);
   const place = { organizationId, clusterId, executionId: log.executionId };
   return log.lines.map((line) => toEnvironmentLog(line, place));
 }
 
-export async function listEnvironmentServices(deps: Deps, caller: Caller, environmentId: string): Promise<Services> {
+export async function listEnvironmentServices(
+  deps: Needs<'database' | 'engine', 'gatewayDomain'>,
+  caller: Caller,
+  environmentId: string,
+): Promise<Services> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
   return { results: [...(await listServices(deps, deps.database, environmentId))] };
 }

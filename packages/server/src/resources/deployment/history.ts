@@ -1,7 +1,7 @@
 import type { operations, Response } from '@davit/contract';
 import type * as engine from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { toCommit } from '../shared/history-details.ts';
 
@@ -17,7 +17,7 @@ type ServiceEntry = NonNullable<EnvironmentEntry['applications']>[number];
 const pageSize = 20;
 
 export async function listOldEnvironmentHistory(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   environmentId: string,
   startId: string | undefined,

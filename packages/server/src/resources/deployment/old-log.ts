@@ -1,7 +1,7 @@
 import type { operations, Response } from '@davit/contract';
 import type * as engine from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readEnvironment } from '../environment/index.ts';
 
 type Log = Response<(typeof operations)['listEnvironmentLog']>;
@@ -9,7 +9,7 @@ type Line = Log['results'][number];
 type State = NonNullable<Line['state']>;
 
 /** Returns the log of the latest deployment that left the queue, in the format of the old API. */
-export async function readOldLog(deps: Deps, caller: Caller, environmentId: string): Promise<Log> {
+export async function readOldLog(deps: Needs<'database' | 'engine'>, caller: Caller, environmentId: string): Promise<Log> {
   const environment = await readEnvironment(deps, caller, environmentId);
   const [last] = await deps.engine.environmentHistory(deps.database, environmentId, { page: 1, pageSize: 1 });
   if (last === undefined) return { results: [] };

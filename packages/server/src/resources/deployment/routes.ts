@@ -1,5 +1,6 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings, ServiceDeps } from '../service/index.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as deployment from './deployment.ts';
 import * as history from './history.ts';
@@ -8,7 +9,7 @@ import * as selection from './selection.ts';
 import { readStatusesWithStages } from './stages.ts';
 import * as status from './status.ts';
 
-export function mountDeployment(mounting: Mounting, deps: Deps): void {
+export function mountDeployment(mounting: Mounting, deps: ServiceDeps): void {
   mountStatus(mounting, deps);
   mountQueue(mounting, deps);
   mountOlder(mounting, deps);
@@ -29,7 +30,7 @@ export function mountDeployment(mounting: Mounting, deps: Deps): void {
     .on(operations.deleteEnvironment, ({ caller, params }) => deployment.deleteEnvironment(deps, caller, params.environmentId));
 }
 
-function mountStatus(mounting: Mounting, deps: Deps): void {
+function mountStatus(mounting: Mounting, deps: Needs<'database' | 'engine', keyof ReleaseSettings | 'gatewayHttpsPort'>): void {
   mounting
     .on(operations.getEnvironmentStatus, ({ caller, params }) => status.readEnvironmentStatus(deps, caller, params.environmentId))
     .on(operations.getEnvironmentStatuses, ({ caller, params }) => status.readStatuses(deps, caller, params.environmentId))
@@ -49,7 +50,7 @@ function mountStatus(mounting: Mounting, deps: Deps): void {
     );
 }
 
-function mountSelection(mounting: Mounting, deps: Deps): void {
+function mountSelection(mounting: Mounting, deps: ServiceDeps): void {
   mounting
     .on(operations.deployAllServices, ({ caller, params, body }) =>
       selection.deploySelected(deps, caller, params.environmentId, body),
@@ -71,7 +72,7 @@ function mountSelection(mounting: Mounting, deps: Deps): void {
     );
 }
 
-function mountOlder(mounting: Mounting, deps: Deps): void {
+function mountOlder(mounting: Mounting, deps: Needs<'database' | 'engine'>): void {
   mounting
     .on(operations.listEnvironmentDeploymentHistory, ({ caller, params, query }) =>
       history.listOldEnvironmentHistory(deps, caller, params.environmentId, query.startId),
@@ -79,7 +80,7 @@ function mountOlder(mounting: Mounting, deps: Deps): void {
     .on(operations.listEnvironmentLog, ({ caller, params }) => readOldLog(deps, caller, params.environmentId));
 }
 
-function mountQueue(mounting: Mounting, deps: Deps): void {
+function mountQueue(mounting: Mounting, deps: Needs<'database' | 'engine'>): void {
   mounting
     .on(operations.listDeploymentRequestByEnvironmentId, ({ caller, params }) =>
       deployment.listEnvironmentQueue(deps, caller, params.environmentId),

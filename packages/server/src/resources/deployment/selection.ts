@@ -3,7 +3,8 @@ import { kinds, type Body, type operations, type Response, type ServiceType } fr
 import type { Queryable } from '@davit/db';
 import type { Action, RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings, ServiceDeps } from '../service/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import {
   apart,
@@ -27,7 +28,7 @@ type RestartAnswer = Response<(typeof operations)['rebootServices']>;
 
 /** Deploys the named services in one deployment. The request is refused as a whole, see `Selected`. */
 export async function deploySelected(
-  deps: Deps,
+  deps: ServiceDeps,
   caller: Caller,
   environmentId: string,
   request: DeployRequest,
@@ -42,13 +43,18 @@ export async function deploySelected(
 /**
  * Stops the named services. Fails with NEVER_DEPLOYED if one of them has nothing to stop, and otherwise like a restart.
  */
-export async function stopSelected(deps: Deps, caller: Caller, environmentId: string, request: IdsRequest): Promise<void> {
+export async function stopSelected(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  environmentId: string,
+  request: IdsRequest,
+): Promise<void> {
   const selected = selectedIds(request);
   await act(deps, caller, { environmentId, action: 'STOP' }, (tx) => selectRunning(deps, tx, environmentId, selected));
 }
 
 export async function restartSelected(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   environmentId: string,
   request: RestartRequest,
@@ -59,7 +65,7 @@ export async function restartSelected(
 }
 
 export async function deleteSelectedServices(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   environmentId: string,
   request: IdsRequest,
@@ -68,7 +74,12 @@ export async function deleteSelectedServices(
   await act(deps, caller, { environmentId, action: 'DELETE' }, (tx) => deleteSelected(deps, tx, environmentId, selected));
 }
 
-export async function uninstallSelected(deps: Deps, caller: Caller, environmentId: string, request: IdsRequest): Promise<void> {
+export async function uninstallSelected(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  environmentId: string,
+  request: IdsRequest,
+): Promise<void> {
   const selected = selectedIds(request);
   await act(deps, caller, { environmentId, action: 'UNINSTALL' }, (tx) => selectInstalled(deps, tx, environmentId, selected));
 }
@@ -78,7 +89,7 @@ export async function uninstallSelected(deps: Deps, caller: Caller, environmentI
  * none.
  */
 async function act(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { environmentId, action }: { readonly environmentId: string; readonly action: Action },
   select: (tx: Queryable) => Promise<RequestedService[]>,
@@ -88,7 +99,7 @@ async function act(
 
 /** Does what `act` does, in a transaction of the caller. Returns the id of the request. */
 async function actIn(
-  deps: Deps,
+  deps: Needs<'engine'>,
   tx: Queryable,
   caller: Caller,
   { environmentId, action, select }: Acting,
@@ -111,7 +122,7 @@ interface Acting {
  * request.
  */
 export function requestSelected(
-  deps: Deps,
+  deps: ServiceDeps,
   tx: Queryable,
   caller: Caller,
   { environmentId, selected }: { readonly environmentId: string; readonly selected: readonly Selected[] },

@@ -1,7 +1,8 @@
 import type { operations, Response } from '@davit/contract';
 import type * as engine from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import { listStages } from '../deployment-stage/index.ts';
 import { readStatuses } from './status.ts';
 import { stageMilliseconds, stageStatus } from './views.ts';
@@ -14,7 +15,11 @@ type Stage = StageWithStatuses['stage'];
  * Returns the status of an environment with its stages. The status of each stage comes from the running deployment,
  * otherwise from the next one, otherwise from the last one.
  */
-export async function readStatusesWithStages(deps: Deps, caller: Caller, environmentId: string): Promise<StatusesWithStages> {
+export async function readStatusesWithStages(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  caller: Caller,
+  environmentId: string,
+): Promise<StatusesWithStages> {
   const { environment, ...byType } = await readStatuses(deps, caller, environmentId);
   const { results: stages } = await listStages(deps, caller, environmentId);
   const shown = await shownDeployment(deps, environmentId);
@@ -36,7 +41,10 @@ export async function readStatusesWithStages(deps: Deps, caller: Caller, environ
   };
 }
 
-async function shownDeployment(deps: Deps, environmentId: string): Promise<engine.DeploymentView | undefined> {
+async function shownDeployment(
+  deps: Needs<'database' | 'engine'>,
+  environmentId: string,
+): Promise<engine.DeploymentView | undefined> {
   const [last] = await deps.engine.environmentHistory(deps.database, environmentId, { page: 1, pageSize: 1 });
   if (last?.status === 'RUNNING') return last;
   const [next] = await deps.engine.queueOfEnvironment(deps.database, environmentId);

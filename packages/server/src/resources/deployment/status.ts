@@ -3,7 +3,8 @@ import type { Queryable } from '@davit/db';
 import { deploymentState, environmentState, type EnvironmentView, type StateWord } from '@davit/engine/port';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import { registryUses, type RegistryPlace } from '../container-registry/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { serviceStatuses } from '../service/index.ts';
@@ -13,12 +14,20 @@ export type EnvironmentStatus = Response<(typeof operations)['getEnvironmentStat
 type Statuses = Response<(typeof operations)['getEnvironmentStatuses']>;
 type ServiceStatus = Statuses['applications'][number];
 
-export async function readEnvironmentStatus(deps: Deps, caller: Caller, environmentId: string): Promise<EnvironmentStatus> {
+export async function readEnvironmentStatus(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  caller: Caller,
+  environmentId: string,
+): Promise<EnvironmentStatus> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
   return environmentStatus(deps, deps.database, environmentId);
 }
 
-export async function readStatuses(deps: Deps, caller: Caller, environmentId: string): Promise<Statuses> {
+export async function readStatuses(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  caller: Caller,
+  environmentId: string,
+): Promise<Statuses> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
   const services = await deps.database.many(store.placedServices, [environmentId]);
   const statuses = await serviceStatuses(deps, deps.database, environmentId);
@@ -44,7 +53,7 @@ const environmentsAtOnce = 8;
  * environments.
  */
 export async function readRegistryStatuses(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   place: RegistryPlace,
 ): Promise<{ results: ServiceStatus[] }> {
@@ -61,7 +70,11 @@ export async function readRegistryStatuses(
 }
 
 /** Returns the status of an environment. The caller's access must have been checked before. */
-export async function environmentStatus(deps: Deps, db: Queryable, environmentId: string): Promise<EnvironmentStatus> {
+export async function environmentStatus(
+  deps: Needs<'engine', keyof ReleaseSettings>,
+  db: Queryable,
+  environmentId: string,
+): Promise<EnvironmentStatus> {
   const view = await deps.engine.environment(db, environmentId);
   const services = await db.many(store.placedServices, [environmentId]);
   return toStatus(environmentId, view, await serviceStatuses(deps, db, environmentId), services);
@@ -72,7 +85,7 @@ export async function environmentStatus(deps: Deps, db: Queryable, environmentId
  * such environment.
  */
 export async function environmentWords(
-  deps: Pick<Deps, 'database' | 'engine'>,
+  deps: Needs<'database' | 'engine'>,
   environmentId: string,
 ): Promise<Pick<EnvironmentStatus, 'state' | 'last_deployment_state'> | null> {
   const { database, engine } = deps;
@@ -141,7 +154,7 @@ function deploymentStatus(
 
 /** Fails with NOT_FOUND if the caller may not see the service, or if the service is of another type. */
 export async function checkServiceVisible(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   serviceId: string,
   type: ServiceType | null = null,

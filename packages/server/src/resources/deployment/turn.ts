@@ -1,6 +1,7 @@
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { composeServices } from '../service/index.ts';
 import { requestedServices, wholeEnvironment } from './deployment.ts';
@@ -12,7 +13,7 @@ import { requestedServices, wholeEnvironment } from './deployment.ts';
  */
 
 /** Stops the services that are deployed and not yet stopped. */
-export async function stopRunning(deps: Deps, tx: Queryable, caller: Caller, environmentId: string): Promise<void> {
+export async function stopRunning(deps: Needs<'engine'>, tx: Queryable, caller: Caller, environmentId: string): Promise<void> {
   const place = await openEnvironment(tx, caller, environmentId, 'change');
   const all = await requestedServices(tx, environmentId, { skipped: false });
   const states = await statesOf(
@@ -25,7 +26,12 @@ export async function stopRunning(deps: Deps, tx: Queryable, caller: Caller, env
 }
 
 /** Deploys the stopped services at the commits that were deployed, with the current configuration. */
-export async function startStopped(deps: Deps, tx: Queryable, caller: Caller, environmentId: string): Promise<void> {
+export async function startStopped(
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings>,
+  tx: Queryable,
+  caller: Caller,
+  environmentId: string,
+): Promise<void> {
   const place = await openEnvironment(tx, caller, environmentId, 'deploy');
   const all = await composeServices(deps, tx, environmentId, { redeploy: true });
   const states = await statesOf(
@@ -41,6 +47,6 @@ function isOff(state: string | undefined): boolean {
   return state === undefined || state === 'READY' || state === 'STOPPED' || state === 'STOP_QUEUED';
 }
 
-async function statesOf(deps: Deps, tx: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function statesOf(deps: Needs<'engine'>, tx: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   return new Map((await deps.engine.services(tx, ids)).map(({ serviceId, state }) => [serviceId, state]));
 }

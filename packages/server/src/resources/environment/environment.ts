@@ -4,7 +4,7 @@ import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { checkEnvironment } from '../../auth/custom-role.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readProject } from '../project/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalid } from '../shared/problems.ts';
@@ -20,7 +20,7 @@ type EditRequest = Body<(typeof operations)['editEnvironment']>;
 /** The stages of a new environment, in their order. */
 const defaultStages = ['DATABASE DEFAULT', 'JOB DEFAULT', 'CONTAINER DEFAULT', 'APPLICATION DEFAULT'] as const;
 
-export async function listEnvironments(deps: Deps, caller: Caller, projectId: string): Promise<Environments> {
+export async function listEnvironments(deps: Needs<'database'>, caller: Caller, projectId: string): Promise<Environments> {
   const rows = await deps.database.many(store.environmentList, [projectId, caller.organizationId]);
   // An empty list does not show whether the project exists.
   if (rows.length === 0) await readProject(deps, caller, projectId);
@@ -28,7 +28,7 @@ export async function listEnvironments(deps: Deps, caller: Caller, projectId: st
 }
 
 export async function createEnvironment(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   projectId: string,
   request: CreateRequest,
@@ -67,13 +67,18 @@ function wantedCluster({ cluster, cluster_id }: CreateRequest): string | null {
   return id;
 }
 
-export async function readEnvironment(deps: Deps, caller: Caller, id: string): Promise<Environment> {
+export async function readEnvironment(deps: Needs<'database'>, caller: Caller, id: string): Promise<Environment> {
   const row = await deps.database.maybe(store.environmentRead, [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
   return toEnvironment(row);
 }
 
-export async function editEnvironment(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Environment> {
+export async function editEnvironment(
+  deps: Needs<'database'>,
+  caller: Caller,
+  id: string,
+  request: EditRequest,
+): Promise<Environment> {
   const row = await refuseTaken(request.name, () =>
     deps.database.transaction(async (tx) => {
       // This needs the exclusive lock. With shared locks, two transactions would deadlock in their writes.

@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as environment from './environment.ts';
 
-export function mountEnvironment(mounting: Mounting, deps: Deps): void {
+export function mountEnvironment(mounting: Mounting, deps: Needs<'database'>): void {
   mounting
     .on(operations.listEnvironment, ({ caller, params }) => environment.listEnvironments(deps, caller, params.projectId))
     .on(operations.createEnvironment, ({ caller, params, body }) =>

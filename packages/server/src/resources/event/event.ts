@@ -1,7 +1,7 @@
 import type { operations, Query, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { auditLogDays, readOrganization } from '../organization/index.ts';
 import { invalid } from '../shared/problems.ts';
 import * as store from './store.ts';
@@ -18,7 +18,12 @@ const dayMilliseconds = 86_400_000;
  * Returns a page of the audit log, newest first. A token of `links` continues where this page ends, even if new events
  * arrive in between.
  */
-export async function listEvents(deps: Deps, caller: Caller, organizationId: string, query: EventsQuery): Promise<Events> {
+export async function listEvents(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+  query: EventsQuery,
+): Promise<Events> {
   const { organization_plan: plan } = await readOrganization(deps, caller, organizationId);
   const range = rangeOf(query);
   const days = plan.audit_logs_retention_in_days;
@@ -60,7 +65,12 @@ export async function listEvents(deps: Deps, caller: Caller, organizationId: str
 }
 
 /** Returns the targets that the log has events of, or the projects or environments of those targets. */
-export async function listTargets(deps: Deps, caller: Caller, organizationId: string, query: TargetsQuery): Promise<Targets> {
+export async function listTargets(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+  query: TargetsQuery,
+): Promise<Targets> {
   const { organization_plan: plan } = await readOrganization(deps, caller, organizationId);
   const filters = filtersOf(organizationId, plan.audit_logs_retention_in_days, query, rangeOf(query));
   const place = [query.projectId ?? null, query.environmentId ?? null, query.targetLevelToFetch ?? null];

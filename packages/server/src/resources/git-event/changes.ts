@@ -1,5 +1,5 @@
 import type { Changes, FailureRecord } from '@davit/engine/port';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { TryAgain } from './attempt.ts';
 import type { CandidateRow } from './store.ts';
 
@@ -18,11 +18,11 @@ interface Compared {
  * host is unreachable, or if it does not have the pushed commits yet. Some hosts announce a push before they serve it.
  */
 export class RepositoryLook {
-  readonly #deps: Deps;
+  readonly #deps: Needs<'engine'>;
   readonly #reached: Reached;
   readonly #known = new Map<string, Promise<Changes>>();
 
-  constructor(deps: Deps, services: readonly Reached[]) {
+  constructor(deps: Needs<'engine'>, services: readonly Reached[]) {
     this.#deps = deps;
     // A service with a token sees at least as much as one without.
     const reached = services.find(({ git_token_id }) => git_token_id !== null) ?? services[0];

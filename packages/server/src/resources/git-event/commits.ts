@@ -1,7 +1,7 @@
 import type { GitProvider, operations, Response } from '@davit/contract';
 import type { HistoryCommit } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { toSourceError } from '../source-check/index.ts';
 import { notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
@@ -28,7 +28,7 @@ export interface CommitsOf {
  * Returns the newest commits of the branch. Empty if the service has no repository. Fails with SOURCE_NOT_USABLE or
  * NOT_FOUND.
  */
-export async function listCommits(deps: Deps, caller: Caller, wanted: CommitsOf): Promise<Commits> {
+export async function listCommits(deps: Needs<'database' | 'engine'>, caller: Caller, wanted: CommitsOf): Promise<Commits> {
   const found = await readHistory(deps, caller, wanted, listed);
   if (found === null) return { results: [] };
   const { onlyId, startId } = wanted;
@@ -58,7 +58,7 @@ export async function listCommits(deps: Deps, caller: Caller, wanted: CommitsOf)
  * Returns each author's address once, the latest author first. Names are not split into parts, because the parts of a
  * name differ between cultures.
  */
-export async function listContributors(deps: Deps, caller: Caller, id: string): Promise<Contributors> {
+export async function listContributors(deps: Needs<'database' | 'engine'>, caller: Caller, id: string): Promise<Contributors> {
   const found = await readHistory(deps, caller, { id, type: 'APPLICATION' }, contributing);
   const byAddress = new Map<string, HistoryCommit>();
   for (const commit of found?.commits ?? []) {
@@ -75,7 +75,12 @@ interface History {
   readonly commits: readonly HistoryCommit[];
 }
 
-async function readHistory(deps: Deps, caller: Caller, wanted: CommitsOf, limit: number): Promise<History | null> {
+async function readHistory(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  wanted: CommitsOf,
+  limit: number,
+): Promise<History | null> {
   const values = [wanted.id, wanted.type, caller.organizationId, wanted.ofValues ?? false];
   const repository = await deps.database.maybe(store.sourceOfService, values);
   if (repository === undefined) throw notFound('service');

@@ -2,7 +2,9 @@ import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { GitEventDeps } from './deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import { requestSelected } from '../deployment/index.ts';
 import { refuseClone } from '../environment/index.ts';
 import { readOrganization } from '../organization/index.ts';
@@ -30,7 +32,7 @@ export interface NewTag {
  * is also stored in the records of these services. Fails with NOT_FOUND if there is no such service; the error lists
  * the services that were ignored, with the reasons.
  */
-export async function deployTag(deps: Deps, caller: Caller, { organizationId, type, request }: NewTag): Promise<Answer> {
+export async function deployTag(deps: GitEventDeps, caller: Caller, { organizationId, type, request }: NewTag): Promise<Answer> {
   const services = await servicesOf(deps, caller, { organizationId, type, request });
   const views = await deps.engine.services(
     deps.database,
@@ -60,7 +62,7 @@ export async function deployTag(deps: Deps, caller: Caller, { organizationId, ty
  * Creates a preview of each environment that has a container of the image with auto_preview. An existing preview is
  * deployed again.
  */
-export async function previewTag(deps: Deps, caller: Caller, organizationId: string, request: Request): Promise<Answer> {
+export async function previewTag(deps: GitEventDeps, caller: Caller, organizationId: string, request: Request): Promise<Answer> {
   const services = await servicesOf(deps, caller, { organizationId, type: 'CONTAINER', request });
   const told = services.flatMap((service): Told[] => {
     const why = service.is_preview ? 'it is in a preview' : service.auto_preview ? null : 'auto_preview is off';
@@ -76,7 +78,11 @@ export async function previewTag(deps: Deps, caller: Caller, organizationId: str
   return answer(deps, caller, { type: 'CONTAINER', request, told, failures });
 }
 
-async function servicesOf(deps: Deps, caller: Caller, { organizationId, type, request }: NewTag): Promise<readonly Service[]> {
+async function servicesOf(
+  deps: Needs<'database'>,
+  caller: Caller,
+  { organizationId, type, request }: NewTag,
+): Promise<readonly Service[]> {
   await readOrganization(deps, caller, organizationId);
   return deps.database.many(store.imageServices, [organizationId, type, request.image_name]);
 }
@@ -87,7 +93,7 @@ function without(services: readonly Service[], told: readonly Told[]): Service[]
 }
 
 async function deployGroup(
-  deps: Deps,
+  deps: GitEventDeps,
   tx: Queryable,
   caller: Caller,
   { services, tag }: { readonly services: readonly Service[]; readonly tag: string },
@@ -105,7 +111,7 @@ interface PreviewGroup {
 }
 
 async function previewGroup(
-  deps: Deps,
+  deps: GitEventDeps,
   caller: Caller,
   { organizationId, environmentId, services, request: { image_name, tag } }: PreviewGroup,
 ): Promise<void> {
@@ -150,7 +156,11 @@ interface Outcome {
   readonly failures: readonly AppError[];
 }
 
-async function answer(deps: Deps, caller: Caller, { type, request, told, failures }: Outcome): Promise<Answer> {
+async function answer(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  caller: Caller,
+  { type, request, told, failures }: Outcome,
+): Promise<Answer> {
   const first = told.find(({ verdict }) => verdict === 'DEPLOYED' || verdict === 'PREVIEWED');
   if (first !== undefined) {
     return { ...(await readServiceStatus(deps, caller, { id: first.service_id, type })), verdicts: [...told] };

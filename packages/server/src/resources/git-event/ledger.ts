@@ -1,7 +1,7 @@
 import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { notFound } from '../shared/problems.ts';
 import { summaryOf } from './event.ts';
@@ -18,7 +18,7 @@ const keptOfRepository = 1000;
  * Returns the events of the repository of a service, with the verdicts for this service. Empty for a service without a
  * repository.
  */
-export async function listServiceEvents(deps: Deps, caller: Caller, serviceId: string): Promise<Events> {
+export async function listServiceEvents(deps: Needs<'database'>, caller: Caller, serviceId: string): Promise<Events> {
   const service = await deps.database.maybe(store.repositoryOfService, [serviceId, caller.organizationId]);
   if (service === undefined) throw notFound('service');
   const { organization_id, repository } = service;
@@ -27,7 +27,7 @@ export async function listServiceEvents(deps: Deps, caller: Caller, serviceId: s
 }
 
 /** Returns the events of all repositories of an organization. */
-export async function listOrganizationEvents(deps: Deps, caller: Caller, organizationId: string): Promise<Events> {
+export async function listOrganizationEvents(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<Events> {
   await readOrganization(deps, caller, organizationId);
   return { results: (await deps.database.many(store.ledgerOfOrganization, [organizationId, null])).map(toRecord) };
 }

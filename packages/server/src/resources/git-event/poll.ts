@@ -1,5 +1,5 @@
 import { Loop } from '@davit/base';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { TryAgain } from './attempt.ts';
 import { RepositoryLook } from './changes.ts';
 import type { PushEvent } from './event.ts';
@@ -36,7 +36,11 @@ export interface PollTiming {
  * These pushes are processed like reported ones. Several processes may poll in parallel; each repository is taken by
  * one process.
  */
-export function followRepositories(deps: Deps, log: PollLog, timing: PollTiming = {}): PollClock {
+export function followRepositories(
+  deps: Needs<'database' | 'engine', 'gitPollSeconds'>,
+  log: PollLog,
+  timing: PollTiming = {},
+): PollClock {
   if (deps.config.gitPollSeconds === 0) return { look: () => undefined, stop: () => Promise.resolve() };
   let foundAt = Number.NEGATIVE_INFINITY;
   const one = async (): Promise<void> => {
@@ -63,7 +67,7 @@ export function followRepositories(deps: Deps, log: PollLog, timing: PollTiming 
   return { look: () => void loop.wake(), stop: () => loop.stop() };
 }
 
-async function poll(deps: Deps, log: PollLog, row: polls.PolledRow): Promise<void> {
+async function poll(deps: Needs<'database' | 'engine', 'gitPollSeconds'>, log: PollLog, row: polls.PolledRow): Promise<void> {
   const { organization_id, repository } = row;
   const interval = deps.config.gitPollSeconds;
   try {
@@ -76,7 +80,7 @@ async function poll(deps: Deps, log: PollLog, row: polls.PolledRow): Promise<voi
   }
 }
 
-async function findPushes(deps: Deps, row: polls.PolledRow, pauseSeconds: number): Promise<void> {
+async function findPushes(deps: Needs<'database' | 'engine'>, row: polls.PolledRow, pauseSeconds: number): Promise<void> {
   const { organization_id, repository, heads: former } = row;
   const all = await deps.database.many(store.candidates, [organization_id, repository]);
   const services = all.filter(({ auto_deploy }) => auto_deploy);

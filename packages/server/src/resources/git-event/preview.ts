@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { forRequest, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import { copyEnvironment } from '../clone/index.ts';
 import { requestEnvironment } from '../deployment/index.ts';
 import { refuseClone } from '../environment/index.ts';
@@ -39,7 +40,7 @@ export interface Previewed {
  * with TryAgain while the former preview is still being removed.
  */
 export async function deployPreview(
-  deps: Deps,
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'port' | 'previewHours'>,
   tx: Queryable,
   caller: Caller,
   { place, services, former }: PreviewWish,
@@ -61,7 +62,7 @@ export interface PreviewWish {
 }
 
 async function makePreview(
-  deps: Deps,
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'port' | 'previewHours'>,
   tx: Queryable,
   caller: Caller,
   { place, services }: Pick<PreviewWish, 'place' | 'services'>,
@@ -77,7 +78,7 @@ async function makePreview(
 }
 
 async function bringUpToDate(
-  deps: Deps,
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'previewHours'>,
   tx: Queryable,
   caller: Caller,
   {
@@ -98,7 +99,12 @@ interface Copies {
   readonly redeploy: boolean;
 }
 
-async function deployCopies(deps: Deps, tx: Queryable, caller: Caller, copies: Copies): Promise<Previewed> {
+async function deployCopies(
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'previewHours'>,
+  tx: Queryable,
+  caller: Caller,
+  copies: Copies,
+): Promise<Previewed> {
   const { preview, environmentId, name, services, redeploy } = copies;
   const commits = new Map<string, string>();
   for (const { id, patch, commitId } of services) {
@@ -119,7 +125,7 @@ async function deployCopies(deps: Deps, tx: Queryable, caller: Caller, copies: C
  * one transaction. Fails like a clone.
  */
 export function asRequest<Result>(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   name: string,
   action: (tx: Queryable) => Promise<Result>,

@@ -1,6 +1,7 @@
 import { AppError } from '@davit/base';
 import { DatabaseUnavailable } from '@davit/db';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { GitEventDeps } from './deps.ts';
 import { toGitRepository } from '../service/index.ts';
 import { Problems } from '../shared/problems.ts';
 import { TryAgain } from './attempt.ts';
@@ -21,7 +22,7 @@ type Service = store.CandidateRow;
  * one of its services with auto_preview. If nothing was done for the same reason for all services, the function returns
  * that reason.
  */
-export async function followPullRequest(deps: Deps, request: Request): Promise<string | null> {
+export async function followPullRequest(deps: GitEventDeps, request: Request): Promise<string | null> {
   const { organization_id, repository, event } = request;
   const all = (await deps.database.many(store.candidates, [organization_id, repository])).filter(({ is_preview }) => !is_preview);
   const open = await deps.database.many(previews.previewsOf, [organization_id, repository, event.number]);
@@ -45,7 +46,7 @@ export async function followPullRequest(deps: Deps, request: Request): Promise<s
 }
 
 async function closePreviews(
-  deps: Deps,
+  deps: Needs<'database'>,
   request: Request,
   services: readonly Service[],
   open: readonly previews.PreviewRow[],
@@ -88,7 +89,7 @@ interface Considered {
  * Returns why a service gets no preview for a pull request. Null if it gets one. Checks that need the git host come
  * last.
  */
-async function whyNot(deps: Deps, considered: Considered): Promise<string | null> {
+async function whyNot(deps: Needs<never, 'previewForks'>, considered: Considered): Promise<string | null> {
   const { event, look, service } = considered;
   if (!service.auto_preview) return 'auto_preview is off';
   if (service.on_demand_preview) return 'the deployment rule of its environment has previews on demand only (on_demand_preview)';
@@ -122,7 +123,7 @@ interface Group {
   readonly commitId: string;
 }
 
-async function previewGroup(deps: Deps, request: Request, group: Group): Promise<void> {
+async function previewGroup(deps: GitEventDeps, request: Request, group: Group): Promise<void> {
   const { services, commitId } = group;
   const reason = await whyNoPreview(deps, group);
   const tell = async (verdict: 'IGNORED' | 'FAILED', why: string): Promise<void> => {
@@ -137,7 +138,10 @@ async function previewGroup(deps: Deps, request: Request, group: Group): Promise
   }
 }
 
-async function whyNoPreview(deps: Deps, { former, environmentId, commitId }: Group): Promise<string | null> {
+async function whyNoPreview(
+  deps: Needs<'database', 'previewsPerEnvironment'>,
+  { former, environmentId, commitId }: Group,
+): Promise<string | null> {
   if (former?.state === 'OPEN' && former.environment_id === null) {
     return 'its preview was deleted; close the request and open it again for a new one';
   }
@@ -149,7 +153,11 @@ async function whyNoPreview(deps: Deps, { former, environmentId, commitId }: Gro
   return null;
 }
 
-async function makeOrUpdate(deps: Deps, request: Request, { environmentId, services, former, commitId }: Group): Promise<void> {
+async function makeOrUpdate(
+  deps: GitEventDeps,
+  request: Request,
+  { environmentId, services, former, commitId }: Group,
+): Promise<void> {
   const { event, organization_id: organizationId, repository } = request;
   const caller = gitCaller(organizationId, event.author);
   const name = former?.environment_name ?? nameOf(request, services[0]);
@@ -178,7 +186,12 @@ function nameOf({ event, repository }: Request, service: Service | undefined): s
  * If the branch is in another repository, the copy has no git token, because the token is only for the repository for
  * which it was stored.
  */
-function copyOf(deps: Deps, { source, isFork }: PullRequestEvent, service: Service, commitId: string): PreviewService {
+function copyOf(
+  deps: Needs<never, 'allowLocalRepositories'>,
+  { source, isFork }: PullRequestEvent,
+  service: Service,
+  commitId: string,
+): PreviewService {
   const problems = new Problems();
   const rules = { problems, allowLocal: deps.config.allowLocalRepositories };
   const url = isFork && source.url !== null ? source.url : service.url;

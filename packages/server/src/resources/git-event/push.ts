@@ -1,7 +1,8 @@
 import { AppError } from '@davit/base';
 import { DatabaseUnavailable, type Queryable } from '@davit/db';
 import type { ServiceView } from '@davit/engine/port';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { GitEventDeps } from './deps.ts';
 import { requestSelected } from '../deployment/index.ts';
 import { deployWish, type Selected } from '../service/index.ts';
 import { gitCaller } from './caller.ts';
@@ -19,7 +20,7 @@ type Service = store.CandidateRow;
  * verdict for each service of the repository. If nothing was done for the same reason for all services, the function
  * returns that reason.
  */
-export async function followPush(deps: Deps, push: Push): Promise<string | null> {
+export async function followPush(deps: GitEventDeps, push: Push): Promise<string | null> {
   const { event } = push;
   if (event.after === null) return 'the branch was deleted; what is deployed of it goes on';
   const all = await deps.database.many(store.candidates, [push.organization_id, push.repository]);
@@ -46,7 +47,7 @@ interface Considered {
 }
 
 /** Returns why a push does not deploy a service. Null if it does. Checks that need the git host come last. */
-async function whyNot(deps: Deps, considered: Considered): Promise<string | null> {
+async function whyNot(deps: Needs<never, 'gitDeployForcePushes'>, considered: Considered): Promise<string | null> {
   const { push, look, service, view } = considered;
   const { event } = push;
   const branch = service.branch ?? event.defaultBranch ?? (await look.heads()).defaultBranch;
@@ -99,7 +100,7 @@ async function whyNotPaths({ push, look, service }: Considered): Promise<string 
  * Requests the deployment and writes the verdicts in one transaction, so that a process that dies leaves both or
  * neither.
  */
-async function deployGroup(deps: Deps, push: Push, services: readonly Service[]): Promise<void> {
+async function deployGroup(deps: GitEventDeps, push: Push, services: readonly Service[]): Promise<void> {
   try {
     await deps.database.transaction((tx) => deployTogether(deps, tx, push, services));
   } catch (error) {
@@ -116,7 +117,7 @@ async function deployGroup(deps: Deps, push: Push, services: readonly Service[])
   }
 }
 
-async function deployTogether(deps: Deps, tx: Queryable, push: Push, services: readonly Service[]): Promise<void> {
+async function deployTogether(deps: GitEventDeps, tx: Queryable, push: Push, services: readonly Service[]): Promise<void> {
   const { event } = push;
   const reason = `${event.branch} is now at ${event.after?.slice(0, 12)}`;
   const chosen: Service[] = [];

@@ -1,5 +1,5 @@
 import { AppError, Loop } from '@davit/base';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { deleteEnvironment } from '../deployment/index.ts';
 import { gitCaller } from './caller.ts';
 import * as store from './preview-store.ts';
@@ -21,7 +21,7 @@ export interface PreviewClock {
  * Removes previews whose pull request was closed or that have expired, until nothing of them is left. A failed removal
  * is requested again. Several processes may do so in parallel.
  */
-export function followPreviews(deps: Deps, log: RemovalLog): PreviewClock {
+export function followPreviews(deps: Needs<'database' | 'engine'>, log: RemovalLog): PreviewClock {
   const remove = async (): Promise<void> => {
     await deps.database.run(store.expirePreviews);
     for (;;) {
@@ -47,7 +47,11 @@ interface Closing {
   readonly attempts: number;
 }
 
-async function removePreview(deps: Deps, log: RemovalLog, { environment_id: environmentId, ...due }: Closing): Promise<void> {
+async function removePreview(
+  deps: Needs<'database' | 'engine'>,
+  log: RemovalLog,
+  { environment_id: environmentId, ...due }: Closing,
+): Promise<void> {
   if (environmentId === null) {
     await deps.database.run(store.endPreview, [due.id]);
     return;
@@ -62,7 +66,7 @@ async function removePreview(deps: Deps, log: RemovalLog, { environment_id: envi
   }
 }
 
-async function cancelDeployment(deps: Deps, environmentId: string): Promise<void> {
+async function cancelDeployment(deps: Needs<'engine'>, environmentId: string): Promise<void> {
   try {
     await deps.engine.cancel(environmentId, true);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { GitEventDeps } from './deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { listCommits, listContributors } from './commits.ts';
 import { deployTag, previewTag } from './image.ts';
@@ -7,7 +8,7 @@ import { listOrganizationEvents, listServiceEvents } from './ledger.ts';
 import { showWebhook } from './webhook.ts';
 import { syncWebhook, webhookStatus } from './webhook-status.ts';
 
-export function mountGitEvent(mounting: Mounting, deps: Deps): void {
+export function mountGitEvent(mounting: Mounting, deps: GitEventDeps): void {
   mounting
     .on(operations.listServiceGitEvents, ({ caller, params }) => listServiceEvents(deps, caller, params.serviceId))
     .on(operations.listOrganizationGitEvents, ({ caller, params }) => listOrganizationEvents(deps, caller, params.organizationId))
@@ -28,7 +29,7 @@ export function mountGitEvent(mounting: Mounting, deps: Deps): void {
   mountCommits(mounting, deps);
 }
 
-function mountCommits(mounting: Mounting, deps: Deps): void {
+function mountCommits(mounting: Mounting, deps: Needs<'database' | 'engine'>): void {
   mounting
     .on(operations.listApplicationCommit, ({ caller, params, query }) =>
       listCommits(deps, caller, { id: params.applicationId, type: 'APPLICATION', ...part(query) }),

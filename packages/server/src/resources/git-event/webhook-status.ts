@@ -1,7 +1,8 @@
 import { AppError } from '@davit/base';
 import type { operations, Response } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { GitEventDeps } from './deps.ts';
 import { remoteSettings } from '../../remote/get.ts';
 import { gitToken } from '../git-token/index.ts';
 import { listHooks, writeHook, type Hook, type HostedRepository } from './hosts/hooks.ts';
@@ -14,7 +15,7 @@ type Status = Response<(typeof operations)['getServiceGitWebhookStatus']>;
  * Returns the status of the webhook of a service's repository. The status comes from the git host if a git token gives
  * access to its API, and from the received deliveries.
  */
-export async function webhookStatus(deps: Deps, caller: Caller, serviceId: string): Promise<Status> {
+export async function webhookStatus(deps: GitEventDeps, caller: Caller, serviceId: string): Promise<Status> {
   const repository = await repositoryOf(deps.database, caller, serviceId);
   const hosted = await hostedOf(deps, repository);
   const webhook = await deps.database.maybe(store.findWebhook, [repository.organization_id, repository.repository]);
@@ -38,7 +39,7 @@ export async function webhookStatus(deps: Deps, caller: Caller, serviceId: strin
  * known API, only the known status is returned. Fails with NOT_SUPPORTED if the operator has not configured the public
  * URL of this API, or with REMOTE_REFUSED and similar errors.
  */
-export async function syncWebhook(deps: Deps, caller: Caller, serviceId: string): Promise<Status> {
+export async function syncWebhook(deps: GitEventDeps, caller: Caller, serviceId: string): Promise<Status> {
   const repository = await repositoryOf(deps.database, caller, serviceId);
   const { provider, organization_id } = repository;
   const made = await deps.database.transaction((tx) => ensureWebhook(deps, tx, organization_id, repository.repository));
@@ -64,7 +65,10 @@ export async function syncWebhook(deps: Deps, caller: Caller, serviceId: string)
 }
 
 /** Returns null if there is no token, or no API that Davit knows. */
-async function hostedOf(deps: Deps, { provider, url, git_token_id }: ServiceRepository): Promise<HostedRepository | null> {
+async function hostedOf(
+  deps: Needs<'database' | 'vault'>,
+  { provider, url, git_token_id }: ServiceRepository,
+): Promise<HostedRepository | null> {
   if (provider === 'GENERIC' || git_token_id === null || !/^https?:/i.test(url)) return null;
   const token = await gitToken(deps, git_token_id);
   if (token === null || token.type !== provider) return null;
@@ -75,7 +79,11 @@ async function hostedOf(deps: Deps, { provider, url, git_token_id }: ServiceRepo
 type Word = Status['status'];
 
 /** Returns the status as far as it follows from deliveries. */
-async function heardOf(deps: Deps, { organization_id, repository }: ServiceRepository, isMade: boolean): Promise<Word> {
+async function heardOf(
+  deps: Needs<'database'>,
+  { organization_id, repository }: ServiceRepository,
+  isMade: boolean,
+): Promise<Word> {
   const row = await deps.database.maybe(store.readRepository, [organization_id, repository]);
   if (row?.is_refused === true) return 'MISCONFIGURED';
   if (row?.is_delivered === true) return 'ACTIVE';

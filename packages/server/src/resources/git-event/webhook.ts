@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { GitProvider, operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { invalid, notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
 
@@ -34,7 +34,12 @@ export async function repositoryOf(db: Queryable, caller: Caller, serviceId: str
  * come from that repository share the webhook. The first call creates it. Idempotent, except with `rotate`: deliveries
  * signed with the former secret are refused from then on.
  */
-export async function showWebhook(deps: Deps, caller: Caller, serviceId: string, rotate: boolean): Promise<Shown> {
+export async function showWebhook(
+  deps: Needs<'database' | 'vault', 'host' | 'port' | 'publicUrl'>,
+  caller: Caller,
+  serviceId: string,
+  rotate: boolean,
+): Promise<Shown> {
   return deps.database.transaction(async (tx) => {
     const { organization_id, repository, provider } = await repositoryOf(tx, caller, serviceId);
     const made = await ensureWebhook(deps, tx, organization_id, repository);
@@ -58,7 +63,7 @@ interface EnsuredWebhook {
 }
 
 export async function ensureWebhook(
-  { vault }: Pick<Deps, 'vault'>,
+  { vault }: Needs<'vault'>,
   tx: Queryable,
   organizationId: string,
   repository: string,
@@ -77,7 +82,7 @@ function newSecret(): string {
 }
 
 /** Returns the URL at which the git host reaches this API. */
-export function addressOf({ config }: Pick<Deps, 'config'>, webhookId: string): string {
+export function addressOf({ config }: Needs<never, 'host' | 'port' | 'publicUrl'>, webhookId: string): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return `${config.publicUrl ?? `http://${host}:${config.port}`}${webhookPath(webhookId)}`;
 }

@@ -1,6 +1,7 @@
 import { AppError, Loop } from '@davit/base';
 import { DatabaseUnavailable } from '@davit/db';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { GitEventDeps } from './deps.ts';
 import { TryAgain } from './attempt.ts';
 import { followPullRequest } from './pull-request.ts';
 import { followPush } from './push.ts';
@@ -25,13 +26,15 @@ export interface WorkLog {
   warn(details: object, message: string): void;
 }
 
+type WorkDeps = GitEventDeps & Needs<'counts'>;
+
 export class GitWorker {
-  readonly #deps: Deps;
+  readonly #deps: WorkDeps;
   readonly #log: WorkLog;
   readonly #underway = new Set<Promise<void>>();
   readonly #loop: Loop;
 
-  constructor(deps: Deps, log: WorkLog) {
+  constructor(deps: WorkDeps, log: WorkLog) {
     this.#deps = deps;
     this.#log = log;
     this.#loop = new Loop({

@@ -3,7 +3,7 @@ import type { Body, GitProvider, operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { gitApiUrls, gitHosts } from '../../vendors.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, toAssociatedService } from '../service-use/index.ts';
@@ -23,14 +23,14 @@ export interface Place {
   readonly gitTokenId: string;
 }
 
-export async function listGitTokens(deps: Deps, caller: Caller, organizationId: string): Promise<GitTokens> {
+export async function listGitTokens(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<GitTokens> {
   await readOrganization(deps, caller, organizationId);
   const rows = await deps.database.many(store.gitTokenList, [organizationId, caller.organizationId]);
   return { results: rows.map(toRecord) };
 }
 
 export async function createGitToken(
-  deps: Deps,
+  deps: Needs<'database' | 'vault'>,
   caller: Caller,
   organizationId: string,
   request: CreateRequest,
@@ -53,13 +53,18 @@ export async function createGitToken(
   return toRecord(row);
 }
 
-export async function readGitToken(deps: Deps, caller: Caller, place: Place): Promise<GitToken> {
+export async function readGitToken(deps: Needs<'database'>, caller: Caller, place: Place): Promise<GitToken> {
   const row = await deps.database.maybe(store.gitTokenRead, [place.organizationId, caller.organizationId, place.gitTokenId]);
   if (row === undefined) throw notFound('git token');
   return toRecord(row);
 }
 
-export async function editGitToken(deps: Deps, caller: Caller, place: Place, request: EditRequest): Promise<GitToken> {
+export async function editGitToken(
+  deps: Needs<'database' | 'vault'>,
+  caller: Caller,
+  place: Place,
+  request: EditRequest,
+): Promise<GitToken> {
   const { token, ...fields } = request;
   const row = await refuseTaken(request.name, () =>
     deps.database.maybe(store.gitTokenEdit, [
@@ -78,7 +83,7 @@ export async function editGitToken(deps: Deps, caller: Caller, place: Place, req
   throw invalid('token', 'must be given again, as type or git_api_url change: a stored token goes to no other host');
 }
 
-export async function deleteGitToken(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteGitToken(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   const count = await deps.database.run(store.gitTokenDelete, [place.organizationId, caller.organizationId, place.gitTokenId]);
   if (count > 0) return;
   await readGitToken(deps, caller, place);
@@ -90,7 +95,7 @@ export async function deleteGitToken(deps: Deps, caller: Caller, place: Place): 
   await deleteGitToken(deps, caller, place);
 }
 
-export async function listGitTokenServices(deps: Deps, caller: Caller, place: Place): Promise<Associated> {
+export async function listGitTokenServices(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Associated> {
   const { id } = await readGitToken(deps, caller, place);
   const uses = await readUses(deps.database, 'gitToken', id);
   return { results: uses.map((use) => toAssociatedService(use, ['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM'])) };
@@ -115,7 +120,7 @@ const users: Readonly<Record<GitProvider, string>> = {
  * host of a token that has none yet.
  */
 export async function gitCredentials(
-  { database, vault }: Pick<Deps, 'database' | 'vault'>,
+  { database, vault }: Needs<'database' | 'vault'>,
   gitTokenId: string,
   url: string | null,
 ): Promise<{ username: string; password: string; hosts: readonly string[] } | null> {
@@ -146,7 +151,7 @@ function hostsOf({
 
 /** Returns a git token with the URL of its API. Null if the token no longer exists. */
 export async function gitToken(
-  { database, vault }: Pick<Deps, 'database' | 'vault'>,
+  { database, vault }: Needs<'database' | 'vault'>,
   id: string,
 ): Promise<{ readonly type: GitProvider; readonly apiUrl: string; readonly value: string } | null> {
   const row = await database.maybe(store.gitTokenSealed, [id]);

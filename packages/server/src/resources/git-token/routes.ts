@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as gitToken from './git-token.ts';
 
-export function mountGitToken(mounting: Mounting, deps: Deps): void {
+export function mountGitToken(mounting: Mounting, deps: Needs<'database' | 'vault'>): void {
   mounting
     .on(operations.listOrganizationGitTokens, ({ caller, params }) => gitToken.listGitTokens(deps, caller, params.organizationId))
     .on(operations.createGitToken, ({ caller, params, body }) =>

@@ -1,5 +1,5 @@
 import { AppError, messageOf } from '@davit/base';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { get, notUnderstood, refused, remoteSettings, type RemoteSettings } from '../../remote/get.ts';
 import { openedCredentials, type Credentials } from '../shared/credentials.ts';
 import { invalidReference } from '../shared/problems.ts';
@@ -23,7 +23,11 @@ export interface WantedChart extends ChartVersion {
  * Returns the values.yaml from a chart's archive. Empty if the chart has none. Fails with INVALID_REFERENCE,
  * SOURCE_NOT_USABLE (no such chart), REMOTE_UNREACHABLE, REMOTE_REFUSED or REMOTE_NOT_UNDERSTOOD.
  */
-export async function readChartValues(deps: Deps, organizationId: string, wanted: WantedChart): Promise<string> {
+export async function readChartValues(
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
+  organizationId: string,
+  wanted: WantedChart,
+): Promise<string> {
   const row = await deps.database.maybe(store.helmRepositoryOpen, [organizationId, organizationId, wanted.repositoryId]);
   if (row === undefined) {
     throw invalidReference(
@@ -57,7 +61,7 @@ export async function readChartArchive(deps: ChartDeps, repositoryId: string, { 
   return archive;
 }
 
-type ChartDeps = Pick<Deps, 'database' | 'vault' | 'config'>;
+type ChartDeps = Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>;
 
 async function archiveOf(deps: ChartDeps, row: store.SealedRow, wanted: WantedChart): Promise<Buffer | null> {
   const credentials = openedCredentials(deps.vault, row.id, row);

@@ -3,7 +3,7 @@ import { AppError } from '@davit/base';
 import type { operations, Query, Response } from '@davit/contract';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { get, notUnderstood, refused, remoteSettings, type RemoteSettings } from '../../remote/get.ts';
 import { RegistryClient } from '../../remote/registry-client.ts';
 import { isVendorRegistry } from '../../vendors.ts';
@@ -27,7 +27,12 @@ export const indexTimeoutSeconds = 30;
  * first. For an unknown chart the result is empty. Fails with REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD
  * or NOT_SUPPORTED.
  */
-export async function listCharts(deps: Deps, caller: Caller, place: Place, { chartName }: ChartQuery): Promise<Charts> {
+export async function listCharts(
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
+  caller: Caller,
+  place: Place,
+  { chartName }: ChartQuery,
+): Promise<Charts> {
   const row = await deps.database.maybe(store.helmRepositoryOpen, placeValues(caller, place));
   if (row === undefined) throw notFound('Helm repository');
   if (chartName !== undefined && !isChartName(chartName)) {
@@ -99,7 +104,7 @@ interface RegistryQuestion {
 }
 
 async function registryCharts(
-  deps: Deps,
+  deps: Needs<never, 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
   row: store.HelmRepositoryRow,
   { credentials, settings, chartName }: RegistryQuestion,
 ): Promise<readonly Chart[]> {
@@ -115,7 +120,7 @@ async function registryCharts(
 
 /** Returns a client for a registry that contains charts. `repository` returns the name of a chart in the API. */
 export function openRegistry(
-  deps: Pick<Deps, 'config'>,
+  deps: Needs<never, 'allowHttpRegistries' | 'vendorRegistries'>,
   row: store.HelmRepositoryRow,
   { credentials, settings }: { readonly credentials: Credentials; readonly settings: RemoteSettings },
 ): { readonly client: RegistryClient; readonly repository: (chartName: string) => string } {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { helmRepositoryKinds, type Body, type operations, type Response } from '@davit/contract';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedService } from '../service-use/index.ts';
 import { openedCredentials, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
@@ -29,7 +29,7 @@ export function listAvailable(): Available {
 }
 
 export async function listHelmRepositories(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   organizationId: string,
 ): Promise<{ results: HelmRepository[] }> {
@@ -43,7 +43,7 @@ export async function listHelmRepositories(
  * exist yet.
  */
 export async function createHelmRepository(
-  deps: Deps,
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'vendorRegistries'>,
   caller: Caller,
   organizationId: string,
   request: Request,
@@ -69,7 +69,7 @@ export async function createHelmRepository(
   return row;
 }
 
-export async function readHelmRepository(deps: Deps, caller: Caller, place: Place): Promise<HelmRepository> {
+export async function readHelmRepository(deps: Needs<'database'>, caller: Caller, place: Place): Promise<HelmRepository> {
   const row = await deps.database.maybe(store.helmRepositoryRead, placeValues(caller, place));
   if (row === undefined) throw notFound('Helm repository');
   return row;
@@ -79,7 +79,12 @@ export async function readHelmRepository(deps: Deps, caller: Caller, place: Plac
  * Edits a repository. Fields that the request omits stay, and so do the credentials. If the kind or the URL changes,
  * the credentials are reset, because those of one repository must not be sent to another.
  */
-export async function editHelmRepository(deps: Deps, caller: Caller, place: Place, request: Request): Promise<HelmRepository> {
+export async function editHelmRepository(
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'vendorRegistries'>,
+  caller: Caller,
+  place: Place,
+  request: Request,
+): Promise<HelmRepository> {
   return deps.database.transaction(async (tx) => {
     const former = await tx.maybe(store.helmRepositoryLock, placeValues(caller, place));
     if (former === undefined) throw notFound('Helm repository');
@@ -98,7 +103,7 @@ export async function editHelmRepository(deps: Deps, caller: Caller, place: Plac
 }
 
 /** Fails with NOT_FOUND, or with IN_USE while a service uses the repository. */
-export async function deleteHelmRepository(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteHelmRepository(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.helmRepositoryLock, placeValues(caller, place));
     if (row === undefined) throw notFound('Helm repository');
@@ -107,7 +112,7 @@ export async function deleteHelmRepository(deps: Deps, caller: Caller, place: Pl
   });
 }
 
-export async function listAssociatedServices(deps: Deps, caller: Caller, place: Place): Promise<Associated> {
+export async function listAssociatedServices(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Associated> {
   const { id } = await readHelmRepository(deps, caller, place);
   const uses = await readUses(deps.database, 'helmRepository', id);
   return { results: uses.map((use) => toAssociatedService(use, ['HELM'])) };

@@ -1,10 +1,13 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as repository from './helm-repository.ts';
 import { listCharts } from './charts.ts';
 
-export function mountHelmRepository(mounting: Mounting, deps: Deps): void {
+export function mountHelmRepository(
+  mounting: Mounting,
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
+): void {
   mounting
     .on(operations.listAvailableHelmRepository, async () => repository.listAvailable())
     .on(operations.listHelmRepository, ({ caller, params }) =>

@@ -1,7 +1,7 @@
 import { ingressTypes, type operations, type Response } from '@davit/contract';
 import type { ReleaseConfig, ServedRoute, ServiceView } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { certificateStatuses, type CertificateWord } from '../custom-domain/index.ts';
 import { visibleFacts, type ServiceReference } from '../service/index.ts';
 import { derivedId } from '../shared/derived-id.ts';
@@ -15,7 +15,11 @@ type Port = ReleaseConfig['ports'][number];
  * Returns whether the gateway serves a service, as shown by its routes and certificates. Fails with NOT_FOUND, also for
  * a type without routes.
  */
-export async function readIngressStatus(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Ingress> {
+export async function readIngressStatus(
+  deps: Needs<'database' | 'engine', 'acme' | 'gatewayHttpsPort'>,
+  caller: Caller,
+  reference: ServiceReference,
+): Promise<Ingress> {
   const type = ingressTypes.find((one) => one === reference.type.toUpperCase());
   if (type === undefined) throw notFound('service');
   const { id, driver } = await visibleFacts(deps, caller, { id: reference.id, type });

@@ -1,7 +1,7 @@
 import type { Body, operations, Response } from '@davit/contract';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { invalidReference } from '../shared/problems.ts';
 import * as store from './store.ts';
@@ -15,7 +15,7 @@ type JobAnswer = Response<(typeof operations)['cleanFailedJob']>;
  * CLUSTER_UNREACHABLE.
  */
 export async function cleanJobs(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   environmentId: string,
   request: JobsRequest | undefined,
@@ -34,7 +34,7 @@ export async function cleanJobs(
 }
 
 /** Fails with NOT_FOUND or CLUSTER_UNREACHABLE. */
-export async function cleanJob(deps: Deps, caller: Caller, jobId: string): Promise<JobAnswer> {
+export async function cleanJob(deps: Needs<'database' | 'engine'>, caller: Caller, jobId: string): Promise<JobAnswer> {
   const place = await deps.database.maybe(store.jobPlace, [jobId, caller.organizationId]);
   if (place === undefined) throw notFound('service');
   const cleared = await deps.engine.clearEndedRuns({ driver: place.driver, serviceIds: [jobId.toLowerCase()] });

@@ -3,7 +3,7 @@ import { groupItemTypes, type Body, type operations, type Response } from '@davi
 import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedItem } from '../service-use/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
@@ -22,14 +22,14 @@ export interface Place {
   readonly labelsGroupId: string;
 }
 
-export async function listLabelGroups(deps: Deps, caller: Caller, organizationId: string): Promise<LabelGroups> {
+export async function listLabelGroups(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<LabelGroups> {
   const rows = await deps.database.many(store.labelGroupList, [organizationId, caller.organizationId]);
   if (rows.length === 0) await readOrganization(deps, caller, organizationId);
   return { results: rows };
 }
 
 export async function createLabelGroup(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   organizationId: string,
   request: Request,
@@ -40,13 +40,18 @@ export async function createLabelGroup(
   return row;
 }
 
-export async function readLabelGroup(deps: Deps, caller: Caller, place: Place): Promise<LabelGroup> {
+export async function readLabelGroup(deps: Needs<'database'>, caller: Caller, place: Place): Promise<LabelGroup> {
   const row = await deps.database.maybe(store.labelGroupRead, placeValues(caller, place));
   if (row === undefined) throw notFound('label group');
   return row;
 }
 
-export async function editLabelGroup(deps: Deps, caller: Caller, place: Place, request: Request): Promise<LabelGroup> {
+export async function editLabelGroup(
+  deps: Needs<'database'>,
+  caller: Caller,
+  place: Place,
+  request: Request,
+): Promise<LabelGroup> {
   const row = await refuseTaken(request.name, () =>
     deps.database.maybe(store.labelGroupEdit, [...placeValues(caller, place), ...fields(request)]),
   );
@@ -55,7 +60,7 @@ export async function editLabelGroup(deps: Deps, caller: Caller, place: Place, r
 }
 
 /** Fails with NOT_FOUND, or with IN_USE while a service or a cluster uses the group. */
-export async function deleteLabelGroup(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteLabelGroup(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.labelGroupLock, placeValues(caller, place));
     if (row === undefined) throw notFound('label group');
@@ -66,7 +71,7 @@ export async function deleteLabelGroup(deps: Deps, caller: Caller, place: Place)
   });
 }
 
-export async function listLabelGroupItems(deps: Deps, caller: Caller, place: Place): Promise<Items> {
+export async function listLabelGroupItems(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Items> {
   const { id } = await readLabelGroup(deps, caller, place);
   const uses = await readUses(deps.database, 'labelGroup', id);
   const clusters = await deps.database.many(store.labelGroupClusters, [id]);

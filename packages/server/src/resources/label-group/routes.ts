@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as group from './label-group.ts';
 
-export function mountLabelGroup(mounting: Mounting, deps: Deps): void {
+export function mountLabelGroup(mounting: Mounting, deps: Needs<'database'>): void {
   mounting
     .on(operations.listOrganizationLabelsGroup, ({ caller, params }) =>
       group.listLabelGroups(deps, caller, params.organizationId),

@@ -2,7 +2,7 @@ import { credentialProviders, type CredentialProvider, type operations, type Res
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { LifecycleTemplate } from '../../catalogue/lifecycle-templates.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import * as store from './store.ts';
 
 type Templates = Response<(typeof operations)['listEnvironmentLifecycleTemplates']>;
@@ -11,14 +11,18 @@ type Template = Response<(typeof operations)['getEnvironmentLifecycleTemplate']>
 /**
  * Returns the templates for the vendor of the environment's cluster, in the order of the file. Fails with NOT_FOUND.
  */
-export async function listTemplates(deps: Deps, caller: Caller, environmentId: string): Promise<Templates> {
+export async function listTemplates(
+  deps: Needs<'database' | 'lifecycleTemplates'>,
+  caller: Caller,
+  environmentId: string,
+): Promise<Templates> {
   const { templates } = await templatesOf(deps, caller, environmentId);
   return { results: templates.map(({ id, name, description }) => ({ id, name, description })) };
 }
 
 /** Fails with NOT_FOUND, also for a template for clusters of another vendor. */
 export async function readTemplate(
-  deps: Deps,
+  deps: Needs<'database' | 'lifecycleTemplates'>,
   caller: Caller,
   { environmentId, lifecycleTemplateId }: { readonly environmentId: string; readonly lifecycleTemplateId: string },
 ): Promise<Template> {
@@ -41,7 +45,7 @@ export async function readTemplate(
 }
 
 async function templatesOf(
-  deps: Deps,
+  deps: Needs<'database' | 'lifecycleTemplates'>,
   caller: Caller,
   environmentId: string,
 ): Promise<{ readonly provider: CredentialProvider; readonly templates: readonly LifecycleTemplate[] }> {

@@ -13,7 +13,7 @@ import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import { comparableEmail } from '../../auth/email.ts';
 import { accessChanged } from '../../auth/store.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { findRole, roleIdOf, roleNameOf, roleWordOf, type RoleReference } from '../role/index.ts';
 import { invalid, invalidReference, notFound } from '../shared/problems.ts';
@@ -26,14 +26,18 @@ type Place = PathParameters<(typeof operations)['getMemberInvitation']>;
 
 const validDays = 7;
 
-export async function listInvitations(deps: Deps, caller: Caller, organizationId: string): Promise<Invitations> {
+export async function listInvitations(
+  deps: Needs<'database', 'host' | 'port' | 'publicUrl'>,
+  caller: Caller,
+  organizationId: string,
+): Promise<Invitations> {
   await readOrganization(deps, caller, organizationId);
   const rows = await deps.database.many(store.invitationList, [organizationId, caller.organizationId]);
   return { results: rows.map((row) => toInvitation(deps, row)) };
 }
 
 export async function inviteMember(
-  deps: Deps,
+  deps: Needs<'database', 'host' | 'port' | 'publicUrl'>,
   caller: Caller,
   organizationId: string,
   request: InviteRequest,
@@ -82,7 +86,11 @@ async function wantedRole(tx: Queryable, organizationId: string, { role, role_id
   return found;
 }
 
-export async function readInvitation(deps: Deps, caller: Caller, place: Place): Promise<Invitation> {
+export async function readInvitation(
+  deps: Needs<'database', 'host' | 'port' | 'publicUrl'>,
+  caller: Caller,
+  place: Place,
+): Promise<Invitation> {
   const row = await deps.database.maybe(store.invitationRead, [place.organizationId, caller.organizationId, place.inviteId]);
   if (row === undefined || !maySee(caller, row)) throw notFound('invitation');
   return toInvitation(deps, row);
@@ -97,7 +105,11 @@ function maySee({ access, person }: Caller, row: store.InvitationRow): boolean {
   return access.kind === 'role' && roleMay(access.role, operations.getMemberInvitation);
 }
 
-export async function acceptInvitation(deps: Deps, caller: Caller, place: Place): Promise<Invitation> {
+export async function acceptInvitation(
+  deps: Needs<'database' | 'tokens', 'host' | 'port' | 'publicUrl'>,
+  caller: Caller,
+  place: Place,
+): Promise<Invitation> {
   const { person } = caller;
   const row = await deps.database.maybe(store.invitationRead, [place.organizationId, caller.organizationId, place.inviteId]);
   if (row === undefined || person === null || !maySee(caller, row)) throw notFound('invitation');
@@ -122,12 +134,12 @@ function alreadyMember(): AppError {
   return new AppError({ code: 'ALREADY_MEMBER', message: 'You are a member of this organization already.' });
 }
 
-export async function deleteInvitation(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteInvitation(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   const count = await deps.database.run(store.invitationDelete, [place.organizationId, caller.organizationId, place.inviteId]);
   if (count === 0) throw notFound('invitation');
 }
 
-function toInvitation({ config }: Deps, row: store.InvitationRow): Invitation {
+function toInvitation({ config }: Needs<never, 'host' | 'port' | 'publicUrl'>, row: store.InvitationRow): Invitation {
   const base = config.publicUrl ?? `http://${config.host}:${config.port}`;
   return {
     id: row.id,

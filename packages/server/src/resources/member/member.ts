@@ -3,7 +3,7 @@ import type { Body, operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import { accessChanged } from '../../auth/store.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { findRole, roleIdOf, roleNameOf, roleWordOf } from '../role/index.ts';
 import { invalid, invalidReference, notFound } from '../shared/problems.ts';
@@ -12,14 +12,14 @@ import * as store from './store.ts';
 type Members = Response<(typeof operations)['getOrganizationMembers']>;
 type RoleRequest = Body<(typeof operations)['editOrganizationMemberRole']>;
 
-export async function listMembers(deps: Deps, caller: Caller, organizationId: string): Promise<Members> {
+export async function listMembers(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<Members> {
   await readOrganization(deps, caller, organizationId);
   const rows = await deps.database.many(store.memberList, [organizationId, caller.organizationId]);
   return { results: rows.map(toMember) };
 }
 
 export async function editMemberRole(
-  deps: Deps,
+  deps: Needs<'database' | 'tokens'>,
   caller: Caller,
   organizationId: string,
   { user_id, role_id }: RoleRequest,
@@ -34,7 +34,12 @@ export async function editMemberRole(
   });
 }
 
-export async function deleteMember(deps: Deps, caller: Caller, organizationId: string, personId: string): Promise<void> {
+export async function deleteMember(
+  deps: Needs<'database' | 'tokens'>,
+  caller: Caller,
+  organizationId: string,
+  personId: string,
+): Promise<void> {
   await changeMembers(deps, caller, organizationId, async (tx, owner) => {
     if (isSame(owner, personId)) throw ownerRequired('owns the organization and cannot be removed');
     if ((await tx.run(store.memberDelete, [organizationId, personId])) === 0) throw noMember();
@@ -42,7 +47,12 @@ export async function deleteMember(deps: Deps, caller: Caller, organizationId: s
 }
 
 /** Transfers the ownership. If the person already owns the organization, nothing changes. */
-export async function transferOwnership(deps: Deps, caller: Caller, organizationId: string, personId: string): Promise<void> {
+export async function transferOwnership(
+  deps: Needs<'database' | 'tokens'>,
+  caller: Caller,
+  organizationId: string,
+  personId: string,
+): Promise<void> {
   await changeMembers(deps, caller, organizationId, async (tx) => {
     if ((await tx.run(store.memberMakeAdmin, [organizationId, personId])) === 0) throw noMember();
     await tx.run(store.ownerSet, [organizationId, personId]);
@@ -51,7 +61,7 @@ export async function transferOwnership(deps: Deps, caller: Caller, organization
 
 /** Runs a change of an organization's members under an exclusive lock, and notifies all processes. */
 async function changeMembers(
-  deps: Deps,
+  deps: Needs<'database' | 'tokens'>,
   caller: Caller,
   organizationId: string,
   change: (tx: Queryable, owner: string) => Promise<void>,

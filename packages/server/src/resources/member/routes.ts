@@ -1,10 +1,10 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as invitation from './invitation.ts';
 import * as member from './member.ts';
 
-export function mountMember(mounting: Mounting, deps: Deps): void {
+export function mountMember(mounting: Mounting, deps: Needs<'database' | 'tokens', 'host' | 'port' | 'publicUrl'>): void {
   mounting
     .on(operations.getOrganizationMembers, ({ caller, params }) => member.listMembers(deps, caller, params.organizationId))
     .on(operations.editOrganizationMemberRole, ({ caller, params, body }) =>

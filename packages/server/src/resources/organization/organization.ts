@@ -4,7 +4,7 @@ import type { Body, operations, Response } from '@davit/contract';
 import { isForeignKeyViolation } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
 import * as store from './store.ts';
 
@@ -21,7 +21,11 @@ export const auditLogDays = 30;
  * Creates an organization, which is owned by the person who creates it. Of the tokens, only the administrator's may
  * create one, because other tokens could not see the new organization.
  */
-export async function createOrganization(deps: Deps, caller: Caller, request: CreateRequest): Promise<Organization> {
+export async function createOrganization(
+  deps: Needs<'database' | 'tokens'>,
+  caller: Caller,
+  request: CreateRequest,
+): Promise<Organization> {
   const { person } = caller;
   if (person === null && caller.organizationId !== null) {
     throw new AppError({
@@ -41,7 +45,7 @@ export async function createOrganization(deps: Deps, caller: Caller, request: Cr
  * Returns all organizations that the caller may see. In addition to `results`, the response has the fields of the
  * caller's own organization, or of the oldest one for an instance-wide caller (D2).
  */
-export async function listOrganizations(deps: Deps, caller: Caller): Promise<Organizations> {
+export async function listOrganizations(deps: Needs<'database'>, caller: Caller): Promise<Organizations> {
   const { person, organizationId } = caller;
   const own = organizationId === null ? null : [organizationId];
   const seen = person === null ? own : [...person.memberships.keys()];
@@ -49,13 +53,18 @@ export async function listOrganizations(deps: Deps, caller: Caller): Promise<Org
   return { results, ...results[0] };
 }
 
-export async function readOrganization(deps: Deps, caller: Caller, id: string): Promise<Organization> {
+export async function readOrganization(deps: Needs<'database'>, caller: Caller, id: string): Promise<Organization> {
   const row = await deps.database.maybe(store.organizationRead, [id, caller.organizationId]);
   if (row === undefined) throw notFound('organization');
   return toOrganization(row);
 }
 
-export async function editOrganization(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Organization> {
+export async function editOrganization(
+  deps: Needs<'database'>,
+  caller: Caller,
+  id: string,
+  request: EditRequest,
+): Promise<Organization> {
   const row = await refuseTaken(request.name, () =>
     deps.database.maybe(store.organizationEdit, [id, caller.organizationId, JSON.stringify(request)]),
   );
@@ -64,7 +73,7 @@ export async function editOrganization(deps: Deps, caller: Caller, id: string, r
 }
 
 /** Deletes an organization with its clusters, tokens and git tokens. */
-export async function deleteOrganization(deps: Deps, caller: Caller, id: string): Promise<void> {
+export async function deleteOrganization(deps: Needs<'database' | 'tokens'>, caller: Caller, id: string): Promise<void> {
   try {
     const count = await deps.database.run(store.organizationDelete, [id, caller.organizationId]);
     if (count === 0) throw notFound('organization');

@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as organization from './organization.ts';
 
-export function mountOrganization(mounting: Mounting, deps: Deps): void {
+export function mountOrganization(mounting: Mounting, deps: Needs<'database' | 'tokens'>): void {
   mounting
     .on(operations.createOrganization, ({ caller, body }) => organization.createOrganization(deps, caller, body))
     .on(operations.listOrganization, ({ caller }) => organization.listOrganizations(deps, caller))

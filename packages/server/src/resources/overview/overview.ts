@@ -1,6 +1,7 @@
 import type { operations, Query, Response } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import { environmentStatus } from '../deployment/index.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readProject } from '../project/index.ts';
@@ -15,7 +16,11 @@ type EnvironmentCounts = Response<(typeof operations)['getProjectEnvironmentServ
 type Statuses = Response<(typeof operations)['getProjectEnvironmentsStatus']>;
 type Overviews = Response<(typeof operations)['getProjectEnvironmentsOverview']>;
 
-export async function listAllEnvironments(deps: Deps, caller: Caller, organizationId: string): Promise<AllEnvironments> {
+export async function listAllEnvironments(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+): Promise<AllEnvironments> {
   const rows = await deps.database.many(store.environmentsOfOrganization, [organizationId, caller.organizationId]);
   // An empty list does not show whether the organization exists. The same holds for the functions below.
   if (rows.length === 0) await readOrganization(deps, caller, organizationId);
@@ -33,7 +38,7 @@ export async function listAllEnvironments(deps: Deps, caller: Caller, organizati
  * here, so the list is empty.
  */
 export async function listAllServices(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   organizationId: string,
   query: ServicesQuery,
@@ -50,18 +55,22 @@ export async function listAllServices(
   };
 }
 
-export async function countByProject(deps: Deps, caller: Caller, organizationId: string): Promise<ProjectCounts> {
+export async function countByProject(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<ProjectCounts> {
   const results = await deps.database.many(store.projectCounts, [organizationId, caller.organizationId]);
   if (results.length === 0) await readOrganization(deps, caller, organizationId);
   return { results };
 }
 
-export async function countByEnvironment(deps: Deps, caller: Caller, projectId: string): Promise<EnvironmentCounts> {
+export async function countByEnvironment(deps: Needs<'database'>, caller: Caller, projectId: string): Promise<EnvironmentCounts> {
   const rows = await countedEnvironments(deps, caller, projectId);
   return { results: rows.map(({ id, service_count }) => ({ id, service_total_number: service_count })) };
 }
 
-export async function listEnvironmentStatuses(deps: Deps, caller: Caller, projectId: string): Promise<Statuses> {
+export async function listEnvironmentStatuses(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  caller: Caller,
+  projectId: string,
+): Promise<Statuses> {
   const rows = await countedEnvironments(deps, caller, projectId);
   const results: Statuses['results'] = [];
   // The environments are read one at a time, because a project with many environments must not use all connections.
@@ -69,7 +78,11 @@ export async function listEnvironmentStatuses(deps: Deps, caller: Caller, projec
   return { results };
 }
 
-export async function listEnvironmentOverviews(deps: Deps, caller: Caller, projectId: string): Promise<Overviews> {
+export async function listEnvironmentOverviews(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  caller: Caller,
+  projectId: string,
+): Promise<Overviews> {
   const results: Overviews['results'] = [];
   for (const row of await countedEnvironments(deps, caller, projectId)) {
     results.push(toOverview(row, await environmentStatus(deps, deps.database, row.id)));
@@ -77,7 +90,11 @@ export async function listEnvironmentOverviews(deps: Deps, caller: Caller, proje
   return { results };
 }
 
-async function countedEnvironments(deps: Deps, caller: Caller, projectId: string): Promise<store.CountedEnvironmentRow[]> {
+async function countedEnvironments(
+  deps: Needs<'database'>,
+  caller: Caller,
+  projectId: string,
+): Promise<store.CountedEnvironmentRow[]> {
   const rows = await deps.database.many(store.countedEnvironments, [projectId, caller.organizationId]);
   if (rows.length === 0) await readProject(deps, caller, projectId);
   return rows;

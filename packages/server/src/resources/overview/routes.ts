@@ -1,9 +1,10 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from '../service/index.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as overview from './overview.ts';
 
-export function mountOverview(mounting: Mounting, deps: Deps): void {
+export function mountOverview(mounting: Mounting, deps: Needs<'database' | 'engine', keyof ReleaseSettings>): void {
   mounting
     .on(operations.listEnvironmentsByOrganizationId, ({ caller, params }) =>
       overview.listAllEnvironments(deps, caller, params.organizationId),

@@ -3,7 +3,7 @@ import type { Body, operations, Response } from '@davit/contract';
 import { isForeignKeyViolation } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
 import * as store from './store.ts';
@@ -13,7 +13,7 @@ type Projects = Response<(typeof operations)['listProject']>;
 type CreateRequest = Body<(typeof operations)['createProject']>;
 type EditRequest = Body<(typeof operations)['editProject']>;
 
-export async function listProjects(deps: Deps, caller: Caller, organizationId: string): Promise<Projects> {
+export async function listProjects(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<Projects> {
   const rows = await deps.database.many(store.projectList, [organizationId, caller.organizationId]);
   // Distinguishes an empty list from a missing organization.
   if (rows.length === 0) await readOrganization(deps, caller, organizationId);
@@ -21,7 +21,7 @@ export async function listProjects(deps: Deps, caller: Caller, organizationId: s
 }
 
 export async function createProject(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   organizationId: string,
   request: CreateRequest,
@@ -37,13 +37,13 @@ export async function createProject(
   throw notFound('organization');
 }
 
-export async function readProject(deps: Deps, caller: Caller, id: string): Promise<Project> {
+export async function readProject(deps: Needs<'database'>, caller: Caller, id: string): Promise<Project> {
   const row = await deps.database.together(store.projectRead, [id, caller.organizationId]);
   if (row === undefined) throw notFound('project');
   return toProject(row);
 }
 
-export async function editProject(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Project> {
+export async function editProject(deps: Needs<'database'>, caller: Caller, id: string, request: EditRequest): Promise<Project> {
   const row = await refuseTaken(request.name, () =>
     deps.database.maybe(store.projectEdit, [id, caller.organizationId, JSON.stringify(request)]),
   );
@@ -51,7 +51,7 @@ export async function editProject(deps: Deps, caller: Caller, id: string, reques
   return toProject(row);
 }
 
-export async function deleteProject(deps: Deps, caller: Caller, id: string): Promise<void> {
+export async function deleteProject(deps: Needs<'database'>, caller: Caller, id: string): Promise<void> {
   try {
     const count = await deps.database.run(store.projectDelete, [id, caller.organizationId]);
     if (count === 0) throw notFound('project');

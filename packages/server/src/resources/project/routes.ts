@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as project from './project.ts';
 
-export function mountProject(mounting: Mounting, deps: Deps): void {
+export function mountProject(mounting: Mounting, deps: Needs<'database'>): void {
   mounting
     .on(operations.listProject, ({ caller, params }) => project.listProjects(deps, caller, params.organizationId))
     .on(operations.createProject, ({ caller, params, body }) => project.createProject(deps, caller, params.organizationId, body))

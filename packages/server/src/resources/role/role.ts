@@ -13,7 +13,7 @@ import {
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import { accessChanged } from '../../auth/store.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
 import { invalidReference, notFound, Problems } from '../shared/problems.ts';
@@ -26,20 +26,24 @@ type CreateRequest = Body<(typeof operations)['createOrganizationCustomRole']>;
 type EditRequest = Body<(typeof operations)['editOrganizationCustomRole']>;
 type Place = PathParameters<(typeof operations)['getOrganizationCustomRole']>;
 
-export async function listAvailableRoles(deps: Deps, caller: Caller, organizationId: string): Promise<AvailableRoles> {
+export async function listAvailableRoles(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+): Promise<AvailableRoles> {
   await readOrganization(deps, caller, organizationId);
   const builtIn = builtInRoles.map((role) => ({ id: roleDescriptions[role].id, name: roleDescriptions[role].name }));
   return { results: [...builtIn, ...(await deps.database.many(store.roleNames, [organizationId]))] };
 }
 
-export async function listCustomRoles(deps: Deps, caller: Caller, organizationId: string): Promise<CustomRoles> {
+export async function listCustomRoles(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<CustomRoles> {
   await readOrganization(deps, caller, organizationId);
   const rows = await deps.database.many(store.roleList, [organizationId, caller.organizationId]);
   return { results: rows.map(toCustomRole) };
 }
 
 export async function createCustomRole(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   organizationId: string,
   request: CreateRequest,
@@ -54,7 +58,7 @@ export async function createCustomRole(
 }
 
 export async function readCustomRole(
-  deps: Deps,
+  deps: Needs<'database'>,
   caller: Caller,
   place: Place,
   db: Queryable = deps.database,
@@ -64,7 +68,12 @@ export async function readCustomRole(
   return toCustomRole(row);
 }
 
-export async function editCustomRole(deps: Deps, caller: Caller, place: Place, request: EditRequest): Promise<CustomRole> {
+export async function editCustomRole(
+  deps: Needs<'database' | 'tokens'>,
+  caller: Caller,
+  place: Place,
+  request: EditRequest,
+): Promise<CustomRole> {
   checkRepetitions(request);
   const { organizationId, customRoleId } = place;
   const description = request.description === null ? '' : (request.description ?? null);
@@ -137,7 +146,7 @@ function checkRepetitions({ cluster_permissions, project_permissions }: EditRequ
   problems.throwIfAny();
 }
 
-export async function deleteCustomRole(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteCustomRole(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   try {
     const count = await deps.database.run(store.roleDelete, [place.organizationId, caller.organizationId, place.customRoleId]);
     if (count === 0) throw notFound('custom role');

@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as role from './role.ts';
 
-export function mountRole(mounting: Mounting, deps: Deps): void {
+export function mountRole(mounting: Mounting, deps: Needs<'database' | 'tokens'>): void {
   mounting
     .on(operations.listOrganizationAvailableRoles, ({ caller, params }) =>
       role.listAvailableRoles(deps, caller, params.organizationId),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isUuid } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { relinker, type IdMap } from '../shared/relink.ts';
 import { cloneSecrets, secretIdsAmong, type SecretCopy } from '../variable/index.ts';
@@ -38,7 +38,12 @@ const ownParts = new Set(['ports', 'storage', 'autoscaling', 'scalers', 'trigger
  * Copies the services of an environment, whatever their type, as their specs describe them fully. Services that are
  * being deleted are left out. Returns the ids of the copies by the ids of the originals.
  */
-export async function cloneServices(deps: Deps, tx: Queryable, caller: Caller, clone: ServiceClone): Promise<IdMap> {
+export async function cloneServices(
+  deps: Needs<'engine' | 'vault', 'gatewayPort' | 'port'>,
+  tx: Queryable,
+  caller: Caller,
+  clone: ServiceClone,
+): Promise<IdMap> {
   const services: ServiceFacts[] = [];
   for (const facts of await tx.many(shareEnvironmentFacts, [clone.from.environmentId])) {
     if (!(await isBeingDeleted(deps, tx, facts))) services.push(facts);
@@ -56,7 +61,7 @@ export async function cloneServices(deps: Deps, tx: Queryable, caller: Caller, c
  * the same name if the environment has one. Returns the id of the copy. Fails with NAME_TAKEN or IN_USE.
  */
 export async function cloneServiceTo(
-  deps: Deps,
+  deps: Needs<'vault', 'gatewayPort' | 'port'>,
   tx: Queryable,
   caller: Caller,
   { facts, name, to }: { readonly facts: ServiceFacts; readonly name: string; readonly to: ServiceClone['to'] },
@@ -88,7 +93,12 @@ interface OneClone {
   readonly relink: (text: string) => string;
 }
 
-async function cloneService(deps: Deps, tx: Queryable, caller: Caller, one: OneClone): Promise<void> {
+async function cloneService(
+  deps: Needs<'vault', 'gatewayPort' | 'port'>,
+  tx: Queryable,
+  caller: Caller,
+  one: OneClone,
+): Promise<void> {
   const { clone, facts, id, relink } = one;
   // A spec is JSON, as its column has that type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -137,7 +147,12 @@ function uuidsIn(value: Json): string[] {
  * Replaces ports of the machine that are in use. Each port of the machine belongs to one service, and the first service
  * keeps it: a copy on the same machine gets the next free port. The record of the copy shows the port.
  */
-async function withFreePorts(deps: Deps, tx: Queryable, driver: string, spec: Json): Promise<Json> {
+async function withFreePorts(
+  deps: Needs<never, 'gatewayPort' | 'port'>,
+  tx: Queryable,
+  driver: string,
+  spec: Json,
+): Promise<Json> {
   const ports = portsOf(spec);
   const taken: number[] = [deps.config.gatewayPort, deps.config.port];
   const moved = [...ports];

@@ -1,7 +1,8 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import { sourceSettings, type ReleaseConfig } from '@davit/engine/port';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ReleaseSettings } from './release.ts';
 import {
   cycle,
   level,
@@ -17,7 +18,11 @@ import { composeRelease, type ComposedRelease } from './release.ts';
 import type { ServiceFacts } from './rows.ts';
 
 /** Returns the release that the service would run if it were deployed now. Runs one query. */
-export async function currentRelease(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<ComposedRelease> {
+export async function currentRelease(
+  deps: Needs<never, keyof ReleaseSettings>,
+  db: Queryable,
+  facts: ServiceFacts,
+): Promise<ComposedRelease> {
   const place = { projectId: facts.project_id, environmentId: facts.environment_id, serviceId: facts.id };
   const groups = await readGroups(db, marked([facts]));
   return composeRelease(facts, await visibleVariables(db, place), deps.config, groups);
@@ -25,7 +30,7 @@ export async function currentRelease(deps: Deps, db: Queryable, facts: ServiceFa
 
 /** Returns the current releases of all given services, in their order. Runs one query for all of them. */
 export async function currentReleases(
-  deps: Deps,
+  deps: Needs<never, keyof ReleaseSettings>,
   db: Queryable,
   environmentId: string,
   services: readonly ServiceFacts[],
@@ -48,7 +53,7 @@ function marked(services: readonly ServiceFacts[]): ServiceFacts['spec'][] {
  * in the transaction of the request. Fails with VARIABLE_CYCLE, CLUSTER_KIND_UNSUPPORTED or NOT_SUPPORTED.
  */
 export async function releasable(
-  deps: Deps,
+  deps: Needs<'vault'>,
   tx: Queryable,
   facts: ServiceFacts,
   composed: ComposedRelease,

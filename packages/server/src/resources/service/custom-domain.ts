@@ -1,6 +1,6 @@
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { notFound } from '../shared/problems.ts';
 import { shortId } from './address.ts';
 import { doorOf, type DoorSettings } from './front-door.ts';
@@ -11,7 +11,11 @@ import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 import { readFacts } from './store.ts';
 
 /** Returns a service that the caller may see. Fails with NOT_FOUND. */
-export async function visibleFacts(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceFacts> {
+export async function visibleFacts(
+  deps: Needs<'database'>,
+  caller: Caller,
+  { id, type }: ServiceReference,
+): Promise<ServiceFacts> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
   return facts;

@@ -1,11 +1,11 @@
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { notFound } from '../shared/problems.ts';
 import { readEnvironment, type EnvironmentRow } from './store.ts';
 
 const mostRemembered = 1_000;
-const remembered = new WeakMap<Deps, Map<string, EnvironmentRow>>();
+const remembered = new WeakMap<object, Map<string, EnvironmentRow>>();
 
 /** Returns the environment. Fails with NOT_FOUND unless the caller may see it. */
 export async function readVisibleEnvironment(db: Queryable, caller: Caller, id: string): Promise<EnvironmentRow> {
@@ -19,7 +19,7 @@ export async function readVisibleEnvironment(db: Queryable, caller: Caller, id: 
  * or already deleted: a caller that writes must check the environment, and must forget it if it is outdated. Fails with
  * NOT_FOUND.
  */
-export async function rememberedEnvironment(deps: Deps, caller: Caller, id: string): Promise<EnvironmentRow> {
+export async function rememberedEnvironment(deps: Needs<'database'>, caller: Caller, id: string): Promise<EnvironmentRow> {
   let rows = remembered.get(deps);
   if (rows === undefined) remembered.set(deps, (rows = new Map()));
   const known = rows.get(id);
@@ -32,6 +32,6 @@ export async function rememberedEnvironment(deps: Deps, caller: Caller, id: stri
   return row;
 }
 
-export function forgetEnvironment(deps: Deps, id: string): void {
+export function forgetEnvironment(deps: object, id: string): void {
   remembered.get(deps)?.delete(id);
 }

@@ -1,8 +1,8 @@
 import { clusterDoor, type FrontDoor } from '../../cluster-settings.ts';
-import type { Configuration } from '../../configuration.ts';
+import type { Settings } from '../../configuration.ts';
 import { httpsUrl, httpUrl } from './address.ts';
 
-export type DoorSettings = Pick<Configuration, 'gatewayDomain' | 'gatewayPort' | 'clusterSettings'>;
+export type DoorSettings = Settings<'gatewayDomain' | 'gatewayPort' | 'clusterSettings'>;
 
 /** Returns whether the cluster is this machine's container engine, whose requests pass through Davit's own gateway. */
 export function isOnGateway(driver: string): boolean {

@@ -1,7 +1,7 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import { canSee, type Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { kindOf } from './kinds/index.ts';
 import type { ServiceRow } from './rows.ts';
 import { hostPorts, isRouted, type PortSpec } from './shapes/ports.ts';
@@ -42,7 +42,7 @@ const assignedFrom = 10_000;
 
 /** Assigns a free port of the machine to each public TCP or UDP port for which the user chose none. */
 export async function withAssignedPorts(
-  deps: Deps,
+  deps: Needs<never, 'gatewayPort' | 'port'>,
   tx: Queryable,
   { type, driver, spec }: Pick<ServiceRow, 'type' | 'driver' | 'spec'>,
 ): Promise<ServiceRow['spec']> {

@@ -1,6 +1,6 @@
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { capsOf } from './caps.ts';
 import { readGroups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
@@ -15,12 +15,16 @@ export interface ServicesReference {
 }
 
 /** Returns all services of an environment, of every type, oldest first. The caller must have checked access. */
-export function listServices(deps: Deps, db: Queryable, environmentId: string): Promise<ServiceRecord[]> {
+export function listServices(
+  deps: Needs<'engine', 'gatewayDomain'>,
+  db: Queryable,
+  environmentId: string,
+): Promise<ServiceRecord[]> {
   return readRecords(deps, db, environmentId, null);
 }
 
 export async function listServicesOfType(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', 'gatewayDomain'>,
   caller: Caller,
   { environmentId, type }: ServicesReference,
 ): Promise<{ results: ServiceRecord[] }> {
@@ -28,7 +32,12 @@ export async function listServicesOfType(
   return { results: await readRecords(deps, deps.database, environmentId, type) };
 }
 
-async function readRecords(deps: Deps, db: Queryable, environmentId: string, type: string | null): Promise<ServiceRecord[]> {
+async function readRecords(
+  deps: Needs<'engine', 'gatewayDomain'>,
+  db: Queryable,
+  environmentId: string,
+  type: string | null,
+): Promise<ServiceRecord[]> {
   const rows = await db.many(readServices, [environmentId, type]);
   const groups = await readGroups(
     db,

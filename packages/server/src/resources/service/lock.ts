@@ -1,7 +1,7 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { notFound } from '../shared/problems.ts';
 import type { ServiceFacts } from './rows.ts';
@@ -24,7 +24,7 @@ export type Purpose = 'change' | 'add' | 'deploy';
  * service or its environment is being deleted, or with BILLING_RESTRICTION.
  */
 export async function lockService(
-  deps: Deps,
+  deps: Needs<'engine'>,
   tx: Queryable,
   caller: Caller,
   { id, type, purpose }: ServiceReference & { readonly purpose: Purpose },
@@ -43,12 +43,12 @@ export async function lockService(
  * Fails with BEING_DELETED while a deletion is queued or running. A failed, canceled or withdrawn deletion has no
  * effect.
  */
-export async function assertStays(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<void> {
+export async function assertStays(deps: Needs<'engine'>, db: Queryable, facts: ServiceFacts): Promise<void> {
   if (!(await isBeingDeleted(deps, db, facts))) return;
   throw new AppError({ code: 'BEING_DELETED', message: `${facts.name} is being deleted; nothing can be done with it any more.` });
 }
 
-export async function isBeingDeleted(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<boolean> {
+export async function isBeingDeleted(deps: Needs<'engine'>, db: Queryable, facts: ServiceFacts): Promise<boolean> {
   if (!facts.deleting) return false;
   const [view] = await deps.engine.services(db, [facts.id]);
   const isAtIt = view?.action === 'DELETE' && (view.actionStatus === 'ONGOING' || view.actionStatus === 'CANCELING');

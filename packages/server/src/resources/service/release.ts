@@ -1,5 +1,5 @@
 import type { ReleaseConfig, ReleasePort } from '@davit/engine/port';
-import type { Configuration } from '../../configuration.ts';
+import type { Settings } from '../../configuration.ts';
 import {
   builtIns,
   databaseBuiltIns,
@@ -24,7 +24,7 @@ import { toScaling } from './shapes/scaling.ts';
 import { mountPath } from './shapes/storage.ts';
 
 /** The parts of this installation's configuration that a release depends on. */
-export type ReleaseSettings = Pick<Configuration, 'gatewayDomain' | 'gatewayPort' | 'clusterSettings' | 'variablePrefix'>;
+export type ReleaseSettings = Settings<'gatewayDomain' | 'gatewayPort' | 'clusterSettings' | 'variablePrefix'>;
 
 export interface ComposedRelease {
   readonly config: ReleaseConfig;

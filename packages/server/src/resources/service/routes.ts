@@ -1,6 +1,7 @@
 import { kinds, operations, serviceOperations, type Operation, type ServedType } from '@davit/contract';
 import type { ChartService } from '@davit/engine/port';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ServiceDeps } from './deps.ts';
 import type { AnyCall } from '../../http/call.ts';
 import { OtherStatus, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
@@ -20,11 +21,13 @@ import { listServicesOfType } from './list.ts';
 import * as service from './service.ts';
 import type { SettingsType } from './shapes/advanced-settings.ts';
 
+type RoutesDeps = ServiceDeps & Needs<never, settings.DefaultedSetting>;
+
 /**
  * Mounts all operations on services by their type. `deployment` mounts the operations on the services of an
  * environment, and `variable` those on variables.
  */
-export function mountService(mounting: Mounting, deps: Deps): void {
+export function mountService(mounting: Mounting, deps: RoutesDeps): void {
   for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
   mounting.on(operations.listTerraformVersions, async () => ({ results: [...(await deps.engine.terraformVersions())] }));
   mounting.on(operations.getTerraformResources, ({ caller, params }) => listTerraformResources(deps, caller, params.terraformId));
@@ -52,7 +55,7 @@ function toKubernetesService({ name, type, ports, selectors }: ChartService) {
   };
 }
 
-function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds)[ServedType]): void {
+function mountKind(mounting: Mounting, deps: RoutesDeps, { type, noun }: (typeof kinds)[ServedType]): void {
   const handlers = sharedHandlers(deps);
   const reference = ({ params }: AnyCall): ServiceReference => ({ id: params[`${noun}Id`] ?? '', type });
   for (const [role, operation] of Object.entries(serviceOperations[type])) {
@@ -93,7 +96,7 @@ type SharedHandler = (call: AnyCall, reference: ServiceReference) => Promise<unk
  * Returns the handlers by role; see `shared-operations.ts` of the contract. In operations on an environment the
  * reference has a type only.
  */
-function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
+function sharedHandlers(deps: RoutesDeps): Readonly<Record<string, SharedHandler>> {
   const dryRun = ({ query }: AnyCall): boolean => query['dry_run'] === true;
   const place = ({ params }: AnyCall, type: string) => ({ environmentId: params['environmentId'] ?? '', type });
   return {

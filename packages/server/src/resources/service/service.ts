@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
+import type { ServiceDeps } from './deps.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalidReference, notFound, Problems } from '../shared/problems.ts';
 import { openEnvironment } from '../environment/index.ts';
@@ -22,7 +23,11 @@ import type { ServiceRecord } from './shapes/request.ts';
 import * as store from './store.ts';
 
 /** Returns one record. Runs one query, and one more if the service has groups. */
-export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
+export async function readService(
+  deps: Needs<'database' | 'engine', 'gatewayDomain'>,
+  caller: Caller,
+  { id, type }: ServiceReference,
+): Promise<ServiceRecord> {
   const row = await deps.database.together(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
   return kindOf(type).record(
@@ -47,7 +52,12 @@ interface Place {
  * Creates a service. Nothing runs before a deployment. Fails with NAME_TAKEN, IN_USE, BEING_DELETED, VALIDATION_FAILED
  * or INVALID_REFERENCE.
  */
-export async function createService(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
+export async function createService(
+  deps: ServiceDeps,
+  caller: Caller,
+  place: Place,
+  request: NewService,
+): Promise<ServiceRecord> {
   return (await createAtOnce(deps, caller, place, request)) ?? (await createLocked(deps, caller, place, request));
 }
 
@@ -55,7 +65,12 @@ export async function createService(deps: Deps, caller: Caller, place: Place, re
  * Creates a service with one statement, from the remembered environment, which the insert checks. Returns undefined if
  * the remembered environment is outdated, or if creating the service takes more than one insert.
  */
-async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord | undefined> {
+async function createAtOnce(
+  deps: ServiceDeps,
+  caller: Caller,
+  place: Place,
+  request: NewService,
+): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
   if (rules.problems.found.length > 0 || rules.secrets.length > 0 || hasReferences(row)) return undefined;
@@ -68,7 +83,7 @@ async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: N
 }
 
 /** Creates a service in a transaction that locks the environment. */
-async function createLocked(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
+async function createLocked(deps: ServiceDeps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     await openEnvironment(tx, caller, place.environmentId, 'change');
     const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
@@ -95,7 +110,7 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
 type NewRow = Omit<ServiceRow, 'created_at' | 'updated_at'>;
 
 async function newService(
-  deps: Deps,
+  deps: ServiceDeps,
   environment: store.EnvironmentRow,
   { environmentId, type }: Place,
   request: NewService,
@@ -128,7 +143,7 @@ function insertValues(row: NewRow, environment: store.EnvironmentRow): unknown[]
  * `createService`.
  */
 export async function editService(
-  deps: Deps,
+  deps: ServiceDeps,
   caller: Caller,
   reference: ServiceReference,
   request: Partial<NewService>,
@@ -142,7 +157,7 @@ export async function editService(
 
 /** Edits a service that the transaction has locked. */
 export async function editLocked(
-  deps: Deps,
+  deps: ServiceDeps,
   tx: Queryable,
   caller: Caller,
   { facts, request }: { readonly facts: ServiceFacts; readonly request: Partial<NewService> },
@@ -177,7 +192,7 @@ interface NewRules extends SpecRules {
 }
 
 async function specRules(
-  deps: Deps,
+  deps: ServiceDeps,
   { driver, autoPreview, isInstalled }: { driver: string; autoPreview: boolean; isInstalled: boolean },
 ): Promise<NewRules> {
   const secrets: NewSecret[] = [];
@@ -199,7 +214,7 @@ async function specRules(
   };
 }
 
-async function storeSecrets(deps: Deps, tx: Queryable, row: NewRow, secrets: readonly NewSecret[]): Promise<void> {
+async function storeSecrets(deps: Needs<'vault'>, tx: Queryable, row: NewRow, secrets: readonly NewSecret[]): Promise<void> {
   const parents = kindOf(row.type).sharesSecrets === true ? [row.environment_id, null] : [null, row.id];
   for (const { id, text } of secrets) {
     const owner = [id, row.organization_id, null, ...parents];
@@ -207,7 +222,7 @@ async function storeSecrets(deps: Deps, tx: Queryable, row: NewRow, secrets: rea
   }
 }
 
-function reservedPorts({ config }: Deps): ReservedPorts {
+function reservedPorts({ config }: Needs<never, 'gatewayHttpsPort' | 'gatewayPort' | 'port'>): ReservedPorts {
   return new Map([
     [config.gatewayPort, 'the gateway of Davit'],
     ...(config.gatewayHttpsPort === null ? [] : [[config.gatewayHttpsPort, 'the gateway of Davit, for HTTPS'] as const]),

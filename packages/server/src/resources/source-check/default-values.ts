@@ -1,6 +1,6 @@
 import type { Body, operations } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { readChartValues } from '../helm-repository/index.ts';
 import { toChart } from '../service/index.ts';
@@ -16,7 +16,15 @@ type Source = Body<(typeof operations)['createHelmDefaultValues']>['source'];
  * - VALIDATION_FAILED or INVALID_REFERENCE.
  * - REMOTE_UNREACHABLE, REMOTE_REFUSED or REMOTE_NOT_UNDERSTOOD.
  */
-export async function readDefaultValues(deps: Deps, caller: Caller, environmentId: string, source: Source): Promise<string> {
+export async function readDefaultValues(
+  deps: Needs<
+    'database' | 'engine' | 'vault',
+    'allowHttpRegistries' | 'allowLocalRepositories' | 'allowPrivateTargets' | 'vendorRegistries'
+  >,
+  caller: Caller,
+  environmentId: string,
+  source: Source,
+): Promise<string> {
   const { git_repository: git, helm_repository: chart } = source;
   if (git && chart) throw invalid('source', 'must have exactly one of git_repository and helm_repository; both are set');
   if (git) {

@@ -1,6 +1,6 @@
 import type { Body, operations } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { imagePlatforms } from '../container-registry/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { checkImage } from '../service/index.ts';
@@ -19,7 +19,7 @@ const ownPlatform = `linux/${architectures[process.arch] ?? process.arch}`;
  * - REMOTE_UNREACHABLE, REMOTE_REFUSED or REMOTE_NOT_UNDERSTOOD: the registry returned no usable response.
  */
 export async function checkContainerImage(
-  deps: Deps,
+  deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
   caller: Caller,
   environmentId: string,
   { registry_id, image_name: imageName, tag }: ImageRequest,

@@ -1,11 +1,17 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { checkContainerImage } from './image-check.ts';
 import { readDefaultValues } from './default-values.ts';
 import * as check from './source-check.ts';
 
-export function mountSourceCheck(mounting: Mounting, deps: Deps): void {
+export function mountSourceCheck(
+  mounting: Mounting,
+  deps: Needs<
+    'database' | 'engine' | 'vault' | 'readDockerfile',
+    'allowHttpRegistries' | 'allowLocalRepositories' | 'allowPrivateTargets' | 'vendorRegistries'
+  >,
+): void {
   mounting
     .on(operations.checkDockerfile, ({ caller, params, body }) => check.checkDockerfile(deps, caller, params.environmentId, body))
     .on(operations.checkGitFile, ({ caller, params, body }) => check.checkFiles(deps, caller, params.environmentId, body))

@@ -2,7 +2,7 @@ import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
 import type { FailureRecord } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { toGitRepository } from '../service/index.ts';
 import { hasControlCharacter, invalidReference, leavesRoot, Problems } from '../shared/problems.ts';
@@ -29,7 +29,7 @@ interface Wanted {
  * be built.
  */
 export async function checkDockerfile(
-  deps: Deps,
+  deps: Needs<'database' | 'engine' | 'readDockerfile', 'allowLocalRepositories'>,
   caller: Caller,
   environmentId: string,
   { git_repository, dockerfile_path }: DockerfileRequest,
@@ -46,7 +46,7 @@ export async function checkDockerfile(
 
 /** Fails with SOURCE_NOT_USABLE if the repository cannot be read or one of the files is missing. */
 export async function checkFiles(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', 'allowLocalRepositories'>,
   caller: Caller,
   environmentId: string,
   { git_repository, files }: FilesRequest,
@@ -64,7 +64,7 @@ export async function checkFiles(
 
 /** Fails with SOURCE_NOT_USABLE if the repository cannot be read or has no chart at the root_path. */
 export async function checkChart(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', 'allowLocalRepositories'>,
   caller: Caller,
   environmentId: string,
   { git_repository: repository }: ChartRequest,
@@ -81,7 +81,7 @@ export async function checkChart(
  * VALIDATION_FAILED, INVALID_REFERENCE or NOT_FOUND.
  */
 export async function readFiles(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', 'allowLocalRepositories'>,
   caller: Caller,
   environmentId: string,
   { repository, files, at = 'git_repository' }: Wanted,

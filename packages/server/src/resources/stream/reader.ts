@@ -1,5 +1,5 @@
 import type { StreamData, StreamEvent } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { environmentWords } from '../deployment/index.ts';
 import { isEvent, type Boundary } from './hub.ts';
 import { deploymentLine, linesOf, placeOfRow, serviceLine, toEvent, wire, type LineEvent, type LogPlace } from './message.ts';
@@ -8,7 +8,7 @@ import * as store from './store.ts';
 import type { EventRow } from './store.ts';
 import { neededKinds, type Watch } from './watch.ts';
 
-export type ReaderDeps = Pick<Deps, 'database' | 'engine'>;
+export type ReaderDeps = Needs<'database' | 'engine'>;
 
 const eventsOfPage = 500;
 const linesAtOnce = 200;

@@ -1,6 +1,6 @@
 import { isUuid, type ErrorDetail } from '@davit/base';
 import { streamKinds, type StreamKind } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Streams } from './streams.ts';
 import type { StreamCall, Stream } from '../../http/call.ts';
 import { notFound } from '../../auth/authorize.ts';
@@ -15,7 +15,7 @@ const withoutLogs: readonly StreamKind[] = streamKinds.filter((kind) => kind !==
 const ofDeployment: readonly StreamKind[] = ['QUEUE', 'DEPLOYMENT', 'SERVICE_STATE', 'STEP', 'DEPLOYMENT_LOG'];
 const defaultTail = 100;
 
-export interface StreamDeps extends Pick<Deps, 'database' | 'engine'> {
+export interface StreamDeps extends Needs<'database' | 'engine'> {
   readonly streams: Streams;
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '@davit/base';
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
-import type { Configuration } from '../../configuration.ts';
+import type { Settings } from '../../configuration.ts';
 import { StreamHub } from './hub.ts';
 import { StreamReader } from './reader.ts';
 import { Subscription, type Asked } from './subscription.ts';
@@ -12,7 +12,7 @@ const mostStreams = 2000;
 export interface StreamsParts {
   readonly database: Database;
   readonly engine: EnginePort;
-  readonly config: Configuration;
+  readonly config: Settings<'streamsPerToken' | 'streamHeartbeatSeconds' | 'streamPatienceSeconds'>;
   readonly log: { warn(details: object, message: string): void };
 }
 

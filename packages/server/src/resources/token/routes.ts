@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as token from './token.ts';
 
-export function mountToken(mounting: Mounting, deps: Deps): void {
+export function mountToken(mounting: Mounting, deps: Needs<'database' | 'tokens'>): void {
   mounting
     .on(operations.listOrganizationApiTokens, ({ caller, params, query }) =>
       token.listTokens(deps, caller, params.organizationId, query),

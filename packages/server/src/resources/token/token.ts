@@ -13,7 +13,7 @@ import { isForeignKeyViolation, type Database } from '@davit/db';
 import { tokenHash } from '../../auth/authenticator.ts';
 import { notFound } from '../../auth/authorize.ts';
 import { isOwner, type Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { findRole, roleIdOf, roleNameOf, type RoleReference } from '../role/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
@@ -33,7 +33,12 @@ function newToken(): string {
   return `${tokenPrefix}${randomBytes(tokenBytes).toString('base64url')}`;
 }
 
-export async function listTokens(deps: Deps, caller: Caller, organizationId: string, query: ListQuery): Promise<Listed> {
+export async function listTokens(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+  query: ListQuery,
+): Promise<Listed> {
   await readOrganization(deps, caller, organizationId);
   const rows = await deps.database.many(store.tokenList, [organizationId, query.name ?? null, query.creatorName ?? null]);
   return { results: rows.map(toRecord) };
@@ -43,7 +48,12 @@ export async function listTokens(deps: Deps, caller: Caller, organizationId: str
  * Creates a token. Only this response contains its value. Without a scope or role the token has the rights of its
  * creator. If the creator has all rights, the scope is ADMIN, as the public description has no higher one.
  */
-export async function createToken(deps: Deps, caller: Caller, organizationId: string, request: CreateRequest): Promise<Created> {
+export async function createToken(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+  request: CreateRequest,
+): Promise<Created> {
   const expiresAt = request.expires_at ?? null;
   if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) throw invalid('expires_at', 'must lie in the future');
   await readOrganization(deps, caller, organizationId);
@@ -81,7 +91,12 @@ interface Rights extends RoleReference {
  * Returns the rights of a new token. They never exceed the caller's: a token must not give users rights that they do
  * not have.
  */
-async function rightsOfNew(deps: Deps, caller: Caller, organizationId: string, request: CreateRequest): Promise<Rights> {
+async function rightsOfNew(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+  request: CreateRequest,
+): Promise<Rights> {
   const own = caller.access.kind === 'role' && !isOwner(caller) ? caller.access.role : null;
   const roleId = request.role_id ?? null;
   const scope = request.scope ?? null;
@@ -112,7 +127,12 @@ function tooMuch(what: string, own: BuiltInRole): AppError {
   });
 }
 
-export async function deleteToken(deps: Deps, caller: Caller, organizationId: string, id: string): Promise<void> {
+export async function deleteToken(
+  deps: Needs<'database' | 'tokens'>,
+  caller: Caller,
+  organizationId: string,
+  id: string,
+): Promise<void> {
   const count = await deps.database.run(store.tokenDelete, [id, organizationId, caller.organizationId]);
   if (count === 0) throw notFound('API token');
   deps.tokens.forget();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Queryable } from '@davit/db';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { invalidReference } from '../shared/problems.ts';
 import type { IdMap } from '../shared/relink.ts';
 import { referenceKeys } from './references.ts';
@@ -38,7 +38,7 @@ export interface SecretCopy {
  * reference the copies. In another project, references to variables of the project change to the target project's
  * variables with the same key. Fails with INVALID_REFERENCE if there is no such variable.
  */
-export async function cloneVariables(deps: Pick<Deps, 'vault'>, tx: Queryable, clone: VariableClone): Promise<void> {
+export async function cloneVariables(deps: Needs<'vault'>, tx: Queryable, clone: VariableClone): Promise<void> {
   const seen = await tx.many(readEnvironmentVariables, [clone.from.environmentId]);
   // Outputs describe resources of the original services; the copies write outputs of their own.
   const outputs = new Set(seen.filter((row) => (row.output_of ?? null) !== null).map((row) => row.id));
@@ -57,7 +57,7 @@ export async function cloneVariables(deps: Pick<Deps, 'vault'>, tx: Queryable, c
  * INVALID_REFERENCE if there is no such variable, or if another variable there is mounted at the path of a copied file.
  */
 export async function cloneServiceVariables(
-  deps: Pick<Deps, 'vault'>,
+  deps: Needs<'vault'>,
   tx: Queryable,
   { organizationId, from, to, services, relink }: VariableClone,
 ): Promise<void> {
@@ -100,7 +100,7 @@ interface RowsClone extends VariableClone {
   readonly outside: IdMap;
 }
 
-async function copyRows(deps: Pick<Deps, 'vault'>, tx: Queryable, { rows, outside, ...clone }: RowsClone): Promise<void> {
+async function copyRows(deps: Needs<'vault'>, tx: Queryable, { rows, outside, ...clone }: RowsClone): Promise<void> {
   const ids = new Map(rows.map((row) => [row.id, randomUUID()]));
   const targets = new Map([...ids, ...outside]);
   const secrets = rows.flatMap((row): SecretCopy[] =>
@@ -131,7 +131,7 @@ export interface SecretsPlace {
 
 /** Copies secret values. Each value is encrypted for its own record, so a copy must be encrypted again. */
 export async function cloneSecrets(
-  deps: Pick<Deps, 'vault'>,
+  deps: Needs<'vault'>,
   tx: Queryable,
   { organizationId, environmentId, relink }: SecretsPlace,
   copies: readonly SecretCopy[],

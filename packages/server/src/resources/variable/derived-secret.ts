@@ -1,6 +1,6 @@
 import type { Queryable } from '@davit/db';
 import type { ValuePart } from '@davit/engine/port';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { DerivedSecret } from './effective.ts';
 import { pieces } from './references.ts';
 import { insertSecretValue, readSecretValues } from './store.ts';
@@ -17,7 +17,7 @@ export interface SecretOwner {
  * run in the transaction that writes the release with these secrets.
  */
 export async function storeDerivedSecrets(
-  deps: Pick<Deps, 'vault'>,
+  deps: Needs<'vault'>,
   tx: Queryable,
   owner: SecretOwner,
   derived: readonly DerivedSecret[],

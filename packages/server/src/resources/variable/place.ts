@@ -10,7 +10,7 @@ import type { Queryable } from '@davit/db';
 import { checkNamed } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { clusterDoor } from '../../cluster-settings.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { notFound } from '../shared/problems.ts';
 import { databaseBuiltIns, environmentBuiltIns, projectBuiltIns, type BuiltIn } from './builtin.ts';
@@ -51,9 +51,11 @@ export interface ServicePlaces {
   hold(tx: Queryable, caller: Caller, reference: ServicePlaceReference): Promise<VariablePlace>;
 }
 
+export type VariableDeps = Needs<'database' | 'engine' | 'vault', 'clusterSettings' | 'gatewayDomain' | 'variablePrefix'>;
+
 /** The parameters of the operations on variables. */
 export interface VariableRoom {
-  readonly deps: Deps;
+  readonly deps: VariableDeps;
   readonly services: ServicePlaces;
 }
 
@@ -141,7 +143,7 @@ function isServiceScope(scope: PlaceReference['scope']): scope is ServiceScope {
 const projectIdInList = '||Q_PRJ_ID||';
 
 function projectPlace(
-  { config }: Deps,
+  { config }: Needs<never, 'variablePrefix'>,
   id: string,
   row: { readonly organization_id: string; readonly created_at: string } | undefined,
 ): VariablePlace {
@@ -153,7 +155,12 @@ function projectPlace(
   return { organizationId: row.organization_id, projectId: id, environmentId: null, mode: null, service: null, builtIns };
 }
 
-async function environmentPlace({ config }: Deps, db: Queryable, caller: Caller, id: string): Promise<VariablePlace> {
+async function environmentPlace(
+  { config }: Needs<never, 'clusterSettings' | 'gatewayDomain' | 'variablePrefix'>,
+  db: Queryable,
+  caller: Caller,
+  id: string,
+): Promise<VariablePlace> {
   const row = await db.maybe(readEnvironmentFacts, [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
   const domain = clusterDoor(config.clusterSettings, row.cluster_id)?.domain ?? config.gatewayDomain;

@@ -5,7 +5,7 @@ import {
   type ServiceScope,
   type ServiceVariableOperations,
 } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { importVariables } from './import.ts';
 import type { PlaceReference, ServicePlaces, VariableRoom } from './place.ts';
@@ -14,7 +14,11 @@ import * as requests from './requests.ts';
 import { createVariable, editVariable } from './variable.ts';
 
 /** Mounts variables and secrets at all scopes. A new type of service takes one more line here. */
-export function mountVariable(mounting: Mounting, deps: Deps, services: ServicePlaces): void {
+export function mountVariable(
+  mounting: Mounting,
+  deps: Needs<'database' | 'engine' | 'vault', 'clusterSettings' | 'gatewayDomain' | 'variablePrefix'>,
+  services: ServicePlaces,
+): void {
   const room = { deps, services };
   mountScope(mounting, room, scopes.PROJECT, 'PROJECT');
   mountScope(mounting, room, scopes.ENVIRONMENT, 'ENVIRONMENT');

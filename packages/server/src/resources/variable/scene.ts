@@ -1,6 +1,6 @@
 import { AppError } from '@davit/base';
 import { isForeignKeyViolation, isUniqueViolation, type Queryable } from '@davit/db';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { notFound } from '../shared/problems.ts';
 import type { BuiltIn } from './builtin.ts';
 import { idOf, levelOf, type VariablePlace } from './place.ts';
@@ -9,7 +9,7 @@ import { readVariables } from './store.ts';
 
 /** The transaction of a change, and the place that it locks. */
 export interface Scene {
-  readonly deps: Pick<Deps, 'vault' | 'config'>;
+  readonly deps: Needs<'vault', 'variablePrefix'>;
   readonly tx: Queryable;
   readonly place: VariablePlace;
   /**

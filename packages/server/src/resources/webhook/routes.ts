@@ -1,9 +1,9 @@
 import { operations } from '@davit/contract';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as webhook from './webhook.ts';
 
-export function mountWebhook(mounting: Mounting, deps: Deps): void {
+export function mountWebhook(mounting: Mounting, deps: Needs<'database' | 'vault', 'allowPrivateTargets'>): void {
   mounting
     .on(operations.listOrganizationWebHooks, ({ caller, params }) => webhook.listWebhooks(deps, caller, params.organizationId))
     .on(operations.createOrganizationWebhook, ({ caller, params, body }) =>

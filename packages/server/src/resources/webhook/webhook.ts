@@ -4,7 +4,7 @@ import type { Body, operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { invalid } from '../shared/problems.ts';
 import * as store from './store.ts';
@@ -24,7 +24,7 @@ export interface Place {
 
 const keptDays = 30;
 
-export async function listWebhooks(deps: Deps, caller: Caller, organizationId: string): Promise<Webhooks> {
+export async function listWebhooks(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<Webhooks> {
   const results = await deps.database.many(store.webhookList, [organizationId, caller.organizationId]);
   // Distinguishes an empty list from a missing organization.
   if (results.length === 0) await readOrganization(deps, caller, organizationId);
@@ -33,7 +33,7 @@ export async function listWebhooks(deps: Deps, caller: Caller, organizationId: s
 
 /** Creates a webhook. Fails with VALIDATION_FAILED if Davit may not call the URL. */
 export async function createWebhook(
-  deps: Deps,
+  deps: Needs<'database' | 'vault', 'allowPrivateTargets'>,
   caller: Caller,
   organizationId: string,
   request: CreateRequest,
@@ -57,7 +57,7 @@ export async function createWebhook(
   return row;
 }
 
-export async function readWebhook(deps: Deps, caller: Caller, place: Place): Promise<Webhook> {
+export async function readWebhook(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Webhook> {
   const row = await deps.database.maybe(store.webhookRead, [place.organizationId, caller.organizationId, place.webhookId]);
   if (row === undefined) throw notFound('webhook');
   return row;
@@ -67,7 +67,12 @@ export async function readWebhook(deps: Deps, caller: Caller, place: Place): Pro
  * Edits a webhook. Omitted members stay; `null` removes a member. An empty secret removes the secret. Fails with
  * VALIDATION_FAILED if the URL changes and the secret stays.
  */
-export async function editWebhook(deps: Deps, caller: Caller, place: Place, request: EditRequest): Promise<Webhook> {
+export async function editWebhook(
+  deps: Needs<'database' | 'vault', 'allowPrivateTargets'>,
+  caller: Caller,
+  place: Place,
+  request: EditRequest,
+): Promise<Webhook> {
   checkTarget(deps, request.target_url);
   const { target_secret: secret, description, project_names_filter: names, environment_types_filter: modes } = request;
   const row = await deps.database.maybe(store.webhookEdit, [
@@ -92,19 +97,23 @@ export async function editWebhook(deps: Deps, caller: Caller, place: Place, requ
   );
 }
 
-export async function deleteWebhook(deps: Deps, caller: Caller, place: Place): Promise<void> {
+export async function deleteWebhook(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
   const count = await deps.database.run(store.webhookDelete, [place.organizationId, caller.organizationId, place.webhookId]);
   if (count === 0) throw notFound('webhook');
 }
 
 /** Returns every attempt to deliver of the last 30 days, newest first. */
-export async function listAttempts(deps: Deps, caller: Caller, place: Place): Promise<Attempts> {
+export async function listAttempts(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Attempts> {
   const { id } = await readWebhook(deps, caller, place);
   return { results: await deps.database.many(store.attemptList, [id]) };
 }
 
 /** Repeats the delivery of an attempt, whatever its result. Fails with WEBHOOK_DISABLED if the webhook is disabled. */
-export async function redeliver(deps: Deps, caller: Caller, place: Place & { readonly webhookEventId: string }): Promise<void> {
+export async function redeliver(
+  deps: Needs<'database'>,
+  caller: Caller,
+  place: Place & { readonly webhookEventId: string },
+): Promise<void> {
   const { id } = await readWebhook(deps, caller, place);
   const found = await deps.database.maybe(store.deliveryRepeat, [place.webhookEventId, id]);
   if (found === undefined) throw notFound('webhook event');
@@ -118,11 +127,11 @@ export async function trimDeliveries(database: Queryable): Promise<void> {
   await database.run(store.deliveriesTrim, [keptDays]);
 }
 
-function checkTarget({ config }: Deps, url: string): void {
+function checkTarget({ config }: Needs<never, 'allowPrivateTargets'>, url: string): void {
   const problem = targetProblem(url, config.allowPrivateTargets);
   if (problem !== undefined) throw invalid('target_url', problem);
 }
 
-function sealSecret({ vault }: Deps, id: string, secret: string | null | undefined): Buffer | null {
+function sealSecret({ vault }: Needs<'vault'>, id: string, secret: string | null | undefined): Buffer | null {
   return secret === undefined || secret === null || secret === '' ? null : vault.seal(id, secret);
 }

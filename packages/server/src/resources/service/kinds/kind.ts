@@ -1,6 +1,6 @@
 import type { ServedType } from '@davit/contract';
 import type { HistoryServiceView, JobEvent, ReleaseConfig, ReleaseSource } from '@davit/engine/port';
-import type { Configuration } from '../../../configuration.ts';
+import type { Settings } from '../../../configuration.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
@@ -59,7 +59,7 @@ export interface ServiceKind {
 export type OwnProcess = Pick<ReleaseConfig, 'entrypoint' | 'arguments' | 'environment'>;
 
 /** The parts of this installation's configuration that records show. */
-export type RecordSettings = Pick<Configuration, 'gatewayDomain'>;
+export type RecordSettings = Settings<'gatewayDomain'>;
 
 /** The parts of a row that determine a source. */
 export type SourceRow<Spec extends ServiceSpec = ServiceSpec> = Pick<ServiceRow<Spec>, 'spec' | 'registry'>;

@@ -3,7 +3,9 @@ import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Action, DeploymentRequest, JobEvent, RequestedService, TerraformAction } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
+import type { ServiceDeps } from '../../deps.ts';
+import type { ReleaseSettings } from '../../release.ts';
 import { openEnvironment } from '../../../environment/index.ts';
 import { toPlan } from '../../../shared/engine-views.ts';
 import { notFound } from '../../../shared/problems.ts';
@@ -62,7 +64,7 @@ interface AskedOfDeployment {
  * - RELEASE_NOT_USABLE, BEING_DELETED or BILLING_RESTRICTION.
  */
 export async function deployService(
-  deps: Deps,
+  deps: ServiceDeps,
   caller: Caller,
   reference: ServiceReference,
   { body, query, dryRun }: AskedOfDeployment & { readonly body: unknown },
@@ -77,7 +79,7 @@ export async function deployService(
 
 /** Requests a deployment of the deployed commit, with the current configuration. */
 export function redeployService(
-  deps: Deps,
+  deps: ServiceDeps,
   caller: Caller,
   reference: ServiceReference,
   { query, dryRun }: AskedOfDeployment,
@@ -88,12 +90,22 @@ export function redeployService(
 }
 
 /** Requests new instances of the deployed release. Fails with NEVER_DEPLOYED if no release is deployed. */
-export function restartService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
+export function restartService(
+  deps: ServiceDeps,
+  caller: Caller,
+  reference: ServiceReference,
+  dryRun: boolean,
+): Promise<ActionAnswer> {
   return act(deps, caller, reference, { action: 'RESTART', dryRun });
 }
 
 /** Requests a stop of all instances; data stays. Fails with NEVER_DEPLOYED if the service was never deployed. */
-export function stopService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
+export function stopService(
+  deps: ServiceDeps,
+  caller: Caller,
+  reference: ServiceReference,
+  dryRun: boolean,
+): Promise<ActionAnswer> {
   return act(deps, caller, reference, { action: 'STOP', dryRun });
 }
 
@@ -102,7 +114,7 @@ export function stopService(deps: Deps, caller: Caller, reference: ServiceRefere
  * are none.
  */
 export function uninstallService(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   reference: ServiceReference,
   removal: Removal = {},
@@ -120,7 +132,7 @@ export function uninstallService(
  * removes its resources first. Idempotent while that deletion runs.
  */
 export async function deleteService(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   { id, type }: ServiceReference,
   removal: Removal = {},
@@ -146,7 +158,7 @@ export async function deleteService(
   return undefined;
 }
 
-async function act(deps: Deps, caller: Caller, reference: ServiceReference, wanted: Wanted): Promise<ActionAnswer> {
+async function act(deps: ServiceDeps, caller: Caller, reference: ServiceReference, wanted: Wanted): Promise<ActionAnswer> {
   if (wanted.dryRun) return plan(deps, caller, reference, wanted);
   const purpose = wanted.action === 'DEPLOY' ? 'deploy' : 'change';
   return deps.database.transaction(async (tx) => {
@@ -162,7 +174,12 @@ async function act(deps: Deps, caller: Caller, reference: ServiceReference, want
   });
 }
 
-async function plan(deps: Deps, caller: Caller, { id, type }: ServiceReference, wanted: Wanted): Promise<ActionAnswer> {
+async function plan(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  caller: Caller,
+  { id, type }: ServiceReference,
+  wanted: Wanted,
+): Promise<ActionAnswer> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
   await openEnvironment(deps.database, caller, facts.environment_id, wanted.action === 'DEPLOY' ? 'deploy' : 'change');
@@ -180,7 +197,7 @@ function asked(request: DeploymentRequest, { event, terraformAction, isDiff = fa
 }
 
 async function wantedRelease(
-  deps: Deps,
+  deps: Needs<'engine'>,
   db: Queryable,
   {
     facts,
@@ -206,7 +223,7 @@ async function wantedRelease(
 }
 
 async function statusWith(
-  deps: Deps,
+  deps: Needs<'engine'>,
   db: Queryable,
   facts: ServiceFacts,
   composed: ComposedRelease,

@@ -1,6 +1,7 @@
 import type { Queryable } from '@davit/db';
 import type { RequestedService } from '@davit/engine/port';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
+import type { ReleaseSettings } from '../../release.ts';
 import { currentReleases, releasable } from '../../composition.ts';
 import { isBeingDeleted } from '../../lock.ts';
 import type { ServiceFacts } from '../../rows.ts';
@@ -14,7 +15,7 @@ import { toRequestedService } from './request.ts';
  * written; the caller must have locked the environment.
  */
 export async function composeServices(
-  deps: Deps,
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings>,
   tx: Queryable,
   environmentId: string,
   { redeploy }: { readonly redeploy: boolean },
@@ -38,7 +39,7 @@ export async function composeServices(
   return requested;
 }
 
-async function staying(deps: Deps, tx: Queryable, services: readonly ServiceFacts[]): Promise<ServiceFacts[]> {
+async function staying(deps: Needs<'engine'>, tx: Queryable, services: readonly ServiceFacts[]): Promise<ServiceFacts[]> {
   const kept: ServiceFacts[] = [];
   for (const facts of services) if (!(await isBeingDeleted(deps, tx, facts))) kept.push(facts);
   return kept;

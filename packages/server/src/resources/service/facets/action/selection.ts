@@ -3,7 +3,8 @@ import type { ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
+import type { ServiceDeps } from '../../deps.ts';
 import { invalid, invalidReference, validationError } from '../../../shared/problems.ts';
 import { currentReleases, releasable } from '../../composition.ts';
 import type { DeployWish } from '../../kinds/kind.ts';
@@ -35,7 +36,7 @@ export interface Selected {
  * wished version is part of its spec. Refuses skipped services.
  */
 export async function composeSelected(
-  deps: Deps,
+  deps: ServiceDeps,
   tx: Queryable,
   caller: Caller,
   { environmentId, selected }: { readonly environmentId: string; readonly selected: readonly Selected[] },
@@ -75,7 +76,7 @@ function checkWish({ id, path, wish }: Selected, services: readonly ServiceFacts
 
 /** Returns the services to stop or restart. Refuses skipped services. */
 export async function selectRunning(
-  deps: Deps,
+  deps: Needs<'engine'>,
   tx: Queryable,
   environmentId: string,
   selected: readonly Selected[],
@@ -87,7 +88,7 @@ export async function selectRunning(
 
 /** Returns the services to uninstall: those that may have resources on their cluster. */
 export async function selectInstalled(
-  deps: Deps,
+  deps: Needs<'engine'>,
   tx: Queryable,
   environmentId: string,
   selected: readonly Selected[],
@@ -104,7 +105,7 @@ export async function selectInstalled(
  * deleted, and returns them for a deployment that deletes them. Ignores services that are already being deleted.
  */
 export async function deleteSelected(
-  deps: Deps,
+  deps: Needs<'engine'>,
   tx: Queryable,
   environmentId: string,
   selected: readonly Selected[],
@@ -121,7 +122,7 @@ export async function deleteSelected(
 }
 
 async function lockStaying(
-  deps: Deps,
+  deps: Needs<'engine'>,
   tx: Queryable,
   environmentId: string,
   selected: readonly Selected[],

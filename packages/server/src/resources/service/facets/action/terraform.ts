@@ -1,6 +1,7 @@
 import type { Queryable } from '@davit/db';
 import type { DeploymentRequest, ReleaseConfig, RequestedService, TerraformAction } from '@davit/engine/port';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
+import type { ReleaseSettings } from '../../release.ts';
 import { currentRelease } from '../../composition.ts';
 import type { ServiceFacts } from '../../rows.ts';
 
@@ -44,7 +45,7 @@ export function apart(request: DeploymentRequest): DeploymentRequest {
  * Returns undefined for other types.
  */
 export async function takenAway(
-  deps: Deps,
+  deps: Needs<never, keyof ReleaseSettings>,
   tx: Queryable,
   facts: ServiceFacts,
   { skipDestroy = false }: Removal,

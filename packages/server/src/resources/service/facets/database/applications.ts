@@ -1,7 +1,7 @@
 import { kinds } from '@davit/contract';
 import { statement } from '@davit/db';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { listServices } from '../../list.ts';
 import { lockService, type ServiceReference } from '../../lock.ts';
@@ -39,7 +39,7 @@ const removeAliases = statement(
  * Returns the applications of the environment that have an alias of a variable of the database. Fails with NOT_FOUND.
  */
 export async function listApplications(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', 'gatewayDomain'>,
   caller: Caller,
   { id }: ServiceReference,
 ): Promise<{ results: ServiceRecord[] }> {
@@ -54,7 +54,7 @@ export async function listApplications(
  * also if the application has no such alias.
  */
 export async function removeApplication(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { id, type }: ServiceReference,
   applicationId: string,

@@ -1,7 +1,7 @@
 import { databaseModes, databaseTypes, type operations, type Response } from '@davit/contract';
 import type { Caller } from '../../../../auth/caller.ts';
 import { versionsOf } from '../../../../catalogue/databases.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { readSecretValues } from '../../../variable/index.ts';
 import { readVisibleEnvironment } from '../../environment.ts';
@@ -17,7 +17,11 @@ type Configuration = Response<(typeof operations)['listEnvironmentDatabaseConfig
 /**
  * Returns the credentials for connecting to a database. No other operation shows its password. Fails with NOT_FOUND.
  */
-export async function readCredentials(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Credentials> {
+export async function readCredentials(
+  deps: Needs<'database' | 'vault', 'gatewayDomain'>,
+  caller: Caller,
+  reference: ServiceReference,
+): Promise<Credentials> {
   const row = await readDatabase(deps, caller, reference);
   const id = row.spec.password_secret_id;
   const [secret] = await deps.database.many(readSecretValues, [[id]]);
@@ -26,13 +30,21 @@ export async function readCredentials(deps: Deps, caller: Caller, reference: Ser
 }
 
 /** Returns the versions that the catalogue has for the type of a database, oldest first. Fails with NOT_FOUND. */
-export async function listVersions(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Versions> {
+export async function listVersions(
+  deps: Needs<'database' | 'databases'>,
+  caller: Caller,
+  reference: ServiceReference,
+): Promise<Versions> {
   const { spec } = await readDatabase(deps, caller, reference);
   return { results: versionsOf(deps.databases, spec.type).map((name) => ({ name })) };
 }
 
 /** Returns all types and versions of databases, with the modes that can be deployed. Fails with NOT_FOUND. */
-export async function listConfiguration(deps: Deps, caller: Caller, environmentId: string): Promise<Configuration> {
+export async function listConfiguration(
+  deps: Needs<'database' | 'databases'>,
+  caller: Caller,
+  environmentId: string,
+): Promise<Configuration> {
   await readVisibleEnvironment(deps.database, caller, environmentId);
   return {
     results: databaseTypes.map((type) => ({
@@ -45,7 +57,7 @@ export async function listConfiguration(deps: Deps, caller: Caller, environmentI
 }
 
 async function readDatabase(
-  { database }: Deps,
+  { database }: Needs<'database'>,
   caller: Caller,
   { id, type }: ServiceReference,
 ): Promise<ServiceRow<DatabaseSpec>> {

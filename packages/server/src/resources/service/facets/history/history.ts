@@ -1,6 +1,6 @@
 import { serviceTypes, type operations, type Response } from '@davit/contract';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
 import { toHistoryService } from '../../../shared/engine-views.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { kindOf } from '../../kinds/index.ts';
@@ -13,7 +13,7 @@ const defaultPageSize = 20;
 
 /** Returns the deployments of a service, newest first. */
 export async function readHistory(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { id, type }: ServiceReference,
   { page = 1, pageSize = defaultPageSize }: { readonly page?: number | undefined; readonly pageSize?: number | undefined },
@@ -25,7 +25,7 @@ export async function readHistory(
 
 /** Returns the deployments in the older format, which continues after a given deployment instead of using pages. */
 export async function readOldHistory(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { id, type }: ServiceReference,
   startId: string | undefined,
@@ -47,7 +47,7 @@ export async function readOldHistory(
   };
 }
 
-export async function assertVisible(deps: Deps, caller: Caller, id: string, type: string | null): Promise<void> {
+export async function assertVisible(deps: Needs<'database'>, caller: Caller, id: string, type: string | null): Promise<void> {
   if ((await deps.database.maybe(findService, [id, type, caller.organizationId])) === undefined) throw notFound('service');
 }
 

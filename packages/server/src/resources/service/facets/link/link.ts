@@ -2,7 +2,7 @@ import type { operations, Response, ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { httpsUrl } from '../../address.ts';
 import { currentRelease, currentReleases } from '../../composition.ts';
@@ -19,7 +19,11 @@ type LinkRecord = LinksRecord['results'][number];
  * Returns the addresses of a service: those of the deployed release or, before the first deployment, those of the
  * current configuration.
  */
-export async function readLinks(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<LinksRecord> {
+export async function readLinks(
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings | 'gatewayHttpsPort'>,
+  caller: Caller,
+  { id, type }: ServiceReference,
+): Promise<LinksRecord> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
   const deployed = await deps.engine.deployedConfig(deps.database, id);
@@ -32,7 +36,11 @@ export async function readLinks(deps: Deps, caller: Caller, { id, type }: Servic
  * Returns the addresses of all services of an environment, in the order of deployment. The caller must have checked
  * access.
  */
-export async function environmentLinks(deps: Deps, db: Queryable, environmentId: string): Promise<LinksRecord> {
+export async function environmentLinks(
+  deps: Needs<'engine', keyof ReleaseSettings | 'gatewayHttpsPort'>,
+  db: Queryable,
+  environmentId: string,
+): Promise<LinksRecord> {
   const services = await db.many(readEnvironmentFacts, [environmentId]);
   const releases = await currentReleases(deps, db, environmentId, services);
   const deployed = await deps.engine.deployedConfigs(
@@ -56,7 +64,7 @@ export async function environmentLinks(deps: Deps, db: Queryable, environmentId:
 
 /** Returns the custom hosts of these ports that respond over HTTPS. */
 async function securedHosts(
-  { config }: Deps,
+  { config }: Needs<never, 'gatewayHttpsPort'>,
   db: Queryable,
   services: readonly ReleaseConfig['ports'][],
 ): Promise<ReadonlySet<string>> {

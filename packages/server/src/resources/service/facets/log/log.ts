@@ -1,6 +1,6 @@
 import type { operations, Response } from '@davit/contract';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
 import type { ServiceReference } from '../../lock.ts';
 import { assertVisible } from '../history/history.ts';
 
@@ -10,7 +10,7 @@ const mostLines = 1000;
 
 /** Returns the newest log lines of the service, oldest first. Lines of instances that no longer exist are included. */
 export async function readLog(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { id, type }: ServiceReference,
   tail: number = mostLines,

@@ -1,7 +1,7 @@
 import type { operations, Response } from '@davit/contract';
 import type { MetricsStep } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
 import type { ServiceReference } from '../../lock.ts';
 import { assertVisible } from '../history/history.ts';
 
@@ -11,7 +11,7 @@ const defaultMinutes = 60;
 
 /** Returns the recent resource usage of the service, oldest first. */
 export async function readMetrics(
-  deps: Deps,
+  deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { id, type }: ServiceReference,
   minutes: number = defaultMinutes,

@@ -1,6 +1,6 @@
 import { advancedSettings } from '@davit/contract';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
 import { notFound, Problems } from '../../../shared/problems.ts';
 import { lockService, type ServiceReference } from '../../lock.ts';
 import {
@@ -12,8 +12,11 @@ import {
 } from '../../shapes/advanced-settings.ts';
 import { readFacts, updateService } from '../../store.ts';
 
+/** Settings of the operator that are defaults of services. */
+export type DefaultedSetting = 'buildCpuMillicores' | 'buildMemoryMiB' | 'terminationGraceSeconds';
+
 /** Returns the default settings of services of one type. */
-export function defaultSettings({ config }: Deps, type: SettingsType): CompleteSettings {
+export function defaultSettings({ config }: Needs<never, DefaultedSetting>, type: SettingsType): CompleteSettings {
   const ofInstallation: CompleteSettings = {
     'hpa.memory.average_utilization_percent': null,
     'deployment.termination_grace_period_seconds': config.terminationGraceSeconds,
@@ -29,7 +32,7 @@ export function defaultSettings({ config }: Deps, type: SettingsType): CompleteS
 }
 
 // The setting gives a build at least one GiB and at most the installation's limit: the engine takes the smaller value.
-function buildLimits({ config }: Pick<Deps, 'config'>): Readonly<Record<string, number>> {
+function buildLimits({ config }: Needs<never, 'buildCpuMillicores' | 'buildMemoryMiB'>): Readonly<Record<string, number>> {
   return {
     'build.cpu_max_in_milli': config.buildCpuMillicores,
     'build.ram_max_in_gib': Math.max(1, Math.round(config.buildMemoryMiB / 1024)),
@@ -37,7 +40,11 @@ function buildLimits({ config }: Pick<Deps, 'config'>): Readonly<Record<string, 
 }
 
 /** Returns all settings of a service, with defaults. */
-export async function readSettings(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<CompleteSettings> {
+export async function readSettings(
+  deps: Needs<'database', DefaultedSetting>,
+  caller: Caller,
+  { id, type }: ServiceReference,
+): Promise<CompleteSettings> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
   return complete(deps, type, facts.spec.advanced_settings);
@@ -48,7 +55,7 @@ export async function readSettings(deps: Deps, caller: Caller, { id, type }: Ser
  * does not have. The message lists the settings that it has.
  */
 export async function editSettings(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', DefaultedSetting>,
   caller: Caller,
   reference: ServiceReference,
   request: Readonly<Record<string, unknown>>,
@@ -69,13 +76,17 @@ export async function editSettings(
 const stickySetting = 'network.ingress.enable_sticky_session';
 
 /** Returns one of the settings under its name in `network`. */
-export async function readNetwork(deps: Deps, caller: Caller, reference: ServiceReference): Promise<{ sticky_session: boolean }> {
+export async function readNetwork(
+  deps: Needs<'database', DefaultedSetting>,
+  caller: Caller,
+  reference: ServiceReference,
+): Promise<{ sticky_session: boolean }> {
   return toNetwork(await readSettings(deps, caller, reference));
 }
 
 /** Sets the given network settings. Omitted ones stay; null restores the default. */
 export async function editNetwork(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', DefaultedSetting>,
   caller: Caller,
   reference: ServiceReference,
   { sticky_session }: Readonly<Record<string, unknown>>,
@@ -88,7 +99,7 @@ function toNetwork(all: CompleteSettings): { sticky_session: boolean } {
   return { sticky_session: all[stickySetting] === true };
 }
 
-function complete(deps: Deps, type: string, set: AdvancedSettingsSpec = {}): CompleteSettings {
+function complete(deps: Needs<never, DefaultedSetting>, type: string, set: AdvancedSettingsSpec = {}): CompleteSettings {
   return { ...defaultSettings(deps, settingsType(type)), ...set };
 }
 

@@ -1,5 +1,6 @@
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
+import type { ReleaseSettings } from '../../release.ts';
 import { listServicesOfType, type ServicesReference } from '../../list.ts';
 import type { ServiceRecord } from '../../shapes/request.ts';
 import { serviceStatuses } from './status.ts';
@@ -8,7 +9,7 @@ import { serviceStatuses } from './status.ts';
  * Returns the services of one type in an environment whose configuration differs from the deployed one, oldest first.
  */
 export async function listOutdated(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   reference: ServicesReference,
 ): Promise<{ results: ServiceRecord[] }> {

@@ -1,6 +1,7 @@
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
+import type { ReleaseSettings } from '../../release.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { currentRelease, currentReleases } from '../../composition.ts';
 import type { ServiceReference } from '../../lock.ts';
@@ -11,7 +12,7 @@ import { toServiceStatus, type ServiceStatusRecord } from './record.ts';
 
 /** Returns the status of a service. Runs three queries: the service, its variables, the engine's view. */
 export async function readServiceStatus(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   { id, type }: ServiceReference,
 ): Promise<ServiceStatusRecord> {
@@ -20,7 +21,11 @@ export async function readServiceStatus(
   return statusOf(deps, deps.database, facts);
 }
 
-export async function statusOf(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<ServiceStatusRecord> {
+export async function statusOf(
+  deps: Needs<'engine', keyof ReleaseSettings>,
+  db: Queryable,
+  facts: ServiceFacts,
+): Promise<ServiceStatusRecord> {
   const { config } = await currentRelease(deps, db, facts);
   const [view] = await deps.engine.services(db, [facts.id]);
   if (view === undefined) throw new Error(`the engine has no view of service ${facts.id}`);
@@ -31,12 +36,16 @@ export async function statusOf(deps: Deps, db: Queryable, facts: ServiceFacts): 
  * Returns the status of every service of an environment, in the order of deployment. Runs three queries for any number
  * of services.
  */
-export async function serviceStatuses(deps: Deps, db: Queryable, environmentId: string): Promise<ServiceStatusRecord[]> {
+export async function serviceStatuses(
+  deps: Needs<'engine', keyof ReleaseSettings>,
+  db: Queryable,
+  environmentId: string,
+): Promise<ServiceStatusRecord[]> {
   return (await typedStatuses(deps, db, environmentId)).map(({ status }) => status);
 }
 
 async function typedStatuses(
-  deps: Deps,
+  deps: Needs<'engine', keyof ReleaseSettings>,
   db: Queryable,
   environmentId: string,
 ): Promise<{ readonly type: string; readonly status: ServiceStatusRecord }[]> {
@@ -54,7 +63,7 @@ async function typedStatuses(
 
 /** Returns the status of the services of one type. */
 export async function listStatuses(
-  deps: Deps,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   { environmentId, type }: { readonly environmentId: string; readonly type: string },
 ): Promise<{ results: ServiceStatusRecord[] }> {

@@ -1,6 +1,6 @@
 import type { operations, Response } from '@davit/contract';
 import type { Caller } from '../../../../auth/caller.ts';
-import type { Deps } from '../../../../deps.ts';
+import type { Needs } from '../../../../deps.ts';
 import { derivedId } from '../../../shared/derived-id.ts';
 import { assertVisible } from '../history/history.ts';
 
@@ -10,7 +10,11 @@ type Resources = Response<(typeof operations)['getTerraformResources']>;
  * Returns the resources of the latest apply, in the order of the Terraform state; none before the first apply. Fails
  * with NOT_FOUND.
  */
-export async function listTerraformResources(deps: Deps, caller: Caller, serviceId: string): Promise<Resources> {
+export async function listTerraformResources(
+  deps: Needs<'database' | 'engine'>,
+  caller: Caller,
+  serviceId: string,
+): Promise<Resources> {
   await assertVisible(deps, caller, serviceId, 'TERRAFORM');
   const found = await deps.engine.terraformResources(deps.database, serviceId);
   if (found === null) return { results: [] };
