@@ -136,7 +136,8 @@ function cyclesOf(arrows: readonly Arrow[]): { readonly nodes: readonly string[]
   return found;
 }
 
-const isPlanning = (file: string): boolean => /^packages\/engine\/src\/(plan\/|states\.ts$)/.test(file) && !isTest(file);
+const isPlanning = (file: string): boolean =>
+  /^packages\/engine\/src\/(plan\/|states\.ts$|kinds\/[^/]+\/(plan|repair)\.ts$)/.test(file) && !isTest(file);
 const impureNames = new Set(['Date', 'performance', 'process', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'console']);
 
 // Planning is a pure function: callers pass all the data that it needs. The same applies to every function that it
@@ -166,15 +167,28 @@ function impurities({ imports }: ImportGraph, sources: Sources): Violation[] {
   return found;
 }
 
-/** Code that compares the kind of a service itself instead of calling `kindOf`. */
-const asksForKind =
-  /\b(serviceType|service_type|source\.type)\s*[!=]==|\.job\s*[!=]==\s*undefined|\bcase '(HELM|TERRAFORM|GIT|IMAGE)'/;
+/** Code that compares the kind of a service itself instead of asking the kind. */
+const asksForKind = new RegExp(
+  [
+    String.raw`\b(serviceType|service_type|source\.type)\s*[!=]==`,
+    String.raw`\.job\s*[!=]==\s*undefined`,
+    String.raw`\bcase '(HELM|TERRAFORM|GIT|IMAGE|PROCESS|CHART)'`,
+    // The names of kinds, compared or as the keys of a table.
+    String.raw`\b[kK]ind\w*(\.of\w*)?(\(.*\))?\.name\s*[!=]==`,
+    String.raw`[!=]==\s*'(PROCESS|JOB|CHART|TERRAFORM|HELM)'`,
+    String.raw`\bKind\['name'\]`,
+  ].join('|'),
+);
+// Kinds that run an image share its sources.
 const mayAskForKind = (file: string): boolean =>
-  !file.startsWith('packages/engine/src/') || file.startsWith('packages/engine/src/kinds/') || isTest(file);
+  !file.startsWith('packages/engine/src/') ||
+  file.startsWith('packages/engine/src/kinds/') ||
+  file === 'packages/engine/src/workload/image-source.ts' ||
+  isTest(file);
 
 /**
- * Reports code outside the engine's `kinds/` that distinguishes kinds of services: adding a kind must only need a file
- * in `kinds/`.
+ * Reports code outside the engine's `kinds/` that distinguishes kinds of services: adding a kind must only need a
+ * folder in `kinds/`.
  */
 function kindsElsewhere(sources: Sources): Violation[] {
   return [...sources].flatMap(([file, text]) =>

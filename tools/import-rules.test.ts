@@ -112,9 +112,13 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'packages/engine/src/keeper/c.ts': `import { d } from '../run/d.ts'; export const c = d;`,
     'packages/engine/src/run/d.ts': `export const d = 1;`,
   },
+  'kinds-apart': {
+    'packages/engine/src/keeper/a.ts': `import { keepChart } from '../kinds/chart/keep.ts'; export const keep = keepChart;`,
+    'packages/engine/src/kinds/chart/keep.ts': `export const keepChart = 1;`,
+  },
   kinds: {
     'packages/engine/src/run/a.ts': `export const isChart = (task: { serviceType: string }) => task.serviceType === 'HELM';`,
-    'packages/engine/src/kinds/chart.ts': `export const isChart = (task: { serviceType: string }) => task.serviceType === 'HELM';`,
+    'packages/engine/src/kinds/chart/kind.ts': `export const isChart = (task: { serviceType: string }) => task.serviceType === 'HELM';`,
   },
   'pure-planning': { 'packages/engine/src/hash.ts': `export const hash = () => Date.now();` },
   resolves: { 'packages/engine/src/a.ts': `import './gone.ts';` },
@@ -150,6 +154,18 @@ test.each([
   ['SQL', `import '@davit/db'; export const hash = 1;`],
 ])('planning that sees %s through a file it calls is caught', (_, text) => {
   expect(rulesBrokenBy({ 'packages/engine/src/hash.ts': text })).toContain('pure-planning');
+});
+
+test.each([
+  [`export const isJob = (kinds: Kinds, config: Config) => kinds.of(config).name === 'A';`],
+  [`export const isJob = (kind: Kind) => kind.name !== other;`],
+  [`export const isJob = (name: string) => name === 'CHART';`],
+  [`export const keepers: Record<Kind['name'], Keep> = {};`],
+  [`export const isJob = (config: Config) => config.job !== undefined;`],
+  [`switch (source.type) { case 'HELM': }`],
+])('the engine may not ask for the kind of a service by %s', (text) => {
+  expect(rulesBrokenBy({ 'packages/engine/src/keeper/a.ts': text })).toEqual(['kinds']);
+  expect(rulesBrokenBy({ 'packages/engine/src/kinds/seventh/kind.ts': text })).toEqual([]);
 });
 
 test('an import is caught in each of its forms', () => {

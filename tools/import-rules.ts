@@ -69,6 +69,9 @@ const layerRules: Rule[] = layers.map(({ name, room, mayImport }) => ({
 
 const drivers = 'fake|docker|kubernetes|helm|terraform|builder|gateway';
 const driverOf = (file: string): string | undefined => new RegExp(`^packages/drivers/src/(${drivers})/`).exec(file)?.[1];
+const kindsFolder = 'packages/engine/src/kinds/';
+/** Returns the kind of service whose folder a file is in; undefined if it is in none. */
+const kindOf = (file: string): string | undefined => new RegExp(`^${kindsFolder}([^/]+)/`).exec(file)?.[1];
 // The folder `shared/` contains code that resources share and is itself no resource.
 const resourceOf = (file: string): string | undefined =>
   /^packages\/server\/src\/resources\/(?!shared\/)([^/]+)\//.exec(file)?.[1];
@@ -111,6 +114,13 @@ export const importRules: readonly Rule[] = [
     applies: (file) => (file.startsWith('packages/server/src/http/') || file === 'packages/server/src/deps.ts') && !isTest(file),
     allows: (target) => !target.startsWith('packages/server/src/resources/'),
     because: 'http and deps.ts declare the interfaces that they need; resources implement them',
+  },
+  {
+    name: 'kinds-apart',
+    applies: (file) =>
+      inPackage('engine').test(file) && kindOf(file) === undefined && !file.endsWith('/engine.ts') && !isTest(file),
+    allows: (target, { from }) => kindOf(target) === undefined || from === `${kindsFolder}index.ts`,
+    because: 'the engine asks a kind of service through kinds/kind.ts; only engine.ts gives parts of a kind to the port',
   },
   {
     name: 'routes-without-store',

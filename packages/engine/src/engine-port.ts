@@ -2,11 +2,13 @@ import type { Database, Queryable } from '@davit/db';
 import { createBackupPort } from './backups/port.ts';
 import type { Clusters } from './clusters/clusters.ts';
 import { hashOf } from './hash.ts';
+import type { Kinds } from './kinds/kinds.ts';
 import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
 import { readDeploymentLines, readDeploymentLog, readServiceLines, readServiceLog, serviceLinesStart } from './log-lines.ts';
 import type { DeploymentView, EnginePort, Page } from './port.ts';
 import { planRequest } from './queue/plan-request.ts';
 import { cancel, queueRequest, withdraw } from './queue/request.ts';
+import { stateOf } from './states.ts';
 import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
 import { toDeploymentView, toEnvironmentView, toHistoryService, toServiceView } from './view.ts';
@@ -14,6 +16,7 @@ import { toDeploymentView, toEnvironmentView, toHistoryService, toServiceView } 
 export interface PortParts {
   /** Cluster lookups, keyed by `cluster.driver`. */
   clusters: Pick<Clusters, 'state' | 'check' | 'upgrade' | 'canConnect' | 'nameOf'>;
+  kinds: Kinds;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   clearEndedRuns: EnginePort['clearEndedRuns'];
   servedRoutes: EnginePort['servedRoutes'];
@@ -31,22 +34,31 @@ export interface PortParts {
  * executes the queue.
  */
 export function createEnginePort(database: Database, parts: PortParts): EnginePort {
+  const { kinds } = parts;
   return {
-    request: queueRequest,
-    plan: (request) => planRequest(database, request, parts.clusters),
+    request: (tx, request) => queueRequest(kinds, tx, request),
+    plan: (request) => planRequest(database, request, parts),
     backups: createBackupPort(),
     withdraw: (deploymentId) => withdraw(database, deploymentId),
     cancel: (environmentId, force) => cancel(database, environmentId, force),
-    services: async (db, ids) => (ids.length === 0 ? [] : (await db.many(views.serviceViews, [ids])).map(toServiceView)),
+    services: async (db, ids) => {
+      const rows = ids.length === 0 ? [] : await db.many(views.serviceViews, [ids]);
+      return rows.map((row) => toServiceView(kinds, row));
+    },
+    stateOf: (action, phase, serviceType) => stateOf(action, phase, kinds.ofService(serviceType)),
     environment: async (db, id) => {
       const last = await db.maybe(views.environmentLast, [id]);
       return toEnvironmentView(last, await db.maybe(views.environmentWaiting, [id]));
     },
-    serviceHistory: async (db, id, page) => (await db.many(views.serviceHistory, [id, ...limits(page)])).map(toHistoryService),
-    environmentHistory: async (db, id, page) => withServices(db, await db.many(views.environmentHistory, [id, ...limits(page)])),
-    deployment: async (db, id) => (await withServices(db, await db.many(views.deploymentById, [id])))[0] ?? null,
-    queueOfEnvironment: async (db, id) => withServices(db, await db.many(views.environmentQueue, [id])),
-    queueOfService: async (db, id) => withServices(db, await db.many(views.serviceQueue, [id])),
+    serviceHistory: async (db, id, page) => {
+      const rows = await db.many(views.serviceHistory, [id, ...limits(page)]);
+      return rows.map((row) => toHistoryService(kinds, row));
+    },
+    environmentHistory: async (db, id, page) =>
+      withServices(kinds, db, await db.many(views.environmentHistory, [id, ...limits(page)])),
+    deployment: async (db, id) => (await withServices(kinds, db, await db.many(views.deploymentById, [id])))[0] ?? null,
+    queueOfEnvironment: async (db, id) => withServices(kinds, db, await db.many(views.environmentQueue, [id])),
+    queueOfService: async (db, id) => withServices(kinds, db, await db.many(views.serviceQueue, [id])),
     placeOfRequest: async (db, id) => {
       const place = await db.maybe(requests.requestPlace, [id]);
       return place === undefined ? null : { organizationId: place.organization_id, environmentId: place.environment_id };
@@ -89,11 +101,11 @@ function limits(page: Page): [number, number, string | null] {
   return [page.pageSize, (page.page - 1) * page.pageSize, page.before ?? null];
 }
 
-async function withServices(db: Queryable, rows: readonly views.DeploymentRow[]): Promise<DeploymentView[]> {
+async function withServices(kinds: Kinds, db: Queryable, rows: readonly views.DeploymentRow[]): Promise<DeploymentView[]> {
   if (rows.length === 0) return [];
   const services = Map.groupBy(
     await db.many(views.servicesOfDeployments, [rows.map((row) => row.id)]),
     (row) => row.deployment_id,
   );
-  return rows.map((row) => toDeploymentView(row, services.get(row.id) ?? []));
+  return rows.map((row) => toDeploymentView(kinds, row, services.get(row.id) ?? []));
 }

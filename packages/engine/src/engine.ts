@@ -3,7 +3,7 @@ import type { Database } from '@davit/db';
 import type { HelmDriver, TerraformDriver } from '@davit/drivers';
 import { BackupRunner } from './backups/runner.ts';
 import { FolderBackupStore } from './backups/store/folder-store.ts';
-import { readChartServices } from './charts/services.ts';
+import { readChartServices } from './kinds/chart/services.ts';
 import { Clusters } from './clusters/clusters.ts';
 import type { ClusterMaker } from './shared/cluster-drivers.ts';
 import { KeepClusters } from './keep.ts';
@@ -11,10 +11,13 @@ import { createEnginePort } from './engine-port.ts';
 import { DomainWatch } from './routes/domain-watch.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { clearEndedRuns } from './jobs/leftovers.ts';
-import { noHelm } from './no-helm.ts';
-import { noTerraform } from './no-terraform.ts';
-import { answerRun, isOpenRun } from './terraform-runs.ts';
-import { readTerraformResources } from './terraform-resources.ts';
+import { allKinds } from './kinds/index.ts';
+import type { Kind } from './kinds/kind.ts';
+import { Kinds } from './kinds/kinds.ts';
+import { noHelm } from './kinds/chart/no-helm.ts';
+import { noTerraform } from './kinds/terraform/no-terraform.ts';
+import { answerRun, isOpenRun } from './kinds/terraform/state-access.ts';
+import { readTerraformResources } from './kinds/terraform/resources.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './shared/parts.ts';
 import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
@@ -35,6 +38,10 @@ export interface EngineInput {
   readonly terraform?: TerraformDriver;
   /** Omitted: charts are not deployed. */
   readonly helm?: HelmDriver;
+  /**
+   * The kinds of services. The first one is the kind of services about which nothing is known. Omitted: `allKinds`.
+   */
+  readonly kinds?: readonly [Kind, ...Kind[]];
   readonly settings: EngineSettings;
   /** Omitted: nothing is counted. */
   readonly counts?: EngineCounts;
@@ -54,7 +61,7 @@ export interface Engine {
 
 /** Creates the engine of this process. Without `start` it only serves its port: the api role. */
 export function createEngine(input: EngineInput): Engine {
-  const { drivers: fixed, makeCluster: make, ...rest } = input;
+  const { drivers: fixed, makeCluster: make, kinds = allKinds, ...rest } = input;
   const { hooks, connectionString, log } = input;
   const clusters = new Clusters({ fixed, ...(make !== undefined && { make }), hooks, connectionString, log });
   const parts: EngineParts = {
@@ -63,6 +70,7 @@ export function createEngine(input: EngineInput): Engine {
     counts: noCounts,
     ...rest,
     clusters,
+    kinds: new Kinds(kinds),
     drivers: clusters.drivers,
     gateways: clusters.gateways,
   };
@@ -131,6 +139,7 @@ function createPort(parts: EngineParts, work: KeepClusters, fixed: EngineInput['
   const [home = ''] = Object.keys(fixed);
   return createEnginePort(database, {
     clusters,
+    kinds: parts.kinds,
     source: createSourceReader(parts),
     clearEndedRuns: (which) => clearEndedRuns(parts, database, which),
     servedRoutes: (driver, serviceId) => parts.gateways[driver]?.routesOf(serviceId) ?? null,

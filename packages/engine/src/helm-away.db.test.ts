@@ -1,6 +1,6 @@
 import { DriverError, type FakeCharts } from '@davit/drivers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { releaseName } from './charts/place.ts';
+import { releaseName } from './kinds/chart/place.ts';
 import type { RequestedService } from './port.ts';
 import { config, helmSource } from './testing/config.ts';
 import { Sites, type Site } from './testing/sites.ts';

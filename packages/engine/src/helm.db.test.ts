@@ -4,7 +4,7 @@ import { AppError } from '@davit/base';
 import { DatabaseUnavailable } from '@davit/db';
 import { DriverError, type FakeCharts } from '@davit/drivers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { releaseName } from './charts/place.ts';
+import { releaseName } from './kinds/chart/place.ts';
 import type { HelmReleaseSource, RequestedService } from './port.ts';
 import { config, helmSource } from './testing/config.ts';
 import { createWorld, eventually, service, type World } from './testing/world.ts';

@@ -1,12 +1,13 @@
 import type { Queryable } from '@davit/db';
 import type { ChartService, TerraformResource } from '@davit/drivers';
 import type { BackupPort } from './backups/port.ts';
-import type { ReleaseConfig } from './model.ts';
+import type { Action, ReleaseConfig } from './model.ts';
 import type { ClusterFacts, ClusterState } from './port/clusters.ts';
 import type { DeploymentLogLine, LogLines, ServiceLogLine } from './port/logs.ts';
 import type { ClusterHealth, EngineDisk } from './port/platform.ts';
 import type { MetricsStep, MetricsTotal, ScalingView } from './port/metrics.ts';
 import type { DeploymentPlan, DeploymentRequest } from './port/request.ts';
+import type { Phase, StateWord } from './states.ts';
 import type { SourceAnswer, SourceQuestion, SourceReader } from './port/source.ts';
 import type {
   ClearedRuns,
@@ -37,7 +38,6 @@ export {
   actionWord,
   deploymentState,
   environmentState,
-  stateOf,
   type ActionStatusWord,
   type ActionWord,
   type Phase,
@@ -76,6 +76,9 @@ export interface EnginePort {
   /** Returns one view for each id, in the order of the ids. A service that the engine has never seen is READY. */
   services(db: Queryable, serviceIds: readonly string[]): Promise<readonly ServiceView[]>;
   environment(db: Queryable, environmentId: string): Promise<EnvironmentView>;
+
+  /** Returns the state word of a service in a deployment. Pure. */
+  stateOf(action: Action, phase: Phase, serviceType: string): StateWord;
 
   serviceHistory(db: Queryable, serviceId: string, page: Page): Promise<readonly HistoryServiceView[]>;
   environmentHistory(db: Queryable, environmentId: string, page: Page): Promise<readonly DeploymentView[]>;

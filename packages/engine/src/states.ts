@@ -1,4 +1,3 @@
-import { kindOfService } from './kinds/index.ts';
 import type { Action } from './model.ts';
 
 /**
@@ -89,13 +88,18 @@ export type StateWord = (typeof stateWords)[Action][Phase] | 'READY' | 'EXECUTIN
 export type ActionStatusWord = 'QUEUED' | 'ONGOING' | 'EXECUTING' | 'SUCCESS' | 'ERROR' | 'CANCELED' | 'CANCELING' | 'NEVER';
 export type ActionWord = 'DEPLOY' | 'DELETE' | 'RESTART' | 'STOP' | 'UNKNOWN';
 
-/** Returns whether a command of the user is running, which has its own state words. */
-function isExecuting(action: Action, phase: Phase, serviceType: string | null): boolean {
-  return kindOfService(serviceType).isExecuted && action === 'DEPLOY' && phase === 'WORKING';
+/** Part of a kind: whether its deployments run a command of the user. */
+interface ExecutedKind {
+  readonly isExecuted: boolean;
 }
 
-export function stateOf(action: Action, phase: Phase, serviceType: string | null = null): StateWord {
-  if (isExecuting(action, phase, serviceType)) return 'EXECUTING';
+/** Returns whether a command of the user is running, which has its own state words. */
+function isExecuting(action: Action, phase: Phase, kind: ExecutedKind | null): boolean {
+  return kind?.isExecuted === true && action === 'DEPLOY' && phase === 'WORKING';
+}
+
+export function stateOf(action: Action, phase: Phase, kind: ExecutedKind | null = null): StateWord {
+  if (isExecuting(action, phase, kind)) return 'EXECUTING';
   return stateWords[action][phase];
 }
 
@@ -111,8 +115,8 @@ const actionStatus: Readonly<Record<Phase, ActionStatusWord>> = {
   CANCELED: 'CANCELED',
 };
 
-export function actionStatusOf(action: Action, phase: Phase, serviceType: string | null = null): ActionStatusWord {
-  if (isExecuting(action, phase, serviceType)) return 'EXECUTING';
+export function actionStatusOf(action: Action, phase: Phase, kind: ExecutedKind | null = null): ActionStatusWord {
+  if (isExecuting(action, phase, kind)) return 'EXECUTING';
   return actionStatus[phase];
 }
 

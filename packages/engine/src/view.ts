@@ -1,4 +1,4 @@
-import { kindOfService } from './kinds/index.ts';
+import type { Kinds } from './kinds/kinds.ts';
 import type { ConditionView, DeploymentView, EnvironmentView, HistoryServiceView, ServiceView, StepView } from './port.ts';
 import type { TerraformAction } from './model.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
@@ -10,8 +10,8 @@ export function executionId(environmentId: string, number: number | null): strin
   return number === null ? null : `${environmentId}-${number}`;
 }
 
-export function toServiceView(row: ServiceViewRow): ServiceView {
-  const current = currentOf(row);
+export function toServiceView(kinds: Kinds, row: ServiceViewRow): ServiceView {
+  const current = currentOf(kinds, row);
   const failed = row.phase === 'BUILD_FAILED' || row.phase === 'FAILED' || row.phase === 'CANCELED';
   return {
     serviceId: row.service_id,
@@ -31,7 +31,7 @@ export function toServiceView(row: ServiceViewRow): ServiceView {
     runningStatus: row.running_status,
     wantedInstances: row.wanted_instances,
     runningInstances: row.running_instances,
-    terraformAction: terraformOf(row),
+    terraformAction: terraformOf(kinds, row),
     conditions: (row.conditions ?? []).map(toCondition),
   };
 }
@@ -41,28 +41,28 @@ function toCondition({ instance_name, since, seen_at, ...row }: ConditionRow): C
   return { ...row, instance: instance_name, since: new Date(since).toISOString(), seenAt: new Date(seen_at).toISOString() };
 }
 
-/**
- * Returns the action of a deployment of a Terraform configuration. An uninstalled configuration has no release left
- * that names it.
- */
-function terraformOf(row: Pick<ServiceViewRow, 'service_type' | 'action' | 'terraform_action'>): TerraformAction | null {
-  if (!kindOfService(row.service_type).isExecuted || row.action === null) return null;
-  return row.terraform_action ?? (row.action === 'DEPLOY' ? 'APPLY' : 'DESTROY');
+function terraformOf(
+  kinds: Kinds,
+  row: Pick<ServiceViewRow, 'service_type' | 'action' | 'terraform_action'>,
+): TerraformAction | null {
+  if (row.action === null) return null;
+  return kinds.ofService(row.service_type).terraformAction?.(row.action, row.terraform_action) ?? null;
 }
 
 /**
  * Returns the current state: a running deployment takes precedence over a waiting request, and a waiting request over a
  * finished deployment.
  */
-function currentOf(row: ServiceViewRow): Pick<ServiceView, 'state' | 'action' | 'actionStatus'> {
+function currentOf(kinds: Kinds, row: ServiceViewRow): Pick<ServiceView, 'state' | 'action' | 'actionStatus'> {
   const running = row.phase !== null && !isFinished(row.phase);
   if (!running && row.waiting_action !== null) {
     return { state: stateOf(row.waiting_action, 'QUEUED'), action: actionWord(row.waiting_action), actionStatus: 'QUEUED' };
   }
   if (row.phase === null || row.action === null) return { state: 'READY', action: 'UNKNOWN', actionStatus: 'NEVER' };
-  const state = stateOf(row.action, row.phase, row.service_type);
+  const kind = kinds.ofService(row.service_type);
+  const state = stateOf(row.action, row.phase, kind);
   if (state === 'READY') return { state, action: 'UNKNOWN', actionStatus: 'NEVER' };
-  return { state, action: actionWord(row.action), actionStatus: actionStatusOf(row.action, row.phase, row.service_type) };
+  return { state, action: actionWord(row.action), actionStatus: actionStatusOf(row.action, row.phase, kind) };
 }
 
 const buildMetrics = new Set(['GIT_CLONE', 'BUILD']);
@@ -125,7 +125,8 @@ function toStep(metric: string, steps: readonly StepMetricRow[]): StepView[] {
   return [{ metric, status, durationMilliseconds }];
 }
 
-export function toHistoryService(row: HistoryRow): HistoryServiceView {
+export function toHistoryService(kinds: Kinds, row: HistoryRow): HistoryServiceView {
+  const kind = kinds.ofService(row.service_type);
   return {
     deploymentId: row.deployment_id,
     serviceId: row.service_id,
@@ -133,10 +134,10 @@ export function toHistoryService(row: HistoryRow): HistoryServiceView {
     name: row.service_name,
     iconUri: row.icon_uri,
     executionId: executionId(row.environment_id, row.execution_number),
-    state: stateOf(row.action, row.phase, row.service_type),
+    state: stateOf(row.action, row.phase, kind),
     phase: row.phase,
     action: actionWord(row.action),
-    actionStatus: actionStatusOf(row.action, row.phase, row.service_type),
+    actionStatus: actionStatusOf(row.action, row.phase, kind),
     createdAt: row.deployment_created_at,
     updatedAt: row.finished_at ?? row.started_at ?? row.deployment_created_at,
     triggeredBy: row.triggered_by,
@@ -146,12 +147,12 @@ export function toHistoryService(row: HistoryRow): HistoryServiceView {
     totalMilliseconds: between(row.started_at, row.finished_at),
     releaseId: row.release_id,
     failure: row.failure,
-    terraformAction: terraformOf(row),
+    terraformAction: terraformOf(kinds, row),
     stage: { id: row.stage_id, name: row.stage_name, position: row.stage_position },
   };
 }
 
-export function toDeploymentView(row: DeploymentRow, services: readonly HistoryRow[]): DeploymentView {
+export function toDeploymentView(kinds: Kinds, row: DeploymentRow, services: readonly HistoryRow[]): DeploymentView {
   return {
     deploymentId: row.id,
     environmentId: row.environment_id,
@@ -165,7 +166,7 @@ export function toDeploymentView(row: DeploymentRow, services: readonly HistoryR
     triggeredBy: row.triggered_by,
     origin: row.origin,
     totalMilliseconds: between(row.started_at, row.finished_at),
-    services: services.map(toHistoryService),
+    services: services.map((service) => toHistoryService(kinds, service)),
   };
 }
 

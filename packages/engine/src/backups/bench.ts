@@ -122,7 +122,7 @@ export class Bench {
     const { id, subject, place } = this.#work;
     const { config, image_id: image } = place;
     if (config === null || image === null) throw notDeployed(subject);
-    const secrets = await hooks.secrets([...secretIds(config), subject.passwordSecretId]);
+    const secrets = await hooks.secrets([...secretIds(this.#parts.kinds, config), subject.passwordSecretId]);
     const password = secrets.get(subject.passwordSecretId);
     if (password === undefined) throw notDeployed(subject);
     const workload = toWorkload({
@@ -143,6 +143,7 @@ export class Bench {
       builtInPrefix: settings.builtInPrefix,
       readyTimeoutSeconds: settings.readyTimeoutSeconds,
       terminationGraceSeconds: graceSeconds,
+      kinds: this.#parts.kinds,
     });
     const host = `bench-${id.slice(0, 8)}`;
     const own = {

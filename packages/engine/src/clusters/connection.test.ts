@@ -1,7 +1,7 @@
 import { Sensitive } from '@davit/base';
 import { createFakeCluster, DriverError, type TerraformDriver } from '@davit/drivers';
 import { expect, test } from 'vitest';
-import { noTerraform } from '../no-terraform.ts';
+import { noTerraform } from '../kinds/terraform/no-terraform.ts';
 import { ClusterConnection } from './connection.ts';
 import type { ClusterMaker } from '../shared/cluster-drivers.ts';
 

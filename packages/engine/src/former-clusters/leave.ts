@@ -1,8 +1,8 @@
 import type { Queryable } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
-import { leaveRelease } from './leave-charts.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import * as store from '../store/places.ts';
+import { readRuntimes } from '../store/requests.ts';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { removeClusterRoutes } from '../routes/front-door.ts';
 
@@ -50,15 +50,23 @@ async function removeIn(tx: Queryable, { parts, place, call, isIdle }: Removal):
   const { cluster } = driversOf(parts, driver);
   await tx.many(store.lockPlaces, [environment, driver]);
   if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
-  // The Helm release is uninstalled first. Without its history, which Helm keeps on the cluster, nobody would know
-  // which objects belong to the release.
+  // The kind comes first: without the history of a Helm release, which is kept on the cluster, nobody would know which
+  // objects belong to the release.
   await inTime(call, 'the service', async (within) => {
-    await leaveRelease(tx, { parts, place }, within);
+    await leaveByKind(tx, { parts, place }, within);
     await cluster.removeService(environment, service, within);
   });
   const { others } = await tx.one(store.othersAt, [environment, driver, service]);
   if (!others) await inTime(call, 'the environment', (within) => cluster.removeEnvironment(environment, within));
   await tx.run(store.forgetPlace, [service, driver]);
+}
+
+/** Removes what only the kind of the service knows. If the release is unknown, the service may be of any kind. */
+async function leaveByKind(tx: Queryable, { parts, place }: Pick<Removal, 'parts' | 'place'>, call: CallContext): Promise<void> {
+  const [runtime] = await tx.many(readRuntimes, [[place.service_id]]);
+  if (runtime === undefined) return;
+  const kinds = runtime.config === null ? parts.kinds.all : [parts.kinds.of(runtime.config)];
+  for (const kind of kinds) await kind.leave?.(tx, { parts, place, runtime }, call);
 }
 
 /** Executes a removal with a timeout, because others wait for it. */

@@ -224,7 +224,7 @@ export class Scheduler {
         throw error;
       const failure = toFailure(error, run.id);
       if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, reference: run.id }, 'a run of a job failed');
-      const redact = await redactorOrBlind(await readableSecrets(this.#parts.hooks, secretIds(run.config)));
+      const redact = await redactorOrBlind(await readableSecrets(this.#parts.hooks, secretIds(this.#parts.kinds, run.config)));
       return { ...failure, message: redact(failure.message) };
     }
   }

@@ -1,6 +1,5 @@
 import { pause } from '@davit/base';
 import { causes, type ClusterDisk, type Instance } from '@davit/drivers';
-import { kindOf } from '../kinds/index.ts';
 import { raiseCondition } from '../conditions/conditions.ts';
 import type { FailureRecord } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
@@ -8,6 +7,7 @@ import { clearStateCondition } from '../store/conditions.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import { heldVolumeBytes } from '../store/metrics.ts';
 import { terminationGrace } from '../workload/workload.ts';
+import type { Kinds } from '../kinds/kinds.ts';
 import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
 
@@ -95,7 +95,7 @@ export class DiskWatch {
       const volumes = new Map(rows.map((row) => [row.service_id, row.volume_bytes]));
       for (const runtime of seen.runtimes) {
         if (signal.aborted) return;
-        if (!isWatched(runtime, seen)) continue;
+        if (!isWatched(this.#parts.kinds, runtime, seen)) continue;
         const instances = (seen.byService.get(runtime.service_id) ?? []).filter(
           ({ id, state }) => state === 'RUNNING' && !this.#removed.has(id),
         );
@@ -197,7 +197,7 @@ export class DiskWatch {
     const { database, log, settings } = this.#parts;
     const words = `${instance.name} has written ${inGiB(bytes)} into its own file system (DAVIT_INSTANCE_DISK_MIB): it is stopped, and what it wrote removed.`;
     // A run of a job gets no condition, because it is not the deployed release.
-    if (config !== null && !kindOf(config).hasLastingInstances) {
+    if (config !== null && !this.#parts.kinds.of(config).hasLastingInstances) {
       const line = {
         stream: 'stderr',
         message: `Davit: ERROR INSTANCE_DISK_EXCEEDED: ${words}`,
@@ -224,9 +224,9 @@ interface Written {
   readonly bytes: number;
 }
 
-function isWatched({ desired, config, environment_id: environment }: Kept, seen: Seen): boolean {
+function isWatched(kinds: Kinds, { desired, config, environment_id: environment }: Kept, seen: Seen): boolean {
   if (desired !== 'RUNNING' || config === null || seen.busy.has(environment)) return false;
-  return kindOf(config).hasOwnContainers;
+  return kinds.of(config).hasOwnContainers;
 }
 
 function found(severity: Found['severity'], code: 'VOLUME_EXCEEDED' | 'INSTANCE_DISK_EXCEEDED', message: string): Found {

@@ -1,12 +1,12 @@
 import { pause } from '@davit/base';
 import type { Instance, InstanceEnd } from '@davit/drivers';
-import { kindOf } from '../kinds/index.ts';
 import { causeOfEnd, describeEnd, quietSeconds, severityOfEnd } from '../conditions/instance-end.ts';
 import { raiseCondition } from '../conditions/conditions.ts';
 import { steadySeconds, type EngineParts } from '../shared/parts.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import * as store from '../store/instance-ends.ts';
 import { terminationGrace } from '../workload/workload.ts';
+import type { Kinds } from '../kinds/kinds.ts';
 import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
 import { servingInstances } from './running-status.ts';
@@ -53,7 +53,8 @@ export class InstanceEnds {
   note(seen: Seen): void {
     const present = new Set([...seen.byService.values()].flat().map(({ id }) => id));
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
-    for (const runtime of seen.runtimes) for (const instance of watched(runtime, seen)) this.#noteOne(runtime, instance, seen);
+    for (const runtime of seen.runtimes)
+      for (const instance of watched(this.#parts.kinds, runtime, seen)) this.#noteOne(runtime, instance, seen);
   }
 
   /** Resolves when no exit is being recorded. */
@@ -135,9 +136,9 @@ interface Ended {
  * Returns the instances whose exit would be unintended. Excluded are services that are being deployed, former rollouts,
  * and instances that scaling removes.
  */
-function watched(runtime: Kept, seen: Seen): readonly Instance[] {
+function watched(kinds: Kinds, runtime: Kept, seen: Seen): readonly Instance[] {
   const { config, desired, rollout, service_id: service } = runtime;
-  if (desired !== 'RUNNING' || config === null || seen.deploying.has(service) || !kindOf(config).hasLastingInstances) return [];
+  if (desired !== 'RUNNING' || config === null || seen.deploying.has(service) || !kinds.of(config).hasLastingInstances) return [];
   const { lasting } = instanceCounts(runtime, config);
   return (seen.byService.get(service) ?? []).filter((instance) => instance.rollout === rollout && instance.index < lasting);
 }

@@ -1,20 +1,15 @@
 import { backoffMilliseconds, Loop, pause } from '@davit/base';
 import { Leadership } from '@davit/db';
-import { DriverError, type CallContext, type Instance } from '@davit/drivers';
-import { kindOf, type Kind } from '../kinds/index.ts';
+import { DriverError, type CallContext } from '@davit/drivers';
 import { removePlace } from '../former-clusters/leave.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { needsHalt } from '../kinds/process.ts';
-import { startWithImage } from '../workload/registry-image.ts';
-import { clearRunningStatus, setRunningStatus } from '../store/journal.ts';
+import { clearRunningStatus } from '../store/journal.ts';
 import { placesToLeave } from '../store/places.ts';
-import { instanceCounts } from '../scaling/instances.ts';
-import { terminationGrace } from '../workload/workload.ts';
 import { Attempts } from './attempts.ts';
-import { ChartKeeper } from './chart-keeper.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { FaultWatch } from './fault-watch.ts';
-import { isAsSeen, workloadOf, type Kept } from './kept.ts';
+import { retireInstances, type KeepTools, type Look } from './keep-tools.ts';
+import type { Kept } from './kept.ts';
 import { LogCollector } from '../output/log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
 import { Probers } from './probers.ts';
@@ -22,7 +17,6 @@ import { Revival } from './revival.ts';
 import { RouteKeeper } from '../routes/route-keeper.ts';
 import { noteRunningStatus, servingInstances } from './running-status.ts';
 import { Tending } from './tending.ts';
-import { TerraformKeeper } from './terraform-keeper.ts';
 
 /*
  * Keeps the desired instances running on one kind of cluster. The keeper takes no input: it compares the desired state
@@ -43,10 +37,6 @@ const steadyAfterMilliseconds = 60_000;
  * because another process may reach the cluster.
  */
 const unseenMilliseconds = 20_000;
-// Seconds beyond the grace period of an instance. A removal that takes longer is stuck and is retried.
-const retireSeconds = 120;
-// Includes time for a pull, as in a deployment.
-const startSeconds = 1_800;
 
 export class Keeper {
   readonly #parts: EngineParts;
@@ -59,8 +49,7 @@ export class Keeper {
   readonly #probers: Probers;
   readonly #revival: Revival;
   readonly #routes: RouteKeeper;
-  readonly #charts: ChartKeeper;
-  readonly #terraform: TerraformKeeper;
+  readonly #tools: KeepTools;
   readonly #faults: FaultWatch;
   readonly #disk: DiskWatch;
   readonly #follows: Leadership;
@@ -84,8 +73,6 @@ export class Keeper {
     });
     this.#logs = new LogCollector(parts, driver);
     this.#follows = new Leadership({ connectionString: parts.connectionString, name: `logs ${driver}` });
-    this.#charts = new ChartKeeper(parts, driver, this.#logs);
-    this.#terraform = new TerraformKeeper(parts, driver);
     this.#disk = new DiskWatch(parts, driver, { stop: this.#stop.signal, onNoted: () => this.#lookSoon() });
     this.#observer = new Observer(parts, driver);
     this.#routes = new RouteKeeper(parts, driver);
@@ -113,6 +100,16 @@ export class Keeper {
       onDead: (instance, attempts) => void this.#revival.ofUnlive({ instance, attempts }),
       onReadiness: () => void this.look(),
     });
+    this.#tools = {
+      parts,
+      driver,
+      attempts: this.#attempts,
+      tending: this.#tending,
+      revival: this.#revival,
+      logs: this.#logs,
+      stop: this.#stop.signal,
+      call: (seconds) => this.#call(seconds),
+    };
   }
 
   /**
@@ -186,7 +183,7 @@ export class Keeper {
       this.#unseenSince = null;
       this.#isSeen = true;
       this.#seenAt = performance.now();
-      const seen = await this.#terraform.keep(all, this.#attempts, this.#tending, this.#stop.signal);
+      const seen = await this.#keepRemains(all);
       const term = await this.#termOfFollowing();
       if (term !== null) {
         this.#followLogs(seen, term);
@@ -197,7 +194,7 @@ export class Keeper {
         await noteRunningStatus(this.#parts, runtime, seen, (instance) => this.#probers.isReady(instance));
       }
       await Promise.all([
-        ...seen.runtimes.map((runtime) => this.#tending.tend(runtime.service_id, () => this.#keep(runtime, seen, term))),
+        ...seen.runtimes.map((runtime) => this.#tending.tend(runtime.service_id, () => this.#keep(runtime, { seen, term }))),
         ...this.#orphans(seen),
       ]);
       await this.#tending.tend('places to leave', () => this.#leave());
@@ -237,105 +234,22 @@ export class Keeper {
       const config = seen.configs.get(instance.release);
       // The output of other instances is stored by the code that awaits their exit, because the container is removed
       // right after it.
-      if (config === undefined || !kindOf(config).hasLastingInstances) continue;
+      if (config === undefined || !this.#parts.kinds.of(config).hasLastingInstances) continue;
       this.#logs.follow(instance, config, term);
     }
   }
 
-  async #keep(runtime: Kept, seen: Seen, term: AbortSignal | null): Promise<void> {
-    if (seen.busy.has(runtime.environment_id)) return;
+  /** Ends the remains of each kind. Returns what was seen without their instances. */
+  async #keepRemains(all: Seen): Promise<Seen> {
+    let seen = all;
+    for (const kind of this.#parts.kinds.all) seen = (await kind.keepRemains?.(seen, this.#tools)) ?? seen;
+    return seen;
+  }
+
+  async #keep(runtime: Kept, look: Look): Promise<void> {
+    if (look.seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
-    const instances = seen.byService.get(runtime.service_id) ?? [];
-    const kind = runtime.config === null ? 'PROCESS' : kindOf(runtime.config).name;
-    const keep: Readonly<Record<Kind['name'], () => Promise<void>>> = {
-      PROCESS: () => this.#keepInstances(runtime, instances),
-      JOB: () => this.#keepJob(runtime, instances, seen.jobRuns),
-      CHART: () => this.#charts.keep(runtime, term, this.#stop.signal),
-      // No instance of a Terraform configuration stays.
-      TERRAFORM: () => this.#keepInstances(runtime, instances),
-    };
-    await keep[kind]();
-  }
-
-  /** Restarts exited instances, starts missing ones, and removes those of former rollouts. */
-  async #keepInstances(runtime: Kept, instances: readonly Instance[]): Promise<void> {
-    const mine =
-      runtime.desired === 'RUNNING' && !runtime.is_held
-        ? instances.filter((instance) => instance.rollout === runtime.rollout)
-        : [];
-    const others = instances.filter((instance) => !mine.includes(instance));
-    const areGone = await this.#retire(runtime.service_id, others, terminationGrace(runtime.config, this.#parts.settings));
-    if (runtime.desired !== 'RUNNING' || runtime.config === null || runtime.is_held) return;
-    // A second instance beside one that cannot be removed, because its node or engine is unreachable, would be a second
-    // writer of the volume.
-    if (!areGone && needsHalt(runtime.config)) return;
-    const { existing, serving, lasting } = instanceCounts(runtime, runtime.config);
-    if (mine.some(({ index }) => index >= existing)) await this.#retireFrom(runtime, existing);
-    // Instances above `lasting` are being removed, so their exit is intended.
-    const ended = mine.filter(({ index, state }) => index < lasting && state !== 'RUNNING');
-    // The scaler starts the instances above `serving`, and awaits them.
-    const isMissing = mine.filter(({ index }) => index < serving).length < serving;
-    if (ended.length === 0 && !isMissing) return;
-    // The removals above may have taken long.
-    if (!(await isAsSeen(this.#parts, runtime))) return;
-    for (const instance of ended) await this.#revival.ofEnded(instance);
-    if (isMissing) await this.#startMissing(runtime);
-  }
-
-  /**
-   * Removes the instances of a job that belong to neither a run nor a deployment: a crash left them. Nothing restarts
-   * the instances of a job.
-   */
-  async #keepJob(runtime: Kept, instances: readonly Instance[], runs: ReadonlySet<string>): Promise<void> {
-    // Runs that the cluster started are recorded and removed by the scheduler.
-    const isWanted = ({ rollout, scheduled }: Instance): boolean =>
-      runs.has(rollout) || (scheduled === true && runtime.desired === 'RUNNING');
-    const left = instances.filter((instance) => !isWanted(instance));
-    await this.#retire(runtime.service_id, left, this.#parts.settings.terminationGraceSeconds);
-    // The status was cleared while the cluster was unreachable.
-    if (runtime.running_status === null && runtime.desired !== 'NONE')
-      await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED', null]);
-  }
-
-  /**
-   * Removes instances by rollout, so that instances that a deployment has started since the look are not affected.
-   * Returns whether the instances are gone.
-   */
-  async #retire(service: string, instances: readonly Instance[], graceSeconds: number): Promise<boolean> {
-    const { cluster } = driversOf(this.#parts, this.#driver);
-    let areGone = true;
-    for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
-      const isGone = await this.#attempts.attempt(`retire ${rollout}`, () =>
-        cluster.retire({ service, rollout }, graceSeconds, this.#call(graceSeconds + retireSeconds)),
-      );
-      areGone &&= isGone;
-    }
-    return areGone;
-  }
-
-  /** Removes the instances that exceed a reduced number of instances. */
-  async #retireFrom({ service_id: service, rollout, config }: Kept, fromIndex: number): Promise<void> {
-    const { cluster } = driversOf(this.#parts, this.#driver);
-    if (rollout === null) return;
-    const grace = terminationGrace(config, this.#parts.settings);
-    await this.#attempts.attempt(`retire from ${service}`, () =>
-      cluster.retire({ service, rollout, fromIndex }, grace, this.#call(grace + retireSeconds)),
-    );
-  }
-
-  async #startMissing(runtime: Kept): Promise<void> {
-    const { cluster } = driversOf(this.#parts, this.#driver);
-    await this.#attempts.attempt(`start ${runtime.service_id}`, async () => {
-      const workload = await workloadOf(this.#parts, runtime, true);
-      if (workload === null || runtime.config === null) return;
-      const { config, image_name: imageName } = runtime;
-      const image = { driver: this.#driver, serviceName: config.name, source: config.source, imageName };
-      const call = this.#call(startSeconds);
-      await startWithImage(this.#parts, image, call, async () => {
-        // A deployment may have begun. A second instance beside its own would be a second writer of the volume.
-        if (await isAsSeen(this.#parts, runtime)) await cluster.start(workload, call);
-      });
-    });
+    await this.#parts.kinds.of(runtime.config).keep(runtime, look, this.#tools);
   }
 
   /**
@@ -349,7 +263,7 @@ export class Keeper {
         ([service, [first]]) => !known.has(service) && !seen.backupWork.has(service) && !seen.busy.has(first?.environment ?? ''),
       )
       .map(([service, instances]) =>
-        this.#tending.tend(service, () => this.#retire(service, instances, terminationGraceSeconds)),
+        this.#tending.tend(service, () => retireInstances(this.#tools, service, instances, terminationGraceSeconds)),
       );
   }
 

@@ -7,6 +7,8 @@ import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { loadBusyboxImage } from '@davit/testkit/engine-images';
 import { startTestEngine, testEngineKinds } from '@davit/testkit/engines';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { allKinds } from '../kinds/index.ts';
+import { Kinds } from '../kinds/kinds.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { config } from '../testing/config.ts';
 import { LogCollector } from '../output/log-collector.ts';
@@ -51,6 +53,7 @@ describe.each(testEngineKinds())('a flood in a log on %s', (kind) => {
     const some = {
       database: db.database,
       drivers: { here: { cluster: driver } },
+      kinds: new Kinds(allKinds),
       hooks: { secrets: () => Promise.resolve(new Map()) },
       settings: { logLinesPerSecond: 1000 },
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },

@@ -1,5 +1,4 @@
 import type { Instance } from '@davit/drivers';
-import { kindOf } from '../kinds/index.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { instanceCounts } from '../scaling/instances.ts';
@@ -21,13 +20,13 @@ export function servingInstances(runtime: Kept, seen: Pick<Seen, 'byService'>): 
  * are up, also clears lapsed conditions: those last observed longer ago than their `clear_after_seconds`.
  */
 export async function noteRunningStatus(
-  { database }: Pick<EngineParts, 'database'>,
+  { database, kinds }: Pick<EngineParts, 'database' | 'kinds'>,
   runtime: Kept,
   seen: Seen,
   isReady: (instance: Instance) => boolean,
 ): Promise<void> {
   const { config, desired, service_id: service, worst_condition: known } = runtime;
-  if (seen.deploying.has(service) || desired !== 'RUNNING' || config === null || !kindOf(config).hasLastingInstances) return;
+  if (seen.deploying.has(service) || desired !== 'RUNNING' || config === null || !kinds.of(config).hasLastingInstances) return;
   const { serving } = instanceCounts(runtime, config);
   const up = servingInstances(runtime, seen).filter((instance) => instance.state === 'RUNNING' && isReady(instance)).length;
   const worst = known !== null && up >= serving ? (await database.one(clearLapsedConditions, [service])).worst : known;

@@ -1,22 +1,14 @@
-import type { Action, JobEvent, ReleaseConfig, ReleaseValue } from '../model.ts';
-import type { StepName } from '../plan/plan.ts';
-
-/** The steps of a service in a deployment, in the order in which they run. */
-export interface Steps {
-  /** Steps that are done for all services of a stage before any of them is deployed. */
-  readonly build: readonly StepName[];
-  readonly deploy: readonly StepName[];
-}
-
-/** The input that a kind's steps depend on. */
-export interface StepsInput {
-  /** The configuration to run; null if the action needs none. */
-  readonly config: ReleaseConfig | null;
-  /** Whether the release already has its image: a rollback or a restart. */
-  readonly hasImage: boolean;
-  /** The event of a job that was requested explicitly. */
-  readonly event?: JobEvent | null;
-}
+import type { Queryable } from '@davit/db';
+import type { CallContext, ClusterRoute } from '@davit/drivers';
+import type { KeepTools, Look } from '../keeper/keep-tools.ts';
+import type { Kept } from '../keeper/kept.ts';
+import type { Seen } from '../keeper/observer.ts';
+import type { Action, ReleaseConfig, ReleaseValue, TerraformAction } from '../model.ts';
+import type { StepName, Steps, StepsInput } from '../plan/plan.ts';
+import type { EngineParts } from '../shared/parts.ts';
+import type { Step } from '../steps/step.ts';
+import type { PlaceRow } from '../store/places.ts';
+import type { RuntimeRow } from '../store/requests.ts';
 
 /** Ids of credentials. */
 export interface Credentials {
@@ -33,17 +25,53 @@ export interface Refusal {
   readonly isLeftOut: boolean;
 }
 
+/** A cluster that a service leaves. */
+export interface Leaving {
+  readonly parts: EngineParts;
+  readonly place: PlaceRow;
+  readonly runtime: RuntimeRow;
+}
+
 /**
- * The behaviour of the engine that differs between kinds of services. The engine uses the kind, and does not inspect
- * types of services and sources itself. A new kind is a file in this folder, an entry in `index.ts`, and an entry in
- * the keeper, which the compiler asks for.
+ * The behaviour of the engine that differs between kinds of services. The engine asks the kind, and inspects neither
+ * types of services nor sources itself. A new kind is a folder beside this file and an entry in `index.ts`.
  */
-export interface Kind {
-  readonly name: 'PROCESS' | 'JOB' | 'CHART' | 'TERRAFORM';
+export interface Kind<Name extends StepName = StepName> {
+  /** Name for messages of the engine's developers. Nothing is decided by it. */
+  readonly name: string;
+  /** Types of services, as the API has them, that are of this kind even if they have no release. */
+  readonly serviceTypes: readonly string[];
+  /** Returns whether a release is of this kind. A release is of exactly one kind. Pure. */
+  owns(config: Pick<ReleaseConfig, 'source' | 'job'>): boolean;
+
+  /** The steps of this kind's deployments, by name. Kinds may share a step. */
+  readonly steps: Readonly<Record<Name, Step>>;
   /** Returns the steps of an action. Pure. */
-  steps(action: Action, input: StepsInput): Steps;
+  plan(action: Action, input: StepsInput): Steps<Name>;
   /** Actions that are refused. */
   readonly refusals: Readonly<Partial<Record<Action, Refusal>>>;
+
+  /**
+   * Makes one service on one cluster as it should be. The keeper calls this at each look, unless a deployment of the
+   * environment is running. A rejection ends the look; `tools.attempts` does not.
+   */
+  keep(runtime: Kept, look: Look, tools: KeepTools): Promise<void>;
+  /**
+   * Ends what earlier deployments of this kind left on a cluster, before each look. Returns what was seen without the
+   * instances of that work, so that nothing else retires them. Omitted: nothing is left that `keep` does not find.
+   */
+  keepRemains?(seen: Seen, tools: KeepTools): Promise<Seen>;
+  /**
+   * Removes what a cluster that the service leaves has of the service besides instances and volumes. Runs in a
+   * transaction, and may be repeated. Omitted: there is nothing else.
+   */
+  leave?(tx: Queryable, leaving: Leaving, call: CallContext): Promise<void>;
+  /**
+   * Returns what a route leads to on a cluster that routes requests by itself. Omitted: the instances of the service.
+   * Pure.
+   */
+  routeTarget?(serviceId: string, portId: string, config: Pick<ReleaseConfig, 'source'>): ClusterRoute['to'];
+
   /**
    * Whether instances keep running until they are stopped. The keeper then restarts them, follows their output, and
    * derives conditions and `running_status` from what happens to them.
@@ -67,4 +95,9 @@ export interface Kind {
   credentials(config: ReleaseConfig): Credentials;
   /** Returns the values of a release, other than the variables and files of the service, that may use secrets. Pure. */
   values(config: ReleaseConfig): readonly ReleaseValue[];
+  /**
+   * Returns the Terraform action that views show for a deployment. `recorded`: the one that the release names, if the
+   * release still exists. Omitted: views show none. Pure.
+   */
+  terraformAction?(action: Action, recorded: TerraformAction | null): TerraformAction;
 }

@@ -3,6 +3,8 @@ import { DatabaseUnavailable, statement, type Database } from '@davit/db';
 import { createFakeCluster, type ClusterDriver, type Instance, type LogLine, type LogPosition } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { allKinds } from '../kinds/index.ts';
+import { Kinds } from '../kinds/kinds.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { forgetLogOrigins, forgetLogPositions, insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { config, instance as someInstance } from '../testing/config.ts';
@@ -74,6 +76,7 @@ beforeEach(async () => {
   const some = {
     database,
     drivers: { here: { cluster } },
+    kinds: new Kinds(allKinds),
     hooks: { secrets: () => Promise.resolve(new Map()) },
     settings: { logLinesPerSecond: 100 },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },

@@ -210,7 +210,9 @@ export class LogCollector {
   #redactor(release: string, config: ReleaseConfig): Promise<Redactor> {
     const known = this.#redactors.get(release);
     if (known !== undefined) return known;
-    const made = this.#parts.hooks.secrets(secretIds(config)).then((values) => redactorOrBlind(values.values()));
+    const made = this.#parts.hooks
+      .secrets(secretIds(this.#parts.kinds, config))
+      .then((values) => redactorOrBlind(values.values()));
     made.catch(() => this.#redactors.delete(release));
     this.#redactors.set(release, made);
     // Releases change over time; only a few are in use at once.

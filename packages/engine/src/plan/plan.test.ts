@@ -3,8 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { config } from '../testing/config.ts';
 import { changesBetween } from './changes.ts';
 import { journalVersion } from '../store/journal.ts';
-import { needsHalt } from '../kinds/process.ts';
-import { planStages, stepMetrics, type PlanInput } from './plan.ts';
+import { allKinds } from '../kinds/index.ts';
+import { Kinds } from '../kinds/kinds.ts';
+import { needsHalt } from '../workload/needs-halt.ts';
+import { planStages, type PlanInput } from './plan.ts';
+
+const kinds = new Kinds(allKinds);
 
 const input = (overrides: Partial<PlanInput> = {}): PlanInput => ({
   serviceId: 'a',
@@ -17,7 +21,7 @@ const input = (overrides: Partial<PlanInput> = {}): PlanInput => ({
 
 describe('the steps of a task', () => {
   test('of a first deployment build, start, wait, route and retire', () => {
-    expect(planStages('DEPLOY', [input()])[0]?.tasks[0]).toEqual({
+    expect(planStages(kinds, 'DEPLOY', [input()])[0]?.tasks[0]).toEqual({
       serviceId: 'a',
       build: ['resolve', 'checkout', 'build'],
       deploy: ['start', 'ready', 'route', 'retire'],
@@ -25,18 +29,18 @@ describe('the steps of a task', () => {
   });
 
   test('of a rollback and of a restart build nothing', () => {
-    expect(planStages('DEPLOY', [input({ hasImage: true })])[0]?.tasks[0]?.build).toEqual([]);
-    expect(planStages('RESTART', [input()])[0]?.tasks[0]?.build).toEqual([]);
+    expect(planStages(kinds, 'DEPLOY', [input({ hasImage: true })])[0]?.tasks[0]?.build).toEqual([]);
+    expect(planStages(kinds, 'RESTART', [input()])[0]?.tasks[0]?.build).toEqual([]);
   });
 
   test('halt the old instances first where a volume has one writer', () => {
     const volumes = [{ id: 'v', mountPath: '/data', sizeGiB: 1 }];
-    expect(planStages('DEPLOY', [input({ config: config({ volumes }) })])[0]?.tasks[0]?.deploy[0]).toBe('halt');
+    expect(planStages(kinds, 'DEPLOY', [input({ config: config({ volumes }) })])[0]?.tasks[0]?.deploy[0]).toBe('halt');
     expect(needsHalt(config())).toBe(false);
   });
 
   test('of a stop never touch data', () => {
-    expect(planStages('STOP', [input()])[0]?.tasks[0]?.deploy).toEqual(['unroute', 'stop']);
+    expect(planStages(kinds, 'STOP', [input()])[0]?.tasks[0]?.deploy).toEqual(['unroute', 'stop']);
   });
 });
 
@@ -55,7 +59,7 @@ describe('stages', () => {
   test('hold every service exactly once, whatever the action', () => {
     fc.assert(
       fc.property(someInputs, fc.constantFrom('DEPLOY', 'RESTART', 'STOP', 'DELETE', 'UNINSTALL'), (inputs, action) => {
-        const planned = planStages(action, inputs).flatMap((stage) => stage.tasks.map((task) => task.serviceId));
+        const planned = planStages(kinds, action, inputs).flatMap((stage) => stage.tasks.map((task) => task.serviceId));
         expect([...planned].sort()).toEqual(inputs.map((one) => one.serviceId).sort());
       }),
     );
@@ -65,7 +69,7 @@ describe('stages', () => {
     fc.assert(
       fc.property(someInputs, (inputs) => {
         const order = (action: 'DEPLOY' | 'DELETE'): string[][] =>
-          planStages(action, inputs).map((stage) => stage.tasks.map((task) => task.serviceId));
+          planStages(kinds, action, inputs).map((stage) => stage.tasks.map((task) => task.serviceId));
         expect(order('DELETE').toReversed()).toEqual(order('DEPLOY'));
       }),
     );
@@ -102,5 +106,5 @@ test('the steps are those of this version of the journal', () => {
   const known: Readonly<Record<number, string>> = {
     1: 'resolve checkout build pull halt start ready route retire unroute stop remove launch complete clear arm obtain terraform-plan terraform-apply settle destroy forget unlock migrate obtain-chart install settle-chart diff halt-chart uninstall',
   };
-  expect(Object.keys(stepMetrics).join(' ')).toBe(known[journalVersion]);
+  expect(kinds.stepNames.toSorted()).toEqual(known[journalVersion]?.split(' ').toSorted());
 });

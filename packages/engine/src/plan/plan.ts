@@ -1,62 +1,23 @@
-import { kindOfService, type Steps, type StepsInput } from '../kinds/index.ts';
-import type { Action, BuildCommit } from '../model.ts';
+import type { Action, JobEvent, ReleaseConfig } from '../model.ts';
 
-/**
- * Metrics of the steps, by name of the step. Each step is a file of `steps/` and can be repeated. `metric` is the
- * contract's word under which the status record counts the step's time.
- */
-export const stepMetrics = {
-  resolve: 'GIT_CLONE',
-  checkout: 'GIT_CLONE',
-  build: 'BUILD',
-  pull: 'MIRROR_IMAGE',
-  halt: 'DEPLOYMENT',
-  start: 'DEPLOYMENT',
-  ready: 'DEPLOYMENT',
-  route: 'ROUTER_DEPLOYMENT',
-  retire: 'DEPLOYMENT',
-  unroute: 'ROUTER_DEPLOYMENT',
-  stop: 'DEPLOYMENT',
-  remove: 'DEPLOYMENT',
-  launch: 'DEPLOYMENT',
-  complete: 'DEPLOYMENT',
-  clear: 'DEPLOYMENT',
-  arm: 'DEPLOYMENT',
-  obtain: 'GIT_CLONE',
-  'terraform-plan': 'EXECUTING',
-  'terraform-apply': 'EXECUTING',
-  settle: 'EXECUTING',
-  destroy: 'EXECUTING',
-  forget: 'EXECUTING',
-  unlock: 'EXECUTING',
-  migrate: 'EXECUTING',
-  'obtain-chart': 'DEPLOYMENT',
-  install: 'DEPLOYMENT',
-  'settle-chart': 'DEPLOYMENT',
-  diff: 'DEPLOYMENT',
-  'halt-chart': 'DEPLOYMENT',
-  uninstall: 'DEPLOYMENT',
-} as const;
-export type StepName = keyof typeof stepMetrics;
+/** Name of a step. It is unique among the steps of all kinds. */
+export type StepName = string;
 
-/**
- * The output of a step, stored in the journal for later steps and for the runner that resumes after a crash. It never
- * contains a secret.
- */
-export interface StepOutput {
-  readonly commit?: BuildCommit;
-  /** Commit of the repository of a chart's values. */
-  readonly valuesCommit?: string;
-  readonly imageId?: string;
-  /** The former instances already match the release and stay. */
-  readonly kept?: boolean;
-  readonly rollout?: string;
-  /** Number of instances of the rollout. */
-  readonly instances?: number;
-  /** Time at which the run of a job was started, ISO 8601. */
-  readonly launchedAt?: string;
-  /** Steps of the task that have nothing left to do. */
-  readonly skip?: readonly StepName[];
+/** The steps of a service in a deployment, in the order in which they run. */
+export interface Steps<Name extends StepName = StepName> {
+  /** Steps that are done for all services of a stage before any of them is deployed. */
+  readonly build: readonly Name[];
+  readonly deploy: readonly Name[];
+}
+
+/** The input that a kind's steps depend on. */
+export interface StepsInput {
+  /** The configuration to run; null if the action needs none. */
+  readonly config: ReleaseConfig | null;
+  /** Whether the release already has its image: a rollback or a restart. */
+  readonly hasImage: boolean;
+  /** The event of a job that was requested explicitly. */
+  readonly event?: JobEvent | null;
 }
 
 export interface PlanInput extends StepsInput {
@@ -65,6 +26,11 @@ export interface PlanInput extends StepsInput {
   readonly stagePosition: number;
   /** Type of the service, as the API has it. */
   readonly serviceType?: string;
+}
+
+/** Knows the steps of each service, from its kind. */
+interface Planner {
+  plan(action: Action, input: PlanInput): Steps;
 }
 
 export interface PlannedTask extends Steps {
@@ -77,14 +43,11 @@ export interface PlannedStage {
 }
 
 /** Returns the stages in the order in which they run: by position, in reverse when services are taken down. */
-export function planStages(action: Action, inputs: readonly PlanInput[]): PlannedStage[] {
+export function planStages(kinds: Planner, action: Action, inputs: readonly PlanInput[]): PlannedStage[] {
   const stages = [...Map.groupBy(inputs, (input) => input.stagePosition)].sort(([a], [b]) => a - b);
   if (action !== 'DEPLOY' && action !== 'RESTART') stages.reverse();
   return stages.map(([, members]) => ({
     name: members[0]?.stageName ?? '',
-    tasks: members.map((input) => ({
-      serviceId: input.serviceId,
-      ...kindOfService(input.serviceType, input.config).steps(action, input),
-    })),
+    tasks: members.map((input) => ({ serviceId: input.serviceId, ...kinds.plan(action, input) })),
   }));
 }

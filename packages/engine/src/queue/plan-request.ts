@@ -1,14 +1,14 @@
 import type { Database } from '@davit/db';
-import { imageSourceOf } from '../kinds/image.ts';
-import { kindOfService } from '../kinds/index.ts';
+import type { Kinds } from '../kinds/kinds.ts';
 import { moveNotes } from '../former-clusters/leave.ts';
 import { hashOf } from '../hash.ts';
 import { changesBetween } from '../plan/changes.ts';
-import { needsHalt } from '../kinds/process.ts';
 import { planStages } from '../plan/plan.ts';
 import type { DeploymentPlan, DeploymentRequest, PlannedService, ReleaseConfig, RequestedService } from '../port.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import * as requests from '../store/requests.ts';
+import { imageSourceOf } from '../workload/image-source.ts';
+import { needsHalt } from '../workload/needs-halt.ts';
 import { assertReleasesUsable, whatCanBeDone } from './refusals.ts';
 
 /** Looks up names of clusters, keyed by `cluster.driver`. */
@@ -20,10 +20,10 @@ interface ClusterNames {
 export async function planRequest(
   database: Database,
   request: DeploymentRequest,
-  clusters: ClusterNames,
+  { clusters, kinds }: { readonly clusters: ClusterNames; readonly kinds: Kinds },
 ): Promise<DeploymentPlan> {
-  const services = await whatCanBeDone(database, request);
-  await assertReleasesUsable(database, services);
+  const services = await whatCanBeDone(kinds, database, request);
+  await assertReleasesUsable(kinds, database, services);
   const ids = services.map((service) => service.serviceId);
   const runtimes = new Map((await database.many(requests.readRuntimes, [ids])).map((row) => [row.service_id, row]));
   const byId = new Map(services.map((service) => [service.serviceId, service]));
@@ -45,7 +45,7 @@ export async function planRequest(
     };
   });
   const configs = new Map(inputs.map((input) => [input.serviceId, input]));
-  const stages = planStages(request.action, inputs).map((stage) => ({
+  const stages = planStages(kinds, request.action, inputs).map((stage) => ({
     name: stage.name,
     services: stage.tasks.map((task): PlannedService => {
       const input = configs.get(task.serviceId);
@@ -63,7 +63,7 @@ export async function planRequest(
         steps: [...task.build, ...task.deploy],
         instances: { from: running, to: starts && config !== null ? firstCount(config, former ?? null) : 0 },
         expectedDowntime: downtime,
-        notes: !kindOfService(input?.serviceType, config).hasImage
+        notes: !kinds.ofService(input?.serviceType, config).hasImage
           ? []
           : [
               ...(request.action === 'DEPLOY' ? [imageNote(config, input?.hasImage ?? false)] : []),

@@ -1,6 +1,7 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
-import { kindOfService, type Refusal } from '../kinds/index.ts';
+import type { Refusal } from '../kinds/kind.ts';
+import type { Kinds } from '../kinds/kinds.ts';
 import type { DeploymentRequest, RequestedService } from '../port.ts';
 import { pinnedName } from '../workload/registry-image.ts';
 import * as requests from '../store/requests.ts';
@@ -9,10 +10,14 @@ import * as requests from '../store/requests.ts';
  * Returns the services that the action can be done to. RESTART and STOP require a service that ran before. A request
  * for single services fails otherwise; a request for an environment skips the others.
  */
-export async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): Promise<readonly RequestedService[]> {
+export async function whatCanBeDone(
+  kinds: Kinds,
+  tx: Queryable,
+  request: DeploymentRequest,
+): Promise<readonly RequestedService[]> {
   if (request.action !== 'RESTART' && request.action !== 'STOP') return request.services;
   const refusalOf = ({ serviceType }: RequestedService): Refusal | undefined =>
-    kindOfService(serviceType).refusals[request.action];
+    kinds.ofService(serviceType).refusals[request.action];
   for (const service of request.services) {
     const refusal = refusalOf(service);
     if (refusal !== undefined && !(refusal.isLeftOut && request.wholeEnvironment))
@@ -31,7 +36,7 @@ export async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): 
 }
 
 /** Fails with NOT_FOUND, or with RELEASE_NOT_USABLE if a requested earlier release can no longer be deployed. */
-export async function assertReleasesUsable(tx: Queryable, services: readonly RequestedService[]): Promise<void> {
+export async function assertReleasesUsable(kinds: Kinds, tx: Queryable, services: readonly RequestedService[]): Promise<void> {
   const wanted = services.flatMap((service) =>
     service.release !== undefined && 'releaseId' in service.release ? [{ service, releaseId: service.release.releaseId }] : [],
   );
@@ -45,7 +50,7 @@ export async function assertReleasesUsable(tx: Queryable, services: readonly Req
         message: `${service.name} has no release ${releaseId}. Its deployment history lists them.`,
       });
     }
-    const { isRedeployedWithoutImage } = kindOfService(service.serviceType);
+    const { isRedeployedWithoutImage } = kinds.ofService(service.serviceType);
     if (!isRedeployedWithoutImage && release.image_id === null && pinnedName(release.image_name) === null) {
       throw new AppError({
         code: 'RELEASE_NOT_USABLE',

@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
 import type { Database, Queryable } from '@davit/db';
 import { hashOf } from '../hash.ts';
+import type { Kinds } from '../kinds/kinds.ts';
 import type { DeploymentRequest, EnginePort, RequestedService } from '../port.ts';
 import * as requests from '../store/requests.ts';
 import { assertReleasesUsable, whatCanBeDone } from './refusals.ts';
 
 /** See `EnginePort.request`. */
-export async function queueRequest(tx: Queryable, request: DeploymentRequest): ReturnType<EnginePort['request']> {
+export async function queueRequest(kinds: Kinds, tx: Queryable, request: DeploymentRequest): ReturnType<EnginePort['request']> {
   const { place, trigger } = request;
   await tx.many(requests.lockQueue, [place.environmentId]);
-  const services = await whatCanBeDone(tx, request);
-  await assertReleasesUsable(tx, services);
+  const services = await whatCanBeDone(kinds, tx, request);
+  await assertReleasesUsable(kinds, tx, services);
   const ids = services.map((service) => service.serviceId);
   // An explicitly requested run happens once for each request.
   const isForced = services.some((service) => service.event !== undefined);

@@ -2,9 +2,12 @@ import { expect, test } from 'vitest';
 import { registryHost } from '../workload/registry-image.ts';
 import { config, helmSource } from '../testing/config.ts';
 import type { ReleaseConfig } from '../model.ts';
+import { allKinds } from '../kinds/index.ts';
+import { Kinds } from '../kinds/kinds.ts';
 import { routeRemarks, routesOf } from './front-door.ts';
 import { sourceSettings } from './route-settings.ts';
 
+const kinds = new Kinds(allKinds);
 const [port] = config().ports;
 
 test('only ports with host names are led in from outside, and the log says which are not', () => {
@@ -15,7 +18,7 @@ test('only ports with host names are led in from outside, and the log says which
     { ...port, id: 'nameless', internalPort: 80, hosts: [] },
     { ...port, id: 'private', internalPort: 81, public: false },
   ];
-  const routes = routesOf('1a2b3c4d-5', { ports, source: config().source });
+  const routes = routesOf(kinds, '1a2b3c4d-5', { ports, source: config().source });
   expect(routes).toEqual([{ id: 'port', hosts: ['shop.localhost', 'shop.example.org'], pathPrefix: '/', internalPort: 3000 }]);
   expect(routeRemarks({ ports }, routes)).toEqual([
     'The cluster leads requests for shop.localhost, shop.example.org to the new instances.',
@@ -37,7 +40,7 @@ test('the log names what is set for routes and does nothing, as only the gateway
   } as const;
   const remark = (changes: Partial<ReleaseConfig>): string | undefined => {
     const { ports, options } = config(changes);
-    return routeRemarks({ ports, options }, routesOf('1a2b3c4d-5', { ports, source: config().source }))[1];
+    return routeRemarks({ ports, options }, routesOf(kinds, '1a2b3c4d-5', { ports, source: config().source }))[1];
   };
   expect(remark({})).toBeUndefined();
   expect(remark({ options: { gateway: { http: { allowedSources: ['0.0.0.0/0', '::/0'] } } } })).toBeUndefined();
@@ -99,7 +102,7 @@ test('requests for a chart are led to the Services of the chart', () => {
       { id: 'other', service_name: null, service_selectors: [{ key: 'app', value: 'api' }] },
     ],
   });
-  expect(routesOf('1A2B3C4D-5', { ports, source }).map(({ to }) => to)).toEqual([
+  expect(routesOf(kinds, '1A2B3C4D-5', { ports, source }).map(({ to }) => to)).toEqual([
     { release: 'helm-z1a2b3c4d', name: 'web' },
     { release: 'helm-z1a2b3c4d', selectors: { app: 'api' } },
   ]);

@@ -1,7 +1,6 @@
 import { DriverError, type ClusterRoute, type Ownership } from '@davit/drivers';
-import { chartSourceOf } from '../kinds/chart.ts';
-import { releaseName } from '../charts/place.ts';
-import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
+import type { Kinds } from '../kinds/kinds.ts';
+import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { otherSettings, sourceSettings } from './route-settings.ts';
 
@@ -11,26 +10,20 @@ import { otherSettings, sourceSettings } from './route-settings.ts';
  */
 
 /** Returns the routes of a release from outside, for a cluster. Pure. */
-export function routesOf(serviceId: string, config: Pick<ReleaseConfig, 'ports' | 'source'>): readonly ClusterRoute[] {
-  const { ports } = config;
-  const chart = chartSourceOf(config);
-  return ports.flatMap((port) => {
+export function routesOf(
+  kinds: Kinds,
+  serviceId: string,
+  config: Pick<ReleaseConfig, 'ports' | 'source' | 'job'>,
+): readonly ClusterRoute[] {
+  const kind = kinds.of(config);
+  return config.ports.flatMap((port) => {
     const hosts = [...port.hosts, ...(port.customHosts ?? [])];
     if (!port.public || hosts.length === 0 || (port.protocol !== 'HTTP' && port.protocol !== 'GRPC')) return [];
-    const to = chart === null ? undefined : { release: releaseName(serviceId), ...serviceOf(port.id, chart) };
+    const to = kind.routeTarget?.(serviceId, port.id, config);
     return [
       { id: port.id, hosts, pathPrefix: port.pathPrefix, internalPort: port.internalPort, ...(to !== undefined && { to }) },
     ];
   });
-}
-
-function serviceOf(
-  portId: string,
-  { ports }: HelmReleaseSource,
-): { readonly name: string } | { readonly selectors: Readonly<Record<string, string>> } {
-  const port = ports.find(({ id }) => id === portId);
-  if (port?.service_name != null) return { name: port.service_name };
-  return { selectors: Object.fromEntries((port?.service_selectors ?? []).map(({ key, value }) => [key, value])) };
 }
 
 /**
@@ -38,14 +31,14 @@ function serviceOf(
  * routes the requests.
  */
 export async function applyRoutes(
-  parts: Pick<EngineParts, 'drivers'>,
+  parts: Pick<EngineParts, 'drivers' | 'kinds'>,
   driver: string,
   to: { readonly owner: Ownership; readonly rollout: string; readonly config: ReleaseConfig },
   signal: AbortSignal,
 ): Promise<readonly string[] | null> {
   const { routes: door } = driversOf(parts, driver).cluster;
   if (door === undefined) return null;
-  const routes = routesOf(to.owner.service, to.config);
+  const routes = routesOf(parts.kinds, to.owner.service, to.config);
   const told = await door.apply({ owner: to.owner, rollout: to.rollout, routes, metadata: to.config.metadata }, signal);
   return [...routeRemarks(to.config, routes), ...told];
 }

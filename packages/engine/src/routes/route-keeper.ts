@@ -1,4 +1,3 @@
-import { kindOf } from '../kinds/index.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { removeClusterRoutes, applyRoutes, routesOf } from './front-door.ts';
 import { busyEnvironments } from '../store/journal.ts';
@@ -34,8 +33,8 @@ export class RouteKeeper {
 
   async #keepOne(runtime: Kept, attempts: Attempts, signal: AbortSignal): Promise<void> {
     const { service_id: service, config, rollout } = runtime;
-    const serves = runtime.desired === 'RUNNING' && config !== null && kindOf(config).isServing && rollout !== null;
-    const text = serves ? JSON.stringify([rollout, routesOf(service, config), config.metadata]) : '';
+    const serves = runtime.desired === 'RUNNING' && config !== null && this.#parts.kinds.of(config).isServing && rollout !== null;
+    const text = serves ? JSON.stringify([rollout, routesOf(this.#parts.kinds, service, config), config.metadata]) : '';
     const led = this.#led.get(service);
     if (led?.text === text && performance.now() - led.at < againAfterMilliseconds) return;
     await attempts.attempt(`routes of ${service}`, async () => {

@@ -1,13 +1,11 @@
 import { inParallel, isAppError, redactor, type Redactor } from '@davit/base';
 import { DriverError } from '@davit/drivers';
-import { kindOfService } from '../kinds/index.ts';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import type { StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
-import { steps } from '../steps/index.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes } from '../store/requests.ts';
 import { collectImages } from '../housekeeping/built-images.ts';
@@ -21,7 +19,8 @@ import { Canceled, runStep } from './step-run.ts';
 import { removeEnvironment } from './remove-environment.ts';
 import { redactorOrBlind } from '../shared/readable.ts';
 import { takeBack } from './take-back.ts';
-import { positionOf, prepareTasks, retires, valuesToHide, type TaskState } from './prepare.ts';
+import { positionOf, prepareTasks, valuesToHide, type TaskState } from './prepare.ts';
+import { isAwaited, isOnlyForward, stepBehind } from './progress.ts';
 
 export interface DeploymentRunInput {
   readonly parts: EngineParts;
@@ -143,7 +142,7 @@ export class DeploymentRun {
    */
   async #redactor(): Promise<Redactor> {
     const { deployment, parts } = this.#input;
-    const values = await valuesToHide(parts.hooks, this.#tasks);
+    const values = await valuesToHide(parts, this.#tasks);
     if (deployment.action !== 'DEPLOY' && deployment.action !== 'RESTART') return redactorOrBlind(values);
     try {
       return await redactor(values);
@@ -194,20 +193,24 @@ export class DeploymentRun {
   }
 
   async #deployStage(members: readonly TaskState[]): Promise<void> {
+    const { kinds } = this.#input.parts;
     for (const member of members) {
       // The clean-up is left over from a process that ended between the success and the clean-up.
-      if (member.phase === 'SUCCEEDED' && retires(member) && !member.done.has('retire')) this.#follow(this.#retire(member));
+      const behind = stepBehind(kinds, member);
+      if (member.phase === 'SUCCEEDED' && behind !== undefined && !member.done.has(behind))
+        this.#follow(this.#runBehind(member, behind));
     }
     const open = members.filter((member) => !isFinished(member.phase));
     await this.#forEach(open, async (member) => {
       if (this.#hasFailed(member.callId, members) || (await this.#cancelWaiting(member, this.#input.cancel))) return;
       await this.#enter(member, 'WORKING');
-      const foreground = retires(member) ? member.plan.deploy.slice(0, -1) : member.plan.deploy;
+      const behind = stepBehind(kinds, member);
+      const foreground = member.plan.deploy.filter((name) => name !== behind);
       const failure = await this.#guard(member, () => this.#runSteps(member, foreground, this.#input.cancel));
       if (failure !== null) return this.#fail(member, 'FAILED', failure);
       if (isFinished(member.phase)) return;
       await this.#succeed(member);
-      if (retires(member)) this.#follow(this.#retire(member));
+      if (behind !== undefined) this.#follow(this.#runBehind(member, behind));
     });
     await this.#cancelRest(members);
   }
@@ -230,10 +233,10 @@ export class DeploymentRun {
    * Removes the former instances. If an instance cannot be removed, the keeper removes it later; the new release is
    * already serving.
    */
-  async #retire(member: TaskState): Promise<void> {
-    const failure = await this.#guard(member, () => this.#runSteps(member, ['retire'], this.#input.cancel));
+  async #runBehind(member: TaskState, name: StepName): Promise<void> {
+    const failure = await this.#guard(member, () => this.#runSteps(member, [name], this.#input.cancel));
     if (failure !== null) {
-      this.#log.add('retire', `${failure.message}. Davit removes the former instances later.`, {
+      this.#log.add(name, `${failure.message}. Davit removes the former instances later.`, {
         serviceId: member.task.serviceId,
         level: 'WARNING',
       });
@@ -253,7 +256,7 @@ export class DeploymentRun {
         journal: this.#journal,
         log: this.#log,
         task: member.task,
-        step: steps[name],
+        step: parts.kinds.step(name),
         position,
         isRepeated,
         abandon,
@@ -290,7 +293,7 @@ export class DeploymentRun {
       }
       if (error instanceof ClusterUnreachable) {
         if (await this.#wait.begin(error, member.task.serviceId)) throw error;
-        if (this.#input.cancel.aborted && member.begun.has('unroute')) {
+        if (this.#input.cancel.aborted && isOnlyForward(this.#input.parts.kinds, member)) {
           const message = 'Taking it down has begun, which is not canceled: what is left of it stops when the cluster is back.';
           this.#log.add('cancel', message, { serviceId: member.task.serviceId, level: 'WARNING' });
         }
@@ -366,17 +369,17 @@ export class DeploymentRun {
 
   /** Undoes what was started, unless the routes have already changed. See `takeBack`. */
   async #undo(member: TaskState): Promise<string | null> {
-    const { deployment } = this.#input;
+    const { deployment, parts } = this.#input;
     const { config, serviceType } = member.task;
     const isUp = deployment.action === 'DEPLOY' || deployment.action === 'RESTART';
-    const rollsOut = isUp || kindOfService(serviceType, config).runsWhenTakenDown;
+    const rollsOut = isUp || parts.kinds.ofService(serviceType, config).runsWhenTakenDown;
     if (!rollsOut || member.phase === 'BUILDING' || (await this.#isRouted(member))) return null;
     return takeBack(member, { ...this.#input, journal: this.#journal, log: this.#log, wait: this.#wait });
   }
 
   /** Returns whether the deployment has already changed what should run. From there on it only goes forward. */
   async #isRouted(member: TaskState): Promise<boolean> {
-    if (member.done.has('route') || member.begun.has('unroute')) return true;
+    if (isOnlyForward(this.#input.parts.kinds, member)) return true;
     const [runtime] = await this.#input.parts.database.many(readRuntimes, [[member.task.serviceId]]);
     return runtime?.rollout === member.task.rollout;
   }
@@ -385,8 +388,8 @@ export class DeploymentRun {
     if (!signal.aborted) return false;
     // CANCELING: the cancel preceded a restart of Davit. Steps begun before are undone where possible. The run of a job
     // is awaited nevertheless, unless the cancel is forced.
-    const isAwaited = member.done.has('launch') && !this.#input.force.aborted;
-    const interrupted = member.phase === 'CANCELING' && !isAwaited && !(await this.#isRouted(member));
+    const mustBeAwaited = isAwaited(this.#input.parts.kinds, member) && !this.#input.force.aborted;
+    const interrupted = member.phase === 'CANCELING' && !mustBeAwaited && !(await this.#isRouted(member));
     // BUILDING: the image is built, or was being built. Nothing of the service is on the cluster.
     if (member.phase !== 'WAITING' && member.phase !== 'BUILDING' && !interrupted) return false;
     if (interrupted) await this.#undo(member);

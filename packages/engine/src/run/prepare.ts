@@ -1,11 +1,9 @@
-import type { EngineHooks } from '../port.ts';
 import type { ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../shared/parts.ts';
-import { kindOf } from '../kinds/index.ts';
-import { eventOf } from '../kinds/job.ts';
-import { planStages, stepMetrics, type PlannedTask, type StepName } from '../plan/plan.ts';
+import type { Kinds } from '../kinds/kinds.ts';
+import { planStages, type PlannedTask, type StepName } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
-import { steps, type Task } from '../steps/index.ts';
+import type { Task } from '../steps/step.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { secretIds } from '../workload/workload.ts';
@@ -45,6 +43,7 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
   const tasks = await Promise.all(rows.map((row) => toTask(input, row, runtimes.get(row.service_id) ?? null)));
   const recorded = Map.groupBy(await parts.database.many(store.readSteps, [deployment.id]), (row) => row.service_id);
   const planned = planStages(
+    parts.kinds,
     deployment.action,
     tasks.map((task, index) => ({
       serviceId: task.serviceId,
@@ -67,11 +66,19 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
       const known = recorded.get(task.serviceId) ?? [];
       const begun = new Set(known.filter(({ status }) => status !== 'PENDING').map(({ name }) => name));
       return [
-        { task, plan, callId: row.call_id, phase: row.phase, failureCode: row.failure_code, done: resume(task, known), begun },
+        {
+          task,
+          plan,
+          callId: row.call_id,
+          phase: row.phase,
+          failureCode: row.failure_code,
+          done: resume(parts.kinds, task, known),
+          begun,
+        },
       ];
     }),
   );
-  await journal.insertSteps(stages.flat().flatMap(journalRows));
+  await journal.insertSteps(stages.flat().flatMap((member) => journalRows(parts.kinds, member)));
   return stages;
 }
 
@@ -89,17 +96,15 @@ function hasImage({ drivers }: EngineParts, driver: string, imageId: string | nu
  * Returns the secrets and credentials with which services are run or fetched, which no log may contain. A value that
  * cannot be read cannot be leaked; the step that needs it fails and reports the reason.
  */
-export async function valuesToHide(hooks: EngineHooks, members: readonly TaskState[]): Promise<readonly string[]> {
+export async function valuesToHide(
+  { hooks, kinds }: Pick<EngineParts, 'hooks' | 'kinds'>,
+  members: readonly TaskState[],
+): Promise<readonly string[]> {
   // A configuration is destroyed as it was deployed.
   const configs = members.flatMap(({ task }) => [task.config, task.former?.config ?? null]);
-  const ids = [...new Set(configs.flatMap((config) => (config === null ? [] : secretIds(config))))];
-  const credentials = await Promise.all(configs.map((config) => credentialsOf(hooks, config)));
+  const ids = [...new Set(configs.flatMap((config) => (config === null ? [] : secretIds(kinds, config))))];
+  const credentials = await Promise.all(configs.map((config) => credentialsOf({ hooks, kinds }, config)));
   return [...(await readableSecrets(hooks, ids)), ...credentials.flat().map((one) => one.password)];
-}
-
-/** Returns whether former instances are stopped after the service has succeeded. */
-export function retires({ plan }: TaskState): boolean {
-  return plan.deploy.at(-1) === 'retire';
 }
 
 /** Returns the position of a step in the journal. */
@@ -107,11 +112,15 @@ export function positionOf(plan: PlannedTask, name: StepName): number {
   return [...plan.build, ...plan.deploy].indexOf(name);
 }
 
-async function toTask({ deployment, journal }: PrepareInput, row: store.TaskRow, former: RuntimeRow | null): Promise<Task> {
+async function toTask(
+  { deployment, journal, parts }: PrepareInput,
+  row: store.TaskRow,
+  former: RuntimeRow | null,
+): Promise<Task> {
   const { action } = deployment;
   // A job that is taken down runs what was deployed. Its release is stored with the deployment, for a runner that
   // resumes after the runtime record is removed.
-  const runs = former !== null && former.config !== null && kindOf(former.config).runsWhenTakenDown;
+  const runs = former !== null && former.config !== null && parts.kinds.of(former.config).runsWhenTakenDown;
   const restart = action === 'RESTART' || (action !== 'DEPLOY' && runs);
   const config = row.config ?? (restart ? (former?.config ?? null) : null);
   const releaseId = row.release_id ?? (restart ? (former?.release_id ?? null) : null);
@@ -136,14 +145,13 @@ async function toTask({ deployment, journal }: PrepareInput, row: store.TaskRow,
     kept: false,
     instances: [],
     count: null,
-    event: eventOf(action, config?.job, row.event),
     forcedEvent: row.event,
-    launchedAt: null,
+    outputs: new Map(),
   };
 }
 
 /** Restores the results of recorded steps. */
-function resume(task: Task, rows: readonly store.StepRow[]): Set<StepName> {
+function resume(kinds: Kinds, task: Task, rows: readonly store.StepRow[]): Set<StepName> {
   const done = new Set<StepName>();
   for (const row of rows) {
     const { name } = row;
@@ -151,7 +159,8 @@ function resume(task: Task, rows: readonly store.StepRow[]): Set<StepName> {
     if (row.status !== 'DONE') continue;
     done.add(name);
     const output = row.output ?? {};
-    steps[name].resume?.(task, output);
+    task.outputs.set(name, output);
+    kinds.step(name).resume?.(task, output);
     for (const skipped of output.skip ?? []) done.add(skipped);
   }
   return done;
@@ -159,11 +168,11 @@ function resume(task: Task, rows: readonly store.StepRow[]): Set<StepName> {
 
 /** Returns the credentials for fetching the source or the image. */
 async function credentialsOf(
-  hooks: EngineHooks,
+  { hooks, kinds }: Pick<EngineParts, 'hooks' | 'kinds'>,
   config: ReleaseConfig | null,
 ): Promise<readonly { readonly password: string }[]> {
   if (config === null) return [];
-  const { registry, gitTokens } = kindOf(config).credentials(config);
+  const { registry, gitTokens } = kinds.of(config).credentials(config);
   const found = await Promise.all([
     ...(registry === null ? [] : [unlessRefused(hooks.registryCredentials(registry))]),
     ...gitTokens.map((id) => unlessRefused(hooks.gitCredentials(id, null))),
@@ -171,11 +180,14 @@ async function credentialsOf(
   return found.flatMap((one) => one ?? []);
 }
 
-function journalRows(member: TaskState): { service_id: string; position: number; name: StepName; metric: string }[] {
+function journalRows(
+  kinds: Kinds,
+  member: TaskState,
+): { service_id: string; position: number; name: StepName; metric: string }[] {
   return [...member.plan.build, ...member.plan.deploy].map((name, position) => ({
     service_id: member.task.serviceId,
     position,
     name,
-    metric: stepMetrics[name],
+    metric: kinds.step(name).metric,
   }));
 }

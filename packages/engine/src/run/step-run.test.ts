@@ -31,7 +31,7 @@ function begin(work: (signal: AbortSignal) => Promise<void>, deadlineSeconds = 1
       endStep: ({ status }: { readonly status: string }) => Promise.resolve(void recorded.push(status)),
     },
     log: { add: () => undefined, flush: () => Promise.resolve() },
-    task: { serviceId: 's', name: 'Shop' },
+    task: { serviceId: 's', name: 'Shop', outputs: new Map() },
     step: {
       name: 'start',
       deadlineSeconds,

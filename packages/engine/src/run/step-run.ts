@@ -1,8 +1,8 @@
 import { abortable, messageOf, retry } from '@davit/base';
 import { DriverError } from '@davit/drivers';
-import type { StepName, StepOutput } from '../plan/plan.ts';
+import type { StepName } from '../plan/plan.ts';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
-import type { Step, StepContext, Task } from '../steps/index.ts';
+import type { Step, StepContext, StepOutput, Task } from '../steps/step.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import type { StepOutcome } from '../port.ts';
 import { isTransient, retryPolicy } from '../shared/retry-policy.ts';
@@ -69,6 +69,7 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
     await journal.endStep({ serviceId: task.serviceId, position: input.position, status: canceled ? 'CANCELED' : 'FAILED' });
     throw canceled ? new Canceled() : error;
   }
+  task.outputs.set(step.name, output);
   count('DONE');
   await crashPoint(`${step.name}:after`);
   await log.flush();

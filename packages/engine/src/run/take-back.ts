@@ -2,7 +2,7 @@ import { messageOf, retry } from '@davit/base';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
-import { steps, type Step, type StepContext } from '../steps/index.ts';
+import type { Step, StepContext } from '../steps/step.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';
 import { crashPoint } from './crash-point.ts';
@@ -37,7 +37,7 @@ export async function takeBack(
   const { serviceId } = task;
   const undone = [...plan.build, ...plan.deploy]
     .filter((name) => begun.has(name))
-    .map((name) => steps[name])
+    .map((name) => parts.kinds.step(name))
     .toReversed();
   const isOwed = undone.some(({ mustBeUndone }) => mustBeUndone === true);
   const signal = AbortSignal.any([abandon, AbortSignal.timeout(mostMilliseconds)]);

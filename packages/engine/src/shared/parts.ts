@@ -13,6 +13,7 @@ import {
 } from '@davit/drivers';
 import type { EngineCounts, EngineHooks } from '../port.ts';
 import type { ClusterState } from '../port/clusters.ts';
+import type { Kinds } from '../kinds/kinds.ts';
 import type { GatewaySync } from '../routes/gateway-sync.ts';
 
 /** The drivers of one cluster. */
@@ -133,6 +134,7 @@ export interface EngineParts {
   readonly drivers: Readonly<Record<string, DriverSet>>;
   readonly gateways: Readonly<Record<string, GatewaySync>>;
   readonly clusters: KnownClusters;
+  readonly kinds: Kinds;
   /** Runs Terraform configurations on this machine, for clusters that cannot run them. */
   readonly terraform: TerraformDriver;
   /** Deploys charts from this machine to any cluster. */

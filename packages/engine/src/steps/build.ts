@@ -1,15 +1,16 @@
 import { stat } from 'node:fs/promises';
 import { fetchSource } from './checkout.ts';
 import { assertSpace } from '../housekeeping/images.ts';
-import { buildArguments, checkoutFolder, findImage, imageName, recordImage, removeCheckout } from './image.ts';
+import { buildArguments, checkoutFolder, findImage, imageName, recordImage, removeCheckout, type ImageOutput } from './image.ts';
 import type { BuildCommit } from '../model.ts';
 import { builderOf, driversOf } from '../shared/parts.ts';
 import { secretNames } from '../workload/workload.ts';
 import { configOf, gitSourceOf, ownerOf, type Step, type StepContext } from './step.ts';
 
 /** Builds the image, unless an image of the same name exists by now. */
-export const build: Step = {
+export const build: Step<ImageOutput> = {
   name: 'build',
+  metric: 'BUILD',
   deadlineSeconds: ({ task }) => configOf(task).options?.build?.timeoutSeconds ?? 3_600,
   cancelable: true,
   async run(context) {

@@ -2,14 +2,15 @@ import { realpath, rm, writeFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { DriverError } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
-import { checkoutFolder } from './image.ts';
+import { checkoutFolder, type ImageOutput } from './image.ts';
 import { sourceOf } from './source.ts';
 import { builderOf } from '../shared/parts.ts';
 import { driverSet, gitSourceOf, type Step, type StepContext } from './step.ts';
 
 /** Fetches the tree of the commit. */
-export const checkout: Step = {
+export const checkout: Step<ImageOutput> = {
   name: 'checkout',
+  metric: 'GIT_CLONE',
   deadlineSeconds: 1_800,
   cancelable: true,
   async run(context) {

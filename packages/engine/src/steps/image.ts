@@ -6,7 +6,13 @@ import { imageKey } from '../image-key.ts';
 import { builderOf } from '../shared/parts.ts';
 import * as store from '../store/journal.ts';
 import { plainValues } from '../workload/workload.ts';
-import { configOf, gitSourceOf, type StepContext } from './step.ts';
+import { configOf, gitSourceOf, type StepContext, type StepOutput } from './step.ts';
+
+/** The output of a step that provides the image, or the commit that the image is built from. */
+export interface ImageOutput extends StepOutput {
+  readonly commit?: BuildCommit;
+  readonly imageId?: string;
+}
 
 /**
  * Returns the name `davit/<service>:<key>`. The same commit, settings and build arguments yield the same name and are

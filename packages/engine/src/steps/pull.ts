@@ -1,7 +1,8 @@
-import { imageSourceOf } from '../kinds/image.ts';
 import { assertSpace } from '../housekeeping/images.ts';
+import { imageSourceOf } from '../workload/image-source.ts';
 import { pinnedName, pullImage, taggedName } from '../workload/registry-image.ts';
 import * as store from '../store/journal.ts';
+import type { ImageOutput } from './image.ts';
 import { configOf, type Step } from './step.ts';
 import { assertSuits } from './suits.ts';
 
@@ -9,8 +10,9 @@ import { assertSuits } from './suits.ts';
  * Pulls the image of a release that is not built. The release keeps the image that its tag referred to at its first
  * pull: later pulls use the digest, whatever the tag refers to by then.
  */
-export const pull: Step = {
+export const pull: Step<ImageOutput> = {
   name: 'pull',
+  metric: 'MIRROR_IMAGE',
   deadlineSeconds: 1_800,
   cancelable: true,
   async run(context) {

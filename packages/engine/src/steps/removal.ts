@@ -10,6 +10,8 @@ import { driverSet, hadSchedule, ownerOf, type Step, type StepContext } from './
 /** Removes a service from the gateway. The removal is recorded first, so that the keeper does not restore the route. */
 export const unroute: Step = {
   name: 'unroute',
+  metric: 'ROUTER_DEPLOYMENT',
+  onlyForward: 'ONCE_BEGUN',
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
@@ -32,6 +34,7 @@ export const unroute: Step = {
 
 export const stop: Step = {
   name: 'stop',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: ({ task, parts }) => 120 + terminationGrace(task.former?.config ?? null, parts.settings),
   cancelable: false,
   async run(context) {
@@ -50,6 +53,7 @@ export const stop: Step = {
  */
 export const remove: Step = {
   name: 'remove',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: 300,
   cancelable: false,
   async run(context) {

@@ -1,14 +1,15 @@
 import * as store from '../store/journal.ts';
 import type { BuildCommit } from '../model.ts';
 import { builderOf } from '../shared/parts.ts';
-import { findImage, imageName, recordImage } from './image.ts';
+import { findImage, imageName, recordImage, type ImageOutput } from './image.ts';
 import { sourceOf } from './source.ts';
 import { configOf, driverSet, type Step } from './step.ts';
 import { assertSuits } from './suits.ts';
 
 /** Resolves the commit, and finds out whether its image already exists. */
-export const resolve: Step = {
+export const resolve: Step<ImageOutput> = {
   name: 'resolve',
+  metric: 'GIT_CLONE',
   deadlineSeconds: 120,
   cancelable: true,
   async run(context) {

@@ -1,5 +1,5 @@
 import { DriverError, type CallContext } from '@davit/drivers';
-import { needsHalt } from '../kinds/process.ts';
+import { needsHalt } from '../workload/needs-halt.ts';
 import { driverSet, type StepContext } from './step.ts';
 
 const undoGraceSeconds = 2;

@@ -1,15 +1,15 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
-import { gitSourceOf as gitSource } from '../kinds/image.ts';
 import type { BuildCommit, GitReleaseSource, JobEvent, ReleaseConfig } from '../model.ts';
 import { driversOf, type DriverSet, type EngineParts } from '../shared/parts.ts';
-import type { StepName, StepOutput } from '../plan/plan.ts';
+import type { StepName } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
 import { setRuntime, type ClaimedDeployment } from '../store/journal.ts';
 import { notePlace } from '../store/places.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
+import { gitSourceOf as gitSource } from '../workload/image-source.ts';
 import { withRegistry } from '../workload/registry-image.ts';
 import { secretIds, toWorkload } from '../workload/workload.ts';
 
@@ -42,12 +42,10 @@ export interface Task {
   instances: readonly Instance[];
   /** Number of instances of the rollout; known once the rollout has started. */
   count: number | null;
-  /** The job event to run; null: none, or the service is no job. */
-  readonly event: JobEvent | null;
   /** The job event, if it was requested explicitly. */
   readonly forcedEvent: JobEvent | null;
-  /** Time at which the run was started, by the clock of the database. */
-  launchedAt: string | null;
+  /** Outputs of the steps that are done, by name of the step; see `outputOf`. */
+  readonly outputs: Map<StepName, StepOutput>;
 }
 
 export interface StepContext {
@@ -58,12 +56,25 @@ export interface StepContext {
   readonly call: CallContext;
 }
 
+/** The words of the contract under which the status record of a service counts the time of steps. */
+export type StepMetric = 'GIT_CLONE' | 'BUILD' | 'MIRROR_IMAGE' | 'DEPLOYMENT' | 'ROUTER_DEPLOYMENT' | 'EXECUTING';
+
+/**
+ * The output of a step, stored in the journal as JSON for later steps and for the runner that resumes after a crash. It
+ * never contains a secret. Each step adds members of its own.
+ */
+export interface StepOutput {
+  /** Steps of the task that have nothing left to do. */
+  readonly skip?: readonly StepName[];
+}
+
 /**
  * One idempotent piece of work. After a crash at any point, another process may call `run` again, and finds what was
  * created by its labels. `resume` restores a recorded result into the task.
  */
-export interface Step {
+export interface Step<Output extends StepOutput = StepOutput> {
   readonly name: StepName;
+  readonly metric: StepMetric;
   /** Seconds after which the step fails; a function if the service's own timing decides. */
   readonly deadlineSeconds: number | ((context: StepContext) => number);
   /**
@@ -71,8 +82,15 @@ export interface Step {
    * nobody can undo. After the change of routes a deployment can only go forward.
    */
   readonly cancelable: boolean | 'FORCED';
-  run(context: StepContext): Promise<StepOutput>;
-  resume?(task: Task, output: StepOutput): void;
+  /**
+   * From when on the deployment only goes forward, for this step of its own accord. A step that calls `noteDeployed`
+   * need not say so. Omitted: the step can be undone.
+   */
+  readonly onlyForward?: 'ONCE_BEGUN' | 'ONCE_DONE';
+  /** As the last step, runs after the service has succeeded. If it fails, the keeper does its work later. */
+  readonly runsBehind?: true;
+  run(context: StepContext): Promise<Output>;
+  resume?(task: Task, output: Output): void;
   /**
    * Undoes what `run` has done, or had begun, in a deployment that failed or was canceled before its routes changed.
    * The steps that were begun are undone, the last one first. May be called at any point of `run`, and again after a
@@ -128,6 +146,15 @@ export async function noteDeployed({ task, deployment, journal }: StepContext, w
   await journal.write(setRuntime, [...place, desired, releaseId, rollout, configHash, runningStatus, instances], db);
 }
 
+/** Returns the output of a step of the task; undefined if the step is not done. */
+export function outputOf<Output extends StepOutput>(
+  { outputs }: Pick<Task, 'outputs'>,
+  { name }: Step<Output>,
+): Output | undefined {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the step of this name has stored it
+  return outputs.get(name) as Output | undefined;
+}
+
 /** Returns whether a cron job was deployed before the deployment. */
 export function hadSchedule({ former }: Task): boolean {
   return (former?.config?.job?.schedule ?? null) !== null;
@@ -165,7 +192,8 @@ export async function workloadOf(context: StepContext, options: { former?: boole
     image: image ?? '',
     config,
     commit: former === null ? task.commit : former.commit,
-    secrets: options.secrets ? await parts.hooks.secrets(secretIds(config)) : null,
+    secrets: options.secrets ? await parts.hooks.secrets(secretIds(parts.kinds, config)) : null,
+    kinds: parts.kinds,
     builtInPrefix: parts.settings.builtInPrefix,
     readyTimeoutSeconds: parts.settings.readyTimeoutSeconds,
     terminationGraceSeconds: parts.settings.terminationGraceSeconds,

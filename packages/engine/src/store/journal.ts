@@ -1,6 +1,7 @@
 import { statement } from '@davit/db';
 import type { Action, BuildCommit, JobEvent, ReleaseCommit, ReleaseConfig } from '../model.ts';
-import type { StepName, StepOutput } from '../plan/plan.ts';
+import type { StepName } from '../plan/plan.ts';
+import type { StepOutput } from '../steps/step.ts';
 import type { Phase } from '../states.ts';
 
 /**

@@ -34,10 +34,11 @@ export async function placedWorkload(parts: EngineParts, placed: PlacedRelease, 
     image: placed.image_id,
     config: placed.config,
     commit: placed.commit,
-    secrets: withSecrets ? await hooks.secrets(secretIds(placed.config)) : null,
+    secrets: withSecrets ? await hooks.secrets(secretIds(parts.kinds, placed.config)) : null,
     builtInPrefix: settings.builtInPrefix,
     readyTimeoutSeconds: settings.readyTimeoutSeconds,
     terminationGraceSeconds: settings.terminationGraceSeconds,
+    kinds: parts.kinds,
   });
   return withSecrets ? withRegistry(parts, placed.driver, placed.config, workload) : workload;
 }

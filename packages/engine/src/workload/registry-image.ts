@@ -1,9 +1,9 @@
 import { isAppError } from '@davit/base';
 import { DriverError, type CallContext, type PulledImage, type Workload } from '@davit/drivers';
-import { imageSourceOf } from '../kinds/image.ts';
 import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
+import { imageSourceOf } from './image-source.ts';
 import { credentialsOf } from './registry-credentials.ts';
 import { keepPulled, notePulled } from '../store/images.ts';
 

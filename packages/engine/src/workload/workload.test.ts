@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { config } from '../testing/config.ts';
+import { allKinds } from '../kinds/index.ts';
+import { Kinds } from '../kinds/kinds.ts';
 import { plainValues, readyTimeout, secretIds, secretNames, toWorkload } from './workload.ts';
 
+const kinds = new Kinds(allKinds);
+
 const input = {
+  kinds,
   owner: {
     installation: 'i',
     organization: 'o',
@@ -60,7 +65,7 @@ describe('a workload', () => {
 test('a build sees variables without secrets only', () => {
   expect(plainValues(mixed)).toEqual({ PLAIN: 'a' });
   expect(secretNames(mixed)).toEqual(['URL']);
-  expect(secretIds(mixed)).toEqual(['s1', 's2']);
+  expect(secretIds(kinds, mixed)).toEqual(['s1', 's2']);
 });
 
 test('a readiness probe’s own timing says how long a rollout may take', () => {

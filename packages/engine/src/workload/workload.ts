@@ -1,6 +1,6 @@
 import { AppError, Sensitive } from '@davit/base';
 import type { EnvironmentEntry, Ownership, Probe, Workload, WorkloadFile } from '@davit/drivers';
-import { kindOf } from '../kinds/index.ts';
+import type { Kinds } from '../kinds/kinds.ts';
 import type { ReleaseCommit, ReleaseConfig, ValuePart } from '../model.ts';
 
 export interface WorkloadInput {
@@ -18,6 +18,7 @@ export interface WorkloadInput {
   readonly builtInPrefix: string;
   readonly readyTimeoutSeconds: number;
   readonly terminationGraceSeconds: number;
+  readonly kinds: Kinds;
 }
 
 /** Returns the workload for a driver, from a release. */
@@ -84,7 +85,7 @@ function files(config: ReleaseConfig, secrets: ReadonlyMap<string, string>): Wor
 // The commit is not part of the configuration, as its hash would change with every push.
 function commitVariables(input: WorkloadInput): EnvironmentEntry[] {
   if (input.commit === null) return [];
-  const type = kindOf(input.config).variableWord;
+  const type = input.kinds.of(input.config).variableWord;
   const short = input.owner.service.slice(0, 8).toUpperCase();
   return [
     { name: `${input.builtInPrefix}${type}_Z${short}_GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
@@ -110,8 +111,8 @@ export function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string,
 }
 
 /** Returns the ids of all secret versions that a release needs. */
-export function secretIds(config: ReleaseConfig): string[] {
-  const parts = [...config.environment, ...config.files, ...kindOf(config).values(config)].flatMap((entry) => entry.parts);
+export function secretIds(kinds: Kinds, config: ReleaseConfig): string[] {
+  const parts = [...config.environment, ...config.files, ...kinds.of(config).values(config)].flatMap((entry) => entry.parts);
   return [...new Set(parts.flatMap((part) => (typeof part === 'string' ? [] : [part.secret])))];
 }
 

@@ -1,6 +1,7 @@
 import type { Action, JobEvent, ReleaseConfig } from '../../model.ts';
 import { planStages, type StepName } from '../../plan/plan.ts';
-import { steps as stepsByName } from '../../steps/index.ts';
+import { allKinds } from '../../kinds/index.ts';
+import { Kinds } from '../../kinds/kinds.ts';
 import { config, helmSource, terraformSource } from '../config.ts';
 
 /** A fault that hits a service while its deployment is at one crash point. */
@@ -42,6 +43,8 @@ interface CrashSubject {
    */
   readonly inMemoryOnly?: true;
 }
+
+const kinds = new Kinds(allKinds);
 
 const events = (...names: readonly JobEvent[]): Partial<ReleaseConfig> => ({
   job: {
@@ -140,11 +143,11 @@ function furtherCasesOf<Name extends SubjectName>(subject: Name, action: Action)
 function casesOfUndo<Name extends SubjectName>(subject: Name, action: Action): CrashCase<Name>[] {
   const { steps, one } = partsOf(subject, action);
   if (action !== 'DEPLOY' && action !== 'RESTART') return [];
-  const undone = steps.filter((step) => stepsByName[step].undo !== undefined);
+  const undone = steps.filter((step) => kinds.step(step).undo !== undefined);
   const last = undone.at(-1);
   if (last === undefined) return [];
   // Once the routes have changed, the deployment can no longer be undone.
-  const failing = last === 'route' ? last : steps[steps.indexOf(last) + 1];
+  const failing = kinds.step(last).onlyForward === 'ONCE_DONE' ? last : steps[steps.indexOf(last) + 1];
   return undone.flatMap((step) =>
     ['before', 'after'].map((moment) => ({
       ...one('killed while it is undone', `undo-${step}:${moment}`),
@@ -167,7 +170,7 @@ function partsOf<Name extends SubjectName>(subject: Name, action: Action) {
 function stepsOf(subject: SubjectName, action: Action): readonly StepName[] {
   const { config: release, serviceType } = subjects[subject];
   const service = { serviceId: 's', stageName: 'x', stagePosition: 1, config: release, hasImage: false, serviceType };
-  const task = planStages(action, [service])[0]?.tasks[0];
+  const task = planStages(kinds, action, [service])[0]?.tasks[0];
   return task === undefined ? [] : [...task.build, ...task.deploy];
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FakeTerraform, Instance } from '@davit/drivers';
-import { releaseName } from '../../charts/place.ts';
+import { releaseName } from '../../kinds/chart/place.ts';
 import type { JobEvent, ReleaseConfig, RequestedService } from '../../port.ts';
 import { config, helmSource, terraformSource } from '../config.ts';
 import { service, type World } from '../world.ts';

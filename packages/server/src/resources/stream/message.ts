@@ -2,11 +2,11 @@ import type { StreamData, StreamEvent } from '@davit/contract';
 import {
   actionWord,
   deploymentState,
-  stateOf,
   type Action,
   type DeploymentLogLine,
   type HistoryServiceView,
   type DeploymentView,
+  type EnginePort,
   type Origin,
   type Phase,
   type ServiceLogLine,
@@ -76,7 +76,7 @@ function deployed(row: EventRow, number: unknown): { deployment_request_id: stri
 }
 
 /** Returns the event to send for a row. Not for logs: each of their lines is an event. */
-export function toEvent(row: EventRow): StreamEvent {
+export function toEvent(row: EventRow, engine: Pick<EnginePort, 'stateOf'>): StreamEvent {
   // One trigger writes the facts of each kind, so the kind determines the type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const fact = row.fact as unknown;
@@ -90,9 +90,11 @@ export function toEvent(row: EventRow): StreamEvent {
     case 'DEPLOYMENT':
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       return { event: 'DEPLOYMENT', data: { ...place, ...deploymentOf(fact as DeploymentFact) } };
-    case 'SERVICE_STATE':
+    case 'SERVICE_STATE': {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return { event: 'SERVICE_STATE', data: { ...place, service_id: row.service_id ?? '', ...serviceOf(fact as ServiceFact) } };
+      const service = serviceOf(fact as ServiceFact, engine);
+      return { event: 'SERVICE_STATE', data: { ...place, service_id: row.service_id ?? '', ...service } };
+    }
     case 'STEP': {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const { step, metric, status, attempt, started_at, finished_at } = fact as StepFact;
@@ -131,12 +133,13 @@ function deploymentOf(fact: DeploymentFact): Pick<Data['DEPLOYMENT'], 'state' | 
 
 function serviceOf(
   fact: ServiceFact,
+  engine: Pick<EnginePort, 'stateOf'>,
 ): Pick<Data['SERVICE_STATE'], 'service_name' | 'service_type' | 'state' | 'action' | 'failure'> {
   const { action, phase, service_type, service_name, failure } = fact;
   return {
     service_name,
     service_type: typeWord(service_type),
-    state: stateOf(action, phase, service_type),
+    state: engine.stateOf(action, phase, service_type),
     action: actionWord(action),
     failure: failure === null ? null : { ...failure, link: errorLink(failure.code) },
   };

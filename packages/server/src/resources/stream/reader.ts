@@ -93,7 +93,7 @@ export class StreamReader {
       return { text: wire(event, encodePosition(position)), position };
     };
     if (!isLog) {
-      if (told === 0) yield toTold(toEvent(row), 1);
+      if (told === 0) yield toTold(toEvent(row, this.#deps.engine), 1);
       return;
     }
     for (let first = told; first < numbers.length; first += linesAtOnce) {

@@ -1,8 +1,8 @@
 import { redactor } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { TerraformResource } from '@davit/drivers';
-import type { EngineHooks, EnginePort } from './port.ts';
-import { readResources } from './store/terraform.ts';
+import type { EngineHooks, EnginePort } from '../../port.ts';
+import { readResources } from '../../store/terraform.ts';
 
 /** Reads the resources that the step `settle` recorded. */
 export async function readTerraformResources(

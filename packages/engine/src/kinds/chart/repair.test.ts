@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isInstalled, repairOf, type Revision } from './chart-repair.ts';
+import { isInstalled, repairOf, type Revision } from './repair.ts';
 
 /** Builds revisions from words like `deployed a`, oldest first. */
 const history = (...words: string[]): Revision[] =>

@@ -2,14 +2,15 @@ import { lstat, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isAppError } from '@davit/base';
 import { DriverError, type HelmInstall, type HelmValues } from '@davit/drivers';
-import { chartSourceOf } from '../kinds/chart.ts';
-import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
-import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
-import * as store from '../store/helm.ts';
-import { checkoutFolder } from './image.ts';
-import { sourceAt } from './source.ts';
-import { configOf, driverSet, ownerOf, type StepContext } from './step.ts';
-import { joined, secretIds } from '../workload/workload.ts';
+import { chartSourceOf } from './plan.ts';
+import type { HelmReleaseSource, ReleaseConfig } from '../../model.ts';
+import type { EngineParts } from '../../shared/parts.ts';
+import { isDatabaseUnreachable } from '../../shared/retry-policy.ts';
+import * as store from '../../store/helm.ts';
+import { checkoutFolder } from '../../steps/image.ts';
+import { sourceAt } from '../../steps/source.ts';
+import { configOf, driverSet, ownerOf, type StepContext } from '../../steps/step.ts';
+import { joined, secretIds } from '../../workload/workload.ts';
 
 /*
  * Fetches a chart and its values to this machine. Both are pinned, by commit and version, when they are first fetched:
@@ -117,7 +118,7 @@ export async function installOf(context: StepContext): Promise<HelmInstall> {
       setString: setString.map(pairOf),
       setJson: setJson.map(pairOf),
     },
-    variables: await variablesOf(config, parts.hooks),
+    variables: await variablesOf(config, parts),
     arguments: source.arguments,
     labels: labelsOf(context),
   };
@@ -125,8 +126,11 @@ export async function installOf(context: StepContext): Promise<HelmInstall> {
 
 const pairOf = ([name = '', value = '']: readonly string[]): readonly [string, string] => [name, value];
 
-async function variablesOf(config: ReleaseConfig, hooks: StepContext['parts']['hooks']): Promise<ReadonlyMap<string, string>> {
-  const secrets = await hooks.secrets(secretIds(config));
+async function variablesOf(
+  config: ReleaseConfig,
+  { hooks, kinds }: Pick<EngineParts, 'hooks' | 'kinds'>,
+): Promise<ReadonlyMap<string, string>> {
+  const secrets = await hooks.secrets(secretIds(kinds, config));
   // Nothing is mounted into a chart. A variable of the type FILE is therefore replaced by the content of its file.
   const files = new Map(config.files.map(({ path, parts }) => [path, joined(parts, secrets, path)]));
   return new Map(

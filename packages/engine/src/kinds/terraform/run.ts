@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { StateLock, StateStore, TerraformBackend, TerraformRun } from '@davit/drivers';
-import { terraformSourceOf } from '../kinds/terraform.ts';
-import type { BuildCommit, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
-import * as store from '../store/terraform.ts';
-import { admitRun, runIdOf } from '../terraform-runs.ts';
-import { joined, secretIds } from '../workload/workload.ts';
-import { checkoutFolder } from './image.ts';
-import { sourceAt } from './source.ts';
-import { driverSet, ownerOf, type StepContext } from './step.ts';
+import { terraformSourceOf } from './plan.ts';
+import type { BuildCommit, ReleaseConfig, TerraformReleaseSource } from '../../model.ts';
+import * as store from '../../store/terraform.ts';
+import { admitRun, runIdOf } from './state-access.ts';
+import { joined, secretIds } from '../../workload/workload.ts';
+import { checkoutFolder } from '../../steps/image.ts';
+import { sourceAt } from '../../steps/source.ts';
+import { driverSet, ownerOf, type StepContext } from '../../steps/step.ts';
 
 /* Builds the driver's input for a Terraform run, and the store of the state that the run works on. */
 
@@ -35,7 +35,7 @@ export async function checkout(context: StepContext, config: ReleaseConfig, comm
 export async function runOf(context: StepContext, config: ReleaseConfig, which: 'NOW' | 'FORMER' = 'NOW'): Promise<TerraformRun> {
   const { source } = terraformOf(config);
   const { deployment, task } = context;
-  const secrets = await context.parts.hooks.secrets(secretIds(config));
+  const secrets = await context.parts.hooks.secrets(secretIds(context.parts.kinds, config));
   const id = runIdOf(deployment.id, task.serviceId, which);
   return {
     id,

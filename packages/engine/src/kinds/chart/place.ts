@@ -1,5 +1,7 @@
-import type { ChartPlace } from '@davit/drivers';
-import type { RuntimeRow } from '../store/requests.ts';
+import type { ChartPlace, ClusterRoute } from '@davit/drivers';
+import type { ReleaseConfig } from '../../model.ts';
+import type { RuntimeRow } from '../../store/requests.ts';
+import { chartSourceOf } from './plan.ts';
 
 /**
  * Returns the name of a service's Helm release, for example `helm-z1a2b3c4d`. Other services also reach the service by
@@ -22,4 +24,12 @@ export function placeOfRuntime(
     service: runtime.service_id,
   };
   return { owner, release: releaseName(runtime.service_id) };
+}
+
+/** Returns the Service of the chart that a port is assigned to. Pure. */
+export function chartTarget(serviceId: string, portId: string, config: Pick<ReleaseConfig, 'source'>): ClusterRoute['to'] {
+  const port = chartSourceOf(config)?.ports.find(({ id }) => id === portId);
+  const release = releaseName(serviceId);
+  if (port?.service_name != null) return { release, name: port.service_name };
+  return { release, selectors: Object.fromEntries((port?.service_selectors ?? []).map(({ key, value }) => [key, value])) };
 }

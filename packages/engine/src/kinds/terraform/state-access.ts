@@ -10,10 +10,10 @@ import {
   type StateLock,
   type StateStore,
 } from '@davit/drivers';
-import type { EngineHooks } from './port.ts';
-import type { StepContext } from './steps/step.ts';
-import { readState } from './store/terraform.ts';
-import * as store from './store/terraform-runs.ts';
+import type { EngineHooks } from '../../port.ts';
+import type { StepContext } from '../../steps/step.ts';
+import { readState } from '../../store/terraform.ts';
+import * as store from '../../store/terraform-runs.ts';
 
 /** The credentials with which a run on a cluster identifies itself to the API. */
 export interface RunCredentials {

@@ -1,12 +1,10 @@
 import { join } from 'node:path';
 import type { Queryable } from '@davit/db';
 import type { CallContext } from '@davit/drivers';
-import { chartSourceOf } from '../kinds/chart.ts';
-import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { ranClusterWide } from '../store/helm.ts';
-import type { PlaceRow } from '../store/places.ts';
-import { readRuntimes } from '../store/requests.ts';
-import { placeOfRuntime } from '../charts/place.ts';
+import { driversOf } from '../../shared/parts.ts';
+import { ranClusterWide } from '../../store/helm.ts';
+import type { Leaving } from '../kind.ts';
+import { placeOfRuntime } from './place.ts';
 
 const helmSeconds = 100;
 
@@ -15,15 +13,9 @@ const helmSeconds = 100;
  * the stored places, so that it also works if the move was interrupted. The volumes of its StatefulSets are removed
  * too. May be repeated.
  */
-export async function leaveRelease(
-  tx: Queryable,
-  { parts, place }: { readonly parts: EngineParts; readonly place: PlaceRow },
-  call: CallContext,
-): Promise<void> {
+export async function leaveRelease(tx: Queryable, { parts, place, runtime }: Leaving, call: CallContext): Promise<void> {
   const { charts } = driversOf(parts, place.driver).cluster;
-  const [runtime] = await tx.many(readRuntimes, [[place.service_id]]);
-  if (charts === undefined || runtime === undefined) return;
-  if (runtime.config !== null && chartSourceOf(runtime.config) === null) return;
+  if (charts === undefined) return;
   const there = placeOfRuntime(parts.settings.installation, runtime);
   const own = (await charts.revisions(there, call.signal)).filter(({ service }) => service === place.service_id);
   if (own.length > 0) {

@@ -1,22 +1,31 @@
 import { rm } from 'node:fs/promises';
 import { messageOf } from '@davit/base';
 import { DriverError, type TerraformDriver, type TerraformResource, type TerraformSession } from '@davit/drivers';
-import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
-import { storable } from '../jobs/outputs.ts';
-import type { ReleaseConfig } from '../model.ts';
-import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
-import { terraformAction, terraformSourceOf } from '../kinds/terraform.ts';
-import { withoutSecrets } from '../terraform-resources.ts';
-import * as journal from '../store/journal.ts';
-import * as store from '../store/terraform.ts';
-import { endRuns } from '../store/terraform-runs.ts';
-import { storeLeft } from '../terraform-runs.ts';
-import { secretIds } from '../workload/workload.ts';
-import { checkoutFolder } from './image.ts';
-import { leaveAll } from './removal.ts';
-import { sourceAt } from './source.ts';
-import { configOf, driverSet, noteDeployed, noteHere, ownerOf, type Step, type StepContext } from './step.ts';
-import { checkout, graceOf, isEmpty, runOf, terraformOf } from './terraform-run.ts';
+import { ClusterUnreachable } from '../../shared/cluster-drivers.ts';
+import { storable } from '../../jobs/outputs.ts';
+import type { BuildCommit, ReleaseConfig } from '../../model.ts';
+import { isDatabaseUnreachable } from '../../shared/retry-policy.ts';
+import { terraformAction, terraformSourceOf } from './plan.ts';
+import { withoutSecrets } from './resources.ts';
+import * as journal from '../../store/journal.ts';
+import * as store from '../../store/terraform.ts';
+import { endRuns } from '../../store/terraform-runs.ts';
+import { storeLeft } from './state-access.ts';
+import { secretIds } from '../../workload/workload.ts';
+import { checkoutFolder } from '../../steps/image.ts';
+import { leaveAll } from '../../steps/removal.ts';
+import { sourceAt } from '../../steps/source.ts';
+import {
+  configOf,
+  driverSet,
+  noteDeployed,
+  noteHere,
+  ownerOf,
+  type Step,
+  type StepContext,
+  type StepOutput,
+} from '../../steps/step.ts';
+import { checkout, graceOf, isEmpty, runOf, terraformOf } from './run.ts';
 
 /*
  * A Terraform configuration is planned and applied in a pod of its environment's cluster, or by a program of this
@@ -28,9 +37,14 @@ import { checkout, graceOf, isEmpty, runOf, terraformOf } from './terraform-run.
 const fetchSeconds = 1_800;
 const longestSeconds = 7 * 86_400;
 
+interface Obtained extends StepOutput {
+  readonly commit?: BuildCommit;
+}
+
 /** Fetches the resolved commit. */
-export const obtain: Step = {
+export const obtain: Step<Obtained> = {
   name: 'obtain',
+  metric: 'GIT_CLONE',
   deadlineSeconds: fetchSeconds,
   cancelable: true,
   async run(context) {
@@ -63,6 +77,7 @@ export const obtain: Step = {
 /** Finds out what would change. For the action PLAN this is the only step. */
 export const terraformPlan: Step = {
   name: 'terraform-plan',
+  metric: 'EXECUTING',
   deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
   cancelable: true,
   async run(context) {
@@ -90,6 +105,7 @@ export const terraformPlan: Step = {
 /** Applies the plan. After a crash it applies a new plan, because the old one may be partly done. */
 export const terraformApply: Step = {
   name: 'terraform-apply',
+  metric: 'EXECUTING',
   deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
   cancelable: true,
   async run(context) {
@@ -109,6 +125,7 @@ export const terraformApply: Step = {
 /** Records the existing resources and the outputs of the configuration. */
 export const settle: Step = {
   name: 'settle',
+  metric: 'EXECUTING',
   deadlineSeconds: 300,
   cancelable: false,
   async run(context) {
@@ -139,6 +156,7 @@ export const settle: Step = {
 /** Destroys the existing resources with the configuration that created them. */
 export const destroy: Step = {
   name: 'destroy',
+  metric: 'EXECUTING',
   deadlineSeconds: (context) => fetchSeconds + commandSeconds(context.task.former?.config ?? null),
   cancelable: true,
   async run(context) {
@@ -170,6 +188,7 @@ export const destroy: Step = {
 /** Removes state and outputs: nothing is left, or the resources are abandoned on purpose. */
 export const forget: Step = {
   name: 'forget',
+  metric: 'EXECUTING',
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
@@ -193,7 +212,7 @@ async function listResources(context: StepContext, session: TerraformSession): P
   const { task, call, parts } = context;
   try {
     const resources = await session.resources(call);
-    const secrets = await parts.hooks.secrets(secretIds(configOf(task)));
+    const secrets = await parts.hooks.secrets(secretIds(parts.kinds, configOf(task)));
     return await withoutSecrets(resources, secrets.values());
   } catch (error) {
     if (call.signal.aborted) throw error;
@@ -205,6 +224,7 @@ async function listResources(context: StepContext, session: TerraformSession): P
 /** Releases the lock of a state, regardless of its owner. No other run of the environment is under way. */
 export const unlock: Step = {
   name: 'unlock',
+  metric: 'EXECUTING',
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
@@ -225,6 +245,7 @@ export const unlock: Step = {
 /** Moves the state from the backend of the deployed configuration to that of the new one. */
 export const migrate: Step = {
   name: 'migrate',
+  metric: 'EXECUTING',
   deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
   cancelable: true,
   async run(context) {

@@ -1,29 +1,31 @@
 import type { Queryable } from '@davit/db';
 import type { Workload } from '@davit/drivers';
-import { leaveOthers } from '../former-clusters/leave.ts';
-import { disarm, disarmOthers, putSuspended, quiet, schedulesOf, toClusterSchedule } from '../jobs/arming.ts';
-import { toAttempt } from '../jobs/attempt.ts';
-import { nextRun, type CronSchedule } from '../jobs/cron.ts';
-import { publishOutputs } from '../jobs/outputs.ts';
-import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
-import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
-import { startWithImage } from '../workload/registry-image.ts';
-import { hasOwnRun, jobClock, lockSchedule, removeSchedule, setSchedule } from '../store/jobs.ts';
-import { terminationGrace } from '../workload/workload.ts';
-import { retireOwn } from './retire-own.ts';
+import { leaveOthers } from '../../former-clusters/leave.ts';
+import { disarm, disarmOthers, putSuspended, quiet, schedulesOf, toClusterSchedule } from '../../jobs/arming.ts';
+import { toAttempt } from '../../jobs/attempt.ts';
+import { nextRun, type CronSchedule } from '../../jobs/cron.ts';
+import { publishOutputs } from '../../jobs/outputs.ts';
+import { awaitRun, longestRunSeconds } from '../../jobs/run.ts';
+import type { JobCommand, JobEvent, JobRelease } from '../../model.ts';
+import { startWithImage } from '../../workload/registry-image.ts';
+import { hasOwnRun, jobClock, lockSchedule, removeSchedule, setSchedule } from '../../store/jobs.ts';
+import { terminationGrace } from '../../workload/workload.ts';
+import { retireOwn } from '../../steps/retire-own.ts';
 import {
   configOf,
   driverSet,
   hadSchedule,
   noteDeployed,
   noteHere,
+  outputOf,
   ownerOf,
   workloadOf,
   type Deployed,
   type Step,
   type StepContext,
-  type Task,
-} from './step.ts';
+  type StepOutput,
+} from '../../steps/step.ts';
+import { eventOf } from './plan.ts';
 
 /*
  * A job runs to its end. `launch` starts its run, `complete` waits for the end, `clear` removes its remains. These are
@@ -35,18 +37,24 @@ import {
 // cluster with autoscaled nodes is waited for, which alone may take ten minutes.
 const launchSeconds = 1_800;
 
+interface Launched extends StepOutput {
+  /** Time at which the run was started, by the clock of the database, ISO 8601. */
+  readonly launchedAt: string;
+}
+
 /** Starts the first attempt of the run. */
-export const launch: Step = {
+export const launch: Step<Launched> = {
   name: 'launch',
+  metric: 'DEPLOYMENT',
   // A run that the cluster has started by its schedule is waited for.
-  deadlineSeconds: ({ task }) => {
-    const { event, job } = running(task);
+  deadlineSeconds: (context) => {
+    const { event, job } = running(context);
     return launchSeconds + (event === 'CRON' ? (job.maximumSeconds ?? longestRunSeconds) : 0);
   },
   cancelable: true,
   async run(context) {
     const { task, call, parts } = context;
-    const { event } = running(task);
+    const { event } = running(context);
     call.log(`Running ${eventWords[event]} of the job.`);
     const workload = await attemptWorkload(context, 0);
     const image = { driver: task.driver, serviceName: task.name, source: configOf(task).source, imageName: task.imageName };
@@ -54,11 +62,7 @@ export const launch: Step = {
     const schedule = task.former?.config?.job?.schedule ?? null;
     if (event === 'CRON') await quiet(parts, { driver: task.driver, owner: ownerOf(context), schedule }, call);
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
-    task.launchedAt = (await parts.database.one(jobClock)).now;
-    return { launchedAt: task.launchedAt };
-  },
-  resume(task, output) {
-    task.launchedAt = output.launchedAt ?? null;
+    return { launchedAt: (await parts.database.one(jobClock)).now };
   },
   undo: retireOwn,
 };
@@ -73,8 +77,9 @@ const eventWords: Readonly<Record<JobEvent, string>> = {
 /** Waits for the end of the run, including its restarts. */
 export const complete: Step = {
   name: 'complete',
+  metric: 'DEPLOYMENT',
   // The run has its own limit, which reports more than this deadline.
-  deadlineSeconds: ({ task }) => (running(task).job.maximumSeconds ?? longestRunSeconds) + 600,
+  deadlineSeconds: (context) => (running(context).job.maximumSeconds ?? longestRunSeconds) + 600,
   cancelable: 'FORCED',
   async run(context) {
     const { task, parts, call } = context;
@@ -84,7 +89,7 @@ export const complete: Step = {
       service: { id: task.serviceId, name: task.name },
       rollout: task.rollout,
       config: configOf(task),
-      launchedAt: task.launchedAt,
+      launchedAt: outputOf(task, launch)?.launchedAt ?? null,
       workload: async (attempt) => {
         // The attempt is started next, but another owner may have ended this run meanwhile.
         await context.journal.hold();
@@ -108,6 +113,7 @@ export const complete: Step = {
 /** Removes the containers of a finished run. Their output is stored. */
 export const clear: Step = {
   name: 'clear',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
@@ -120,6 +126,7 @@ export const clear: Step = {
 /** Records the deployed release. From here on later events and the schedule run this release. */
 export const arm: Step = {
   name: 'arm',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
@@ -175,15 +182,23 @@ async function putOnCluster(context: StepContext): Promise<boolean> {
   return schedule !== null && putSuspended(parts, task.driver, schedule, call);
 }
 
-function running(task: Task): { readonly job: JobRelease; readonly event: JobEvent; readonly command: JobCommand } {
+interface Running {
+  readonly job: JobRelease;
+  readonly event: JobEvent;
+  readonly command: JobCommand;
+}
+
+/** Returns the event of the job that the deployment runs. */
+function running({ task, deployment }: Pick<StepContext, 'task' | 'deployment'>): Running {
   const { job } = configOf(task);
-  const command = job === undefined || task.event === null ? undefined : job.events[task.event];
-  if (job === undefined || task.event === null || command === undefined) throw new Error(`${task.name} has nothing to run`);
-  return { job, event: task.event, command };
+  const event = eventOf(deployment.action, job, task.forcedEvent);
+  const command = job === undefined || event === null ? undefined : job.events[event];
+  if (job === undefined || event === null || command === undefined) throw new Error(`${task.name} has nothing to run`);
+  return { job, event, command };
 }
 
 async function attemptWorkload(context: StepContext, attempt: number): Promise<Workload> {
-  const { event, command } = running(context.task);
+  const { event, command } = running(context);
   const workload = await workloadOf(context, { secrets: true });
   return toAttempt(workload, { event, command, attempt, builtInPrefix: context.parts.settings.builtInPrefix });
 }

@@ -1,16 +1,26 @@
 import { DriverError, type Instance } from '@davit/drivers';
-import { applyRoutes } from '../routes/front-door.ts';
-import { leaveOthers, moveNotes } from '../former-clusters/leave.ts';
-import type { ReleaseConfig } from '../model.ts';
-import { letDecide } from '../scaling/by-cluster.ts';
-import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
-import { startWithImage } from '../workload/registry-image.ts';
-import { driversOf } from '../shared/parts.ts';
-import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
-import { readyTimeout, terminationGrace } from '../workload/workload.ts';
-import { configOf, driverSet, noteDeployed, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
-import { retireOwn } from './retire-own.ts';
-import { assertSuits } from './suits.ts';
+import { applyRoutes } from '../../routes/front-door.ts';
+import { leaveOthers, moveNotes } from '../../former-clusters/leave.ts';
+import type { ReleaseConfig } from '../../model.ts';
+import { letDecide } from '../../scaling/by-cluster.ts';
+import { firstCount, instanceCounts, scalingObstacle } from '../../scaling/instances.ts';
+import { startWithImage } from '../../workload/registry-image.ts';
+import { driversOf } from '../../shared/parts.ts';
+import { readRuntimes, type RuntimeRow } from '../../store/requests.ts';
+import { readyTimeout, terminationGrace } from '../../workload/workload.ts';
+import {
+  configOf,
+  driverSet,
+  noteDeployed,
+  noteHere,
+  ownerOf,
+  workloadOf,
+  type Step,
+  type StepContext,
+  type StepOutput,
+} from '../../steps/step.ts';
+import { retireOwn } from '../../steps/retire-own.ts';
+import { assertSuits } from '../../steps/suits.ts';
 
 /**
  * Seconds within which exited instances must be ready again during `route`, which nobody can cancel. Otherwise the step
@@ -24,6 +34,7 @@ const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(
 /** Stops the old instances first, if old and new instances cannot run side by side. */
 export const halt: Step = {
   name: 'halt',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: (context) => 120 + graceSeconds(context),
   cancelable: true,
   async run(context) {
@@ -47,9 +58,19 @@ function reasonToHalt(config: ReleaseConfig): string {
   return config.options?.recreate === true ? 'The update strategy is Recreate' : 'A volume or port has one user at a time';
 }
 
+interface Started extends StepOutput {
+  /** The former instances already match the release and stay. */
+  readonly kept?: boolean;
+  /** Present if the former instances stay: the rollout that they belong to. */
+  readonly rollout?: string;
+  /** Number of instances of the rollout. */
+  readonly instances?: number;
+}
+
 /** Starts the new instances, or keeps the running ones if nothing changed. */
-export const start: Step = {
+export const start: Step<Started> = {
   name: 'start',
+  metric: 'DEPLOYMENT',
   // Includes time for a pull, in case the engine no longer has the image.
   deadlineSeconds: 1_800,
   cancelable: true,
@@ -113,6 +134,7 @@ async function runtimeNow({ task, parts }: StepContext): Promise<RuntimeRow | nu
 /** Waits until the new instances are ready. They receive no requests until then. */
 export const ready: Step = {
   name: 'ready',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: (context) => readyTimeout(configOf(context.task).readiness, context.parts.settings.readyTimeoutSeconds) + 30,
   cancelable: true,
   async run(context) {
@@ -151,6 +173,8 @@ async function domainRemarks({ task, parts }: StepContext): Promise<readonly str
  */
 export const route: Step = {
   name: 'route',
+  metric: 'ROUTER_DEPLOYMENT',
+  onlyForward: 'ONCE_DONE',
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
@@ -208,6 +232,8 @@ async function runningInstances(context: StepContext, count: number): Promise<re
 /** Drains the old instances, then stops them. */
 export const retire: Step = {
   name: 'retire',
+  metric: 'DEPLOYMENT',
+  runsBehind: true,
   deadlineSeconds: (context) => 120 + context.parts.settings.drainSeconds + graceSeconds(context),
   cancelable: false,
   async run(context) {

@@ -7,17 +7,26 @@ import {
   type ClusterCharts,
   type HelmSession,
 } from '@davit/drivers';
-import { chartSourceOf } from '../kinds/chart.ts';
-import { fetchChart, helmOf, installOf, isFetched } from './chart.ts';
-import { releaseName } from '../charts/place.ts';
-import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
-import { applyRoutes } from '../routes/front-door.ts';
-import { leaveOthers } from '../former-clusters/leave.ts';
-import type { ReleaseConfig } from '../model.ts';
-import { isInstalled, repairOf } from '../plan/chart-repair.ts';
-import { beginRuntime } from '../store/terraform.ts';
-import { checkoutFolder } from './image.ts';
-import { configOf, driverSet, noteDeployed, noteHere, ownerOf, type Step, type StepContext } from './step.ts';
+import { chartSourceOf } from './plan.ts';
+import { fetchChart, helmOf, installOf, isFetched } from './fetch.ts';
+import { releaseName } from './place.ts';
+import { ClusterUnreachable } from '../../shared/cluster-drivers.ts';
+import { applyRoutes } from '../../routes/front-door.ts';
+import { leaveOthers } from '../../former-clusters/leave.ts';
+import type { BuildCommit, ReleaseConfig } from '../../model.ts';
+import { isInstalled, repairOf } from './repair.ts';
+import { beginRuntime } from '../../store/terraform.ts';
+import { checkoutFolder } from '../../steps/image.ts';
+import {
+  configOf,
+  driverSet,
+  noteDeployed,
+  noteHere,
+  ownerOf,
+  type Step,
+  type StepContext,
+  type StepOutput,
+} from '../../steps/step.ts';
 
 /*
  * A chart is installed by Helm, a program on this machine. The cluster stores for each revision which deployment made
@@ -31,9 +40,16 @@ const readyAgainMilliseconds = 900_000;
 /** Seconds added to Helm's own timeout. */
 const marginSeconds = 300;
 
+interface Obtained extends StepOutput {
+  readonly commit?: BuildCommit;
+  /** Commit of the repository of the chart's values. */
+  readonly valuesCommit?: string;
+}
+
 /** Fetches the chart and resolves the commits. */
-export const obtainChart: Step = {
+export const obtainChart: Step<Obtained> = {
   name: 'obtain-chart',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: fetchSeconds,
   cancelable: true,
   async run(context) {
@@ -52,6 +68,7 @@ export const obtainChart: Step = {
 /** Installs or upgrades the release, and waits until it is ready. */
 export const install: Step = {
   name: 'install',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: (context) => 3 * helmSeconds(context) + marginSeconds,
   cancelable: true,
   async run(context) {
@@ -101,6 +118,7 @@ export const install: Step = {
 /** Records the deployed release. */
 export const settleChart: Step = {
   name: 'settle-chart',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: 300,
   cancelable: false,
   async run(context) {
@@ -122,6 +140,7 @@ export const settleChart: Step = {
 /** Logs what a deployment would change. */
 export const diff: Step = {
   name: 'diff',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: (context) => helmSeconds(context) + marginSeconds,
   cancelable: true,
   async run(context) {
@@ -139,6 +158,7 @@ export const diff: Step = {
 /** Stops the workloads of the release. Helm keeps the release. */
 export const haltChart: Step = {
   name: 'halt-chart',
+  metric: 'DEPLOYMENT',
   deadlineSeconds: 900,
   cancelable: false,
   async run(context) {
@@ -151,6 +171,7 @@ export const haltChart: Step = {
 /** Removes the release with everything that it created. */
 export const uninstall: Step = {
   name: 'uninstall',
+  metric: 'DEPLOYMENT',
   // Doubled, because a hook of the chart may use up the whole timeout.
   deadlineSeconds: (context) => 2 * helmSeconds(context) + marginSeconds,
   cancelable: false,

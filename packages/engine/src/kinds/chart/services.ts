@@ -1,9 +1,9 @@
 import { AppError, messageOf } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import { DriverError } from '@davit/drivers';
-import type { EngineParts } from '../shared/parts.ts';
-import type { EnginePort } from '../port.ts';
-import { readRuntimes } from '../store/requests.ts';
+import type { EngineParts } from '../../shared/parts.ts';
+import type { EnginePort } from '../../port.ts';
+import { readRuntimes } from '../../store/requests.ts';
 import { placeOfRuntime } from './place.ts';
 
 const withinMilliseconds = 10_000;

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import type { JobEvent, JobRelease } from '../model.ts';
-import { config } from '../testing/config.ts';
-import { launch } from './job.ts';
-import { start } from './rollout.ts';
-import type { Step, StepContext } from './step.ts';
+import type { JobEvent, JobRelease } from '../../model.ts';
+import { config } from '../../testing/config.ts';
+import { launch } from './steps.ts';
+import { start } from '../process/steps.ts';
+import type { Step, StepContext } from '../../steps/step.ts';
 
 const command = { entrypoint: ['/up'], arguments: [] };
 
 function deadlineOf({ deadlineSeconds }: Step, event: JobEvent): number {
   const job: JobRelease = { maximumSeconds: 10, maximumRestarts: 0, events: { [event]: command }, schedule: null };
-  const context = { task: { name: 'migrate', event, config: config({ job }) } };
+  const context = { deployment: { action: 'DEPLOY' }, task: { name: 'migrate', forcedEvent: event, config: config({ job }) } };
   if (typeof deadlineSeconds === 'number') return deadlineSeconds;
   return deadlineSeconds(context as unknown as StepContext); // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
 }

@@ -1,0 +1,54 @@
+import type { CallContext, Instance } from '@davit/drivers';
+import type { LogCollector } from '../output/log-collector.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
+import type { Attempts } from './attempts.ts';
+import type { Seen } from './observer.ts';
+import type { Revival } from './revival.ts';
+import type { Tending } from './tending.ts';
+
+/** Seconds beyond the grace period of an instance. A removal that takes longer is stuck and is retried. */
+export const retireSeconds = 120;
+
+/** One look of a keeper at its cluster. */
+export interface Look {
+  readonly seen: Seen;
+  /**
+   * Aborts when this process may no longer follow the output on this cluster; null if another process follows it.
+   */
+  readonly term: AbortSignal | null;
+}
+
+/** Parts of the keeper of one cluster, for `Kind.keep`. */
+export interface KeepTools {
+  readonly parts: EngineParts;
+  readonly driver: string;
+  readonly attempts: Pick<Attempts, 'attempt'>;
+  readonly tending: Pick<Tending, 'tend'>;
+  readonly revival: Pick<Revival, 'ofEnded'>;
+  readonly logs: Pick<LogCollector, 'follow'>;
+  /** Aborts when the keeper stops. */
+  readonly stop: AbortSignal;
+  /** Returns a context for calls. `seconds`: timeout; if omitted, the called function has its own timeout. */
+  readonly call: (seconds?: number) => CallContext;
+}
+
+/**
+ * Removes instances by rollout, so that instances that a deployment has started since the look are not affected.
+ * Returns whether the instances are gone.
+ */
+export async function retireInstances(
+  { parts, driver, attempts, call }: Pick<KeepTools, 'parts' | 'driver' | 'attempts' | 'call'>,
+  service: string,
+  instances: readonly Instance[],
+  graceSeconds: number,
+): Promise<boolean> {
+  const { cluster } = driversOf(parts, driver);
+  let areGone = true;
+  for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
+    const isGone = await attempts.attempt(`retire ${rollout}`, () =>
+      cluster.retire({ service, rollout }, graceSeconds, call(graceSeconds + retireSeconds)),
+    );
+    areGone &&= isGone;
+  }
+  return areGone;
+}

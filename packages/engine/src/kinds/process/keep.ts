@@ -1,0 +1,61 @@
+import { retireInstances, retireSeconds, type KeepTools, type Look } from '../../keeper/keep-tools.ts';
+import { isAsSeen, workloadOf, type Kept } from '../../keeper/kept.ts';
+import { instanceCounts } from '../../scaling/instances.ts';
+import { driversOf } from '../../shared/parts.ts';
+import { needsHalt } from '../../workload/needs-halt.ts';
+import { startWithImage } from '../../workload/registry-image.ts';
+import { terminationGrace } from '../../workload/workload.ts';
+
+// Includes time for a pull, as in a deployment.
+const startSeconds = 1_800;
+
+/** Restarts exited instances, starts missing ones, and removes those of former rollouts. */
+export async function keepInstances(runtime: Kept, { seen }: Look, tools: KeepTools): Promise<void> {
+  const { parts } = tools;
+  const instances = seen.byService.get(runtime.service_id) ?? [];
+  const mine =
+    runtime.desired === 'RUNNING' && !runtime.is_held ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
+  const others = instances.filter((instance) => !mine.includes(instance));
+  const areGone = await retireInstances(tools, runtime.service_id, others, terminationGrace(runtime.config, parts.settings));
+  if (runtime.desired !== 'RUNNING' || runtime.config === null || runtime.is_held) return;
+  // A second instance beside one that cannot be removed, because its node or engine is unreachable, would be a second
+  // writer of the volume.
+  if (!areGone && needsHalt(runtime.config)) return;
+  const { existing, serving, lasting } = instanceCounts(runtime, runtime.config);
+  if (mine.some(({ index }) => index >= existing)) await retireFrom(tools, runtime, existing);
+  // Instances above `lasting` are being removed, so their exit is intended.
+  const ended = mine.filter(({ index, state }) => index < lasting && state !== 'RUNNING');
+  // The scaler starts the instances above `serving`, and awaits them.
+  const isMissing = mine.filter(({ index }) => index < serving).length < serving;
+  if (ended.length === 0 && !isMissing) return;
+  // The removals above may have taken long.
+  if (!(await isAsSeen(parts, runtime))) return;
+  for (const instance of ended) await tools.revival.ofEnded(instance);
+  if (isMissing) await startMissing(tools, runtime);
+}
+
+/** Removes the instances that exceed a reduced number of instances. */
+async function retireFrom({ parts, driver, attempts, call }: KeepTools, runtime: Kept, fromIndex: number): Promise<void> {
+  const { service_id: service, rollout, config } = runtime;
+  const { cluster } = driversOf(parts, driver);
+  if (rollout === null) return;
+  const grace = terminationGrace(config, parts.settings);
+  await attempts.attempt(`retire from ${service}`, () =>
+    cluster.retire({ service, rollout, fromIndex }, grace, call(grace + retireSeconds)),
+  );
+}
+
+async function startMissing({ parts, driver, attempts, call: callFor }: KeepTools, runtime: Kept): Promise<void> {
+  const { cluster } = driversOf(parts, driver);
+  await attempts.attempt(`start ${runtime.service_id}`, async () => {
+    const workload = await workloadOf(parts, runtime, true);
+    if (workload === null || runtime.config === null) return;
+    const { config, image_name: imageName } = runtime;
+    const image = { driver, serviceName: config.name, source: config.source, imageName };
+    const call = callFor(startSeconds);
+    await startWithImage(parts, image, call, async () => {
+      // A deployment may have begun. A second instance beside its own would be a second writer of the volume.
+      if (await isAsSeen(parts, runtime)) await cluster.start(workload, call);
+    });
+  });
+}

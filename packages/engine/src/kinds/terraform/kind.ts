@@ -1,0 +1,48 @@
+import type { Kind, Refusal } from '../kind.ts';
+import { keepRuns, keepTerraform } from './keep.ts';
+import { planTerraform, terraformSourceOf } from './plan.ts';
+import { destroy, forget, migrate, obtain, settle, terraformApply, terraformPlan, unlock } from './steps.ts';
+
+const steps = {
+  obtain,
+  'terraform-plan': terraformPlan,
+  'terraform-apply': terraformApply,
+  settle,
+  destroy,
+  forget,
+  unlock,
+  migrate,
+};
+export type TerraformStep = keyof typeof steps;
+
+const nothingRuns: Refusal = {
+  reason: 'is a Terraform configuration: nothing of it runs that could be stopped or restarted. Leave it out.',
+  isLeftOut: true,
+};
+
+/** A Terraform configuration. */
+export const terraformKind: Kind<TerraformStep> = {
+  name: 'TERRAFORM',
+  serviceTypes: ['TERRAFORM'],
+  owns: (config) => config.job === undefined && terraformSourceOf(config) !== null,
+  steps,
+  plan: planTerraform,
+  refusals: { STOP: nothingRuns, RESTART: nothingRuns },
+  keep: keepTerraform,
+  keepRemains: keepRuns,
+  hasLastingInstances: false,
+  hasOwnContainers: false,
+  isServing: false,
+  hasImage: false,
+  isRedeployedWithoutImage: false,
+  isExecuted: true,
+  runsWhenTakenDown: false,
+  variableWord: 'APPLICATION',
+  credentials(config) {
+    const token = terraformSourceOf(config)?.git.gitTokenId ?? null;
+    return { registry: null, gitTokens: token === null ? [] : [token] };
+  },
+  values: (config) => terraformSourceOf(config)?.variables ?? [],
+  // An uninstalled configuration has no release left that names the action.
+  terraformAction: (action, recorded) => recorded ?? (action === 'DEPLOY' ? 'APPLY' : 'DESTROY'),
+};
