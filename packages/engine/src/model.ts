@@ -146,7 +146,14 @@ export interface TerraformReleaseSource {
   readonly hasFragment: boolean;
 }
 
-export type ReleaseSource = GitReleaseSource | ImageReleaseSource | HelmReleaseSource | TerraformReleaseSource;
+/** The sources of releases, by their type. */
+export interface ReleaseSources {
+  readonly GIT: GitReleaseSource;
+  readonly IMAGE: ImageReleaseSource;
+  readonly HELM: HelmReleaseSource;
+  readonly TERRAFORM: TerraformReleaseSource;
+}
+export type ReleaseSource = ReleaseSources[keyof ReleaseSources];
 
 /** Options of a service that differ from the installation's defaults. Omitted options have the default. */
 export interface ReleaseOptions {

@@ -82,8 +82,13 @@ const endOf = statement<{ status: string }>(
 export async function createWorld(
   {
     decides = false,
+    kinds,
     ...overrides
-  }: Partial<EngineSettings> & { /** The cluster decides on numbers of instances. */ decides?: boolean } = {},
+  }: Partial<EngineSettings> & {
+    /** The cluster decides on numbers of instances. */
+    decides?: boolean;
+    kinds?: EngineInput['kinds'];
+  } = {},
   clusters?: WorldClusters,
 ): Promise<World> {
   const database = await createTestDatabase();
@@ -147,6 +152,7 @@ export async function createWorld(
     },
     terraform,
     helm: charts.helm,
+    ...(kinds !== undefined && { kinds }),
     settings: { ...settings, workFolder, backupFolder: join(workFolder, 'backups'), ...overrides },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };
