@@ -14,7 +14,7 @@ test('where the database stays away neither a backup nor a restore has failed: i
     return Promise.reject(away);
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that is looked at
-  const parts = { engine: { database: { maybe } } } as unknown as BackupParts;
+  const parts = { engine: { database: { maybe }, settings: {} } } as unknown as BackupParts;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const row = { id: 'one', service_id: 'store' } as unknown as BackupRow & RestoreRow;
   const { signal } = new AbortController();

@@ -6,7 +6,7 @@ import { DriverError } from '@davit/drivers';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import { driversOf, isAwaited, type EngineParts } from '../shared/parts.ts';
-import { isDatabaseUnreachable, isTransient } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable, isTransient, retryPolicy } from '../shared/retry-policy.ts';
 import { toFailure } from '../shared/failure.ts';
 import * as store from '../store/backups.ts';
 import { Bench, type BenchCall, type BenchWork } from './bench.ts';
@@ -72,7 +72,7 @@ async function released(
   const { engine } = parts;
   const signal = AbortSignal.any([call.leave, AbortSignal.timeout(releaseMilliseconds)]);
   try {
-    const forAsLong = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isTransient };
+    const forAsLong = { ...retryPolicy(engine.settings), attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isTransient };
     const said = await retry(forAsLong, async () => {
       const work = await workOf(engine, row.id, row, { ...call, signal });
       return withBench(parts, work, 'release', async (bench) => {
@@ -115,7 +115,7 @@ async function attempted(
   action: () => Promise<void>,
 ): Promise<FailureRecord | null> {
   try {
-    await retry({ ...patience, signal: call.signal, isRetryable: isTransient }, action);
+    await retry({ ...retryPolicy(engine.settings), signal: call.signal, isRetryable: isTransient }, action);
     return null;
   } catch (error) {
     if (call.leave.aborted) throw error;
@@ -127,12 +127,6 @@ async function attempted(
     return failure;
   }
 }
-
-/**
- * An engine that restarts is reachable again within seconds. So is a database that had no capacity for one more
- * statement.
- */
-const patience = { attempts: 6, firstPauseMilliseconds: 500, maximumPauseMilliseconds: 8_000 };
 
 async function workOf(
   engine: EngineParts,
@@ -172,7 +166,12 @@ async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, w
   const key = randomBytes(keyBytes);
   // Each statement is retried by itself until the timeout, because hours of work must not be repeated for one
   // statement.
-  const patient = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isDatabaseUnreachable };
+  const patient = {
+    ...retryPolicy(parts.engine.settings),
+    attempts: Number.POSITIVE_INFINITY,
+    signal,
+    isRetryable: isDatabaseUnreachable,
+  };
   const note = async (statement: Statement, ...values: readonly unknown[]): Promise<void> => {
     if ((await retry(patient, () => database.run(statement, [row.id, attempt, ...values]))) > 0) return;
     throw new AppError({ code: 'BACKUP_TAKEN_OVER', message: 'Another process goes on with this backup.' });

@@ -10,7 +10,7 @@ import { startWithImage } from '../workload/registry-image.ts';
 import { toFailure } from '../shared/failure.ts';
 import { readableSecrets, redactorOrBlind } from '../shared/readable.ts';
 import * as store from '../store/jobs.ts';
-import { insertServiceLog } from '../store/logs.ts';
+import { writeServiceLine } from '../output/service-line.ts';
 import { secretIds, terminationGrace } from '../workload/workload.ts';
 import { toAttempt } from './attempt.ts';
 import { ClusterRuns } from './cluster-runs.ts';
@@ -286,16 +286,11 @@ export class Scheduler {
     return toAttempt(workload, { event: 'CRON', command, attempt, builtInPrefix: this.#parts.settings.builtInPrefix });
   }
 
-  /**
-   * Writes a line into the output of the job. Users who look there for the work of a run must also find why a run did
-   * not happen.
-   */
   async #tell(
     { service_id, release_id }: { readonly service_id: string; readonly release_id: string },
     message: string,
   ): Promise<void> {
-    const lines = [{ stream: 'stderr', message, source_at: new Date().toISOString() }];
-    await this.#parts.database.run(insertServiceLog, [service_id, release_id, 'davit', 'davit', JSON.stringify(lines)]);
+    await writeServiceLine(this.#parts, { service: service_id, release: release_id, stream: 'stderr', message });
   }
 }
 

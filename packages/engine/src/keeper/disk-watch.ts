@@ -4,7 +4,7 @@ import { raiseCondition } from '../conditions/conditions.ts';
 import type { FailureRecord } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { clearStateCondition } from '../store/conditions.ts';
-import { insertServiceLog } from '../store/logs.ts';
+import { writeServiceLine } from '../output/service-line.ts';
 import { heldVolumeBytes } from '../store/metrics.ts';
 import { terminationGrace } from '../workload/workload.ts';
 import type { Kinds } from '../kinds/kinds.ts';
@@ -194,16 +194,12 @@ export class DiskWatch {
   }
 
   async #replace(disk: ClusterDisk, { service_id: service, config }: Kept, { instance, bytes }: Written): Promise<void> {
-    const { database, log, settings } = this.#parts;
+    const { log, settings } = this.#parts;
     const words = `${instance.name} has written ${inGiB(bytes)} into its own file system (DAVIT_INSTANCE_DISK_MIB): it is stopped, and what it wrote removed.`;
     // A run of a job gets no condition, because it is not the deployed release.
     if (config !== null && !this.#parts.kinds.of(config).hasLastingInstances) {
-      const line = {
-        stream: 'stderr',
-        message: `Davit: ERROR INSTANCE_DISK_EXCEEDED: ${words}`,
-        source_at: new Date().toISOString(),
-      };
-      await database.run(insertServiceLog, [service, instance.release, 'davit', 'davit', JSON.stringify([line])]);
+      const message = `Davit: ERROR INSTANCE_DISK_EXCEEDED: ${words}`;
+      await writeServiceLine(this.#parts, { service, release: instance.release, stream: 'stderr', message });
     }
     log.warn({ instance: instance.name, bytes }, 'an instance wrote more than it may, and is stopped');
     const grace = terminationGrace(config, settings);

@@ -1,7 +1,7 @@
 import { messageOf, retry } from '@davit/base';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { EngineParts } from '../shared/parts.ts';
-import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
+import { isDatabaseUnreachable, retryPolicy } from '../shared/retry-policy.ts';
 import type { Step, StepContext } from '../steps/step.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';
@@ -46,10 +46,10 @@ export async function takeBack(
   try {
     await retry(
       {
+        ...retryPolicy(parts.settings),
         attempts: isOwed ? attemptsOfOwed : 1,
-        firstPauseMilliseconds: 500,
-        maximumPauseMilliseconds: 4_000,
         signal,
+        // Any failure is retried, not only a transient one, because nobody else would undo the step.
         isRetryable: (error) => !mustPass(error) && !(error instanceof ClusterUnreachable) && !signal.aborted,
         onRetry: (error) => say(`${messageOf(error)}; trying again.`),
       },

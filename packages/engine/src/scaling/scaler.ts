@@ -1,13 +1,13 @@
 import { abortable, Loop } from '@davit/base';
-import { DriverError, type CallContext, type ClusterDescription, type Workload } from '@davit/drivers';
+import type { CallContext, ClusterDescription, Workload } from '@davit/drivers';
 import type { Keeper } from '../keeper/keeper.ts';
 import type { Pass } from '../metrics/meter.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
+import { isTransient } from '../shared/retry-policy.ts';
 import { placedWorkload } from '../workload/placed-workload.ts';
 import { toFailure } from '../shared/failure.ts';
 import { Semaphore } from '../shared/semaphore.ts';
-import { insertServiceLog } from '../store/logs.ts';
+import { writeServiceLine } from '../output/service-line.ts';
 import * as store from '../store/scaling.ts';
 import { terminationGrace } from '../workload/workload.ts';
 import { ClusterNumbers } from './cluster-numbers.ts';
@@ -253,7 +253,7 @@ export class Scaler {
       await cluster.start(workload, call);
       await cluster.awaitReady(workload, call);
     } catch (error) {
-      if (call.signal.aborted || isTransient(error)) throw error;
+      if (call.signal.aborted || isTransient(error, { unreachableCluster: true })) throw error;
       await this.#giveUp(row, error, call);
       return false;
     }
@@ -310,12 +310,6 @@ export class Scaler {
   }
 
   async #tell({ service_id, release_id }: store.ScaledRow, message: string): Promise<void> {
-    const lines = [{ stream: 'stdout', message, source_at: new Date().toISOString() }];
-    await this.#parts.database.run(insertServiceLog, [service_id, release_id, 'davit', 'davit', JSON.stringify(lines)]);
+    await writeServiceLine(this.#parts, { service: service_id, release: release_id, stream: 'stdout', message });
   }
-}
-
-function isTransient(error: unknown): boolean {
-  if (error instanceof DriverError) return error.retryable;
-  return isDatabaseUnreachable(error);
 }

@@ -12,11 +12,14 @@ export function isDatabaseUnreachable(error: unknown): boolean {
 }
 
 /**
- * Returns whether an immediate retry may help. False for an unreachable cluster: callers wait for the cluster, and hold
- * no resources meanwhile.
+ * Returns whether the same work may succeed later although nobody changes anything.
+ *
+ * @param unreachableCluster whether this includes an unreachable cluster. It does not for callers that retry in place:
+ *   they wait for the cluster instead, and hold no resources meanwhile. It does for callers that leave the work for
+ *   later.
  */
-export function isTransient(error: unknown): boolean {
-  if (error instanceof ClusterUnreachable) return false;
+export function isTransient(error: unknown, { unreachableCluster = false } = {}): boolean {
+  if (error instanceof ClusterUnreachable) return unreachableCluster;
   if (error instanceof DriverError) return error.retryable;
   return isDatabaseUnreachable(error);
 }
@@ -27,7 +30,9 @@ const defaultFirstRetryMilliseconds = 500;
  * Returns the policy for retrying a step after a transient failure: six attempts within about twelve seconds, unless
  * the settings are quicker. See `retry`.
  */
-export function retryPolicy({ firstRetryMilliseconds = defaultFirstRetryMilliseconds }: EngineSettings) {
+export function retryPolicy({
+  firstRetryMilliseconds = defaultFirstRetryMilliseconds,
+}: Pick<EngineSettings, 'firstRetryMilliseconds'>) {
   return {
     attempts: 6,
     firstPauseMilliseconds: firstRetryMilliseconds,

@@ -208,8 +208,8 @@ async function bringBack(context: StepContext): Promise<void> {
  */
 async function repairReady(context: StepContext): Promise<void> {
   const { call } = context;
-  const patience = [AbortSignal.timeout(readyAgainMilliseconds), ...(call.force === undefined ? [] : [call.force])];
-  const signal = AbortSignal.any([call.signal, ...patience]);
+  const limits = [AbortSignal.timeout(readyAgainMilliseconds), ...(call.force === undefined ? [] : [call.force])];
+  const signal = AbortSignal.any([call.signal, ...limits]);
   try {
     return await repair({ ...context, call: { ...call, signal } }, { waits: true });
   } catch (error) {
