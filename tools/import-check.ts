@@ -27,6 +27,7 @@ export function findViolations(
     ...folderCycles(graph),
     ...impurities(graph, sources),
     ...kindsElsewhere(sources),
+    ...timersElsewhere(sources),
   ].sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
 }
 
@@ -206,6 +207,39 @@ function kindsElsewhere(sources: Sources): Violation[] {
               ]
             : [],
         ),
+  );
+}
+
+/** Files with intervals of their own, each with the reason. */
+const mayRepeat: Readonly<Record<string, string>> = {
+  'packages/base/src/loop.ts': 'the loop itself',
+  'packages/db/src/connection.ts': 'a question with a limit of its own; its failure ends the connection',
+  'packages/db/src/embedded.ts': 'the watch begins and ends again, and stop waits for a restart but begins none',
+  'packages/db/src/pool.ts': 'a sweep that waits for nothing',
+  'packages/db/src/watch.ts': 'counts looks, also while a question to the server is open',
+  'packages/drivers/src/gateway/gateway.ts': 'its work queues behind the changes of routes, which wait for each other',
+  'packages/drivers/src/kubernetes/lifecycle/pods-that-end.ts': 'works without waiting, for as long as one removal',
+  'packages/drivers/src/source/git-watch.ts': 'works without waiting, for as long as one process',
+  'packages/engine/src/output/log-collector.ts': 'one statement a day, for as long as one instance is followed',
+  'packages/engine/src/run/runner.ts': 'renewals of leases overlap: one that hangs must not keep the next from renewing',
+  'packages/engine/src/scaling/scaler.ts': 'looks whether one change of instances is still wanted, while that runs',
+  'packages/server/src/http/idle-connections.ts': 'a sweep that waits for nothing, while the server closes',
+  'packages/server/src/http/rate-limit-sharing.ts': 'fits a Loop; moves there with the next change of the exchange',
+  'packages/server/src/resources/stream/hub.ts': 'ticks only while streams follow, and readers need the failure of their read',
+};
+
+/** Reports intervals outside of base's Loop, which knows overlap, wakes, failures and the stop. */
+function timersElsewhere(sources: Sources): Violation[] {
+  return [...sources].flatMap(([file, text]) =>
+    !/^packages\/[^/]+\/src\//.test(file) || isTest(file) || mayRepeat[file] !== undefined
+      ? []
+      : text
+          .split('\n')
+          .flatMap((line, index) =>
+            /\bsetInterval\(/.test(line)
+              ? [{ rule: 'loops', file, line: index + 1, message: 'uses setInterval: repeated work is a Loop of @davit/base' }]
+              : [],
+          ),
   );
 }
 

@@ -120,6 +120,11 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'packages/engine/src/run/a.ts': `export const isChart = (task: { serviceType: string }) => task.serviceType === 'HELM';`,
     'packages/engine/src/kinds/chart/kind.ts': `export const isChart = (task: { serviceType: string }) => task.serviceType === 'HELM';`,
   },
+  loops: {
+    'packages/engine/src/run/a.ts': `export const start = (look: () => void) => setInterval(look, 1_000);`,
+    'packages/base/src/loop.ts': `export const start = (look: () => void) => setInterval(look, 1_000);`,
+    'packages/engine/src/run/a.test.ts': `export const start = (look: () => void) => setInterval(look, 1_000);`,
+  },
   'pure-planning': { 'packages/engine/src/hash.ts': `export const hash = () => Date.now();` },
   resolves: { 'packages/engine/src/a.ts': `import './gone.ts';` },
 };
@@ -138,6 +143,7 @@ test('each rule has a planted violation', () => {
       ...importRules.map(({ name }) => name),
       'declared',
       'kinds',
+      'loops',
       'no-cycles',
       'no-folder-cycles',
       'pure-planning',
