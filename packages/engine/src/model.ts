@@ -1,4 +1,4 @@
-import type { ObjectMetadata, PortProtocol, Probe, ScalingByEvents, RouteOptions } from '@davit/drivers';
+import type { Evidence, ObjectMetadata, PortProtocol, Probe, ScalingByEvents, RouteOptions } from '@davit/drivers';
 
 /** The action of a deployment on its services. */
 export type Action = 'DEPLOY' | 'RESTART' | 'STOP' | 'DELETE' | 'UNINSTALL';
@@ -284,13 +284,7 @@ export interface FailureRecord {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
-  readonly evidence: {
-    readonly lines?: readonly string[];
-    readonly exit?: { readonly code: number; readonly outOfMemory: boolean };
-    readonly probe?: readonly string[];
-    readonly listening?: readonly string[];
-    readonly original?: string;
-  };
+  readonly evidence: Evidence;
 }
 
 /**

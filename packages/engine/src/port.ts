@@ -38,6 +38,7 @@ export {
   actionWord,
   deploymentState,
   environmentState,
+  eventState,
   type ActionStatusWord,
   type ActionWord,
   type Phase,

@@ -4,6 +4,7 @@ import {
   actionWord,
   deploymentState,
   environmentState,
+  eventState,
   isFinished,
   phases,
   stateOf,
@@ -70,5 +71,15 @@ describe('the state of an environment', () => {
     expect(deploymentState('DEPLOY', 'FAILED', false)).toBe('DEPLOYMENT_ERROR');
     expect(deploymentState('STOP', 'SUCCEEDED', false)).toBe('STOPPED');
     expect(deploymentState('STOP', 'CANCELED', false)).toBe('CANCELED');
+  });
+});
+
+describe('the word in an event of a deployment', () => {
+  test.each(actions)('of %s is the state of a service, except that an uninstall reports DELETED', (action) => {
+    const same = action === 'UNINSTALL' ? 'DELETE' : action;
+    expect(eventState(action, 'RUNNING')).toBe(stateOf(same, 'WORKING'));
+    expect(eventState(action, 'SUCCEEDED')).toBe(stateOf(same, 'SUCCEEDED'));
+    expect(eventState(action, 'FAILED')).toBe(stateOf(same, 'FAILED'));
+    expect(eventState(action, 'CANCELED')).toBe('CANCELED');
   });
 });

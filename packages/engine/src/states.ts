@@ -178,3 +178,11 @@ export function deploymentState(
   if (status === 'FAILED') return stateOf(action, buildFailed ? 'BUILD_FAILED' : 'FAILED');
   return 'CANCELED';
 }
+
+/**
+ * Returns the state word in the event of a deployment that started or ended. An uninstall reports DELETED, as a
+ * deletion does, although the record of the service stays.
+ */
+export function eventState(action: Action, status: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED'): StateWord {
+  return deploymentState(action === 'UNINSTALL' ? 'DELETE' : action, status, false);
+}
