@@ -4,9 +4,9 @@ import { engineSettings } from './api.ts';
 import type { Print } from './commands.ts';
 import type { Configuration } from '../configuration.ts';
 import { localDrivers } from './drivers.ts';
+import { localDriver } from '../local-driver.ts';
 import { openState } from './state.ts';
 
-const driver = 'docker';
 const withinMilliseconds = 10 * 60_000;
 
 const diskRead = statement<{ installation: string; database: number; logs: number }>(
@@ -50,15 +50,20 @@ async function look(
   const tell = (_details: object, message: string): void => void process.stderr.write(`davit: ${message}\n`);
   const log = { info: (): void => undefined, warn: tell, error: tell };
   const drivers = localDrivers(config, installation, log);
-  const parts: ImageParts = { database, drivers: { [driver]: drivers.set }, settings: engineSettings(config, installation), log };
+  const parts: ImageParts = {
+    database,
+    drivers: { [localDriver]: drivers.set },
+    settings: engineSettings(config, installation),
+    log,
+  };
   const signal = AbortSignal.timeout(withinMilliseconds);
   try {
     if (collects) {
-      const gone = await collectAll(parts, driver, { signal, log: () => undefined });
+      const gone = await collectAll(parts, localDriver, { signal, log: () => undefined });
       for (const { names, id, sizeBytes } of gone) print(`removed ${names[0] ?? id}, ${gibibytes(sizeBytes)}`);
       if (gone.length === 0) print('there was nothing to remove');
     }
-    const report = await readDisk(parts, driver, signal);
+    const report = await readDisk(parts, localDriver, signal);
     if (report !== null) tellImages(report, config, print);
     print(`database: ${gibibytes(bytes)}, ${gibibytes(logs)} of it logs`);
     return 0;

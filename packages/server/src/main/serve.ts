@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { Background } from '../background/background.ts';
 import { createApi, listenFailure, programVersion, type Api } from './api.ts';
 import type { Configuration } from '../configuration.ts';
+import { localDriver } from '../local-driver.ts';
 import { listenForHealth } from './health.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
 import { createLog } from './log.ts';
@@ -168,7 +169,7 @@ async function startApi(
       const { set, makeCluster } = drivers;
       return createEngine({
         ...parts,
-        drivers: { docker: set },
+        drivers: { [localDriver]: set },
         ...(makeCluster !== undefined && { makeCluster }),
         terraform: terraformPrograms(config),
         helm: new Helm(config.helmProgram ?? 'helm'),

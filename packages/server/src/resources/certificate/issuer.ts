@@ -4,6 +4,7 @@ import { domainsChannel, Leadership, listen, type Listener } from '@davit/db';
 import type { Needs } from '../../deps.ts';
 import { checkDomain, isRight } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';
+import { localDriver } from '../../local-driver.ts';
 import { validationDomain, type DoorSettings } from '../service/index.ts';
 import { AuthorityFailure, type Authority, type IssueRequest, type Order } from './authority.ts';
 import { awaitChallenge } from './challenge.ts';
@@ -71,12 +72,12 @@ export class CertificateIssuer {
   async #work(term: AbortSignal): Promise<void> {
     const { authority, deps } = this.#parts;
     const { database } = deps;
-    await database.run(store.noteWanted, [!authority.isPublic]);
+    await database.run(store.noteWanted, [!authority.isPublic, localDriver]);
     await database.run(store.removeUnwanted, [!authority.isPublic]);
     await database.run(store.removeOldChallenges);
     await database.run(store.renewOthers, [authority.directory]);
     for (;;) {
-      const due = await database.many(store.dueCertificates, [ordersAtOnce]);
+      const due = await database.many(store.dueCertificates, [ordersAtOnce, localDriver]);
       if (due.length === 0 || term.aborted) return;
       await Promise.all(due.map((one) => this.#renew(one, term)));
     }

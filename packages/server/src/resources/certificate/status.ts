@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { operations, Response } from '@davit/contract';
 import type { Needs } from '../../deps.ts';
-import { isOnGateway } from '../service/index.ts';
+import { isLocalDriver } from '../../local-driver.ts';
 import { notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
 
@@ -41,7 +41,7 @@ export async function certificateStatus(
   if (!domain.generate_certificate) {
     return none('NOT_SERVED', 'None is asked for: whoever serves HTTPS for the domain has the certificate.');
   }
-  if (!isOnGateway(domain.driver)) {
+  if (!isLocalDriver(domain.driver)) {
     return none(
       'NOT_SERVED',
       'The cluster of the service has its own front door, and the certificate is the one that this has for the domain.',

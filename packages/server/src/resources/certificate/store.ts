@@ -28,13 +28,13 @@ export interface DueCertificate {
 }
 
 /**
- * Parameter: whether wildcards can have a certificate. Adds a row for each host that needs a certificate and belongs to
- * a service behind Davit's gateway.
+ * Parameters: whether wildcards can have a certificate, driver of this machine. Adds a row for each host that needs a
+ * certificate and belongs to a service behind Davit's gateway.
  */
 export const noteWanted = statement(
   'certificate_note_wanted',
   `insert into certificate (host)
-   select d.host from custom_domain d join service s on s.id = d.service_id and s.driver = 'docker'
+   select d.host from custom_domain d join service s on s.id = d.service_id and s.driver = $2
     where d.generate_certificate and d.proven_at is not null and ($1 or d.host not like '*.%')
    on conflict (host) do nothing`,
 );
@@ -65,14 +65,14 @@ export const renewOthers = statement(
     where sealed is not null and directory <> $1 and due_at > clock_timestamp() and attempts = 0 and checks = 0`,
 );
 
-/** Parameter: limit. Returns due certificates, the longest due first. */
+/** Parameters: limit, driver of this machine. Returns due certificates, the longest due first. */
 export const dueCertificates = statement<DueCertificate>(
   'certificate_due',
   `select c.id, c.host, c.sealed is not null as is_served, c.attempts, c.checks, c.failure, c.order_url, c.order_sealed, d.use_cdn,
           s.id as service_id, s.type as service_type, s.driver,
           s.spec #>> '{advanced_settings,deployment.custom_domain_check_enabled}' is distinct from 'false' as is_checked
      from certificate c join custom_domain d on d.host = c.host and d.proven_at is not null and d.generate_certificate
-     join service s on s.id = d.service_id and s.driver = 'docker'
+     join service s on s.id = d.service_id and s.driver = $2
     where c.due_at <= clock_timestamp() order by c.due_at, c.id limit $1`,
 );
 

@@ -2,6 +2,7 @@ import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
+import { isLocalDriver } from '../../local-driver.ts';
 import * as store from './store.ts';
 
 /** The ids in the path of a cluster. */
@@ -15,7 +16,7 @@ export interface ClusterPlace {
  * beginning; all others are Kubernetes.
  */
 export function isLocal({ driver }: { readonly driver: string }): boolean {
-  return driver === 'docker';
+  return isLocalDriver(driver);
 }
 
 /** Returns a cluster that the caller may see. Fails with NOT_FOUND. */

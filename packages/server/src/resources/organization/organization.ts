@@ -6,6 +6,7 @@ import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
+import { localDriver } from '../../local-driver.ts';
 import * as store from './store.ts';
 
 export type Organization = Response<(typeof operations)['getOrganization']>;
@@ -35,7 +36,8 @@ export async function createOrganization(
     });
   }
   const { name, plan, ...fields } = request;
-  const values = [randomUUID(), name, plan ?? defaultPlan, caller.actor, JSON.stringify(fields), person?.id ?? null];
+  const owner = person?.id ?? null;
+  const values = [randomUUID(), name, plan ?? defaultPlan, caller.actor, JSON.stringify(fields), owner, localDriver];
   const row = await refuseTaken(name, () => deps.database.one(store.organizationCreate, values));
   if (person !== null) deps.tokens.forget();
   return toOrganization(row);

@@ -32,7 +32,7 @@ export const organizationList = statement<OrganizationRow>(
 
 /**
  * Creates the organization and its cluster on this machine, because neither exists without the other. Parameter `$6`:
- * the member who owns the organization, or null if it is not created by a person.
+ * the member who owns the organization, or null if it is not created by a person. `$7`: driver of this machine.
  */
 export const organizationCreate = statement<OrganizationRow>(
   'organization_create',
@@ -44,7 +44,7 @@ export const organizationCreate = statement<OrganizationRow>(
      returning *
    ), local as (
      insert into cluster (id, organization_id, name, description, region, cloud_provider, driver, is_default, is_demo)
-     select gen_random_uuid(), id, 'Local', 'The container engine of this machine', 'local', 'ON_PREMISE', 'docker', true, true
+     select gen_random_uuid(), id, 'Local', 'The container engine of this machine', 'local', 'ON_PREMISE', $7, true, true
        from made
    ), owner as (
      insert into membership (organization_id, person_id, role) select id, $6, 'ADMIN' from made where $6::uuid is not null

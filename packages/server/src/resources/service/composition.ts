@@ -11,7 +11,7 @@ import {
   visibleVariables,
   type VariableRow,
 } from '../variable/index.ts';
-import { isOnGateway } from './front-door.ts';
+import { isLocalDriver } from '../../local-driver.ts';
 import { readGroups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
 import { composeRelease, type ComposedRelease } from './release.ts';
@@ -45,7 +45,7 @@ export async function currentReleases(
 
 /** Returns the specs whose groups become part of the release. */
 function marked(services: readonly ServiceFacts[]): ServiceFacts['spec'][] {
-  return services.filter(({ driver }) => !isOnGateway(driver)).map(({ spec }) => spec);
+  return services.filter(({ driver }) => !isLocalDriver(driver)).map(({ spec }) => spec);
 }
 
 /**
@@ -78,7 +78,7 @@ export function assertResolvable(
   const kind = kindOf(facts.type);
   const obstacle = kind.obstacle?.(facts.spec, facts.driver) ?? null;
   if (obstacle !== null) throw new AppError({ code: 'CLUSTER_KIND_UNSUPPORTED', message: `${facts.name} ${obstacle}` });
-  const restricting = isOnGateway(facts.driver) ? [] : sourceSettings(config);
+  const restricting = isLocalDriver(facts.driver) ? [] : sourceSettings(config);
   if (restricting.length > 0) throw restrictsNobody(facts.name, restricting);
   const fault = kind.fault?.(facts.spec) ?? null;
   if (fault !== null) throw new AppError({ code: 'NOT_SUPPORTED', message: `${facts.name} ${fault}` });

@@ -1,17 +1,13 @@
 import { clusterDoor, type FrontDoor } from '../../cluster-settings.ts';
 import type { Settings } from '../../configuration.ts';
+import { isLocalDriver } from '../../local-driver.ts';
 import { httpsUrl, httpUrl } from './address.ts';
 
 export type DoorSettings = Settings<'gatewayDomain' | 'gatewayPort' | 'clusterSettings'>;
 
-/** Returns whether the cluster is this machine's container engine, whose requests pass through Davit's own gateway. */
-export function isOnGateway(driver: string): boolean {
-  return driver === 'docker';
-}
-
 /** Returns the public entry point of a cluster, or null if its services are reachable only inside the cluster. */
 export function doorOf(settings: DoorSettings, driver: string): FrontDoor | null {
-  return isOnGateway(driver) ? gatewayDoor(settings) : clusterDoor(settings.clusterSettings, driver);
+  return isLocalDriver(driver) ? gatewayDoor(settings) : clusterDoor(settings.clusterSettings, driver);
 }
 
 /**

@@ -16,7 +16,7 @@ export { readServiceStatus, serviceStatuses } from './facets/status/status.ts';
 export { servicePlaces } from './facets/variable/variable.ts';
 export { listServices } from './list.ts';
 export { readService, removeService } from './service.ts';
-export { isOnGateway, type DoorSettings } from './front-door.ts';
+export type { DoorSettings } from './front-door.ts';
 export type { ReleaseSettings } from './release.ts';
 export type { ServiceDeps } from './deps.ts';
 export { hasPublicAddress, validationDomain, visibleFacts } from './custom-domain.ts';

@@ -1,6 +1,6 @@
 import type { AnnotationScope } from '@davit/contract';
 import type { ReleaseConfig } from '@davit/engine/port';
-import { isOnGateway } from './front-door.ts';
+import { isLocalDriver } from '../../local-driver.ts';
 import { toGroupRecords, type Groups } from './groups.ts';
 import type { ServiceFacts } from './rows.ts';
 
@@ -27,7 +27,7 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
  * change.
  */
 export function toObjectMetadata({ spec, driver }: ServiceFacts, groups: Groups): Pick<ReleaseConfig, 'metadata'> {
-  if (isOnGateway(driver)) return {};
+  if (isLocalDriver(driver)) return {};
   const { annotations_groups, labels_groups } = toGroupRecords(spec, groups);
   const labels = Object.fromEntries(labels_groups.flatMap((group) => group.labels.map(({ key, value }) => [key, value])));
   const annotations: { [K in Kind]?: Record<string, string> } = {};

@@ -11,7 +11,8 @@ import {
 } from '../variable/index.ts';
 import { internalHosts, publicHost, shortId } from './address.ts';
 import { customHosts } from './custom-domain.ts';
-import { doorOf, hostAt, isOnGateway } from './front-door.ts';
+import { doorOf, hostAt } from './front-door.ts';
+import { isLocalDriver } from '../../local-driver.ts';
 import type { ServiceFacts } from './rows.ts';
 import { noGroups, type Groups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
@@ -139,7 +140,7 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
   const label = { name: port.name, isDefault: port.is_default };
   const door = doorOf(settings, facts.driver);
   // Other clusters have no external ports of their own.
-  const hasHostPort = port.publicly_accessible && !isRouted && isOnGateway(facts.driver);
+  const hasHostPort = port.publicly_accessible && !isRouted && isLocalDriver(facts.driver);
   return {
     id: port.id,
     name: port.name,

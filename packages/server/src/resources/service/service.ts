@@ -9,7 +9,7 @@ import { openEnvironment } from '../environment/index.ts';
 import { insertSecretValue } from '../variable/index.ts';
 import { capsOf } from './caps.ts';
 import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
-import { isOnGateway } from './front-door.ts';
+import { isLocalDriver } from '../../local-driver.ts';
 import { readGroups, shareGroups } from './groups.ts';
 import { claimPorts, withAssignedPorts } from './host-ports.ts';
 import { kindOf } from './kinds/index.ts';
@@ -209,7 +209,7 @@ async function specRules(
     caps: await capsOf(deps.engine, driver),
     reserved: reservedPorts(deps),
     allowLocalRepositories: deps.config.allowLocalRepositories,
-    scalesByEvents: !isOnGateway(driver),
+    scalesByEvents: !isLocalDriver(driver),
     autoPreview,
   };
 }

@@ -6,7 +6,7 @@ import { toGroupRecords, type Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import type { PortSpec } from '../shapes/ports.ts';
 import type { ProbeSpec } from '../shapes/probe.ts';
-import { isOnGateway } from '../front-door.ts';
+import { isLocalDriver } from '../../../local-driver.ts';
 import { defineKind, type OwnProcess, type RecordSettings, type SourceRow } from './kind.ts';
 import type { Caps, SpecRules } from './spec.ts';
 import { blankProcess, mergedProcess, type ProcessSpec } from './process.ts';
@@ -191,7 +191,7 @@ export function databaseAddress(
 ): { readonly host: string; readonly port: number } {
   const external = spec.ports.find((port) => port.publicly_accessible)?.external_port ?? null;
   // Databases on other clusters have no external port.
-  if (external !== null && isOnGateway(driver)) return { host: gatewayDomain, port: external };
+  if (external !== null && isLocalDriver(driver)) return { host: gatewayDomain, port: external };
   return { host: databaseHost(id, spec.type), port: spec.recipe.port };
 }
 

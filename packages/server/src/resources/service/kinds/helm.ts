@@ -2,7 +2,7 @@ import { helmArgumentFaults, helmSettingFault } from '@davit/engine/port';
 import { kinds, type Body, type operations, type Response } from '@davit/contract';
 import { toCommit } from '../../shared/history-details.ts';
 import { invalid, type Problems } from '../../shared/problems.ts';
-import { isOnGateway } from '../front-door.ts';
+import { isLocalDriver } from '../../../local-driver.ts';
 import type { ServiceRow } from '../rows.ts';
 import { toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
 import { toGitRecord } from '../shapes/git-record.ts';
@@ -78,7 +78,7 @@ export const helm = defineKind({
     timeoutSeconds: spec.timeout_sec,
   }),
   obstacle: (_spec, driver) =>
-    isOnGateway(driver)
+    isLocalDriver(driver)
       ? 'is a Helm chart, which needs a Kubernetes cluster, and its environment is on the container engine of this machine. Put the ' +
         'environment on a Kubernetes cluster (cluster_id); or, to deploy the rest of it here, attach the chart to its stage with is_skipped.'
       : null,
