@@ -1,6 +1,6 @@
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { forRequest, isUniqueViolation, statement, type ChangeRequest } from './index.ts';
+import { batchedStatement, forRequest, isUniqueViolation, statement, type ChangeRequest } from './index.ts';
 
 let home: TestDatabase;
 beforeAll(async () => {
@@ -15,10 +15,12 @@ beforeAll(async () => {
 afterAll(() => home.drop());
 
 const insert = statement<{ said: string | null }>('testChangeInsert', 'insert into note (id) values ($1) returning said');
-const taking = statement<{ said: string | null }>(
+const taking = batchedStatement<{ said: string | null }>(
   'testChangeTaking',
-  'insert into note (id, said) values ($1, coalesce(current_setting($2, true), $3::jsonb::text)) returning said',
-  { takesRequest: true },
+  { id: 'int', setting: 'text', request: 'text' },
+  (asked) => `with ${asked}, made as (
+     insert into note (id, said) select id, coalesce(current_setting(setting, true), request) from asked returning id, said)
+   select call, said from made join asked using (id)`,
 );
 const setting = statement<{ text: string | null }>('testChangeSetting', `select current_setting('davit.request', true) as text`);
 
@@ -76,13 +78,13 @@ test('a statement that is prepared again after the table changed still carries i
   expect(JSON.parse((await forRequest(request, () => home.database.one(all, [id()]))).said ?? '')).toEqual(request);
 });
 
-test('a statement that takes the request gets it as its last value; with a key to mark, or in a transaction, the setting has it', async () => {
+test('a batched statement gets the request as its last value; with a key to mark, or in a transaction, the setting has it', async () => {
   const values = (): unknown[] => [id(), 'davit.none'];
   const { database } = home;
-  expect(JSON.parse((await forRequest(request, () => database.one(taking, values()))).said ?? '')).toEqual(request);
-  expect((await database.one(taking, values())).said).toBeNull();
+  expect(JSON.parse((await forRequest(request, () => database.batched(taking, values())))?.said ?? '')).toEqual(request);
+  expect((await database.batched(taking, values()))?.said).toBeNull();
   const keyed = { ...request, idempotency_id: 'x' };
-  expect((await forRequest(keyed, () => database.one(taking, values()))).said).toBeNull();
-  const inTransaction = forRequest(request, () => database.transaction((tx) => tx.one(taking, values())));
-  expect((await inTransaction).said).toBeNull();
+  expect((await forRequest(keyed, () => database.batched(taking, values())))?.said).toBeNull();
+  const inTransaction = forRequest(request, () => database.transaction((tx) => tx.batched(taking, values())));
+  expect((await inTransaction)?.said).toBeNull();
 });

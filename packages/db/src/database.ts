@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { backoffMilliseconds, pause } from '@davit/base';
 import type { Client, ClientConfig, QueryConfig, QueryResult } from 'pg';
+import { Batcher, batchValues, rowsByCall, type BatchedStatement } from './hot-path/batch.ts';
 import { beginText, changeRequest, requestQuery, settingStatement } from './change-request.ts';
 import { isConflictOfTransactions, isConnectionFailure, isStalePlan, toFailure } from './failures.ts';
 import { ConnectionPool, type PoolState } from './pool.ts';
 import type { Statement } from './statement.ts';
-import { Together } from './together.ts';
 import { valueTypes } from './types.ts';
 
 /**
@@ -24,6 +24,12 @@ export interface Queryable {
   maybe<Row>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>;
   /** Returns the number of rows that the statement changed or found. */
   run(statement: Statement, values?: Values): Promise<number>;
+  /**
+   * Returns the row of one call of a batched statement, or undefined if the call has none. Outside of a transaction,
+   * calls that arrive while others are in progress share one statement and one transaction with those that arrive with
+   * them; each call gets its own row or failure.
+   */
+  batched<Row>(statement: BatchedStatement<Row>, values: Values): Promise<Row | undefined>;
 }
 
 export interface Database extends Queryable {
@@ -33,11 +39,6 @@ export interface Database extends Queryable {
    * three attempts: it must do nothing but work with `tx`. A second transaction cannot be opened inside `action`.
    */
   transaction<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result>;
-  /**
-   * Like `maybe`, for a statement with `together`: calls that arrive while other calls of the statement are in progress
-   * are batched into one statement and one transaction. Each call gets its own row or failure.
-   */
-  together<Row>(statement: Statement<Row>, values: Values): Promise<Row | undefined>;
   /** How busy the connections are. */
   readonly pool: PoolState;
   /** Waits for running queries and closes all connections. */
@@ -125,6 +126,12 @@ abstract class StatementRunner implements Queryable {
   async run(statement: Statement, values?: Values): Promise<number> {
     return (await this.execute(statement, values)).rowCount ?? 0;
   }
+
+  /** Executes the call alone. Triggers write its audit event. */
+  async batched<Row>({ statement, takesRequest }: BatchedStatement<Row>, values: Values): Promise<Row | undefined> {
+    const rows = await this.many(statement, batchValues([takesRequest ? [...values, null] : values]));
+    return rowsByCall(rows).get(0);
+  }
 }
 
 class PooledDatabase extends StatementRunner implements Database {
@@ -133,7 +140,7 @@ class PooledDatabase extends StatementRunner implements Database {
   readonly #folder: string | null;
   /** Connections on which `settingStatement` is prepared. */
   readonly #knowSetting = new WeakSet<Client>();
-  readonly #together = new WeakMap<Statement, unknown>();
+  readonly #batchers = new WeakMap<BatchedStatement, unknown>();
 
   constructor(options: DatabaseOptions) {
     super();
@@ -150,45 +157,30 @@ class PooledDatabase extends StatementRunner implements Database {
   }
 
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
-    if (statement.changes) {
-      const request = changeRequest();
-      const isTaken = statement.takesRequest === true && request?.isPlain !== false;
-      if (statement.takesRequest === true) values = [...(values ?? []), isTaken ? (request?.text ?? null) : null];
-      if (request !== undefined && !isTaken) return this.#executeFor(request.text, statement, values);
-    }
+    const request = statement.changes ? changeRequest() : undefined;
+    if (request !== undefined) return this.#executeFor(request.text, statement, values);
     const client = this.#pool.takeIdle();
     return client === undefined ? this.#executeLater(statement, values) : this.#executeOn(client, statement, values);
   }
 
-  async together<Row>(statement: Statement<Row>, values: Values): Promise<Row | undefined> {
+  override async batched<Row>(batched: BatchedStatement<Row>, values: Values): Promise<Row | undefined> {
+    if (!batched.takesRequest) return this.#batcherOf(batched).call(values);
     const request = changeRequest();
     // A request with an idempotency key needs triggers to mark the key, in its own transaction.
-    if (statement.together === undefined || request?.isPlain === false) return this.maybe(statement, values);
-    const given = statement.takesRequest === true ? [...values, request?.text ?? null] : values;
-    return this.#gathering(statement).call(given);
+    if (request?.isPlain === false) return super.batched(batched, values);
+    return this.#batcherOf(batched).call([...values, request?.text ?? null]);
   }
 
-  #gathering<Row>(statement: Statement<Row>): Together<Row> {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- under each statement stands what was made for it
-    const known = this.#together.get(statement) as Together<Row> | undefined;
+  #batcherOf<Row>(batched: BatchedStatement<Row>): Batcher<Row> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the batcher of a statement returns its rows
+    const known = this.#batchers.get(batched) as Batcher<Row> | undefined;
     if (known !== undefined) return known;
-    const made = new Together<Row>({
-      alone: async (values) => {
-        const { rows }: Rows<Row> = await this.#executeLater(statement, [...values]);
-        return rows[0];
-      },
-      atOnce: (calls) => this.#executeTogether(statement, calls),
+    const created = new Batcher<Row>(async (calls) => {
+      const { rows }: Rows<{ readonly call: number } & Row> = await this.#executeLater(batched.statement, batchValues(calls));
+      return rowsByCall(rows);
     });
-    this.#together.set(statement, made);
-    return made;
-  }
-
-  async #executeTogether<Row>(statement: Statement<Row>, calls: readonly (readonly unknown[])[]): Promise<Map<number, Row>> {
-    if (statement.together === undefined) throw new Error(`statement ${statement.name} has no form for several calls`);
-    const arrays = (calls[0] ?? []).map((_value, index) => calls.map((values) => values[index]));
-    const { rows }: Rows<{ readonly call: number } & Row> = await this.#executeLater(statement.together, arrays);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a row without what was added to it
-    return new Map(rows.map(({ call, ...row }) => [call - 1, row as unknown as Row]));
+    this.#batchers.set(batched, created);
+    return created;
   }
 
   async #executeLater(statement: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {
@@ -334,9 +326,7 @@ class Transaction extends StatementRunner {
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
     if (!this.isOpen) return Promise.reject(new Error(`statement ${statement.name} came after the end of its transaction`));
     const { name, text } = statement;
-    // The transaction has already passed the request to the triggers.
-    const given = statement.takesRequest === true ? [...(values ?? []), null] : values;
-    const result = this.#last.then(() => this.#send({ name, text, values: given }));
+    const result = this.#last.then(() => this.#send({ name, text, values }));
     this.#last = result.catch(() => undefined);
     return result;
   }

@@ -24,6 +24,7 @@ export {
 } from './migrate.ts';
 export { startEmbedded, type EmbeddedDatabase, type EmbeddedOptions } from './embedded.ts';
 export { forRequest, type ChangeRequest } from './change-request.ts';
-export { creationEvent } from './creation-event.ts';
+export { batchedStatement, type BatchedStatement } from './hot-path/batch.ts';
+export { creationEvent } from './hot-path/creation-event.ts';
 export { openArrival, openSnapshot, type Arrival, type MovedTable, type Snapshot } from './transfer.ts';
 export { takesNoChanges } from './opening.ts';

@@ -14,10 +14,10 @@ export function failingDatabase(database: Database, fails: (asked: Statement) =>
     one: (asked, values) => guarded(asked, () => db.one(asked, values)),
     maybe: (asked, values) => guarded(asked, () => db.maybe(asked, values)),
     run: (asked, values) => guarded(asked, () => db.run(asked, values)),
+    batched: (asked, values) => guarded(asked.statement, () => db.batched(asked, values)),
   });
   return {
     ...guard(database),
-    together: (asked, values) => guarded(asked, () => database.together(asked, values)),
     transaction: (action) => database.transaction((tx) => action(guard(tx))),
     get pool() {
       return database.pool;

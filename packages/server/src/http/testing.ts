@@ -22,7 +22,6 @@ const breakGitTokens: Statement = {
   name: 'test_break_git_tokens',
   text: 'alter table git_token rename to secret_detail',
   changes: true,
-  takesRequest: false,
 };
 
 /** Makes reads of git tokens fail in an unexpected way. */

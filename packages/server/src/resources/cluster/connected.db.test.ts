@@ -356,6 +356,18 @@ test('an environment moves to another cluster with its next deployment, and its 
   await reaches(application.id, 'DEPLOYED');
 });
 
+test('a service that is created after its environment has moved runs on the new cluster', async () => {
+  const { params } = await organization();
+  const [east, west] = [await connected(params), await connected(params)];
+  const { inEnvironment } = await environmentOn(params, east.place.clusterId);
+  await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.place.clusterId } });
+  const body = { name: 'later', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const { id } = await client.call('createApplication', { params: inEnvironment, body });
+  await client.call('deployApplication', { params: { applicationId: id } });
+  await reaches(id, 'DEPLOYED');
+  expect([east.fake.instances.length, west.fake.instances.length]).toEqual([0, 1]);
+});
+
 test('an environment is not moved to where nothing can be deployed', async () => {
   const { params } = await organization();
   const [recorded, foreign] = [await cluster(params), await connected((await organization()).params)];

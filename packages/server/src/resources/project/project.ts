@@ -5,7 +5,7 @@ import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
-import { inUse, refuseTakenName } from '../shared/naming.ts';
+import { inUse, nameTaken, refuseTakenName } from '../shared/naming.ts';
 import * as store from './store.ts';
 
 export type Project = Response<(typeof operations)['getProject']>;
@@ -27,18 +27,14 @@ export async function createProject(
   request: CreateRequest,
 ): Promise<Project> {
   const values = [randomUUID(), organizationId, caller.organizationId, request.name, request.description ?? ''];
-  try {
-    const row = await refuseTaken(request.name, () => deps.database.together(store.projectCreate, values));
-    if (row !== undefined) return toProject(row);
-  } catch (error) {
-    // The organization was deleted concurrently.
-    if (!isForeignKeyViolation(error)) throw error;
-  }
-  throw notFound('organization');
+  const row = await deps.database.batched(store.projectCreate, values);
+  if (row !== undefined) return toProject(row);
+  await readOrganization(deps, caller, organizationId);
+  throw nameTaken({ noun: 'project', name: request.name, where });
 }
 
 export async function readProject(deps: Needs<'database'>, caller: Caller, id: string): Promise<Project> {
-  const row = await deps.database.together(store.projectRead, [id, caller.organizationId]);
+  const row = await deps.database.batched(store.projectRead, [id, caller.organizationId]);
   if (row === undefined) throw notFound('project');
   return toProject(row);
 }
@@ -62,8 +58,10 @@ export async function deleteProject(deps: Needs<'database'>, caller: Caller, id:
   }
 }
 
+const where = 'in this organization';
+
 function refuseTaken<Result>(name: string | undefined, write: () => Promise<Result>): Promise<Result> {
-  return refuseTakenName({ index: 'project_name', noun: 'project', name, where: 'in this organization' }, write);
+  return refuseTakenName({ index: 'project_name', noun: 'project', name, where }, write);
 }
 
 function toProject({ organization_id, ...row }: store.ProjectRow): Project {

@@ -1,4 +1,4 @@
-import { creationEvent, statement } from '@davit/db';
+import { batchedStatement, creationEvent, statement } from '@davit/db';
 
 export interface ProjectRow {
   readonly id: string;
@@ -13,10 +13,15 @@ export interface ProjectRow {
 const columns = `id, created_at, updated_at, name, description, organization_id,
   (select count(*) from environment where environment.project_id = project.id) as associated_environments_count`;
 
-export const projectRead = statement<ProjectRow>(
+/** Batched, because reads of one record are the most frequent requests. */
+export const projectRead = batchedStatement<ProjectRow>(
   'project_read',
-  `select ${columns} from project where id = $1 and ($2::uuid is null or organization_id = $2)`,
-  { together: { parameters: ['uuid', 'uuid'] } },
+  { id: 'uuid', caller: 'uuid' },
+  // `offset 0` forces one lookup per call. For a table that the planner considers small, it would otherwise read the
+  // whole table.
+  (asked) => `with ${asked}
+    select asked.call, found.* from asked cross join lateral (
+      select ${columns} from project where id = asked.id and (asked.caller is null or organization_id = asked.caller) offset 0) as found`,
 );
 
 export const projectList = statement<ProjectRow>(
@@ -25,46 +30,31 @@ export const projectList = statement<ProjectRow>(
     where organization_id = $1 and ($2::uuid is null or organization_id = $2) order by created_at, id`,
 );
 
-const creation = (request: string, from: string): string =>
-  creationEvent({
-    request,
-    from,
-    organizationId: 'made.organization_id',
-    type: `'PROJECT'`,
-    id: 'made.id',
-    name: 'made.name',
-    project: ['made.id', 'made.name'],
-    after: 'to_jsonb(made)',
-  });
-const created = `made.id, made.created_at, made.updated_at, made.name, made.description, made.organization_id,
-  0 as associated_environments_count`;
-
-/** Parameters: id, organization, organization of the caller, name, description. */
-export const projectCreate = statement<ProjectRow>(
+/** Returns no row if the caller does not see the organization, or if the name is taken. */
+export const projectCreate = batchedStatement<ProjectRow>(
   'project_create',
-  `with made as (
+  { id: 'uuid', organization_id: 'uuid', caller: 'uuid', name: 'text', description: 'text', request: 'text' },
+  (asked) => `with ${asked}, made as (
      insert into project (id, organization_id, name, description)
-     select $1, organization.id, $4, $5 from organization
-      where organization.id = $2 and ($3::uuid is null or organization.id = $3)
+     select asked.id, parent.id, asked.name, asked.description
+       from asked cross join lateral (
+         select id from organization
+          where id = asked.organization_id and (asked.caller is null or id = asked.caller) for key share) as parent
+      order by parent.id, lower(asked.name)
+     on conflict (organization_id, lower(name)) do nothing
      returning *
-   ), ${creation('$6', 'made')}
-   select ${created} from made`,
-  {
-    takesRequest: true,
-    together: `with asked as materialized (
-       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[]) with ordinality
-         as call (id, organization_id, caller, name, description, request, call)
-     ), made as (
-       insert into project (id, organization_id, name, description)
-       select asked.id, organization.id, asked.name, asked.description
-         from asked join organization
-           on organization.id = asked.organization_id and (asked.caller is null or organization.id = asked.caller)
-        order by asked.organization_id, lower(asked.name)
-       on conflict do nothing
-       returning *
-     ), ${creation('asked.request', 'made join asked on asked.id = made.id')}
-     select asked.call, ${created} from made join asked on asked.id = made.id`,
-  },
+   ), ${creationEvent({
+     from: 'made join asked on asked.id = made.id',
+     organizationId: 'made.organization_id',
+     type: `'PROJECT'`,
+     id: 'made.id',
+     name: 'made.name',
+     project: ['made.id', 'made.name'],
+     after: 'to_jsonb(made)',
+   })}
+   select asked.call, made.id, made.created_at, made.updated_at, made.name, made.description, made.organization_id,
+          0 as associated_environments_count
+     from made join asked on asked.id = made.id`,
 );
 
 /** $3: the fields to change. Omitted fields stay. */

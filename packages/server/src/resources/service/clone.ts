@@ -11,7 +11,7 @@ import { kindOf } from './kinds/index.ts';
 import { isBeingDeleted } from './lock.ts';
 import type { ServiceFacts } from './rows.ts';
 import { hostPorts, type PortSpec } from './shapes/ports.ts';
-import { freeHostPort, insertClone, insertStage, shareEnvironmentFacts, stageForClone } from './store.ts';
+import { freeHostPort, insertClone, shareEnvironmentFacts, stageForClone } from './store.ts';
 
 /** The source and target environments of copied services. The stages of the target are copies too. */
 export interface ServiceClone {
@@ -79,10 +79,6 @@ export async function cloneServiceTo(
 async function stageFor(tx: Queryable, facts: ServiceFacts, environmentId: string): Promise<string> {
   const { stageName } = kindOf(facts.type);
   const values = [environmentId, facts.stage_id, facts.stage_name, stageName];
-  const found = await tx.maybe(stageForClone, values);
-  if (found !== undefined) return found.id;
-  // All stages of the environment were deleted.
-  await tx.run(insertStage, [environmentId, stageName]);
   return (await tx.one(stageForClone, values)).id;
 }
 

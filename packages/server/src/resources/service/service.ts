@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { isForeignKeyViolation, type Queryable } from '@davit/db';
+import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import type { ServiceDeps } from './deps.ts';
-import { refuseTakenName } from '../shared/naming.ts';
+import { refuseTakenName, nameTaken } from '../shared/naming.ts';
 import { invalidReference, notFound, Problems } from '../shared/problems.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { insertSecretValue } from '../variable/index.ts';
 import { capsOf } from './caps.ts';
-import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
+import { readVisibleEnvironment } from './environment.ts';
 import { isLocalDriver } from '../../local-driver.ts';
 import { readGroups, shareGroups } from './groups.ts';
 import { claimPorts, withAssignedPorts } from './host-ports.ts';
@@ -28,7 +28,7 @@ export async function readService(
   caller: Caller,
   { id, type }: ServiceReference,
 ): Promise<ServiceRecord> {
-  const row = await deps.database.together(store.readService, [id, type, caller.organizationId]);
+  const row = await deps.database.batched(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
   return kindOf(type).record(
     row,
@@ -58,63 +58,50 @@ export async function createService(
   place: Place,
   request: NewService,
 ): Promise<ServiceRecord> {
-  return (await createAtOnce(deps, caller, place, request)) ?? (await createLocked(deps, caller, place, request));
-}
-
-/**
- * Creates a service with one statement, from the remembered environment, which the insert checks. Returns undefined if
- * the remembered environment is outdated, or if creating the service takes more than one insert.
- */
-async function createAtOnce(
-  deps: ServiceDeps,
-  caller: Caller,
-  place: Place,
-  request: NewService,
-): Promise<ServiceRecord | undefined> {
-  const environment = await rememberedEnvironment(deps, caller, place.environmentId);
+  const environment = await readVisibleEnvironment(deps.database, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
-  if (rules.problems.found.length > 0 || rules.secrets.length > 0 || hasReferences(row)) return undefined;
-  const times = await refuseTaken(request.name, () =>
-    deps.database.together(store.insertService, insertValues(row, environment)),
-  );
-  if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps, undefined, deps.config);
-  forgetEnvironment(deps, place.environmentId);
-  return undefined;
+  rules.problems.throwIfAny();
+  if (rules.secrets.length === 0 && !hasReferences(row)) {
+    const inserted = await deps.database.batched(store.insertService, insertValues(row));
+    if (inserted !== undefined) return kindOf(row.type).record({ ...row, ...inserted }, rules.caps, undefined, deps.config);
+    // The transaction finds the reason, or waits for the lock that made the insert give up.
+  }
+  return deps.database.transaction((tx) => insertWithReferences(deps, tx, caller, { row, rules, request }));
 }
 
-/** Creates a service in a transaction that locks the environment. */
-async function createLocked(deps: ServiceDeps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
-  return deps.database.transaction(async (tx) => {
-    await openEnvironment(tx, caller, place.environmentId, 'change');
-    const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
-    const { row: wanted, rules } = await newService(deps, environment, place, request);
-    rules.problems.throwIfAny();
-    const row = { ...wanted, spec: await withAssignedPorts(deps, tx, wanted) };
-    const named = await shareNamed(tx, row);
-    await shareGroups(tx, row.organization_id, request);
-    const values = insertValues(row, environment);
-    const times = await refuseTaken(request.name, async () => {
-      const inserted = await tx.maybe(store.insertService, values);
-      if (inserted !== undefined) return inserted;
-      // All stages of the environment were deleted.
-      await tx.run(store.insertStage, [place.environmentId, kindOf(place.type).stageName]);
-      return tx.one(store.insertService, values);
-    });
-    await storeSecrets(deps, tx, row, rules.secrets);
-    await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: kindOf(row.type).workload(row.spec).ports });
-    const groups = await readGroups(tx, [row.spec]);
-    return kindOf(row.type).record({ ...row, ...times, ...named }, rules.caps, groups, deps.config);
-  });
+/** Inserts a service together with everything that it claims or references. Locks its environment. */
+async function insertWithReferences(
+  deps: ServiceDeps,
+  tx: Queryable,
+  caller: Caller,
+  { row, rules, request }: ComposedService & { readonly request: NewService },
+): Promise<ServiceRecord> {
+  const { driver } = await openEnvironment(tx, caller, row.environment_id, 'change');
+  const spec = await withAssignedPorts(deps, tx, { ...row, driver });
+  const named = await shareNamed(tx, { ...row, spec });
+  await shareGroups(tx, row.organization_id, request);
+  const inserted = await tx.batched(store.insertService, insertValues({ ...row, spec }));
+  // The environment is locked and is not being deleted, so that the name is the only reason.
+  if (inserted === undefined) throw nameTaken({ noun: 'service', name: row.name, where });
+  const created = { ...row, spec, ...inserted, ...named };
+  await storeSecrets(deps, tx, created, rules.secrets);
+  await claimPorts(tx, caller, { serviceId: row.id, driver, ports: kindOf(row.type).workload(spec).ports });
+  return kindOf(row.type).record(created, rules.caps, await readGroups(tx, [spec]), deps.config);
 }
 
 type NewRow = Omit<ServiceRow, 'created_at' | 'updated_at'>;
+
+interface ComposedService {
+  readonly row: NewRow;
+  readonly rules: NewRules;
+}
 
 async function newService(
   deps: ServiceDeps,
   environment: store.EnvironmentRow,
   { environmentId, type }: Place,
   request: NewService,
-): Promise<{ readonly row: NewRow; readonly rules: NewRules }> {
+): Promise<ComposedService> {
   const rules = await specRules(deps, { driver: environment.driver, autoPreview: environment.auto_preview, isInstalled: false });
   const row = {
     id: randomUUID(),
@@ -132,10 +119,8 @@ async function newService(
   return { row, rules };
 }
 
-function insertValues(row: NewRow, environment: store.EnvironmentRow): unknown[] {
-  const { stageName } = kindOf(row.type);
-  const spec = JSON.stringify(row.spec);
-  return [row.id, row.environment_id, row.type, row.name, spec, stageName, row.driver, environment.auto_preview];
+function insertValues(row: NewRow): unknown[] {
+  return [row.id, row.environment_id, row.type, row.name, JSON.stringify(row.spec), kindOf(row.type).stageName];
 }
 
 /**
@@ -292,12 +277,8 @@ async function registryDetails(tx: Queryable, organizationId: string, id: string
   throw invalidReference(`${place}registry_id`, 'is not the id of a container registry of this organization; create one first');
 }
 
-async function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
-  try {
-    return await refuseTakenName({ index: 'service_name', noun: 'service', name, where: 'in this environment' }, write);
-  } catch (error) {
-    // The environment was deleted concurrently.
-    if (isForeignKeyViolation(error)) throw notFound('environment');
-    throw error;
-  }
+const where = 'in this environment';
+
+function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
+  return refuseTakenName({ index: 'service_name', noun: 'service', name, where }, write);
 }

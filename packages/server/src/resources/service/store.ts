@@ -1,4 +1,4 @@
-import { creationEvent, statement } from '@davit/db';
+import { batchedStatement, creationEvent, statement } from '@davit/db';
 import type { ChartDetails, RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
 
 const recordColumns = `s.id, s.organization_id, s.environment_id, s.type, s.name, s.spec, s.created_at, s.updated_at,
@@ -28,11 +28,16 @@ const factsTables = `${recordTables}
   JOIN project p ON p.id = s.project_id
   JOIN deployment_stage st ON st.id = s.stage_id`;
 
-/** Parameters: id, type, organization of the caller. Hot path: one record, one statement. */
-export const readService = statement<ServiceRow>(
+/** Batched, because reads of one record are the most frequent requests. */
+export const readService = batchedStatement<ServiceRow>(
   'readService',
-  `SELECT ${recordColumns} FROM ${recordTables} WHERE s.id = $1 AND s.type = $2 AND ($3::uuid IS NULL OR s.organization_id = $3)`,
-  { together: { parameters: ['uuid', 'text', 'uuid'] } },
+  { id: 'uuid', type: 'text', caller: 'uuid' },
+  // `offset 0` forces one lookup per call. For a table that the planner considers small, it would otherwise read the
+  // whole table.
+  (asked) => `with ${asked}
+    select asked.call, found.* from asked cross join lateral (
+      select ${recordColumns} from ${recordTables}
+       where s.id = asked.id and s.type = asked.type and (asked.caller is null or s.organization_id = asked.caller) offset 0) as found`,
 );
 
 /** Parameters: environment, type or null for all. Oldest first. */
@@ -108,94 +113,58 @@ export interface EnvironmentRow {
   readonly driver: string;
 }
 
-/** Parameters: id, organization of the caller. */
-export const readEnvironment = statement<EnvironmentRow>(
+export const readEnvironment = batchedStatement<EnvironmentRow>(
   'readEnvironmentOfServices',
-  `SELECT e.id, e.organization_id, e.auto_preview, c.driver
-     FROM environment e JOIN cluster c ON c.id = e.cluster_id
-    WHERE e.id = $1 AND ($2::uuid IS NULL OR e.organization_id = $2)`,
+  { id: 'uuid', caller: 'uuid' },
+  (asked) => `with ${asked}
+    select asked.call, found.* from asked cross join lateral (
+      select e.id, e.organization_id, e.auto_preview, c.driver from environment e join cluster c on c.id = e.cluster_id
+       where e.id = asked.id and (asked.caller is null or e.organization_id = asked.caller) offset 0) as found`,
 );
 
 export interface InsertedRow {
   readonly created_at: string;
   readonly updated_at: string;
+  readonly driver: string;
 }
 
-const serviceColumns = 'id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec, driver';
-
-const creation = (request: string, from: string): string =>
-  creationEvent({
-    request,
-    from,
-    organizationId: 'made.organization_id',
-    type: 'made.type',
-    id: 'made.id',
-    name: 'made.name',
-    project: ['project.id', 'project.name'],
-    environment: ['place.id', 'place.name'],
-    after: 'to_jsonb(made)',
-  });
-
 /**
- * Parameters: id, environment, type, name, spec, name of the wanted stage, kind of cluster, expected auto_preview of
- * the environment. Uses one statement, as a transaction of several would cost more than the insert. Returns no row if
- * one of these is true:
- * - The environment is deleted or is being deleted.
- * - The environment has another auto_preview by now.
- * - The environment has no stage.
- * If the wanted stage was deleted or renamed, the last stage is used. FOR KEY SHARE excludes deletions, which lock FOR
- * UPDATE; the foreign key takes the same lock anyway.
+ * Inserts a service into the wanted stage of the environment, or into the last stage if the wanted one was deleted or
+ * renamed. Returns no row in these cases:
+ *
+ * - The environment is deleted, or a deletion of it was requested.
+ * - Another transaction has locked the environment.
+ * - The name is taken.
+ *
+ * The foreign keys would take the locks anyway.
  */
-export const insertService = statement<InsertedRow>(
+export const insertService = batchedStatement<InsertedRow>(
   'insertService',
-  `WITH place AS (
-     SELECT id, organization_id, project_id, name FROM environment WHERE id = $2 AND NOT deleting AND auto_preview = $8 FOR KEY SHARE
-   ), stage AS (
-     SELECT id FROM deployment_stage WHERE environment_id = $2
-      ORDER BY lower(name) = lower($6) DESC, position DESC LIMIT 1 FOR KEY SHARE
-   ), made AS (
-     INSERT INTO service (${serviceColumns})
-     SELECT $1, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), $3, $4, $5::jsonb, $7 FROM place, stage
-     RETURNING *
-   ), ${creation('$9', 'made JOIN place ON true JOIN project ON project.id = made.project_id')}
-   SELECT created_at, updated_at FROM made`,
-  {
-    takesRequest: true,
-    together: `WITH asked AS MATERIALIZED (
-       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[])
-         WITH ORDINALITY AS call (id, environment_id, type, name, spec, stage, driver, auto_preview, request, call)
-     ), place AS (
-       SELECT id, organization_id, project_id, name, auto_preview FROM environment
-        WHERE id IN (SELECT environment_id FROM asked) AND NOT deleting FOR KEY SHARE SKIP LOCKED
-     ), made AS (
-       INSERT INTO service (${serviceColumns})
-       SELECT asked.id, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), asked.type, asked.name,
-              asked.spec::jsonb, asked.driver
-         FROM asked JOIN place ON place.id = asked.environment_id AND place.auto_preview = asked.auto_preview
-         JOIN LATERAL (SELECT id FROM deployment_stage WHERE environment_id = place.id
-                        ORDER BY lower(name) = lower(asked.stage) DESC, position DESC LIMIT 1) AS stage ON true
-        ORDER BY place.id, lower(asked.name)
-       ON CONFLICT DO NOTHING
-       RETURNING *
-     ), ${creation(
-       'asked.request',
-       'made JOIN asked ON asked.id = made.id JOIN place ON place.id = made.environment_id JOIN project ON project.id = made.project_id',
-     )}
-     SELECT asked.call, made.created_at, made.updated_at FROM made JOIN asked ON asked.id = made.id`,
-  },
-);
-
-/**
- * Parameters: environment, name. Inserts nothing if the environment is deleted or is being deleted, or already has that
- * stage.
- */
-export const insertStage = statement(
-  'insertStageForService',
-  `INSERT INTO deployment_stage (id, organization_id, environment_id, name, position)
-   SELECT gen_random_uuid(), e.organization_id, e.id, $2,
-          (SELECT coalesce(max(position) + 1, 0) FROM deployment_stage WHERE environment_id = e.id)
-     FROM (SELECT id, organization_id FROM environment WHERE id = $1 AND NOT deleting FOR UPDATE) e
-   ON CONFLICT (environment_id, lower(name)) DO NOTHING`,
+  { id: 'uuid', environment_id: 'uuid', type: 'text', name: 'text', spec: 'text', stage: 'text', request: 'text' },
+  (asked) => `with ${asked}, place as (
+     select id, organization_id, project_id, name, (select driver from cluster where cluster.id = environment.cluster_id) as driver
+       from environment where id in (select environment_id from asked) and not deleting for key share skip locked
+   ), made as (
+     insert into service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec, driver)
+     select asked.id, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), asked.type, asked.name,
+            asked.spec::jsonb, place.driver
+       from asked join place on place.id = asked.environment_id
+       join lateral (select id from deployment_stage where environment_id = place.id
+                      order by lower(name) = lower(asked.stage) desc, position desc limit 1 for key share) as stage on true
+      order by place.id, lower(asked.name)
+     on conflict (environment_id, lower(name)) do nothing
+     returning *
+   ), ${creationEvent({
+     from: 'made join asked on asked.id = made.id join place on place.id = made.environment_id join project on project.id = made.project_id',
+     organizationId: 'made.organization_id',
+     type: 'made.type',
+     id: 'made.id',
+     name: 'made.name',
+     project: ['project.id', 'project.name'],
+     environment: ['place.id', 'place.name'],
+     after: 'to_jsonb(made)',
+   })}
+   select asked.call, made.created_at, made.updated_at, made.driver from made join asked on asked.id = made.id`,
 );
 
 /** Parameters: id, name, spec. An edit also clears the mark of a failed deletion. */

@@ -1,24 +1,32 @@
 import { AppError } from '@davit/base';
 import { isUniqueViolation } from '@davit/db';
 
-/**
- * Runs a write and converts a violation of this unique index to NAME_TAKEN. `where` names the parent in which the name
- * is taken, as in `project`: "A project named X exists already in this organization".
- */
+/** A name that is taken. `where` names the parent: "A project named X exists already in this organization". */
+interface TakenName {
+  readonly noun: string;
+  readonly name: string | undefined;
+  readonly where: string;
+}
+
+/** Returns a NAME_TAKEN error. */
+export function nameTaken({ noun, name, where }: TakenName, cause?: unknown): AppError {
+  const article = /^[aeiou]/i.test(noun) ? 'An' : 'A';
+  return new AppError({
+    code: 'NAME_TAKEN',
+    message: `${article} ${noun} named ${JSON.stringify(name)} exists already ${where}; upper and lower case do not tell names apart.`,
+    cause,
+  });
+}
+
+/** Runs a write and converts a violation of this unique index to NAME_TAKEN. */
 export async function refuseTakenName<Result>(
-  taken: { readonly index: string; readonly noun: string; readonly name: string | undefined; readonly where: string },
+  taken: TakenName & { readonly index: string },
   write: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await write();
   } catch (error) {
-    if (!isUniqueViolation(error, taken.index)) throw error;
-    const article = /^[aeiou]/i.test(taken.noun) ? 'An' : 'A';
-    throw new AppError({
-      code: 'NAME_TAKEN',
-      message: `${article} ${taken.noun} named ${JSON.stringify(taken.name)} exists already ${taken.where}; upper and lower case do not tell names apart.`,
-      cause: error,
-    });
+    throw isUniqueViolation(error, taken.index) ? nameTaken(taken, error) : error;
   }
 }
 

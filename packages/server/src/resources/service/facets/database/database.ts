@@ -61,7 +61,7 @@ async function readDatabase(
   caller: Caller,
   { id, type }: ServiceReference,
 ): Promise<ServiceRow<DatabaseSpec>> {
-  const row = await database.maybe(readService, [id, type, caller.organizationId]);
+  const row = await database.batched(readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
   // The type of the row determines the type of the spec.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
