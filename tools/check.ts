@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { checkComments } from './comment-check.ts';
 import { checkImports } from './import-check.ts';
+import { checkSql } from './sql-style.ts';
 
 /*
  * `npm run check`: all checks of the code that do not run it. Prints one line per check, with the problems found, and
@@ -18,7 +19,7 @@ interface Outcome {
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-// Number of threads of one check. The four checks run concurrently, and more threads than processors only take turns.
+// Number of threads of one check. The checks run concurrently, and more threads than processors only take turns.
 const threads = String(Math.max(1, Math.floor(availableParallelism() / 2)));
 const checks: Readonly<Record<string, () => Promise<{ output: string; isGood: boolean }>>> = {
   types: () => program('tsc', ['-p', '.', '--pretty', 'false']),
@@ -31,6 +32,10 @@ const checks: Readonly<Record<string, () => Promise<{ output: string; isGood: bo
   },
   comments: async () => {
     const lines = checkComments().map(({ file, line, message }) => `${file}:${line}: ${message}`);
+    return { output: lines.join('\n'), isGood: lines.length === 0 };
+  },
+  sql: async () => {
+    const lines = checkSql().map(({ file, line, keyword }) => `${file}:${line}: ${keyword}: SQL is written in lower case`);
     return { output: lines.join('\n'), isGood: lines.length === 0 };
   },
 };

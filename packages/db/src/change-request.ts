@@ -53,12 +53,12 @@ export function changeRequest(): CarriedRequest | undefined {
 
 /** Returns the SQL that begins a transaction, for the request if there is one. */
 export function beginText(request: string | undefined): string {
-  return request === undefined ? 'BEGIN' : `BEGIN; SELECT set_config('davit.request', ${escapeLiteral(request)}, true)`;
+  return request === undefined ? 'BEGIN' : `begin; select set_config('davit.request', ${escapeLiteral(request)}, true)`;
 }
 
 const settingName = 'davit_request';
 // The result is long and not needed, so it is reduced to a boolean.
-const settingText = `SELECT set_config('davit.request', $1, true) IS NULL`;
+const settingText = `select set_config('davit.request', $1, true) is null`;
 
 /** Internals of pg's queries (version 8) that its types do not declare. */
 interface QueryInsides {

@@ -21,8 +21,8 @@ export async function checkStatements(
   try {
     for (const { name, text } of statements) {
       try {
-        await connection.client.query(`PREPARE checked AS ${text}`);
-        await connection.client.query('DEALLOCATE checked');
+        await connection.client.query(`prepare checked as ${text}`);
+        await connection.client.query('deallocate checked');
       } catch (error) {
         broken.push({ name, message: messageOf(error) });
       }

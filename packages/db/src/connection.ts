@@ -62,7 +62,7 @@ export async function openConnection(
 async function question(client: Client, readsOnly: boolean): Promise<void> {
   const silence = setTimeout(() => client.emit('error', new Error('the database does not answer')), answerWithinMilliseconds);
   try {
-    const { rows } = await client.query<{ refuses: boolean }>(`SELECT ${takesNoChanges} AS refuses`);
+    const { rows } = await client.query<{ refuses: boolean }>(`select ${takesNoChanges} as refuses`);
     if (rows[0]?.refuses === true && !readsOnly) client.emit('error', new ServerReadOnly());
   } catch (error) {
     client.emit('error', error);

@@ -22,31 +22,31 @@ interface Account {
 
 const createTables = statement(
   'testCreateTables',
-  `CREATE TABLE account (id int PRIMARY KEY, name text CONSTRAINT account_name_key UNIQUE, balance bigint CONSTRAINT account_balance_check CHECK (balance >= 0))`,
+  `create table account (id int primary key, name text constraint account_name_key unique, balance bigint constraint account_balance_check check (balance >= 0))`,
 );
 const createEntries = statement(
   'testCreateEntries',
-  `CREATE TABLE entry (account int CONSTRAINT entry_account_fkey REFERENCES account)`,
+  `create table entry (account int constraint entry_account_fkey references account)`,
 );
-const empty = statement('testEmpty', `TRUNCATE account, entry`);
-const insert = statement('testInsert', `INSERT INTO account VALUES ($1, $2, $3)`);
-const insertEntry = statement('testInsertEntry', `INSERT INTO entry VALUES ($1)`);
-const select = statement<Account>('testSelect', `SELECT id, name, balance FROM account ORDER BY id`);
-const selectById = statement<Account>('testSelectById', `SELECT id, name, balance FROM account WHERE id = $1`);
-const add = statement('testAdd', `UPDATE account SET balance = balance + $2 WHERE id = $1`);
-const ownProcess = statement<{ pid: number }>('testOwnProcess', `SELECT pg_backend_pid() AS pid`);
-const terminate = statement('testTerminate', `SELECT pg_terminate_backend($1)`);
+const empty = statement('testEmpty', `truncate account, entry`);
+const insert = statement('testInsert', `insert into account values ($1, $2, $3)`);
+const insertEntry = statement('testInsertEntry', `insert into entry values ($1)`);
+const select = statement<Account>('testSelect', `select id, name, balance from account order by id`);
+const selectById = statement<Account>('testSelectById', `select id, name, balance from account where id = $1`);
+const add = statement('testAdd', `update account set balance = balance + $2 where id = $1`);
+const ownProcess = statement<{ pid: number }>('testOwnProcess', `select pg_backend_pid() as pid`);
+const terminate = statement('testTerminate', `select pg_terminate_backend($1)`);
 
-const databaseName = statement<{ name: string }>('testCurrentDatabase', 'SELECT current_database() AS name');
-const setReadOnly = statement('testSetReadOnly', `SET default_transaction_read_only = on`);
+const databaseName = statement<{ name: string }>('testCurrentDatabase', 'select current_database() as name');
+const setReadOnly = statement('testSetReadOnly', `set default_transaction_read_only = on`);
 // Affects new sessions only: the pool's own connections are not touched.
 const alterReadOnly = (name: string): Statement => ({
   name: `${name}_readonly`,
-  text: `ALTER DATABASE ${name} SET default_transaction_read_only = on`,
+  text: `alter database ${name} set default_transaction_read_only = on`,
 });
 const alterWritable = (name: string): Statement => ({
   name: `${name}_writable`,
-  text: `ALTER DATABASE ${name} RESET default_transaction_read_only`,
+  text: `alter database ${name} reset default_transaction_read_only`,
 });
 
 let home: TestDatabase;
@@ -66,9 +66,9 @@ afterAll(() => home.drop());
 test('values arrive in the form that the API answers with', async () => {
   const allTypes = statement(
     'testTypes',
-    `SELECT '2026-01-02 03:04:05.678901+00'::timestamptz AS instant, 9007199254740991::int8 AS big, '\\x00ff'::bytea AS bytes,
-            '{"a":[1,null]}'::jsonb AS json, ARRAY['2026-01-02 03:04:05+00'::timestamptz, NULL] AS instants,
-            ARRAY[1, 2]::int8[] AS bigs, ARRAY['a', 'b'] AS texts, true AS flag, NULL AS nothing, '2026-01-02'::date AS day`,
+    `select '2026-01-02 03:04:05.678901+00'::timestamptz as instant, 9007199254740991::int8 as big, '\\x00ff'::bytea as bytes,
+            '{"a":[1,null]}'::jsonb as json, array['2026-01-02 03:04:05+00'::timestamptz, null] as instants,
+            array[1, 2]::int8[] as bigs, array['a', 'b'] as texts, true as flag, null as nothing, '2026-01-02'::date as day`,
   );
   expect(await database.one(allTypes)).toEqual({
     instant: '2026-01-02T03:04:05.678Z',
@@ -85,7 +85,7 @@ test('values arrive in the form that the API answers with', async () => {
 });
 
 test('a bigint that no number can hold is an error and not another number', async () => {
-  const tooBig = statement('testTooBig', `SELECT 9007199254740993::int8 AS big`);
+  const tooBig = statement('testTooBig', `select 9007199254740993::int8 as big`);
   await expect(database.one(tooBig)).rejects.toThrow('does not fit a number');
 });
 
@@ -186,25 +186,25 @@ test('a deadlock is resolved by doing one of the transactions again', async () =
 });
 
 describe('failures that are not of the statement', () => {
-  const fail = statement('testFail', `SELECT fail_with($1)`);
-  const failTwice = statement<{ attempts: number }>('testFailTwice', `SELECT fail_twice_with($1) AS attempts`);
+  const fail = statement('testFail', `select fail_with($1)`);
+  const failTwice = statement<{ attempts: number }>('testFailTwice', `select fail_twice_with($1) as attempts`);
   beforeAll(async () => {
     await database.run(
       statement(
         'testMakeFail',
-        `CREATE FUNCTION fail_with(state text) RETURNS void LANGUAGE plpgsql AS
-         $$ BEGIN RAISE EXCEPTION 'as told' USING ERRCODE = state; END $$`,
+        `create function fail_with(state text) returns void language plpgsql as
+         $$ begin raise exception 'as told' using errcode = state; end $$`,
       ),
     );
-    await database.run(statement('testMakeAttempts', `CREATE SEQUENCE attempt`));
+    await database.run(statement('testMakeAttempts', `create sequence attempt`));
     await database.run(
       statement(
         'testMakeFailTwice',
-        `CREATE FUNCTION fail_twice_with(state text) RETURNS bigint LANGUAGE plpgsql AS
-         $$ BEGIN
-              IF nextval('attempt') % 3 <> 0 THEN PERFORM fail_with(state); END IF;
-              RETURN currval('attempt');
-            END $$`,
+        `create function fail_twice_with(state text) returns bigint language plpgsql as
+         $$ begin
+              if nextval('attempt') % 3 <> 0 then perform fail_with(state); end if;
+              return currval('attempt');
+            end $$`,
       ),
     );
   });
@@ -264,12 +264,12 @@ test('a server that is not there is DATABASE_UNAVAILABLE, retryable', async () =
 
 test('a database that nobody may connect to for a while is DATABASE_UNAVAILABLE', async () => {
   const locked = await createTestDatabase({ isMigrated: false });
-  const name = statement<{ name: string }>('testDatabaseName', 'SELECT current_database() AS name');
+  const name = statement<{ name: string }>('testDatabaseName', 'select current_database() as name');
   const other = (await locked.database.one(name)).name;
   const narrow = openDatabase({ connectionString: locked.connectionString, applicationName: 'test', maximumConnections: 1 });
-  await database.run(statement('testLock', `ALTER DATABASE ${other} ALLOW_CONNECTIONS false`));
+  await database.run(statement('testLock', `alter database ${other} allow_connections false`));
   expect(await failureOf(narrow.one(name))).toBeInstanceOf(DatabaseUnavailable);
-  await database.run(statement('testUnlock', `ALTER DATABASE ${other} ALLOW_CONNECTIONS true`));
+  await database.run(statement('testUnlock', `alter database ${other} allow_connections true`));
   expect(await narrow.one(name)).toEqual({ name: other });
   await narrow.close();
   await locked.drop();
@@ -313,7 +313,7 @@ describe('a server that takes no changes', () => {
 test('a connection that is lost during a statement is DATABASE_UNAVAILABLE, and the next statement works', async () => {
   const narrow = openDatabase({ connectionString: home.connectionString, applicationName: 'test', maximumConnections: 1 });
   const { pid } = await narrow.one(ownProcess);
-  const sleep = statement('testSleep', `SELECT pg_sleep(60)`);
+  const sleep = statement('testSleep', `select pg_sleep(60)`);
   const lost = failureOf(narrow.run(sleep));
   await database.run(terminate, [pid]);
   expect(await lost).toBeInstanceOf(DatabaseUnavailable);
@@ -346,19 +346,19 @@ test('the loss of an idle connection is told and harms nothing', async () => {
 });
 
 test('a migration that changes a table under prepared statements is not noticed by those who use them', async () => {
-  const everything = statement('testEverything', `SELECT * FROM account`);
+  const everything = statement('testEverything', `select * from account`);
   await Promise.all(Array.from({ length: 10 }, () => database.many(everything)));
-  await database.run(statement('testAlter', `ALTER TABLE account ADD COLUMN note text`));
+  await database.run(statement('testAlter', `alter table account add column note text`));
   const answers = await Promise.all(Array.from({ length: 20 }, () => database.many(everything)));
   expect(answers).toEqual(answers.map(() => []));
   expect(await database.transaction((tx) => tx.many(everything))).toEqual([]);
-  await database.run(statement('testAlterBack', `ALTER TABLE account DROP COLUMN note`));
+  await database.run(statement('testAlterBack', `alter table account drop column note`));
 });
 
 test('statements that do not fit the schema are found without running them', async () => {
-  const good = { name: 'good', text: `SELECT id FROM account WHERE name = $1` };
-  const column = { name: 'column', text: `SELECT nme FROM account` };
-  const parameter = { name: 'parameter', text: `SELECT $1 IS NULL` };
+  const good = { name: 'good', text: `select id from account where name = $1` };
+  const column = { name: 'column', text: `select nme from account` };
+  const parameter = { name: 'parameter', text: `select $1 is null` };
   const broken = await checkStatements(home.connectionString, [good, column, parameter]);
   expect(broken.map(({ name }) => name)).toEqual(['column', 'parameter']);
   expect(broken[0]?.message).toContain('"nme" does not exist');

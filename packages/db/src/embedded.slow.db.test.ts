@@ -8,12 +8,12 @@ import { isAlive, readPidFile } from './embedded-process.ts';
 import { openDatabase, startEmbedded, statement, type Database, type EmbeddedDatabase } from './index.ts';
 
 const isRoot = process.getuid?.() === 0;
-const create = statement('testEmbeddedCreate', `CREATE TABLE kept (word text)`);
-const insert = statement('testEmbeddedInsert', `INSERT INTO kept VALUES ('still here')`);
-const select = statement<{ word: string }>('testEmbeddedSelect', `SELECT word FROM kept`);
+const create = statement('testEmbeddedCreate', `create table kept (word text)`);
+const insert = statement('testEmbeddedInsert', `insert into kept values ('still here')`);
+const select = statement<{ word: string }>('testEmbeddedSelect', `select word from kept`);
 const settings = statement<{ name: string; setting: string }>(
   'testEmbeddedSettings',
-  `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'jit', 'listen_addresses', 'data_checksums', 'server_encoding', 'TimeZone')`,
+  `select name, setting from pg_settings where name in ('fsync', 'jit', 'listen_addresses', 'data_checksums', 'server_encoding', 'TimeZone')`,
 );
 
 // Root in a container is often not allowed to do this.

@@ -305,8 +305,8 @@ async function ensureDatabase(socketFolder: string): Promise<void> {
   const client = new Client({ connectionString: serverAddress(socketFolder) });
   await client.connect();
   try {
-    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [databaseName]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${databaseName}`);
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [databaseName]);
+    if (rowCount === 0) await client.query(`create database ${databaseName}`);
   } catch (error) {
     // Another Davit process with the same folder created the database between the check and the creation.
     if (!(error instanceof DatabaseError && (error.code === '42P04' || error.code === '23505'))) throw error;

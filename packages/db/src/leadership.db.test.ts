@@ -4,7 +4,7 @@ import { heldSessionLocks, Leadership, statement } from './index.ts';
 
 const terminateByName = statement(
   'testTerminateLeader',
-  `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`,
+  `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1`,
 );
 
 let home: TestDatabase;

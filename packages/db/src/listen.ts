@@ -53,7 +53,7 @@ class ReconnectingListener implements Listener {
       if (!this.#closing.signal.aborted) this.#options.onNotification({ channel, payload: payload ?? '' });
     });
     try {
-      await connection.client.query(this.#options.channels.map((name) => `LISTEN ${escapeIdentifier(name)};`).join(''));
+      await connection.client.query(this.#options.channels.map((name) => `listen ${escapeIdentifier(name)};`).join(''));
     } catch (error) {
       await connection.close();
       throw toFailure(error);

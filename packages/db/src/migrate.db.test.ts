@@ -8,11 +8,11 @@ import { migrate, statement, type MigrateResult } from './index.ts';
 
 const applied = statement<{ number: number; name: string }>(
   'testApplied',
-  `SELECT number, name FROM davit_migration ORDER BY number`,
+  `select number, name from davit_migration order by number`,
 );
 const tables = statement<{ name: string }>(
   'testTables',
-  `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
+  `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
 );
 
 let home: TestDatabase;
@@ -30,11 +30,11 @@ const write = (file: string, text: string): Promise<void> => writeFile(path.join
 const run = (): Promise<MigrateResult> => migrate({ connectionString: home.connectionString, folder });
 
 test('migrations are applied in order, once, and recorded', async () => {
-  await write('0001-start.sql', 'CREATE TABLE a (id int); INSERT INTO a VALUES (1);');
-  await write('0002-more.sql', 'ALTER TABLE a ADD COLUMN b text; -- a comment at the end');
+  await write('0001-start.sql', 'create table a (id int); insert into a values (1);');
+  await write('0002-more.sql', 'alter table a add column b text; -- a comment at the end');
   expect(await run()).toEqual({ applied: ['0001-start', '0002-more'], current: 2 });
   expect(await run()).toEqual({ applied: [], current: 2 });
-  await write('0003-last.sql', 'CREATE TABLE c ();');
+  await write('0003-last.sql', 'create table c ();');
   expect(await run()).toEqual({ applied: ['0003-last'], current: 3 });
   expect(await home.database.many(applied)).toEqual([
     { number: 1, name: '0001-start' },
@@ -44,26 +44,26 @@ test('migrations are applied in order, once, and recorded', async () => {
 });
 
 test('of several processes that start at once one migrates and the others wait for it', async () => {
-  await write('0001-slow.sql', 'SELECT pg_sleep(0.2); CREATE TABLE a (id int);');
+  await write('0001-slow.sql', 'select pg_sleep(0.2); create table a (id int);');
   const results = await Promise.all([run(), run(), run(), run()]);
   expect(results.flatMap(({ applied }) => applied)).toEqual(['0001-slow']);
   expect(results.map(({ current }) => current)).toEqual([1, 1, 1, 1]);
 });
 
 test('a migration that fails leaves nothing of itself, and says file and line', async () => {
-  await write('0001-good.sql', 'CREATE TABLE a (id int);');
-  await write('0002-bad.sql', 'CREATE TABLE b (id int);\n\nSELECT missing FROM b;');
+  await write('0001-good.sql', 'create table a (id int);');
+  await write('0002-bad.sql', 'create table b (id int);\n\nSELECT missing from b;');
   await expect(run()).rejects.toMatchObject({
     code: 'MIGRATION_FAILED',
     message: expect.stringMatching(/0002-bad failed at line 3: column "missing" does not exist/),
   });
   expect((await home.database.many(tables)).map(({ name }) => name)).toEqual(['a', 'davit_migration']);
-  await write('0002-bad.sql', 'CREATE TABLE b (id int);');
+  await write('0002-bad.sql', 'create table b (id int);');
   expect((await run()).applied).toEqual(['0002-bad']);
 });
 
 test('a migration that ends its own transaction is refused', async () => {
-  await write('0001-commit.sql', 'CREATE TABLE a (id int); COMMIT;');
+  await write('0001-commit.sql', 'create table a (id int); commit;');
   await expect(run()).rejects.toMatchObject({
     code: 'MIGRATION_FAILED',
     message: expect.stringContaining('ends the transaction'),
@@ -71,8 +71,8 @@ test('a migration that ends its own transaction is refused', async () => {
 });
 
 test('a program works with the schema of a newer one, unless a migration needs one that knows more', async () => {
-  await write('0001-start.sql', 'CREATE TABLE a (id int, old int);');
-  await write('0002-newer.sql', 'CREATE TABLE b (id int);');
+  await write('0001-start.sql', 'create table a (id int, old int);');
+  await write('0002-newer.sql', 'create table b (id int);');
   await write('0003-tidy.sql', '-- Needs 0002: it stopped reading old.\nALTER TABLE a DROP COLUMN old;');
   await run();
   await rm(path.join(folder, '0003-tidy.sql'));
@@ -82,9 +82,9 @@ test('a program works with the schema of a newer one, unless a migration needs o
 });
 
 test('a newer program goes on with a database whose migrations say nothing of what they need', async () => {
-  await write('0001-start.sql', 'CREATE TABLE a (id int);');
+  await write('0001-start.sql', 'create table a (id int);');
   await run();
-  await home.database.run(statement('testWithoutNeeds', 'ALTER TABLE davit_migration DROP COLUMN needs'));
+  await home.database.run(statement('testWithoutNeeds', 'alter table davit_migration drop column needs'));
   await write('0002-more.sql', '-- Needs 0002: a has another meaning.\nSELECT 1;');
   expect((await run()).applied).toEqual(['0002-more']);
   await rm(path.join(folder, '0002-more.sql'));
@@ -97,7 +97,7 @@ describe('while another transaction reads for long, as a dump does', () => {
     const dump = new Client({ connectionString: home.connectionString, application_name: 'dump' });
     await dump.connect();
     try {
-      await dump.query(`BEGIN; LOCK TABLE ${table} IN ACCESS SHARE MODE`);
+      await dump.query(`begin; lock table ${table} in access share mode`);
       await action(async () => {
         await dump.query('COMMIT');
       });
@@ -107,7 +107,7 @@ describe('while another transaction reads for long, as a dump does', () => {
   }
 
   test('a start with nothing to do does not wait', async () => {
-    await write('0001-start.sql', 'CREATE TABLE a (id int);');
+    await write('0001-start.sql', 'create table a (id int);');
     await run();
     await whileRead('davit_migration', async () => {
       expect(await run()).toEqual({ applied: [], current: 1 });
@@ -129,9 +129,9 @@ describe('while another transaction reads for long, as a dump does', () => {
   }
 
   test('a migration lets others pass while it waits, says for whom, and is applied afterwards', async () => {
-    await write('0001-start.sql', 'CREATE TABLE a (id int);');
+    await write('0001-start.sql', 'create table a (id int);');
     await run();
-    await write('0002-more.sql', 'CREATE TABLE b (id int); ALTER TABLE a ADD COLUMN b text;');
+    await write('0002-more.sql', 'create table b (id int); alter table a add column b text;');
     await whileRead('a', async (end) => {
       const waits: string[] = [];
       const result = migrating(waits);
@@ -143,9 +143,9 @@ describe('while another transaction reads for long, as a dump does', () => {
   });
 
   test('a program of the version before starts beside one whose migration waits', async () => {
-    await write('0001-start.sql', 'CREATE TABLE a (id int);');
+    await write('0001-start.sql', 'create table a (id int);');
     await run();
-    await write('0002-more.sql', 'ALTER TABLE a ADD COLUMN b text;');
+    await write('0002-more.sql', 'alter table a add column b text;');
     await whileRead('a', async (end) => {
       const waits: string[] = [];
       const result = migrating(waits);
@@ -158,9 +158,9 @@ describe('while another transaction reads for long, as a dump does', () => {
   });
 
   test('a process that waits for another one that migrates says so, and finds all done then', async () => {
-    await write('0001-start.sql', 'CREATE TABLE a (id int);');
+    await write('0001-start.sql', 'create table a (id int);');
     await run();
-    await write('0002-more.sql', 'ALTER TABLE a ADD COLUMN b text;');
+    await write('0002-more.sql', 'alter table a add column b text;');
     await whileRead('a', async (end) => {
       const [first, second]: [string[], string[]] = [[], []];
       const result = migrating(first);
@@ -180,14 +180,14 @@ test('a migration cannot need one that comes after it', async () => {
 });
 
 test('an applied migration whose text has changed is refused', async () => {
-  await write('0001-start.sql', 'CREATE TABLE a (id int);');
+  await write('0001-start.sql', 'create table a (id int);');
   await run();
-  await write('0001-start.sql', 'CREATE TABLE a (id bigint);');
+  await write('0001-start.sql', 'create table a (id bigint);');
   await expect(run()).rejects.toMatchObject({ code: 'MIGRATION_CHANGED', message: expect.stringContaining('0001-start') });
 });
 
 test.each([['0002-gap.sql'], ['1-short.sql'], ['0001-Upper.sql']])('a file named %s is refused', async (file) => {
-  await write(file, 'SELECT 1;');
+  await write(file, 'select 1;');
   await expect(run()).rejects.toThrow('missing or misnamed');
 });
 

@@ -109,10 +109,10 @@ type TableState = 'MISSING' | 'OLD' | 'COMPLETE';
 
 async function stateOfTable(client: Client): Promise<TableState> {
   const { rows } = await client.query<{ state: TableState }>(
-    `SELECT CASE WHEN to_regclass('davit_migration') IS NULL THEN 'MISSING'
-                 WHEN EXISTS (SELECT FROM pg_attribute
-                               WHERE attrelid = to_regclass('davit_migration') AND attname = 'needs' AND NOT attisdropped) THEN 'COMPLETE'
-                 ELSE 'OLD' END AS state`,
+    `select case when to_regclass('davit_migration') is null then 'MISSING'
+                 when exists (select from pg_attribute
+                               where attrelid = to_regclass('davit_migration') and attname = 'needs' and not attisdropped) then 'COMPLETE'
+                 else 'OLD' end as state`,
   );
   return rows[0]?.state ?? 'MISSING';
 }
@@ -125,8 +125,8 @@ async function takeTurn(client: Client, { name, options }: Change): Promise<void
   const { onWaiting, lockWaitMilliseconds = defaultLockWaitMilliseconds } = options;
   for (;;) {
     try {
-      await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockWaitMilliseconds}`);
-      await client.query('SELECT pg_advisory_lock($1)', [lockKey('migrate')]);
+      await client.query(`begin; set local lock_timeout = ${lockWaitMilliseconds}`);
+      await client.query('select pg_advisory_lock($1)', [lockKey('migrate')]);
       // The lock belongs to the session and outlives the transaction.
       await client.query('COMMIT');
       return;
@@ -140,10 +140,10 @@ async function takeTurn(client: Client, { name, options }: Change): Promise<void
 
 async function migrating(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ holder: string }>(
-    `SELECT ${holderWords('backend_start')} AS holder
-       FROM pg_locks JOIN pg_stat_activity AS activity USING (pid)
-      WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND activity.datname = current_database()
-        AND pg_locks.database = activity.datid AND (classid::bigint << 32) | objid::bigint = $1`,
+    `select ${holderWords('backend_start')} as holder
+       from pg_locks join pg_stat_activity as activity using (pid)
+      where locktype = 'advisory' and granted and objsubid = 1 and activity.datname = current_database()
+        and pg_locks.database = activity.datid and (classid::bigint << 32) | objid::bigint = $1`,
     [lockKey('migrate')],
   );
   return rows.map(({ holder }) => holder);
@@ -153,16 +153,16 @@ async function migrating(client: Client): Promise<string[]> {
 async function prepare(client: Client, options: MigrateOptions): Promise<void> {
   const state = await stateOfTable(client);
   if (state === 'MISSING') {
-    await client.query(`CREATE TABLE IF NOT EXISTS davit_migration (
-      number integer PRIMARY KEY,
-      name text NOT NULL,
-      sha256 text NOT NULL,
-      applied_at timestamptz NOT NULL DEFAULT now(),
-      needs integer NOT NULL DEFAULT 0
+    await client.query(`create table if not exists davit_migration (
+      number integer primary key,
+      name text not null,
+      sha256 text not null,
+      applied_at timestamptz not null default now(),
+      needs integer not null default 0
     )`);
   } else if (state === 'OLD') {
     await retrying(client, { name: 'davit_migration', options }, async () => {
-      await client.query('ALTER TABLE davit_migration ADD COLUMN IF NOT EXISTS needs integer NOT NULL DEFAULT 0');
+      await client.query('alter table davit_migration add column if not exists needs integer not null default 0');
       await client.query('COMMIT');
     });
   }
@@ -178,7 +178,7 @@ async function retrying(client: Client, { name, options }: Change, change: () =>
   const { onWaiting, lockWaitMilliseconds = defaultLockWaitMilliseconds } = options;
   for (;;) {
     try {
-      await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockWaitMilliseconds}`);
+      await client.query(`begin; set local lock_timeout = ${lockWaitMilliseconds}`);
       return await change();
     } catch (error) {
       // The change may also run into a deadlock with statements of another version that runs meanwhile.
@@ -192,10 +192,10 @@ async function retrying(client: Client, { name, options }: Change, change: () =>
 
 async function oldTransactions(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ holder: string }>(
-    `SELECT ${holderWords('xact_start')} AS holder
-       FROM pg_stat_activity
-      WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
-      ORDER BY xact_start LIMIT 3`,
+    `select ${holderWords('xact_start')} as holder
+       from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
+      order by xact_start limit 3`,
   );
   return rows.map(({ holder }) => holder);
 }
@@ -247,7 +247,7 @@ interface AppliedRow {
  * program cannot work with them.
  */
 async function compareWithDatabase(client: Client, migrations: readonly Migration[]): Promise<number> {
-  const { rows } = await client.query<AppliedRow>('SELECT number, name, sha256, needs FROM davit_migration ORDER BY number');
+  const { rows } = await client.query<AppliedRow>('select number, name, sha256, needs from davit_migration order by number');
   const tooNew = rows.find(({ needs }) => needs > migrations.length);
   if (tooNew !== undefined) {
     throw new AppError({
@@ -271,7 +271,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
   try {
     await client.query(migration.text);
     if (client.getTransactionStatus() !== 'T') throw new Error('the file ends the transaction that it runs in');
-    await client.query('INSERT INTO davit_migration (number, name, sha256, needs) VALUES ($1, $2, $3, $4)', [
+    await client.query('insert into davit_migration (number, name, sha256, needs) values ($1, $2, $3, $4)', [
       migration.number,
       migration.name,
       migration.sha256,

@@ -43,8 +43,8 @@ const settings = Object.entries(sessionSettings)
  */
 export const takesNoChanges = `pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean`;
 
-const openingText = `SELECT ${settings}, ${takesNoChanges} AS refuses, pg_backend_pid() AS pid,
-  (SELECT backend_start::text FROM pg_stat_get_activity(pg_backend_pid())) AS "beganAt"`;
+const openingText = `select ${settings}, ${takesNoChanges} as refuses, pg_backend_pid() as pid,
+  (select backend_start::text from pg_stat_get_activity(pg_backend_pid())) as "beganAt"`;
 
 /**
  * Connects and applies Davit's session settings. Throws `ServerReadOnly` if the server is read-only, or pg's own error.

@@ -28,13 +28,13 @@ function newPool(options: { readonly lifetimeMilliseconds?: number; readonly wai
 }
 
 async function processOf(client: Client): Promise<number> {
-  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   return rows[0]?.pid ?? 0;
 }
 
 async function end(pid: number): Promise<void> {
   const client = await pool.take();
-  await client.query('SELECT pg_terminate_backend($1)', [pid]);
+  await client.query('select pg_terminate_backend($1)', [pid]);
   pool.giveBack(client);
 }
 
@@ -87,7 +87,7 @@ test('a connection that was lost while nobody used it is told and not given out'
   const pid = await processOf(lost);
   const other = await pool.take();
   pool.giveBack(lost);
-  await other.query('SELECT pg_terminate_backend($1)', [pid]);
+  await other.query('select pg_terminate_backend($1)', [pid]);
   await vi.waitFor(() => expect(idleFailures).toHaveLength(1));
   pool.giveBack(other);
   expect(pool.takeIdle()).toBe(other);

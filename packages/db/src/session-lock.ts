@@ -24,7 +24,7 @@ export interface SessionLock {
 export async function acquireSessionLock(connectionString: string, name: string): Promise<SessionLock | null> {
   const connection = await openConnection(connectionString, `davit lock ${name}`.slice(0, 63));
   try {
-    const { rows } = await connection.client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
+    const { rows } = await connection.client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
       lockKey(name),
     ]);
     if (rows[0]?.taken !== true) {
@@ -51,7 +51,7 @@ export async function acquireSessionLock(connectionString: string, name: string)
     release: async () => {
       // The server notices a closed connection only after a moment. Until then the next process would find the lock
       // taken.
-      if (held) await connection.client.query('SELECT pg_advisory_unlock_all()').catch(() => undefined);
+      if (held) await connection.client.query('select pg_advisory_unlock_all()').catch(() => undefined);
       await connection.close();
       await lost;
     },
@@ -60,14 +60,14 @@ export async function acquireSessionLock(connectionString: string, name: string)
 
 const lockHolders = statement<{ key: string }>(
   'lockHolders',
-  `SELECT wanted.key::text AS key
-     FROM unnest($1::bigint[]) AS wanted(key)
-     JOIN pg_locks ON pg_locks.locktype = 'advisory'
-      AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND pg_locks.classid::bigint = (wanted.key >> 32) & 4294967295
-      AND pg_locks.objid::bigint = wanted.key & 4294967295
-      AND pg_locks.objsubid = 1
-      AND pg_locks.granted`,
+  `select wanted.key::text as key
+     from unnest($1::bigint[]) as wanted(key)
+     join pg_locks on pg_locks.locktype = 'advisory'
+      and pg_locks.database = (select oid from pg_database where datname = current_database())
+      and pg_locks.classid::bigint = (wanted.key >> 32) & 4294967295
+      and pg_locks.objid::bigint = wanted.key & 4294967295
+      and pg_locks.objsubid = 1
+      and pg_locks.granted`,
 );
 
 /**

@@ -2,10 +2,10 @@ import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { acquireSessionLock, heldSessionLocks, listen, statement } from './index.ts';
 
-const notify = statement('testNotify', `SELECT pg_notify($1, $2)`);
+const notify = statement('testNotify', `select pg_notify($1, $2)`);
 const terminateByName = statement(
   'testTerminateByName',
-  `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`,
+  `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1`,
 );
 
 let home: TestDatabase;

@@ -55,11 +55,11 @@ export async function openSnapshot(connectionString: string): Promise<Snapshot> 
   const { client } = connection;
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const { rows: there } = await client.query(`SELECT WHERE to_regclass('public.davit_migration') IS NOT NULL`);
+    const { rows: there } = await client.query(`select where to_regclass('public.davit_migration') is not null`);
     if (there.length === 0)
       throw new AppError({ code: 'INSTANCE_EMPTY', message: 'this instance was never started: there is nothing to export.' });
-    const { rows } = await client.query<AppliedMigration>('SELECT number, name, sha256 FROM davit_migration ORDER BY number');
-    const { rows: installations } = await client.query<{ id: string }>('SELECT id FROM installation');
+    const { rows } = await client.query<AppliedMigration>('select number, name, sha256 from davit_migration order by number');
+    const { rows: installations } = await client.query<{ id: string }>('select id from installation');
     return {
       migrations: rows,
       installation: installations[0]?.id ?? '',
@@ -76,15 +76,15 @@ export async function openSnapshot(connectionString: string): Promise<Snapshot> 
 /** Returns all tables to transfer, each after the tables that it references. */
 async function readTables(client: Client): Promise<MovedTable[]> {
   const { rows: columns } = await client.query<{ name: string; columns: string[] }>(
-    `SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns
-       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-      GROUP BY c.relname ORDER BY c.relname`,
+    `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+       from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+      group by c.relname order by c.relname`,
   );
   const { rows: references } = await client.query<{ referring: string; referred: string }>(
-    `SELECT f.relname AS referring, t.relname AS referred
-       FROM pg_constraint k JOIN pg_class f ON f.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
-      WHERE k.contype = 'f' AND k.connamespace = 'public'::regnamespace AND k.conrelid <> k.confrelid`,
+    `select f.relname as referring, t.relname as referred
+       from pg_constraint k join pg_class f on f.oid = k.conrelid join pg_class t on t.oid = k.confrelid
+      where k.contype = 'f' and k.connamespace = 'public'::regnamespace and k.conrelid <> k.confrelid`,
   );
   const left = columns.filter(({ name }) => !staying.has(name));
   const ordered: MovedTable[] = [];
@@ -125,11 +125,11 @@ export async function openArrival(connectionString: string): Promise<Arrival> {
     await client.query('BEGIN');
     const tables = await readTables(client);
     for (const { name } of tables) {
-      await client.query(`LOCK TABLE ${escapeIdentifier(name)} IN ACCESS EXCLUSIVE MODE`);
+      await client.query(`lock table ${escapeIdentifier(name)} in access exclusive mode`);
       await refuseFilled(client, name);
-      await client.query(`ALTER TABLE ${escapeIdentifier(name)} DISABLE TRIGGER USER`);
+      await client.query(`alter table ${escapeIdentifier(name)} disable trigger user`);
     }
-    await client.query('DELETE FROM installation');
+    await client.query('delete from installation');
     return arrivalOf(connection, tables);
   } catch (error) {
     await connection.close();
@@ -157,7 +157,7 @@ function arrivalOf(connection: DedicatedConnection, tables: readonly MovedTable[
         // The statements write rows that are newer than all imported rows, so their numbers must be higher.
         for (const { name } of tables) await advanceSequences(client, name);
         for (const text of statements) await client.query(text);
-        for (const { name } of tables) await client.query(`ALTER TABLE ${escapeIdentifier(name)} ENABLE TRIGGER USER`);
+        for (const { name } of tables) await client.query(`alter table ${escapeIdentifier(name)} enable trigger user`);
         await client.query('COMMIT');
       } catch (error) {
         throw toFailure(error);
@@ -169,8 +169,8 @@ function arrivalOf(connection: DedicatedConnection, tables: readonly MovedTable[
 
 async function refuseRunning(client: Client): Promise<void> {
   const { rows } = await client.query<{ application: string }>(
-    `SELECT application_name AS application FROM pg_stat_activity
-      WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'davit%'`,
+    `select application_name as application from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'davit%'`,
   );
   const [first] = rows;
   if (first === undefined) return;
@@ -183,7 +183,7 @@ async function refuseRunning(client: Client): Promise<void> {
 async function refuseFilled(client: Client, name: string): Promise<void> {
   // The table's single row is created with the schema.
   if (name === 'installation') return;
-  const { rowCount } = await client.query(`SELECT FROM ${escapeIdentifier(name)} LIMIT 1`);
+  const { rowCount } = await client.query(`select from ${escapeIdentifier(name)} limit 1`);
   if (rowCount === 0) return;
   throw new AppError({
     code: 'INSTANCE_NOT_EMPTY',
@@ -194,12 +194,12 @@ async function refuseFilled(client: Client, name: string): Promise<void> {
 /** Advances the sequences of a table to the highest imported number. */
 async function advanceSequences(client: Client, table: string): Promise<void> {
   const { rows } = await client.query<{ column: string }>(
-    `SELECT attname AS column FROM pg_attribute WHERE attrelid = $1::regclass AND attidentity <> ''`,
+    `select attname as column from pg_attribute where attrelid = $1::regclass and attidentity <> ''`,
     [`public.${escapeIdentifier(table)}`],
   );
   for (const { column } of rows) {
     await client.query(
-      `SELECT setval(pg_get_serial_sequence($1, $2), max(${escapeIdentifier(column)})) FROM ${escapeIdentifier(table)} HAVING count(*) > 0`,
+      `select setval(pg_get_serial_sequence($1, $2), max(${escapeIdentifier(column)})) from ${escapeIdentifier(table)} having count(*) > 0`,
       [`public.${escapeIdentifier(table)}`, column],
     );
   }

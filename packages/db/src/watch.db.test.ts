@@ -81,7 +81,7 @@ afterEach(() => {
   way.close();
 });
 
-const answer = statement<{ answer: number }>('testWatchAnswer', 'SELECT 1 AS answer');
+const answer = statement<{ answer: number }>('testWatchAnswer', 'select 1 as answer');
 
 /** Checks fifty times as often as in production. */
 function openPool(): ConnectionPool {
@@ -140,7 +140,7 @@ test('a statement that the server works on may take as long as it takes', async 
   const lock = await acquireSessionLock(home.connectionString, 'watch');
   const pool = openPool();
   const client = await pool.take();
-  const waiting = client.query('SELECT pg_advisory_lock_shared($1)', [lockKey('watch')]);
+  const waiting = client.query('select pg_advisory_lock_shared($1)', [lockKey('watch')]);
   // The server is queried repeatedly, at increasing intervals.
   await vi.waitFor(() => expect(way.made).toBeGreaterThan(4), { timeout: 20_000 });
   await lock?.release();

@@ -47,8 +47,8 @@ interface Watched {
  */
 type Report = ReadonlySet<string> | 'silent' | 'unknown';
 
-const atWork = `SELECT pid, backend_start::text AS "beganAt" FROM pg_stat_activity
-  WHERE pid = ANY($1) AND coalesce(state, '') NOT LIKE 'idle%'`;
+const atWork = `select pid, backend_start::text as "beganAt" from pg_stat_activity
+  where pid = any($1) and coalesce(state, '') not like 'idle%'`;
 
 export class Watch {
   readonly #options: WatchOptions;

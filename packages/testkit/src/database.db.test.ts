@@ -2,11 +2,11 @@ import { migrate, statement } from '@davit/db';
 import { afterEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-const migrated = statement<{ exists: boolean }>('testkitMigrated', `SELECT to_regclass('davit_migration') IS NOT NULL AS exists`);
-const create = statement('testkitCreate', `CREATE TABLE only_here (id int)`);
-const find = statement<{ exists: boolean }>('testkitFind', `SELECT to_regclass('only_here') IS NOT NULL AS exists`);
+const migrated = statement<{ exists: boolean }>('testkitMigrated', `select to_regclass('davit_migration') is not null as exists`);
+const create = statement('testkitCreate', `create table only_here (id int)`);
+const find = statement<{ exists: boolean }>('testkitFind', `select to_regclass('only_here') is not null as exists`);
 
-const installation = statement<{ id: string }>('testkitInstallation', 'SELECT id FROM installation');
+const installation = statement<{ id: string }>('testkitInstallation', 'select id from installation');
 
 const made: TestDatabase[] = [];
 afterEach(async () => {

@@ -28,13 +28,13 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const name = `${testPrefix}${randomUUID().replaceAll('-', '')}`;
   const template = options.isMigrated === false ? 'template0' : await ensureTemplate(server);
   // Copies the files: copying block by block through the log takes twice as long.
-  const copy = `CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(template)} STRATEGY FILE_COPY`;
+  const copy = `create database ${escapeIdentifier(name)} template ${escapeIdentifier(template)} strategy file_copy`;
   await withClient(server, (client) => client.query(copy));
   const connectionString = databaseAddress(server, name);
   // The database gets its own installation id: tests that share an engine must not mistake each other's containers and
   // volumes for their own.
   if (options.isMigrated !== false) {
-    await withClient(connectionString, (client) => client.query('UPDATE installation SET id = gen_random_uuid()'));
+    await withClient(connectionString, (client) => client.query('update installation set id = gen_random_uuid()'));
   }
   const database = openDatabase({ connectionString, applicationName: 'davit test', maximumConnections: 10 });
   return {
@@ -42,7 +42,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     database,
     drop: async () => {
       await database.close();
-      await withClient(server, (client) => client.query(`DROP DATABASE ${escapeIdentifier(name)} WITH (FORCE)`));
+      await withClient(server, (client) => client.query(`drop database ${escapeIdentifier(name)} with (force)`));
     },
   };
 }
@@ -68,15 +68,15 @@ async function ensureTemplate(server: string): Promise<string> {
   const template = `${templatePrefix}${await schemaHash()}`;
   await withClient(server, async (client) => {
     if (await databaseExists(client, template)) return;
-    await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [templatePrefix]);
+    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [templatePrefix]);
     if (await databaseExists(client, template)) return;
     await dropOldTemplates(client);
     // The template is renamed when complete, so that a run that is killed meanwhile leaves no incomplete template
     // behind.
     const unfinished = `${templatePrefix}unfinished`;
-    await client.query(`CREATE DATABASE ${unfinished} TEMPLATE template0`);
+    await client.query(`create database ${unfinished} template template0`);
     await migrate({ connectionString: databaseAddress(server, unfinished) });
-    await client.query(`ALTER DATABASE ${unfinished} RENAME TO ${escapeIdentifier(template)}`);
+    await client.query(`alter database ${unfinished} rename to ${escapeIdentifier(template)}`);
   });
   return template;
 }
@@ -94,15 +94,15 @@ async function readSchemaHash(): Promise<string> {
 }
 
 async function databaseExists(client: Client, name: string): Promise<boolean> {
-  const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
+  const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
   return rowCount === 1;
 }
 
 async function dropOldTemplates(client: Client): Promise<void> {
-  const { rows } = await client.query<{ datname: string }>('SELECT datname FROM pg_database WHERE starts_with(datname, $1)', [
+  const { rows } = await client.query<{ datname: string }>('select datname from pg_database where starts_with(datname, $1)', [
     templatePrefix,
   ]);
-  for (const { datname } of rows) await client.query(`DROP DATABASE ${escapeIdentifier(datname)} WITH (FORCE)`);
+  for (const { datname } of rows) await client.query(`drop database ${escapeIdentifier(datname)} with (force)`);
 }
 
 async function withClient<Result>(address: string, action: (client: Client) => Promise<Result>): Promise<Result> {

@@ -12,9 +12,9 @@ import {
 
 const create = statement(
   'testBatchCreate',
-  `CREATE TABLE place (name text PRIMARY KEY, size int CHECK (size > 0), note jsonb, asked text, wrote xid8 DEFAULT pg_current_xact_id())`,
+  `create table place (name text primary key, size int check (size > 0), note jsonb, asked text, wrote xid8 default pg_current_xact_id())`,
 );
-const empty = statement('testBatchEmpty', 'TRUNCATE place');
+const empty = statement('testBatchEmpty', 'truncate place');
 const insert = batchedStatement<{ name: string; size: number }>(
   'testBatchInsert',
   { name: 'text', size: 'int', note: 'text', request: 'text' },
@@ -24,13 +24,13 @@ const insert = batchedStatement<{ name: string; size: number }>(
 );
 const rows = statement<{ name: string; asked: string | null; note: unknown; wrote: string }>(
   'testBatchRows',
-  'SELECT name, asked, note, wrote::text FROM place ORDER BY name',
+  'select name, asked, note, wrote::text from place order by name',
 );
 const terminate = statement(
   'testBatchTerminate',
-  `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
 );
-const lock = statement('testBatchLock', 'LOCK TABLE place');
+const lock = statement('testBatchLock', 'lock table place');
 
 let home: TestDatabase;
 let database: Database;
@@ -123,5 +123,5 @@ test('when the connection is lost under it, it fails and is not tried again', as
 
 const waiting = statement(
   'testBatchWaiting',
-  `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
 );

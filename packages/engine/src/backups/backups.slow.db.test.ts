@@ -9,7 +9,7 @@ import { benchPlace, noteKey, noteStored, readSealed } from '../store/backups.ts
 import { Sites } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
-const beginAnew = statement('testBeginBackupAnew', 'UPDATE database_backup SET attempt = attempt + 1 WHERE id = $1');
+const beginAnew = statement('testBeginBackupAnew', 'update database_backup set attempt = attempt + 1 where id = $1');
 const password = 'sesame-of-the-database';
 let world: World;
 /** The cluster of the databases that are backed up. */

@@ -18,17 +18,17 @@ async function open(settings: Partial<EngineSettings> = {}, builds = true): Prom
 
 const logOf = statement<{ message: string }>(
   'testDeploymentMessages',
-  'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+  'select message from deployment_log where deployment_id = $1 order by id',
 );
 const waitingOf = statement<{ waiting: boolean }>(
   'testDeploymentWaiting',
-  'SELECT waiting_since IS NOT NULL AS waiting FROM deployment WHERE id = $1',
+  'select waiting_since is not null as waiting from deployment where id = $1',
 );
 
 const isLeading = statement(
   'testIsLeading',
-  `SELECT 1 FROM deployment_step s JOIN deployment d ON d.id = s.deployment_id
-    WHERE s.service_id = $1 AND s.name = 'route' AND s.status = 'RUNNING' AND d.status = 'RUNNING'`,
+  `select 1 from deployment_step s join deployment d on d.id = s.deployment_id
+    where s.service_id = $1 and s.name = 'route' and s.status = 'RUNNING' and d.status = 'RUNNING'`,
 );
 
 async function messages(deploymentId: string): Promise<string[]> {

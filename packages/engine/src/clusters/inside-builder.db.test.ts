@@ -35,7 +35,7 @@ afterEach(() => world.close());
 
 const endOf = statement<{ status: string }>(
   'testInsideEnd',
-  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
 );
 
 async function ends(services: readonly RequestedService[]): Promise<string> {

@@ -26,13 +26,13 @@ afterEach(() => {
 
 const messagesOf = statement<{ message: string }>(
   'testMoveMessages',
-  'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+  'select message from deployment_log where deployment_id = $1 order by id',
 );
 const endOf = statement<{ status: string }>(
   'testMoveEnd',
-  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
 );
-const places = statement<{ driver: string }>('testMovePlaces', 'SELECT driver FROM service_place ORDER BY driver');
+const places = statement<{ driver: string }>('testMovePlaces', 'select driver from service_place order by driver');
 
 const messages = async (id: string): Promise<string[]> =>
   (await world.database.database.many(messagesOf, [id])).map(({ message }) => message);
@@ -195,7 +195,7 @@ test('many services that leave a slow cluster do not keep the database from othe
   const id = await world.deploy(many, { place: moved });
   const phases = statement<{ open: number }>(
     'testMoveOpen',
-    `SELECT count(*)::int AS open FROM deployment_service WHERE deployment_id = $1 AND phase <> 'SUCCEEDED'`,
+    `select count(*)::int as open from deployment_service where deployment_id = $1 and phase <> 'SUCCEEDED'`,
   );
   await eventually(
     async () => ((await world.database.database.one(phases, [id])).open === 0 ? true : undefined),
@@ -203,7 +203,7 @@ test('many services that leave a slow cluster do not keep the database from othe
   );
   const waiting = statement<{ sessions: number }>(
     'testMoveWaiting',
-    `SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    `select count(*)::int as sessions from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
   );
   await reached.promise;
   expect(await world.database.database.one(waiting)).toEqual({ sessions: 0 });

@@ -24,7 +24,7 @@ afterEach(() => world.close());
 
 const endOf = statement<{ status: string; state: string }>(
   'testPushingEnd',
-  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
 );
 
 async function ends(services: readonly RequestedService[], request: Partial<DeploymentRequest> = {}): Promise<string> {

@@ -37,13 +37,13 @@ async function deployed(): Promise<{ one: RequestedService; observed: Observed }
 
 const told = statement<{ fact: Record<string, unknown> }>(
   'testConditionEvents',
-  `SELECT fact FROM stream_event WHERE kind = 'CONDITION' AND service_id = $1 ORDER BY sequence`,
+  `select fact from stream_event where kind = 'CONDITION' and service_id = $1 order by sequence`,
 );
 const lines = statement<{ message: string; instance_name: string }>(
   'testServiceLines',
-  'SELECT message, instance_name FROM service_log WHERE service_id = $1 ORDER BY id',
+  'select message, instance_name from service_log where service_id = $1 order by id',
 );
-const backdate = statement('testConditionSeen', `UPDATE service_condition SET seen_at = seen_at - interval '1 hour'`);
+const backdate = statement('testConditionSeen', `update service_condition set seen_at = seen_at - interval '1 hour'`);
 const db = (): World['database']['database'] => world.database.database;
 /** The keeper looks every ten seconds, and at each event. */
 const wake = (one: RequestedService): void => {

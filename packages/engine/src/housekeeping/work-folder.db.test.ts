@@ -28,7 +28,7 @@ const reaches = (owner: string, state: string) =>
   eventually(async () => ((await world.view(owner)).state === state ? true : undefined), state);
 const turn = statement<{ id: string }>(
   'testWorkTerraform',
-  `UPDATE deployment_service SET service_type = 'TERRAFORM' WHERE deployment_id = $1 RETURNING deployment_id AS id`,
+  `update deployment_service set service_type = 'TERRAFORM' where deployment_id = $1 returning deployment_id as id`,
 );
 
 test('what an ended deployment left goes; what is under way, of Terraform, or not of a deployment stays', async () => {

@@ -23,16 +23,16 @@ afterEach(() => world.close());
 
 const readRuns = statement<{ id: string; status: string; failure: { code: string } | null; by_cluster: boolean }>(
   'testReadClusterRuns',
-  'SELECT id, status, failure, by_cluster FROM job_run WHERE service_id = $1 ORDER BY due_at',
+  'select id, status, failure, by_cluster from job_run where service_id = $1 order by due_at',
 );
 const readSchedule = statement<{ driver: string | null; at: string }>(
   'testReadClusterSchedule',
-  'SELECT driver, next_at::text AS at FROM job_schedule WHERE service_id = $1',
+  'select driver, next_at::text as at from job_schedule where service_id = $1',
 );
-const setDue = statement('testSetClusterDue', 'UPDATE job_schedule SET next_at = clock_timestamp() WHERE service_id = $1');
+const setDue = statement('testSetClusterDue', 'update job_schedule set next_at = clock_timestamp() where service_id = $1');
 const endOf = statement<{ status: string }>(
   'testClusterRunsEnd',
-  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
 );
 
 const cron = (overrides: Partial<JobRelease> = {}, more: Partial<ReleaseConfig> = {}): RequestedService => {

@@ -325,12 +325,12 @@ describe('the other events of a lifecycle job', () => {
 
 const setDue = statement(
   'testSetDue',
-  `UPDATE job_schedule SET next_at = clock_timestamp() + make_interval(secs => $2::integer) WHERE service_id = $1`,
+  `update job_schedule set next_at = clock_timestamp() + make_interval(secs => $2::integer) where service_id = $1`,
 );
-const readNext = statement<{ next_at: string }>('testReadNext', `SELECT next_at FROM job_schedule WHERE service_id = $1`);
+const readNext = statement<{ next_at: string }>('testReadNext', `select next_at from job_schedule where service_id = $1`);
 const readRuns = statement<{ status: string; failure: { code: string } | null }>(
   'testReadRuns',
-  `SELECT status, failure FROM job_run WHERE service_id = $1 ORDER BY created_at`,
+  `select status, failure from job_run where service_id = $1 order by created_at`,
 );
 
 describe('a cron job', () => {

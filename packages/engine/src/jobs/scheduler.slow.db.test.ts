@@ -30,15 +30,15 @@ const patience = { timeout: 30_000, interval: 20 };
 
 const setDue = statement(
   'testSchedulerDue',
-  'UPDATE job_schedule SET next_at = clock_timestamp() - make_interval(secs => $2::float8) WHERE service_id = ANY($1::uuid[])',
+  'update job_schedule set next_at = clock_timestamp() - make_interval(secs => $2::float8) where service_id = any($1::uuid[])',
 );
 const setZone = statement(
   'testSchedulerZone',
-  `UPDATE release SET config = jsonb_set(config, '{job,schedule,timezone}', to_jsonb($2::text)) WHERE service_id = $1`,
+  `update release set config = jsonb_set(config, '{job,schedule,timezone}', to_jsonb($2::text)) where service_id = $1`,
 );
 const readRuns = statement<{ service_id: string; status: string }>(
   'testSchedulerRuns',
-  'SELECT service_id, status FROM job_run WHERE service_id = ANY($1::uuid[]) ORDER BY created_at',
+  'select service_id, status from job_run where service_id = any($1::uuid[]) order by created_at',
 );
 
 function cron(name = 'tick'): RequestedService {
@@ -65,7 +65,7 @@ const one = async (place?: EnvironmentPlace): Promise<RequestedService> => {
   if (job === undefined) throw new Error('it was not armed');
   return job;
 };
-const readEnd = statement<{ status: string }>('testSchedulerEnd', 'SELECT status FROM deployment WHERE id = $1');
+const readEnd = statement<{ status: string }>('testSchedulerEnd', 'select status from deployment where id = $1');
 const ended = async (id: string): Promise<string | undefined> => (await world.database.database.maybe(readEnd, [id]))?.status;
 const idsOf = (jobs: readonly RequestedService[]): string[] => jobs.map(({ serviceId }) => serviceId);
 /** Makes the schedules due since this number of seconds. */
@@ -277,7 +277,7 @@ test('a schedule that the database does not move on concerns no other one', { ti
   if (bad === undefined || good === undefined) throw new Error('they were not armed');
   const refuse = statement(
     'testSchedulerRefuse',
-    `ALTER TABLE job_run ADD CONSTRAINT test_refuse CHECK (service_id <> '${bad.serviceId}')`,
+    `alter table job_run add constraint test_refuse check (service_id <> '${bad.serviceId}')`,
   );
   await world.database.database.run(refuse, []);
   await due([bad], 60);

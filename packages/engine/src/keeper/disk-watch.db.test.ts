@@ -14,12 +14,12 @@ const mebibyte = 1024 * 1024;
 const gibibyte = 1024 * mebibyte;
 const lines = statement<{ message: string }>(
   'testDiskLines',
-  `SELECT message FROM service_log WHERE service_id = $1 AND instance_name = 'davit' ORDER BY id`,
+  `select message from service_log where service_id = $1 and instance_name = 'davit' order by id`,
 );
 const measure = statement(
   'testMeasuredVolume',
-  `INSERT INTO service_metric_total (service_id, measured_at, instances, memory_bytes, volume_bytes, cpu_ms, received_bytes, sent_bytes, requests)
-   VALUES ($1, clock_timestamp(), 1, 0, $2, 0, 0, 0, 0) ON CONFLICT (service_id) DO UPDATE SET volume_bytes = excluded.volume_bytes`,
+  `insert into service_metric_total (service_id, measured_at, instances, memory_bytes, volume_bytes, cpu_ms, received_bytes, sent_bytes, requests)
+   values ($1, clock_timestamp(), 1, 0, $2, 0, 0, 0, 0) on conflict (service_id) do update set volume_bytes = excluded.volume_bytes`,
 );
 
 async function deployed(overrides: Parameters<typeof config>[0] = {}): Promise<RequestedService> {

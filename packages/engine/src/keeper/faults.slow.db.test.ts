@@ -18,11 +18,11 @@ afterEach(() => world.close());
 
 const events = statement<{ fact: Record<string, unknown> }>(
   'testFaultEvents',
-  `SELECT fact FROM stream_event WHERE kind = 'CONDITION' AND service_id = $1 ORDER BY sequence`,
+  `select fact from stream_event where kind = 'CONDITION' and service_id = $1 order by sequence`,
 );
 const ownLines = statement<{ message: string }>(
   'testOwnLines',
-  `SELECT message FROM service_log WHERE service_id = $1 AND instance_name = 'davit' ORDER BY id`,
+  `select message from service_log where service_id = $1 and instance_name = 'davit' order by id`,
 );
 
 async function deployed(overrides: Parameters<typeof config>[0] = {}): Promise<RequestedService> {

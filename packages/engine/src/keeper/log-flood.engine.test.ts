@@ -17,15 +17,15 @@ const busybox = 'davit-test/busybox:1';
 const context = { signal: new AbortController().signal, log: (): void => undefined };
 const stored = statement<{ message: string }>(
   'testFloodLines',
-  'SELECT message FROM service_log WHERE service_id = $1 ORDER BY id DESC LIMIT 1',
+  'select message from service_log where service_id = $1 order by id desc limit 1',
 );
 const notices = statement<{ lines: number }>(
   'testFloodNotices',
-  `SELECT count(*)::integer AS lines FROM service_log WHERE service_id = $1 AND message LIKE 'Davit left out%'`,
+  `select count(*)::integer as lines from service_log where service_id = $1 and message like 'Davit left out%'`,
 );
 const count = statement<{ lines: number }>(
   'testFloodCount',
-  'SELECT count(*)::integer AS lines FROM service_log WHERE service_id = $1',
+  'select count(*)::integer as lines from service_log where service_id = $1',
 );
 const mebibyte = 1024 * 1024;
 

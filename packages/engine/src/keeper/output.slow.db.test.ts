@@ -11,7 +11,7 @@ import { createWorld, eventually, service, type World } from '../testing/world.t
 
 const positions = statement<{ service_id: string }>(
   'testOutputPositions',
-  'SELECT service_id FROM log_position UNION ALL SELECT service_id FROM log_origin',
+  'select service_id from log_position union all select service_id from log_origin',
 );
 
 let world: World;

@@ -12,32 +12,32 @@ import { LogCollector } from './log-collector.ts';
 
 const stored = statement<{ message: string }>(
   'testStoredLines',
-  'SELECT message FROM service_log WHERE service_id = $1 ORDER BY id',
+  'select message from service_log where service_id = $1 order by id',
 );
 
 const insertRelease = statement(
   'testInsertRelease',
-  `INSERT INTO release (id, organization_id, environment_id, service_id, config, config_hash, created_by)
-   VALUES ($1, $2, $2, $2, $3::jsonb, '', '')`,
+  `insert into release (id, organization_id, environment_id, service_id, config, config_hash, created_by)
+   values ($1, $2, $2, $2, $3::jsonb, '', '')`,
 );
 const positions = statement<{ instance_id: string; is_recent: boolean }>(
   'testLogPositions',
-  `SELECT instance_id, followed_at > clock_timestamp() - interval '1 hour' AS is_recent FROM log_position ORDER BY instance_id`,
+  `select instance_id, followed_at > clock_timestamp() - interval '1 hour' as is_recent from log_position order by instance_id`,
 );
-const age = statement('testAgeLogPositions', `UPDATE log_position SET followed_at = followed_at - interval '31 days'`);
+const age = statement('testAgeLogPositions', `update log_position set followed_at = followed_at - interval '31 days'`);
 const ageOrigins = statement(
   'testAgeLogOrigins',
-  `UPDATE log_origin SET followed_at = followed_at - make_interval(days => $1) WHERE instance_id = $2`,
+  `update log_origin set followed_at = followed_at - make_interval(days => $1) where instance_id = $2`,
 );
 const origins = statement<{ instance_id: string; origin: string; is_recent: boolean }>(
   'testLogOrigins',
-  `SELECT instance_id, origin, followed_at > clock_timestamp() - interval '1 hour' AS is_recent FROM log_origin ORDER BY instance_id, origin`,
+  `select instance_id, origin, followed_at > clock_timestamp() - interval '1 hour' as is_recent from log_origin order by instance_id, origin`,
 );
 /** Inserts a line as a program of the previous version does. */
 const insertOldLine = statement(
   'testInsertOldLine',
-  `INSERT INTO service_log (service_id, instance_id, instance_name, stream, message, source_at, at)
-   VALUES ($1, $2, '', 'stdout', $3, $4::text, $4::text::timestamptz)`,
+  `insert into service_log (service_id, instance_id, instance_name, stream, message, source_at, at)
+   values ($1, $2, '', 'stdout', $3, $4::text, $4::text::timestamptz)`,
 );
 
 /** One reading of the output of an instance. */

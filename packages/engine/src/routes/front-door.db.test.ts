@@ -22,11 +22,11 @@ async function open(settings: Partial<EngineSettings> = {}): Promise<Site> {
 
 const logOf = statement<{ message: string }>(
   'testFrontDoorMessages',
-  'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+  'select message from deployment_log where deployment_id = $1 order by id',
 );
 const endOf = statement<{ status: string }>(
   'testFrontDoorEnd',
-  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
 );
 const ended = (id: string): Promise<string> =>
   eventually(async () => (await world.database.database.maybe(endOf, [id]))?.status, 'the end of the deployment');

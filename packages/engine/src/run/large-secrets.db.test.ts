@@ -19,7 +19,7 @@ afterEach(() => world.close());
 const longestValue = 524_288;
 const logOf = statement<{ message: string }>(
   'testMessagesOfDeployment',
-  'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+  'select message from deployment_log where deployment_id = $1 order by id',
 );
 
 const printable = (length: number): string => randomBytes(length).toString('base64').slice(0, length);

@@ -9,21 +9,21 @@ import { createWorld, eventually, service, type World } from '../testing/world.t
 
 const endLockOfRunner = statement(
   'testEndLockOfRunner',
-  `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name LIKE 'davit lock runner%'`,
+  `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name like 'davit lock runner%'`,
 );
 
 const newestOfService = statement<{ runner_id: string; status: string; phase: string }>(
   'testNewestOfService',
-  `SELECT d.runner_id, d.status, s.phase FROM deployment d JOIN deployment_service s ON s.deployment_id = d.id
-    WHERE s.service_id = $1 ORDER BY d.sequence DESC LIMIT 1`,
+  `select d.runner_id, d.status, s.phase from deployment d join deployment_service s on s.deployment_id = d.id
+    where s.service_id = $1 order by d.sequence desc limit 1`,
 );
 
-const seenAt = statement<{ at: string }>('testSeenAt', 'SELECT seen_at::text AS at FROM runner WHERE id = $1');
+const seenAt = statement<{ at: string }>('testSeenAt', 'select seen_at::text as at from runner where id = $1');
 
 const leaseOf = statement<{ until: string }>(
   'testLeaseOf',
-  `SELECT d.lease_until::text AS until FROM deployment d JOIN deployment_service s ON s.deployment_id = d.id WHERE s.service_id = $1`,
+  `select d.lease_until::text as until from deployment d join deployment_service s on s.deployment_id = d.id where s.service_id = $1`,
 );
 
 const newest = (world: World, serviceId: string) => world.database.database.one(newestOfService, [serviceId]);
@@ -190,7 +190,7 @@ test('what a later version recorded waits for a runner of that version, and hold
   const world = await createWorld();
   const recordedBy = statement(
     'testRecordedBy',
-    `UPDATE deployment d SET journal_version = $2 FROM deployment_service s WHERE s.deployment_id = d.id AND s.service_id = $1`,
+    `update deployment d set journal_version = $2 from deployment_service s where s.deployment_id = d.id and s.service_id = $1`,
   );
   const recorded = async (one: RequestedService, version: number): Promise<void> => {
     await world.database.database.run(recordedBy, [one.serviceId, version]);

@@ -15,15 +15,15 @@ afterEach(() => world.close());
 
 const logOf = statement<{ message: string; level: string }>(
   'testLogOfDeployment',
-  'SELECT message, level FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+  'select message, level from deployment_log where deployment_id = $1 order by id',
 );
-const schedules = statement<{ service_id: string }>('testSchedules', 'SELECT service_id FROM job_schedule');
-const setDue = statement('testDue', 'UPDATE job_schedule SET next_at = clock_timestamp() WHERE service_id = $1');
+const schedules = statement<{ service_id: string }>('testSchedules', 'select service_id from job_schedule');
+const setDue = statement('testDue', 'update job_schedule set next_at = clock_timestamp() where service_id = $1');
 const failureOfRun = statement<{ code: string | null }>(
   'testFailureOfRun',
-  `SELECT failure ->> 'code' AS code FROM job_run WHERE service_id = $1`,
+  `select failure ->> 'code' as code from job_run where service_id = $1`,
 );
-const places = statement<{ service_id: string }>('testPlaces', 'SELECT service_id FROM service_place');
+const places = statement<{ service_id: string }>('testPlaces', 'select service_id from service_place');
 
 const image = (registryId: string | null): RequestedService =>
   service({ config: config({ source: { type: 'IMAGE', image: 'registry.example/shop', tag: '1', registryId } }) });

@@ -39,15 +39,15 @@ const columns = `b.id, b.service_id, b.organization_id, b.environment_id, b.name
  */
 export const listBackups = statement<BackupRow>(
   'listDatabaseBackups',
-  `SELECT ${columns} FROM database_backup b
-    WHERE ($1::uuid IS NULL OR b.service_id = $1) AND ($2::uuid IS NULL OR b.environment_id = $2) AND NOT b.is_leaving
-      AND ($3::uuid IS NULL OR (b.created_at, b.id) < (SELECT f.created_at, f.id FROM database_backup f WHERE f.id = $3))
-    ORDER BY b.created_at DESC, b.id DESC LIMIT $4`,
+  `select ${columns} from database_backup b
+    where ($1::uuid is null or b.service_id = $1) and ($2::uuid is null or b.environment_id = $2) and not b.is_leaving
+      and ($3::uuid is null or (b.created_at, b.id) < (select f.created_at, f.id from database_backup f where f.id = $3))
+    order by b.created_at desc, b.id desc limit $4`,
 );
 
 export const readBackup = statement<BackupRow>(
   'readDatabaseBackup',
-  `SELECT ${columns} FROM database_backup b WHERE b.id = $1 AND NOT b.is_leaving`,
+  `select ${columns} from database_backup b where b.id = $1 and not b.is_leaving`,
 );
 
 /**
@@ -56,10 +56,10 @@ export const readBackup = statement<BackupRow>(
  */
 export const insertBackup = statement<BackupRow>(
   'insertDatabaseBackup',
-  `INSERT INTO database_backup AS b (id, service_id, organization_id, environment_id, name, message, kind, subject)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-   ON CONFLICT (service_id) WHERE kind = 'SCHEDULED' AND status IN ('QUEUED', 'RUNNING') AND NOT is_leaving DO NOTHING
-   RETURNING ${columns}`,
+  `insert into database_backup as b (id, service_id, organization_id, environment_id, name, message, kind, subject)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)
+   on conflict (service_id) where kind = 'SCHEDULED' and status in ('QUEUED', 'RUNNING') and not is_leaving do nothing
+   returning ${columns}`,
 );
 
 /**
@@ -68,13 +68,13 @@ export const insertBackup = statement<BackupRow>(
  */
 export const letBackupGo = statement<{ id: string }>(
   'letDatabaseBackupGo',
-  `UPDATE database_backup SET is_leaving = true WHERE id = $1 AND NOT is_leaving RETURNING id`,
+  `update database_backup set is_leaving = true where id = $1 and not is_leaving returning id`,
 );
 
 /** Returns whether a queued or running restore needs the backup. Parameter: backup. */
 export const isBackupInUse = statement<{ used: boolean }>(
   'isDatabaseBackupInUse',
-  `SELECT EXISTS (SELECT 1 FROM database_restore r WHERE r.status IN ('QUEUED', 'RUNNING') AND $1 IN (r.backup_id, r.safety_id)) AS used`,
+  `select exists (select 1 from database_restore r where r.status in ('QUEUED', 'RUNNING') and $1 in (r.backup_id, r.safety_id)) as used`,
 );
 
 export interface RestoreRow {
@@ -98,7 +98,7 @@ const restoreColumns = `r.id, r.service_id, r.environment_id, r.backup_id, r.saf
 /** Parameter: service. Newest first. */
 export const listRestores = statement<RestoreRow>(
   'listDatabaseRestores',
-  `SELECT ${restoreColumns} FROM database_restore r WHERE r.service_id = $1 ORDER BY r.created_at DESC, r.id DESC LIMIT 1000`,
+  `select ${restoreColumns} from database_restore r where r.service_id = $1 order by r.created_at desc, r.id desc limit 1000`,
 );
 
 /**
@@ -107,16 +107,16 @@ export const listRestores = statement<RestoreRow>(
  */
 export const insertRestore = statement<RestoreRow>(
   'insertDatabaseRestore',
-  `INSERT INTO database_restore AS r (id, service_id, organization_id, environment_id, backup_id, safety_id, subject)
-   VALUES ($1, $2, $3, $4, $5, $6, $7)
-   ON CONFLICT (service_id) WHERE status IN ('QUEUED', 'RUNNING') DO NOTHING RETURNING ${restoreColumns}`,
+  `insert into database_restore as r (id, service_id, organization_id, environment_id, backup_id, safety_id, subject)
+   values ($1, $2, $3, $4, $5, $6, $7)
+   on conflict (service_id) where status in ('QUEUED', 'RUNNING') do nothing returning ${restoreColumns}`,
 );
 
 /** Returns the ids of backups and restores that are running. Their temporary instances are not leftovers. */
 export const openBackupWork = statement<{ id: string }>(
   'openDatabaseBackupWork',
-  `SELECT id FROM database_backup WHERE status = 'RUNNING' AND NOT is_leaving
-   UNION ALL SELECT id FROM database_restore WHERE status = 'RUNNING'`,
+  `select id from database_backup where status = 'RUNNING' and not is_leaving
+   union all select id from database_restore where status = 'RUNNING'`,
 );
 
 /** The cluster (`driver`) of the database of a backup or restore; null if the database was never deployed. */
@@ -127,51 +127,51 @@ export interface Placed {
 /** Returns queued and running backups, oldest first, including those that an earlier process began. */
 export const openBackups = statement<BackupRow & Placed>(
   'openDatabaseBackups',
-  `SELECT ${columns}, r.driver FROM database_backup b LEFT JOIN service_runtime r ON r.service_id = b.service_id
-    WHERE b.status IN ('QUEUED', 'RUNNING') AND NOT b.is_leaving ORDER BY b.created_at, b.id LIMIT 500`,
+  `select ${columns}, r.driver from database_backup b left join service_runtime r on r.service_id = b.service_id
+    where b.status in ('QUEUED', 'RUNNING') and not b.is_leaving order by b.created_at, b.id limit 500`,
 );
 
 export const openRestores = statement<RestoreRow & Placed & { readonly safety_status: BackupStatus | null }>(
   'openDatabaseRestores',
-  `SELECT ${restoreColumns}, s.status AS safety_status, p.driver
-     FROM database_restore r LEFT JOIN database_backup s ON s.id = r.safety_id LEFT JOIN service_runtime p ON p.service_id = r.service_id
-    WHERE r.status IN ('QUEUED', 'RUNNING') ORDER BY r.created_at, r.id LIMIT 500`,
+  `select ${restoreColumns}, s.status as safety_status, p.driver
+     from database_restore r left join database_backup s on s.id = r.safety_id left join service_runtime p on p.service_id = r.service_id
+    where r.status in ('QUEUED', 'RUNNING') order by r.created_at, r.id limit 500`,
 );
 
 export const leavingBackups = statement<{ id: string }>(
   'leavingDatabaseBackups',
-  `SELECT id FROM database_backup WHERE is_leaving ORDER BY created_at LIMIT 500`,
+  `select id from database_backup where is_leaving order by created_at limit 500`,
 );
 
-export const forgetBackup = statement('forgetDatabaseBackup', `DELETE FROM database_backup WHERE id = $1 AND is_leaving`);
+export const forgetBackup = statement('forgetDatabaseBackup', `delete from database_backup where id = $1 and is_leaving`);
 
 /** Parameter: id. Returns no row if the backup has finished or is marked for removal. */
 export const beginBackup = statement<{ attempt: number; stored_at: string | null; sealed_key: Buffer | null }>(
   'beginDatabaseBackup',
-  `UPDATE database_backup SET status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
-    WHERE id = $1 AND status IN ('QUEUED', 'RUNNING') AND NOT is_leaving RETURNING attempt, stored_at, sealed_key`,
+  `update database_backup set status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
+    where id = $1 and status in ('QUEUED', 'RUNNING') and not is_leaving returning attempt, stored_at, sealed_key`,
 );
 
 /** Parameters: id, attempt, sealed key. */
 export const noteKey = statement(
   'noteDatabaseBackupKey',
-  `UPDATE database_backup SET sealed_key = $3 WHERE id = $1 AND attempt = $2 AND status = 'RUNNING'`,
+  `update database_backup set sealed_key = $3 where id = $1 and attempt = $2 and status = 'RUNNING'`,
 );
 
 /** Parameters: id, attempt, size, SHA-256, server version, image, bytes of data. */
 export const noteStored = statement(
   'noteDatabaseBackupStored',
-  `UPDATE database_backup SET stored_at = clock_timestamp(), size_bytes = $3, sha256 = $4, server_version = $5, image_id = $6, data_bytes = $7
-    WHERE id = $1 AND attempt = $2 AND status = 'RUNNING' AND NOT is_leaving`,
+  `update database_backup set stored_at = clock_timestamp(), size_bytes = $3, sha256 = $4, server_version = $5, image_id = $6, data_bytes = $7
+    where id = $1 and attempt = $2 and status = 'RUNNING' and not is_leaving`,
 );
 
 /** Parameters: id, attempt, failure. A null failure means that the backup is proven. */
 export const endBackup = statement(
   'endDatabaseBackup',
-  `UPDATE database_backup
-      SET status = CASE WHEN $3::jsonb IS NULL THEN 'GOOD' ELSE 'FAILED' END, failure = $3,
-          proven_at = CASE WHEN $3::jsonb IS NULL THEN clock_timestamp() END, finished_at = clock_timestamp()
-    WHERE id = $1 AND attempt = $2 AND status = 'RUNNING'`,
+  `update database_backup
+      set status = case when $3::jsonb is null then 'GOOD' else 'FAILED' end, failure = $3,
+          proven_at = case when $3::jsonb is null then clock_timestamp() end, finished_at = clock_timestamp()
+    where id = $1 and attempt = $2 and status = 'RUNNING'`,
 );
 
 /**
@@ -180,21 +180,21 @@ export const endBackup = statement(
  */
 export const retireScheduled = statement(
   'retireScheduledDatabaseBackups',
-  `UPDATE database_backup SET is_leaving = true
-    WHERE service_id = $1 AND kind = 'SCHEDULED' AND NOT is_leaving AND status IN ('GOOD', 'FAILED')
-      AND NOT EXISTS (SELECT 1 FROM database_restore r WHERE r.status IN ('QUEUED', 'RUNNING') AND r.backup_id = database_backup.id)
-      AND id NOT IN (SELECT id FROM database_backup
-                      WHERE service_id = $1 AND kind = 'SCHEDULED' AND NOT is_leaving AND status = 'GOOD'
-                      ORDER BY created_at DESC LIMIT $2)
-      AND id NOT IN (SELECT id FROM database_backup
-                      WHERE service_id = $1 AND kind = 'SCHEDULED' AND NOT is_leaving AND status = 'FAILED'
-                      ORDER BY created_at DESC LIMIT $2)`,
+  `update database_backup set is_leaving = true
+    where service_id = $1 and kind = 'SCHEDULED' and not is_leaving and status in ('GOOD', 'FAILED')
+      and not exists (select 1 from database_restore r where r.status in ('QUEUED', 'RUNNING') and r.backup_id = database_backup.id)
+      and id not in (select id from database_backup
+                      where service_id = $1 and kind = 'SCHEDULED' and not is_leaving and status = 'GOOD'
+                      order by created_at desc limit $2)
+      and id not in (select id from database_backup
+                      where service_id = $1 and kind = 'SCHEDULED' and not is_leaving and status = 'FAILED'
+                      order by created_at desc limit $2)`,
 );
 
 export const beginRestore = statement<{ attempt: number }>(
   'beginDatabaseRestore',
-  `UPDATE database_restore SET status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
-    WHERE id = $1 AND status IN ('QUEUED', 'RUNNING') RETURNING attempt`,
+  `update database_restore set status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
+    where id = $1 and status in ('QUEUED', 'RUNNING') returning attempt`,
 );
 
 /**
@@ -203,9 +203,9 @@ export const beginRestore = statement<{ attempt: number }>(
  */
 export const endRestore = statement(
   'endDatabaseRestore',
-  `UPDATE database_restore SET status = CASE WHEN $3::jsonb IS NULL THEN 'SUCCEEDED' ELSE 'FAILED' END, failure = $3,
+  `update database_restore set status = case when $3::jsonb is null then 'SUCCEEDED' else 'FAILED' end, failure = $3,
           finished_at = clock_timestamp()
-    WHERE id = $1 AND attempt = coalesce($2, attempt) AND status IN ('QUEUED', 'RUNNING')`,
+    where id = $1 and attempt = coalesce($2, attempt) and status in ('QUEUED', 'RUNNING')`,
 );
 
 /**
@@ -214,13 +214,13 @@ export const endRestore = statement(
  */
 export const markDamaged = statement(
   'markDamagedDatabaseBackup',
-  `UPDATE database_backup SET status = 'FAILED', failure = $2::jsonb WHERE id = $1 AND status = 'GOOD'`,
+  `update database_backup set status = 'FAILED', failure = $2::jsonb where id = $1 and status = 'GOOD'`,
 );
 
 /** Returns the sealed key, size and checksum of a backup. Parameter: backup. */
 export const readSealed = statement<{ sealed_key: Buffer | null; size_bytes: number | null; sha256: string | null }>(
   'readSealedDatabaseBackup',
-  `SELECT sealed_key, size_bytes, sha256 FROM database_backup WHERE id = $1`,
+  `select sealed_key, size_bytes, sha256 from database_backup where id = $1`,
 );
 
 export interface BenchPlace {
@@ -236,6 +236,6 @@ export interface BenchPlace {
 /** Returns where a service is deployed, with its release. Parameter: service. */
 export const benchPlace = statement<BenchPlace>(
   'backupBenchPlace',
-  `SELECT t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, r.config, r.image_id
-     FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id WHERE t.service_id = $1`,
+  `select t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, r.config, r.image_id
+     from service_runtime t left join release r on r.id = t.release_id where t.service_id = $1`,
 );

@@ -4,7 +4,7 @@ import { fenced } from './journal.ts';
 /** Parameters: deployment, fence, release, commit of the chart or null, commit of the values or null. */
 export const setChartCommits = statement(
   'setChartCommits',
-  `UPDATE release SET commit = coalesce($4::jsonb, commit), values_commit = coalesce($5, values_commit) WHERE id = $3 AND ${fenced}`,
+  `update release set commit = coalesce($4::jsonb, commit), values_commit = coalesce($5, values_commit) where id = $3 and ${fenced}`,
 );
 
 /**
@@ -12,7 +12,7 @@ export const setChartCommits = statement(
  */
 export const ranClusterWide = statement<{ readonly wide: boolean }>(
   'ranClusterWide',
-  `SELECT EXISTS (SELECT FROM deployment_service s JOIN release r ON r.id = s.release_id
-                   WHERE s.service_id = $1 AND s.rollout::text = ANY ($2::text[])
-                     AND r.config #>> '{source,allowClusterWideResources}' = 'true') AS wide`,
+  `select exists (select from deployment_service s join release r on r.id = s.release_id
+                   where s.service_id = $1 and s.rollout::text = any ($2::text[])
+                     and r.config #>> '{source,allowClusterWideResources}' = 'true') as wide`,
 );

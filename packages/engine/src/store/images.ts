@@ -15,20 +15,20 @@ import { statement } from '@davit/db';
  */
 export const giveUpImages = statement(
   'giveUpImages',
-  `WITH ranked AS (
-     SELECT id, image_id, row_number() OVER (ORDER BY created_at DESC, id) AS age FROM release
-      WHERE service_id = $1 AND image_id IS NOT NULL AND config -> 'source' ->> 'type' = 'GIT'
-   ), kept AS (
-     SELECT id, image_id FROM ranked WHERE age <= $2
-     UNION ALL
-     SELECT r.id, r.image_id FROM release r JOIN service_runtime t ON t.release_id = r.id WHERE t.service_id = $1
-     UNION ALL
-     SELECT r.id, r.image_id FROM release r JOIN deployment_service s ON s.release_id = r.id
-       JOIN deployment d ON d.id = s.deployment_id
-      WHERE s.service_id = $1 AND d.status IN ('QUEUED', 'RUNNING')
+  `with ranked as (
+     select id, image_id, row_number() over (order by created_at desc, id) as age from release
+      where service_id = $1 and image_id is not null and config -> 'source' ->> 'type' = 'GIT'
+   ), kept as (
+     select id, image_id from ranked where age <= $2
+     union all
+     select r.id, r.image_id from release r join service_runtime t on t.release_id = r.id where t.service_id = $1
+     union all
+     select r.id, r.image_id from release r join deployment_service s on s.release_id = r.id
+       join deployment d on d.id = s.deployment_id
+      where s.service_id = $1 and d.status in ('QUEUED', 'RUNNING')
    )
-   UPDATE release SET image_id = NULL, collected_image = image_id
-    WHERE id IN (SELECT id FROM ranked WHERE image_id NOT IN (SELECT image_id FROM kept WHERE image_id IS NOT NULL))`,
+   update release set image_id = null, collected_image = image_id
+    where id in (select id from ranked where image_id not in (select image_id from kept where image_id is not null))`,
 );
 
 /**
@@ -37,24 +37,24 @@ export const giveUpImages = statement(
  */
 export const collectedImages = statement<{ image: string }>(
   'collectedImages',
-  `SELECT DISTINCT collected_image AS image FROM release r WHERE service_id = $1 AND collected_image IS NOT NULL
-      AND NOT EXISTS (SELECT FROM release k WHERE k.service_id = $1 AND k.image_id = r.collected_image)`,
+  `select distinct collected_image as image from release r where service_id = $1 and collected_image is not null
+      and not exists (select from release k where k.service_id = $1 and k.image_id = r.collected_image)`,
 );
 
 /** Parameters: service, images. */
 export const forgetImages = statement(
   'forgetImages',
-  'UPDATE release SET collected_image = NULL WHERE service_id = $1 AND collected_image = ANY ($2::text[])',
+  'update release set collected_image = null where service_id = $1 and collected_image = any ($2::text[])',
 );
 
 // A service that is on no cluster may have left images on every cluster.
 const isOn = (driver: string): string =>
-  `NOT EXISTS (SELECT FROM service_runtime t WHERE t.service_id = r.service_id AND t.driver <> ${driver})`;
+  `not exists (select from service_runtime t where t.service_id = r.service_id and t.driver <> ${driver})`;
 
 /** Returns services of a cluster whose given-up built images may still exist there. Parameter: driver. */
 export const servicesToCollect = statement<{ service_id: string }>(
   'servicesToCollectImagesOf',
-  `SELECT DISTINCT service_id FROM release r WHERE collected_image IS NOT NULL AND ${isOn('$1')}`,
+  `select distinct service_id from release r where collected_image is not null and ${isOn('$1')}`,
 );
 
 /**
@@ -63,17 +63,17 @@ export const servicesToCollect = statement<{ service_id: string }>(
  */
 export const servicesWithImages = statement<{ service_id: string }>(
   'servicesWithImages',
-  `SELECT service_id FROM release r WHERE image_id IS NOT NULL AND config -> 'source' ->> 'type' = 'GIT'
-      AND NOT EXISTS (SELECT FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
-                       WHERE s.service_id = r.service_id AND d.status IN ('QUEUED', 'RUNNING'))
-      AND ${isOn('$2')}
-    GROUP BY service_id HAVING count(DISTINCT image_id) > $1`,
+  `select service_id from release r where image_id is not null and config -> 'source' ->> 'type' = 'GIT'
+      and not exists (select from deployment_service s join deployment d on d.id = s.deployment_id
+                       where s.service_id = r.service_id and d.status in ('QUEUED', 'RUNNING'))
+      and ${isOn('$2')}
+    group by service_id having count(distinct image_id) > $1`,
 );
 
 export const busyServices = statement<{ service_id: string }>(
   'busyServices',
-  `SELECT DISTINCT s.service_id FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
-    WHERE d.status IN ('QUEUED', 'RUNNING')`,
+  `select distinct s.service_id from deployment_service s join deployment d on d.id = s.deployment_id
+    where d.status in ('QUEUED', 'RUNNING')`,
 );
 
 /**
@@ -81,9 +81,9 @@ export const busyServices = statement<{ service_id: string }>(
  */
 export const notePulled = statement(
   'notePulledImage',
-  `INSERT INTO pulled_image (driver, image_id, names) VALUES ($1, $2, $3::text[])
-   ON CONFLICT (driver, image_id) DO UPDATE SET pulled_at = clock_timestamp(),
-     names = (SELECT coalesce(array_agg(DISTINCT name), '{}') FROM unnest(pulled_image.names || excluded.names) AS name)`,
+  `insert into pulled_image (driver, image_id, names) values ($1, $2, $3::text[])
+   on conflict (driver, image_id) do update set pulled_at = clock_timestamp(),
+     names = (select coalesce(array_agg(distinct name), '{}') from unnest(pulled_image.names || excluded.names) as name)`,
 );
 
 /**
@@ -92,23 +92,23 @@ export const notePulled = statement(
  */
 export const keepPulled = statement(
   'keepPulledImage',
-  `UPDATE pulled_image SET pulled_at = clock_timestamp(),
-     names = (SELECT coalesce(array_agg(DISTINCT name), '{}') FROM unnest(names || $3::text[]) AS name)
-    WHERE driver = $1 AND image_id = $2`,
+  `update pulled_image set pulled_at = clock_timestamp(),
+     names = (select coalesce(array_agg(distinct name), '{}') from unnest(names || $3::text[]) as name)
+    where driver = $1 and image_id = $2`,
 );
 
 export const pulledImages = statement<{ image_id: string; names: readonly string[] }>(
   'pulledImages',
-  'SELECT image_id, names FROM pulled_image WHERE driver = $1',
+  'select image_id, names from pulled_image where driver = $1',
 );
 
 /** Returns the images pulled within the last $2 milliseconds. Parameters: driver, milliseconds. */
 export const youngPulls = statement<{ image_id: string }>(
   'youngPulledImages',
-  `SELECT image_id FROM pulled_image WHERE driver = $1 AND pulled_at > clock_timestamp() - make_interval(secs => $2::float8 / 1000)`,
+  `select image_id from pulled_image where driver = $1 and pulled_at > clock_timestamp() - make_interval(secs => $2::float8 / 1000)`,
 );
 
-export const forgetPulled = statement('forgetPulledImage', 'DELETE FROM pulled_image WHERE driver = $1 AND image_id = $2');
+export const forgetPulled = statement('forgetPulledImage', 'delete from pulled_image where driver = $1 and image_id = $2');
 
 export interface ImageUseRow {
   readonly image_id: string;
@@ -119,10 +119,10 @@ export interface ImageUseRow {
   readonly runs: boolean;
 }
 
-const inUse = `EXISTS (SELECT FROM service_runtime t WHERE t.release_id = r.id)
-  OR EXISTS (SELECT FROM job_run j WHERE j.release_id = r.id AND j.status = 'RUNNING')
-  OR EXISTS (SELECT FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
-              WHERE s.release_id = r.id AND d.status IN ('QUEUED', 'RUNNING'))`;
+const inUse = `exists (select from service_runtime t where t.release_id = r.id)
+  or exists (select from job_run j where j.release_id = r.id and j.status = 'RUNNING')
+  or exists (select from deployment_service s join deployment d on d.id = s.deployment_id
+              where s.release_id = r.id and d.status in ('QUEUED', 'RUNNING'))`;
 
 /**
  * Returns the releases that need these images, and the newest releases that were built under these names to run on
@@ -130,11 +130,11 @@ const inUse = `EXISTS (SELECT FROM service_runtime t WHERE t.release_id = r.id)
  */
 export const imageUses = statement<ImageUseRow>(
   'imageUses',
-  `WITH concerned AS (SELECT DISTINCT service_id FROM release WHERE image_id = ANY ($1::text[]) OR image_name = ANY ($2::text[])),
-        ranked AS (SELECT r.id, r.image_id, r.image_name, row_number() OVER (PARTITION BY r.service_id ORDER BY r.created_at DESC, r.id) AS age
-                     FROM release r JOIN concerned u ON u.service_id = r.service_id WHERE r.image_id IS NOT NULL)
-   SELECT r.image_id, r.image_name, r.age::integer AS age, (${inUse}) AS runs FROM ranked r
-    WHERE r.image_id = ANY ($1::text[]) OR (r.age = 1 AND r.image_name = ANY ($2::text[]))`,
+  `with concerned as (select distinct service_id from release where image_id = any ($1::text[]) or image_name = any ($2::text[])),
+        ranked as (select r.id, r.image_id, r.image_name, row_number() over (partition by r.service_id order by r.created_at desc, r.id) as age
+                     from release r join concerned u on u.service_id = r.service_id where r.image_id is not null)
+   select r.image_id, r.image_name, r.age::integer as age, (${inUse}) as runs from ranked r
+    where r.image_id = any ($1::text[]) or (r.age = 1 and r.image_name = any ($2::text[]))`,
 );
 
 /**
@@ -143,5 +143,5 @@ export const imageUses = statement<ImageUseRow>(
  */
 export const giveUpPulled = statement(
   'giveUpPulledImage',
-  `UPDATE release r SET image_id = NULL WHERE image_id = $1 AND config -> 'source' ->> 'type' = 'IMAGE' AND NOT (${inUse})`,
+  `update release r set image_id = null where image_id = $1 and config -> 'source' ->> 'type' = 'IMAGE' and not (${inUse})`,
 );

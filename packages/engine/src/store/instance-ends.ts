@@ -11,17 +11,17 @@ import { statement } from '@davit/db';
  */
 export const noteInstanceEnd = statement<{ ends: number }>(
   'noteInstanceEnd',
-  `WITH former AS (
-     SELECT restarts FROM service_instance_end WHERE instance_id = $1 AND ended_at < $2::timestamptz ORDER BY ended_at DESC LIMIT 1
-   ), noted AS (
-     INSERT INTO service_instance_end (instance_id, ended_at, service_id, cause, exit_code, restarts, ends)
-     SELECT $1, $2::timestamptz, t.service_id, $5, $6::integer, $7::integer, greatest(1, $7::integer - coalesce((SELECT restarts FROM former), $7::integer))
-       FROM service_runtime t WHERE t.service_id = $3::uuid AND t.rollout = $4::uuid AND t.desired = 'RUNNING'
-     ON CONFLICT DO NOTHING RETURNING service_id, cause, ends
-   ), counted AS (
-     INSERT INTO service_end_total AS e (service_id, cause, ends) SELECT service_id, cause, ends FROM noted
-     ON CONFLICT (service_id, cause) DO UPDATE SET ends = e.ends + excluded.ends)
-   SELECT ends FROM noted`,
+  `with former as (
+     select restarts from service_instance_end where instance_id = $1 and ended_at < $2::timestamptz order by ended_at desc limit 1
+   ), noted as (
+     insert into service_instance_end (instance_id, ended_at, service_id, cause, exit_code, restarts, ends)
+     select $1, $2::timestamptz, t.service_id, $5, $6::integer, $7::integer, greatest(1, $7::integer - coalesce((select restarts from former), $7::integer))
+       from service_runtime t where t.service_id = $3::uuid and t.rollout = $4::uuid and t.desired = 'RUNNING'
+     on conflict do nothing returning service_id, cause, ends
+   ), counted as (
+     insert into service_end_total as e (service_id, cause, ends) select service_id, cause, ends from noted
+     on conflict (service_id, cause) do update set ends = e.ends + excluded.ends)
+   select ends from noted`,
 );
 
 export interface EndRow {
@@ -33,14 +33,14 @@ export interface EndRow {
 /** Returns the exits of a service within the last hour, newest first. Parameter: service. */
 export const recentEnds = statement<EndRow>(
   'recentEnds',
-  `SELECT instance_id, ended_at, ends FROM service_instance_end
-    WHERE service_id = $1 AND ended_at > clock_timestamp() - interval '1 hour' ORDER BY ended_at DESC LIMIT 1000`,
+  `select instance_id, ended_at, ends from service_instance_end
+    where service_id = $1 and ended_at > clock_timestamp() - interval '1 hour' order by ended_at desc limit 1000`,
 );
 
 /** Returns a row if the liveness probe of a service has failed since a time. Parameters: service, time. */
 export const livenessFailure = statement<{ instance_name: string | null }>(
   'livenessFailure',
-  `SELECT instance_name FROM service_condition WHERE service_id = $1 AND kind = 'LIVENESS' AND seen_at > $2::timestamptz`,
+  `select instance_name from service_condition where service_id = $1 and kind = 'LIVENESS' and seen_at > $2::timestamptz`,
 );
 
 /**
@@ -49,14 +49,14 @@ export const livenessFailure = statement<{ instance_name: string | null }>(
  */
 export const trimInstanceEnds = statement(
   'trimInstanceEnds',
-  `DELETE FROM service_instance_end e WHERE ended_at < clock_timestamp() - make_interval(days => $1)
-      AND EXISTS (SELECT FROM service_instance_end n WHERE n.instance_id = e.instance_id AND n.ended_at > e.ended_at)`,
+  `delete from service_instance_end e where ended_at < clock_timestamp() - make_interval(days => $1)
+      and exists (select from service_instance_end n where n.instance_id = e.instance_id and n.ended_at > e.ended_at)`,
 );
 
 /** Returns the last lines that an instance had printed by a time, oldest first. Parameters: instance, time, limit. */
 export const linesUntil = statement<{ message: string }>(
   'linesUntil',
-  `SELECT message FROM (
-     SELECT id, message FROM service_log WHERE instance_id = $1 AND at <= $2::timestamptz + interval '100 milliseconds' ORDER BY id DESC LIMIT $3) newest
-    ORDER BY id`,
+  `select message from (
+     select id, message from service_log where instance_id = $1 and at <= $2::timestamptz + interval '100 milliseconds' order by id desc limit $3) newest
+    order by id`,
 );

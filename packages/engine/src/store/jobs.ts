@@ -7,27 +7,27 @@ import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
  */
 export const setSchedule = statement(
   'setJobSchedule',
-  `INSERT INTO job_schedule (service_id, next_at, driver)
-   SELECT $3::uuid, $4::timestamptz, $5::text
-    WHERE EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')
-   ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at, driver = excluded.driver`,
+  `insert into job_schedule (service_id, next_at, driver)
+   select $3::uuid, $4::timestamptz, $5::text
+    where exists (select 1 from deployment f where f.id = $1 and f.fence = $2 and f.status = 'RUNNING')
+   on conflict (service_id) do update set next_at = excluded.next_at, driver = excluded.driver`,
 );
 
 /** Locks the schedule of a service, so that the scheduler cannot advance it meanwhile. Parameter: service. */
-export const lockSchedule = statement('lockJobSchedule', 'SELECT 1 FROM job_schedule WHERE service_id = $1 FOR UPDATE');
+export const lockSchedule = statement('lockJobSchedule', 'select 1 from job_schedule where service_id = $1 for update');
 
 /** Returns the time of the database's clock, which decides which schedules are due and when a run began. */
-export const jobClock = statement<{ now: string }>('jobClock', 'SELECT clock_timestamp() AS now');
+export const jobClock = statement<{ now: string }>('jobClock', 'select clock_timestamp() as now');
 
 /** Returns the seconds since a time of the database's clock. Parameter: time. */
 export const secondsSince = statement<{ seconds: number }>(
   'jobSecondsSince',
-  `SELECT greatest(0, extract(epoch FROM clock_timestamp() - $1::timestamptz))::float8 AS seconds`,
+  `select greatest(0, extract(epoch from clock_timestamp() - $1::timestamptz))::float8 as seconds`,
 );
 
 const removal = (table: string): string =>
-  `DELETE FROM ${table} WHERE service_id = $3::uuid
-     AND EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
+  `delete from ${table} where service_id = $3::uuid
+     and exists (select 1 from deployment f where f.id = $1 and f.fence = $2 and f.status = 'RUNNING')`;
 
 /** Parameters: deployment, fence, service. */
 export const removeSchedule = statement('removeJobSchedule', removal('job_schedule'));
@@ -58,9 +58,9 @@ export interface DueRow extends Placed {
 /** Returns due schedules, the oldest first. Parameter: releases whose schedules are skipped for now. */
 export const dueSchedules = statement<DueRow>(
   'dueJobSchedules',
-  `SELECT ${placedColumns}, t.driver, s.next_at, clock_timestamp() AS now
-     FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
-    WHERE s.next_at <= clock_timestamp() AND t.desired = 'RUNNING' AND r.id <> ALL($1::uuid[]) ORDER BY s.next_at LIMIT 100`,
+  `select ${placedColumns}, t.driver, s.next_at, clock_timestamp() as now
+     from job_schedule s join service_runtime t on t.service_id = s.service_id join release r on r.id = t.release_id
+    where s.next_at <= clock_timestamp() and t.desired = 'RUNNING' and r.id <> all($1::uuid[]) order by s.next_at limit 100`,
 );
 
 /**
@@ -69,13 +69,13 @@ export const dueSchedules = statement<DueRow>(
  */
 export const advanceSchedule = statement<{ service_id: string }>(
   'advanceJobSchedule',
-  `UPDATE job_schedule SET next_at = $2 WHERE service_id = $1 AND next_at <= clock_timestamp() RETURNING service_id`,
+  `update job_schedule set next_at = $2 where service_id = $1 and next_at <= clock_timestamp() returning service_id`,
 );
 
 /** Deletes a due schedule that has no further time. Parameter: service. */
 export const endSchedule = statement<{ service_id: string }>(
   'endJobSchedule',
-  `DELETE FROM job_schedule WHERE service_id = $1 AND next_at <= clock_timestamp() RETURNING service_id`,
+  `delete from job_schedule where service_id = $1 and next_at <= clock_timestamp() returning service_id`,
 );
 
 /**
@@ -84,9 +84,9 @@ export const endSchedule = statement<{ service_id: string }>(
  */
 export const insertRun = statement<{ id: string }>(
   'insertJobRun',
-  `INSERT INTO job_run (id, service_id, release_id, due_at, driver)
-   VALUES ($1, $2, $3, $4, (SELECT driver FROM service_runtime WHERE service_id = $2))
-   ON CONFLICT (service_id) WHERE status = 'RUNNING' DO NOTHING RETURNING id`,
+  `insert into job_run (id, service_id, release_id, due_at, driver)
+   values ($1, $2, $3, $4, (select driver from service_runtime where service_id = $2))
+   on conflict (service_id) where status = 'RUNNING' do nothing returning id`,
 );
 
 export interface RunRow extends Placed {
@@ -105,31 +105,31 @@ export interface RunRow extends Placed {
  */
 export const openRuns = statement<RunRow>(
   'openJobRuns',
-  `SELECT ${placedColumns}, coalesce(j.driver, t.driver) AS driver, j.id, j.due_at, j.launched_at, j.created_at, j.by_cluster
-     FROM job_run j JOIN service_runtime t ON t.service_id = j.service_id JOIN release r ON r.id = j.release_id
-    WHERE j.status = 'RUNNING' AND j.id <> ALL($1::uuid[]) ORDER BY j.created_at`,
+  `select ${placedColumns}, coalesce(j.driver, t.driver) as driver, j.id, j.due_at, j.launched_at, j.created_at, j.by_cluster
+     from job_run j join service_runtime t on t.service_id = j.service_id join release r on r.id = j.release_id
+    where j.status = 'RUNNING' and j.id <> all($1::uuid[]) order by j.created_at`,
 );
 
 /** Returns whether a run that Davit started is running. Parameter: service. */
 export const hasOwnRun = statement<{ has: boolean }>(
   'hasOwnJobRun',
-  `SELECT EXISTS (SELECT FROM job_run WHERE service_id = $1 AND status = 'RUNNING' AND NOT by_cluster) AS has`,
+  `select exists (select from job_run where service_id = $1 and status = 'RUNNING' and not by_cluster) as has`,
 );
 
-export const runningRollouts = statement<{ id: string }>('runningJobRollouts', `SELECT id FROM job_run WHERE status = 'RUNNING'`);
+export const runningRollouts = statement<{ id: string }>('runningJobRollouts', `select id from job_run where status = 'RUNNING'`);
 
 /** Returns the rollouts of runs that a schedule or a deployment still awaits. Parameter: services. */
 export const openRollouts = statement<{ id: string }>(
   'openJobRollouts',
-  `SELECT id FROM job_run WHERE service_id = ANY($1::uuid[]) AND status = 'RUNNING'
-   UNION ALL
-   SELECT s.rollout FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
-    WHERE s.service_id = ANY($1::uuid[]) AND d.status IN ('QUEUED', 'RUNNING')`,
+  `select id from job_run where service_id = any($1::uuid[]) and status = 'RUNNING'
+   union all
+   select s.rollout from deployment_service s join deployment d on d.id = s.deployment_id
+    where s.service_id = any($1::uuid[]) and d.status in ('QUEUED', 'RUNNING')`,
 );
 
 export const markLaunched = statement<{ launched_at: string }>(
   'markJobLaunched',
-  `UPDATE job_run SET launched_at = coalesce(launched_at, clock_timestamp()) WHERE id = $1 RETURNING launched_at`,
+  `update job_run set launched_at = coalesce(launched_at, clock_timestamp()) where id = $1 returning launched_at`,
 );
 
 /**
@@ -138,12 +138,12 @@ export const markLaunched = statement<{ launched_at: string }>(
  */
 export const endRun = statement<{ status: 'SUCCEEDED' | 'FAILED' | 'CANCELED' }>(
   'endJobRun',
-  `UPDATE job_run j
-      SET status = CASE WHEN $2 = 'FAILED' AND NOT EXISTS (
-                          SELECT 1 FROM service_runtime t WHERE t.service_id = j.service_id AND t.desired = 'RUNNING')
-                        THEN 'CANCELED' ELSE $2 END,
+  `update job_run j
+      set status = case when $2 = 'FAILED' and not exists (
+                          select 1 from service_runtime t where t.service_id = j.service_id and t.desired = 'RUNNING')
+                        then 'CANCELED' else $2 end,
           failure = $3::jsonb, finished_at = clock_timestamp()
-    WHERE j.id = $1 AND j.status = 'RUNNING' RETURNING j.status`,
+    where j.id = $1 and j.status = 'RUNNING' returning j.status`,
 );
 
 /**
@@ -152,9 +152,9 @@ export const endRun = statement<{ status: 'SUCCEEDED' | 'FAILED' | 'CANCELED' }>
  */
 export const trimRuns = statement(
   'trimJobRuns',
-  `DELETE FROM job_run WHERE service_id = $1 AND status <> 'RUNNING'
-      AND NOT (by_cluster AND status = 'FAILED' AND finished_at > clock_timestamp() - interval '2 days')
-      AND id NOT IN (SELECT id FROM job_run WHERE service_id = $1 ORDER BY created_at DESC LIMIT $2)`,
+  `delete from job_run where service_id = $1 and status <> 'RUNNING'
+      and not (by_cluster and status = 'FAILED' and finished_at > clock_timestamp() - interval '2 days')
+      and id not in (select id from job_run where service_id = $1 order by created_at desc limit $2)`,
 );
 
 /**
@@ -162,7 +162,7 @@ export const trimRuns = statement(
  */
 export const setJobStatus = statement(
   'setJobStatus',
-  `UPDATE service_runtime SET running_status = $2 WHERE service_id = $1 AND desired = 'RUNNING'`,
+  `update service_runtime set running_status = $2 where service_id = $1 and desired = 'RUNNING'`,
 );
 
 /** A schedule whose runs are started by a cluster. */
@@ -176,16 +176,16 @@ export interface ClusterScheduleRow extends Placed {
 /** Returns the schedules that a cluster should have. Parameter: driver. */
 export const clusterSchedules = statement<ClusterScheduleRow>(
   'clusterJobSchedules',
-  `SELECT ${placedColumns}, t.driver, t.rollout,
-          EXISTS (SELECT FROM job_run j WHERE j.service_id = t.service_id AND j.status = 'RUNNING' AND NOT j.by_cluster) AS waits
-     FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
-    WHERE s.driver = $1 AND s.next_at = 'infinity' AND t.driver = $1 AND t.desired = 'RUNNING'`,
+  `select ${placedColumns}, t.driver, t.rollout,
+          exists (select from job_run j where j.service_id = t.service_id and j.status = 'RUNNING' and not j.by_cluster) as waits
+     from job_schedule s join service_runtime t on t.service_id = s.service_id join release r on r.id = t.release_id
+    where s.driver = $1 and s.next_at = 'infinity' and t.driver = $1 and t.desired = 'RUNNING'`,
 );
 
 /** Returns which of these runs are recorded, with the code of their failure. Parameter: ids of runs. */
 export const knownRuns = statement<{ id: string; status: string; code: string | null }>(
   'knownJobRuns',
-  `SELECT id, status, failure ->> 'code' AS code FROM job_run WHERE id = ANY($1::uuid[])`,
+  `select id, status, failure ->> 'code' as code from job_run where id = any($1::uuid[])`,
 );
 
 /**
@@ -194,9 +194,9 @@ export const knownRuns = statement<{ id: string; status: string; code: string | 
  */
 export const insertClusterRun = statement<{ id: string }>(
   'insertClusterJobRun',
-  `INSERT INTO job_run (id, service_id, release_id, due_at, driver, launched_at, by_cluster)
-   SELECT $1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::text, $6::timestamptz, true
-    WHERE EXISTS (SELECT FROM service_runtime t WHERE t.service_id = $2::uuid AND t.driver = $5::text AND t.desired = 'RUNNING')
-      AND EXISTS (SELECT FROM release r WHERE r.id = $3::uuid AND r.service_id = $2::uuid)
-   ON CONFLICT DO NOTHING RETURNING id`,
+  `insert into job_run (id, service_id, release_id, due_at, driver, launched_at, by_cluster)
+   select $1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::text, $6::timestamptz, true
+    where exists (select from service_runtime t where t.service_id = $2::uuid and t.driver = $5::text and t.desired = 'RUNNING')
+      and exists (select from release r where r.id = $3::uuid and r.service_id = $2::uuid)
+   on conflict do nothing returning id`,
 );

@@ -45,47 +45,47 @@ const claimedColumns = `d.id, d.organization_id, d.project_id, d.environment_id,
  */
 export const claimNext = statement<ClaimedDeployment>(
   'claimNext',
-  `WITH next AS (
-     SELECT q.id FROM deployment q
-      WHERE q.status = 'QUEUED' AND q.journal_version <= ${journalVersion}
-        AND NOT EXISTS (SELECT 1 FROM deployment r WHERE r.environment_id = q.environment_id AND r.status = 'RUNNING')
-        AND NOT EXISTS (SELECT 1 FROM deployment e WHERE e.environment_id = q.environment_id AND e.status = 'QUEUED' AND e.sequence < q.sequence)
-      ORDER BY q.sequence LIMIT 1 FOR UPDATE SKIP LOCKED)
-   UPDATE deployment d
-      SET status = 'RUNNING', runner_id = $1, fence = d.fence + 1, started_at = clock_timestamp(),
+  `with next as (
+     select q.id from deployment q
+      where q.status = 'QUEUED' and q.journal_version <= ${journalVersion}
+        and not exists (select 1 from deployment r where r.environment_id = q.environment_id and r.status = 'RUNNING')
+        and not exists (select 1 from deployment e where e.environment_id = q.environment_id and e.status = 'QUEUED' and e.sequence < q.sequence)
+      order by q.sequence limit 1 for update skip locked)
+   update deployment d
+      set status = 'RUNNING', runner_id = $1, fence = d.fence + 1, started_at = clock_timestamp(),
           lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
-          execution_number = 1 + coalesce((SELECT max(m.execution_number) FROM deployment m WHERE m.environment_id = d.environment_id), 0)
-     FROM next WHERE d.id = next.id AND d.status = 'QUEUED'
-   RETURNING ${claimedColumns}`,
+          execution_number = 1 + coalesce((select max(m.execution_number) from deployment m where m.environment_id = d.environment_id), 0)
+     from next where d.id = next.id and d.status = 'QUEUED'
+   returning ${claimedColumns}`,
 );
 
 export const otherRunners = statement<{ runner_id: string; expired: boolean }>(
   'otherRunners',
-  `SELECT DISTINCT runner_id, lease_until < clock_timestamp() AS expired FROM deployment
-    WHERE status = 'RUNNING' AND runner_id <> $1 AND journal_version <= ${journalVersion}`,
+  `select distinct runner_id, lease_until < clock_timestamp() as expired from deployment
+    where status = 'RUNNING' and runner_id <> $1 and journal_version <= ${journalVersion}`,
 );
 
 /** Returns deployments that wait for a runner of a later version of Davit. */
 export const ofLaterVersions = statement<{ id: string }>(
   'deploymentsOfLaterVersions',
-  `SELECT id FROM deployment WHERE status IN ('QUEUED', 'RUNNING') AND journal_version > ${journalVersion} ORDER BY sequence`,
+  `select id from deployment where status in ('QUEUED', 'RUNNING') and journal_version > ${journalVersion} order by sequence`,
 );
 
 /** Takes over the deployments of another runner. The higher fence makes all later writes of the former runner fail. */
 export const takeOver = statement<ClaimedDeployment>(
   'takeOver',
-  `UPDATE deployment d SET runner_id = $1, fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
-    WHERE d.status = 'RUNNING' AND d.runner_id = $2 AND (NOT $3 OR d.lease_until < clock_timestamp())
-      AND d.journal_version <= ${journalVersion}
-   RETURNING ${claimedColumns}`,
+  `update deployment d set runner_id = $1, fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    where d.status = 'RUNNING' and d.runner_id = $2 and (not $3 or d.lease_until < clock_timestamp())
+      and d.journal_version <= ${journalVersion}
+   returning ${claimedColumns}`,
 );
 
 /** Reclaims the deployments that this runner had to release. Parameters: runner, deployments that it is executing. */
 export const reclaimOwn = statement<ClaimedDeployment>(
   'reclaimOwn',
-  `UPDATE deployment d SET fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
-    WHERE d.status = 'RUNNING' AND d.runner_id = $1 AND d.id <> ALL ($2::uuid[])
-   RETURNING ${claimedColumns}`,
+  `update deployment d set fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    where d.status = 'RUNNING' and d.runner_id = $1 and d.id <> all ($2::uuid[])
+   returning ${claimedColumns}`,
 );
 
 /**
@@ -94,28 +94,28 @@ export const reclaimOwn = statement<ClaimedDeployment>(
  */
 export const beginWaiting = statement<{ seconds: number }>(
   'beginWaiting',
-  `UPDATE deployment SET waiting_since = coalesce(waiting_since, clock_timestamp())
-    WHERE id = $1 AND fence = $2 AND status = 'RUNNING'
-   RETURNING extract(epoch FROM clock_timestamp() - waiting_since)::float8 AS seconds`,
+  `update deployment set waiting_since = coalesce(waiting_since, clock_timestamp())
+    where id = $1 and fence = $2 and status = 'RUNNING'
+   returning extract(epoch from clock_timestamp() - waiting_since)::float8 as seconds`,
 );
 
 /** Records that the cluster of a deployment is reachable again. Parameters: deployment, fence. */
 export const endWaiting = statement(
   'endWaiting',
-  `UPDATE deployment SET waiting_since = NULL WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`,
+  `update deployment set waiting_since = null where id = $1 and fence = $2 and status = 'RUNNING'`,
 );
 
 export const renewLeases = statement<{ id: string; fence: number; canceling: boolean; forced: boolean }>(
   'renewLeases',
-  `UPDATE deployment SET lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
-    WHERE runner_id = $1 AND status = 'RUNNING'
-   RETURNING id, fence, cancel_requested_at IS NOT NULL AS canceling,
-     cancel_requested_at IS NOT NULL AND cancel_force AS forced`,
+  `update deployment set lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    where runner_id = $1 and status = 'RUNNING'
+   returning id, fence, cancel_requested_at is not null as canceling,
+     cancel_requested_at is not null and cancel_force as forced`,
 );
 
 export const registerRunner = statement(
   'registerRunner',
-  `INSERT INTO runner (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()`,
+  `insert into runner (id) values ($1) on conflict (id) do update set seen_at = clock_timestamp()`,
 );
 
 /**
@@ -124,18 +124,18 @@ export const registerRunner = statement(
  */
 export const forgetRunners = statement(
   'forgetRunners',
-  `DELETE FROM runner r WHERE r.seen_at < clock_timestamp() - interval '1 day'
-      AND NOT EXISTS (SELECT 1 FROM deployment d WHERE d.runner_id = r.id AND d.status = 'RUNNING')`,
+  `delete from runner r where r.seen_at < clock_timestamp() - interval '1 day'
+      and not exists (select 1 from deployment d where d.runner_id = r.id and d.status = 'RUNNING')`,
 );
 
-export const fenced = `EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
+export const fenced = `exists (select 1 from deployment f where f.id = $1 and f.fence = $2 and f.status = 'RUNNING')`;
 
 /** Returns a row as long as the fence holds. Parameters: deployment, fence. */
-export const holds = statement('holdsDeployment', `SELECT 1 FROM deployment WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`);
+export const holds = statement('holdsDeployment', `select 1 from deployment where id = $1 and fence = $2 and status = 'RUNNING'`);
 
 export const beginServices = statement(
   'beginServices',
-  `UPDATE deployment_service SET phase = 'WAITING' WHERE deployment_id = $1 AND phase = 'QUEUED' AND ${fenced}`,
+  `update deployment_service set phase = 'WAITING' where deployment_id = $1 and phase = 'QUEUED' and ${fenced}`,
 );
 
 export interface TaskRow {
@@ -162,42 +162,42 @@ export interface TaskRow {
 
 export const readTasks = statement<TaskRow>(
   'readTasks',
-  `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase,
-          s.failure ->> 'code' AS failure_code, s.event, s.call_id, s.release_id,
+  `select s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase,
+          s.failure ->> 'code' as failure_code, s.event, s.call_id, s.release_id,
           r.config, r.config_hash, r.commit, r.values_commit, r.image_id, r.image_name
-     FROM deployment_service s LEFT JOIN release r ON r.id = s.release_id
-    WHERE s.deployment_id = $1 ORDER BY s.stage_position, s.created_at, s.service_id`,
+     from deployment_service s left join release r on r.id = s.release_id
+    where s.deployment_id = $1 order by s.stage_position, s.created_at, s.service_id`,
 );
 
 /** Sets the release of a restart. A restart runs the release that is current when it begins. */
 export const adoptRelease = statement(
   'adoptRelease',
-  `UPDATE deployment_service SET release_id = $4 WHERE deployment_id = $1 AND service_id = $3 AND release_id IS NULL AND ${fenced}`,
+  `update deployment_service set release_id = $4 where deployment_id = $1 and service_id = $3 and release_id is null and ${fenced}`,
 );
 
 export const setPhase = statement(
   'setPhase',
-  `UPDATE deployment_service
-      SET phase = $4, failure = $5::jsonb,
-          started_at = CASE WHEN $4 IN ('BUILDING', 'WORKING') THEN coalesce(started_at, clock_timestamp()) ELSE started_at END,
-          finished_at = CASE WHEN $4 IN ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') THEN clock_timestamp() END
-    WHERE deployment_id = $1 AND service_id = $3 AND ${fenced}`,
+  `update deployment_service
+      set phase = $4, failure = $5::jsonb,
+          started_at = case when $4 in ('BUILDING', 'WORKING') then coalesce(started_at, clock_timestamp()) else started_at end,
+          finished_at = case when $4 in ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') then clock_timestamp() end
+    where deployment_id = $1 and service_id = $3 and ${fenced}`,
 );
 
 /** Marks all services of a deployment that have not ended as failed. Parameters: deployment, fence, failure. */
 export const failServices = statement(
   'failServices',
-  `UPDATE deployment_service SET phase = 'FAILED', failure = $3::jsonb, finished_at = clock_timestamp()
-    WHERE deployment_id = $1 AND phase NOT IN ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') AND ${fenced}`,
+  `update deployment_service set phase = 'FAILED', failure = $3::jsonb, finished_at = clock_timestamp()
+    where deployment_id = $1 and phase not in ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') and ${fenced}`,
 );
 
 export const insertSteps = statement(
   'insertSteps',
-  `INSERT INTO deployment_step (deployment_id, service_id, position, name, metric)
-   SELECT $1, s.service_id, s.position, s.name, s.metric
-     FROM jsonb_to_recordset($3::jsonb) AS s(service_id uuid, position integer, name text, metric text)
-    WHERE ${fenced}
-   ON CONFLICT DO NOTHING`,
+  `insert into deployment_step (deployment_id, service_id, position, name, metric)
+   select $1, s.service_id, s.position, s.name, s.metric
+     from jsonb_to_recordset($3::jsonb) as s(service_id uuid, position integer, name text, metric text)
+    where ${fenced}
+   on conflict do nothing`,
 );
 
 export interface StepRow {
@@ -211,19 +211,19 @@ export interface StepRow {
 
 export const readSteps = statement<StepRow>(
   'readSteps',
-  `SELECT service_id, position, name, status, attempt, output FROM deployment_step WHERE deployment_id = $1 ORDER BY service_id, position`,
+  `select service_id, position, name, status, attempt, output from deployment_step where deployment_id = $1 order by service_id, position`,
 );
 
 export const beginStep = statement(
   'beginStep',
-  `UPDATE deployment_step SET status = 'RUNNING', attempt = attempt + 1, started_at = coalesce(started_at, clock_timestamp())
-    WHERE deployment_id = $1 AND service_id = $3 AND position = $4 AND ${fenced}`,
+  `update deployment_step set status = 'RUNNING', attempt = attempt + 1, started_at = coalesce(started_at, clock_timestamp())
+    where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
 );
 
 export const endStep = statement(
   'endStep',
-  `UPDATE deployment_step SET status = $5, output = $6::jsonb, finished_at = clock_timestamp(), started_at = coalesce(started_at, clock_timestamp())
-    WHERE deployment_id = $1 AND service_id = $3 AND position = $4 AND ${fenced}`,
+  `update deployment_step set status = $5, output = $6::jsonb, finished_at = clock_timestamp(), started_at = coalesce(started_at, clock_timestamp())
+    where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
 );
 
 /**
@@ -232,7 +232,7 @@ export const endStep = statement(
  */
 export const completeRelease = statement(
   'completeRelease',
-  `UPDATE release SET commit = $4::jsonb, image_name = $5, image_id = $6 WHERE id = $3 AND image_id IS DISTINCT FROM $6 AND ${fenced}`,
+  `update release set commit = $4::jsonb, image_name = $5, image_id = $6 where id = $3 and image_id is distinct from $6 and ${fenced}`,
 );
 
 /**
@@ -241,15 +241,15 @@ export const completeRelease = statement(
  */
 export const knownCommit = statement<{ commit: BuildCommit }>(
   'knownCommit',
-  `SELECT commit FROM release
-    WHERE service_id = $1 AND commit ->> 'id' = $2 AND image_id IS NOT NULL
-      AND config -> 'source' = $3::jsonb
-    ORDER BY created_at DESC LIMIT 1`,
+  `select commit from release
+    where service_id = $1 and commit ->> 'id' = $2 and image_id is not null
+      and config -> 'source' = $3::jsonb
+    order by created_at desc limit 1`,
 );
 
 export const finishDeployment = statement(
   'finishDeployment',
-  `UPDATE deployment SET status = $3, finished_at = clock_timestamp() WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`,
+  `update deployment set status = $3, finished_at = clock_timestamp() where id = $1 and fence = $2 and status = 'RUNNING'`,
 );
 
 /**
@@ -258,58 +258,58 @@ export const finishDeployment = statement(
  */
 export const setRuntime = statement(
   'setRuntime',
-  `INSERT INTO service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, commit, running_status, last_deployment_at,
+  `insert into service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, commit, running_status, last_deployment_at,
                                 instances, settled_instances, running_instances)
-   SELECT $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT commit FROM release WHERE id = $9), $12, clock_timestamp(), $13, $13, $13 WHERE ${fenced}
-   ON CONFLICT (service_id) DO UPDATE SET desired = excluded.desired, release_id = excluded.release_id, rollout = excluded.rollout,
+   select $3, $4, $5, $6, $7, $8, $9, $10, $11, (select commit from release where id = $9), $12, clock_timestamp(), $13, $13, $13 where ${fenced}
+   on conflict (service_id) do update set desired = excluded.desired, release_id = excluded.release_id, rollout = excluded.rollout,
      config_hash = excluded.config_hash, commit = excluded.commit, running_status = excluded.running_status, driver = excluded.driver,
      last_deployment_at = excluded.last_deployment_at, updated_at = clock_timestamp(), running_instances = excluded.running_instances,
-     instances = CASE WHEN service_runtime.rollout = excluded.rollout AND service_runtime.desired = 'RUNNING'
-                      THEN coalesce(service_runtime.instances, excluded.instances) ELSE excluded.instances END,
-     settled_instances = CASE WHEN service_runtime.rollout = excluded.rollout AND service_runtime.desired = 'RUNNING'
-                              THEN coalesce(service_runtime.settled_instances, excluded.settled_instances) ELSE excluded.settled_instances END`,
+     instances = case when service_runtime.rollout = excluded.rollout and service_runtime.desired = 'RUNNING'
+                      then coalesce(service_runtime.instances, excluded.instances) else excluded.instances end,
+     settled_instances = case when service_runtime.rollout = excluded.rollout and service_runtime.desired = 'RUNNING'
+                              then coalesce(service_runtime.settled_instances, excluded.settled_instances) else excluded.settled_instances end`,
 );
 
 export const stopRuntime = statement(
   'stopRuntime',
-  `UPDATE service_runtime SET desired = 'STOPPED', running_status = 'STOPPED', running_instances = 0, updated_at = clock_timestamp() WHERE service_id = $3 AND ${fenced}`,
+  `update service_runtime set desired = 'STOPPED', running_status = 'STOPPED', running_instances = 0, updated_at = clock_timestamp() where service_id = $3 and ${fenced}`,
 );
 
-export const removeRuntime = statement('removeRuntime', `DELETE FROM service_runtime WHERE service_id = $3 AND ${fenced}`);
+export const removeRuntime = statement('removeRuntime', `delete from service_runtime where service_id = $3 and ${fenced}`);
 
 export const setRunningStatus = statement(
   'setRunningStatus',
-  `UPDATE service_runtime SET running_status = $2, running_instances = $3
-    WHERE service_id = $1 AND (running_status IS DISTINCT FROM $2 OR running_instances IS DISTINCT FROM $3)`,
+  `update service_runtime set running_status = $2, running_instances = $3
+    where service_id = $1 and (running_status is distinct from $2 or running_instances is distinct from $3)`,
 );
 
 /** Clears the running status of all services of an unreachable cluster. */
 export const clearRunningStatus = statement(
   'clearRunningStatus',
-  `UPDATE service_runtime SET running_status = NULL, running_instances = NULL WHERE driver = $1 AND desired = 'RUNNING' AND running_status IS NOT NULL`,
+  `update service_runtime set running_status = null, running_instances = null where driver = $1 and desired = 'RUNNING' and running_status is not null`,
 );
 
 export const servicesBeingDeployed = statement<{ service_id: string }>(
   'servicesBeingDeployed',
-  `SELECT s.service_id FROM deployment d JOIN deployment_service s ON s.deployment_id = d.id WHERE d.status = 'RUNNING'`,
+  `select s.service_id from deployment d join deployment_service s on s.deployment_id = d.id where d.status = 'RUNNING'`,
 );
 
 /** Returns the configurations of releases. The configuration of a release never changes. */
 export const releaseConfigs = statement<{ id: string; config: ReleaseConfig }>(
   'releaseConfigs',
-  `SELECT id, config FROM release WHERE id = ANY ($1::uuid[])`,
+  `select id, config from release where id = any ($1::uuid[])`,
 );
 
-export const removeReleases = statement('removeReleases', `DELETE FROM release WHERE service_id = $1`);
-export const removeServiceLog = statement('removeServiceLog', `DELETE FROM service_log WHERE service_id = $1`);
+export const removeReleases = statement('removeReleases', `delete from release where service_id = $1`);
+export const removeServiceLog = statement('removeServiceLog', `delete from service_log where service_id = $1`);
 export const removeLogPositions = statement(
   'removeLogPositions',
-  `WITH origins AS (DELETE FROM log_origin WHERE service_id = $1) DELETE FROM log_position WHERE service_id = $1`,
+  `with origins as (delete from log_origin where service_id = $1) delete from log_position where service_id = $1`,
 );
-export const removeDeployments = statement('removeDeployments', `DELETE FROM deployment WHERE environment_id = $1`);
+export const removeDeployments = statement('removeDeployments', `delete from deployment where environment_id = $1`);
 
 /** Returns environments with a running deployment. The keeper does not touch their instances. */
 export const busyEnvironments = statement<{ environment_id: string }>(
   'busyEnvironments',
-  `SELECT environment_id FROM deployment WHERE status = 'RUNNING'`,
+  `select environment_id from deployment where status = 'RUNNING'`,
 );

@@ -3,10 +3,10 @@ import type { FailureRecord } from '../model.ts';
 
 export const insertDeploymentLog = statement(
   'insertDeploymentLog',
-  `INSERT INTO deployment_log (deployment_id, service_id, step, level, message, error, at)
-   SELECT $1, l.service_id, l.step, l.level, l.message, l.error, l.at
-     FROM jsonb_to_recordset($2::jsonb) AS l(service_id uuid, step text, level text, message text, error jsonb, at timestamptz)
-    WHERE EXISTS (SELECT 1 FROM deployment WHERE id = $1)`,
+  `insert into deployment_log (deployment_id, service_id, step, level, message, error, at)
+   select $1, l.service_id, l.step, l.level, l.message, l.error, l.at
+     from jsonb_to_recordset($2::jsonb) as l(service_id uuid, step text, level text, message text, error jsonb, at timestamptz)
+    where exists (select 1 from deployment where id = $1)`,
 );
 
 export interface DeploymentLogRow {
@@ -26,31 +26,31 @@ export interface DeploymentLogRow {
 /** Returns at most the newest 10,000 lines, because clients must be able to hold the response. */
 export const readDeploymentLog = statement<DeploymentLogRow>(
   'readDeploymentLog',
-  `SELECT * FROM (
-     SELECT l.id, l.at, l.level, l.step, l.message, l.error, l.service_id, s.service_name, s.service_type, s.stage_id, s.stage_name
-       FROM deployment_log l LEFT JOIN deployment_service s ON s.deployment_id = l.deployment_id AND s.service_id = l.service_id
-      WHERE l.deployment_id = $1 ORDER BY l.id DESC LIMIT 10000) newest ORDER BY id`,
+  `select * from (
+     select l.id, l.at, l.level, l.step, l.message, l.error, l.service_id, s.service_name, s.service_type, s.stage_id, s.stage_name
+       from deployment_log l left join deployment_service s on s.deployment_id = l.deployment_id and s.service_id = l.service_id
+      where l.deployment_id = $1 order by l.id desc limit 10000) newest order by id`,
 );
 
-const deploymentLines = `SELECT l.id, l.at, l.level, l.step, l.message, l.error, l.service_id, s.service_name, s.service_type, s.stage_id, s.stage_name
-    FROM deployment_log l LEFT JOIN deployment_service s ON s.deployment_id = l.deployment_id AND s.service_id = l.service_id
-   WHERE l.deployment_id = $1`;
+const deploymentLines = `select l.id, l.at, l.level, l.step, l.message, l.error, l.service_id, s.service_name, s.service_type, s.stage_id, s.stage_name
+    from deployment_log l left join deployment_service s on s.deployment_id = l.deployment_id and s.service_id = l.service_id
+   where l.deployment_id = $1`;
 
 export const deploymentLinesByIds = statement<DeploymentLogRow>(
   'deploymentLinesByIds',
-  `${deploymentLines} AND l.id = ANY ($2::bigint[]) ORDER BY l.id`,
+  `${deploymentLines} and l.id = any ($2::bigint[]) order by l.id`,
 );
 
 export const deploymentLinesAfter = statement<DeploymentLogRow>(
   'deploymentLinesAfter',
-  `${deploymentLines} AND l.id > $2 ORDER BY l.id LIMIT $3`,
+  `${deploymentLines} and l.id > $2 order by l.id limit $3`,
 );
 
 export const findExecution = statement<{ id: string; execution_number: number }>(
   'findExecution',
-  `SELECT id, execution_number FROM deployment
-    WHERE environment_id = $1 AND execution_number IS NOT NULL AND ($2::integer IS NULL OR execution_number = $2)
-    ORDER BY execution_number DESC LIMIT 1`,
+  `select id, execution_number from deployment
+    where environment_id = $1 and execution_number is not null and ($2::integer is null or execution_number = $2)
+    order by execution_number desc limit 1`,
 );
 
 /**
@@ -58,15 +58,15 @@ export const findExecution = statement<{ id: string; execution_number: number }>
  */
 export const insertServiceLog = statement(
   'insertServiceLog',
-  `WITH line AS (
-     SELECT * FROM ROWS FROM (jsonb_to_recordset($5::jsonb) AS (stream text, message text, source_at text, origin text))
-       WITH ORDINALITY AS l(stream, message, source_at, origin, number)
-   ), noted AS (
-     INSERT INTO log_origin (instance_id, origin, service_id, release_id, source_at)
-     SELECT DISTINCT ON (origin) $3, origin, $1::uuid, $2::uuid, source_at FROM line WHERE origin IS NOT NULL ORDER BY origin, number DESC
-     ON CONFLICT (instance_id, origin) DO UPDATE SET source_at = excluded.source_at, followed_at = excluded.followed_at)
-   INSERT INTO service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
-   SELECT $1::uuid, $2::uuid, $3, $4, stream, message, source_at, source_at::timestamptz FROM line ORDER BY number`,
+  `with line as (
+     select * from rows from (jsonb_to_recordset($5::jsonb) as (stream text, message text, source_at text, origin text))
+       with ordinality as l(stream, message, source_at, origin, number)
+   ), noted as (
+     insert into log_origin (instance_id, origin, service_id, release_id, source_at)
+     select distinct on (origin) $3, origin, $1::uuid, $2::uuid, source_at from line where origin is not null order by origin, number desc
+     on conflict (instance_id, origin) do update set source_at = excluded.source_at, followed_at = excluded.followed_at)
+   insert into service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
+   select $1::uuid, $2::uuid, $3, $4, stream, message, source_at, source_at::timestamptz from line order by number`,
 );
 
 export interface ServiceLogRow {
@@ -82,25 +82,25 @@ const serviceLine = 'id AS number, entry_id AS id, at, message, instance_name AS
 
 export const serviceLinesByIds = statement<ServiceLogRow>(
   'serviceLinesByIds',
-  `SELECT ${serviceLine} FROM service_log WHERE service_id = $1 AND id = ANY ($2::bigint[]) ORDER BY service_log.id`,
+  `select ${serviceLine} from service_log where service_id = $1 and id = any ($2::bigint[]) order by service_log.id`,
 );
 
 export const serviceLinesAfter = statement<ServiceLogRow>(
   'serviceLinesAfter',
-  `SELECT ${serviceLine} FROM service_log WHERE service_id = $1 AND service_log.id > $2 ORDER BY service_log.id LIMIT $3`,
+  `select ${serviceLine} from service_log where service_id = $1 and service_log.id > $2 order by service_log.id limit $3`,
 );
 
 /** Returns the number of the line before the newest $2 lines. Lines whose ids are in $3 are not counted. */
 export const serviceLinesStart = statement<{ number: number }>(
   'serviceLinesStart',
-  `SELECT coalesce(min(newest.id) - 1, (SELECT coalesce(max(id), 0) FROM service_log WHERE service_id = $1)) AS number FROM (
-     SELECT id FROM service_log WHERE service_id = $1 AND id <> ALL ($3::bigint[]) ORDER BY id DESC LIMIT $2) newest`,
+  `select coalesce(min(newest.id) - 1, (select coalesce(max(id), 0) from service_log where service_id = $1)) as number from (
+     select id from service_log where service_id = $1 and id <> all ($3::bigint[]) order by id desc limit $2) newest`,
 );
 
 export const readServiceLog = statement<ServiceLogRow>(
   'readServiceLog',
-  `SELECT newest.id AS number, entry_id AS id, at, message, instance_name AS instance, release_id FROM (
-     SELECT * FROM service_log WHERE service_id = $1 ORDER BY id DESC LIMIT $2) newest ORDER BY newest.id`,
+  `select newest.id as number, entry_id as id, at, message, instance_name as instance, release_id from (
+     select * from service_log where service_id = $1 order by id desc limit $2) newest order by newest.id`,
 );
 
 // Only a few pods of one instance print at the same time.
@@ -118,25 +118,25 @@ const rememberedOrigins = 20;
  */
 export const logPosition = statement<{ at: string | null; origins: Readonly<Record<string, string>> | null }>(
   'logPosition',
-  `WITH without_lines AS (
-     UPDATE log_position SET followed_at = clock_timestamp() WHERE instance_id = $1 RETURNING source_at
-   ), known AS (
-     UPDATE log_origin SET followed_at = clock_timestamp() WHERE instance_id = $1
-        AND origin IN (SELECT origin FROM log_origin WHERE instance_id = $1 ORDER BY source_at DESC LIMIT ${rememberedOrigins})
-     RETURNING origin, source_at
-   ), last AS (
-     SELECT coalesce((SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1),
-                     (SELECT source_at FROM without_lines)) AS source_at)
-   SELECT CASE WHEN NOT EXISTS (SELECT FROM known WHERE known.source_at = last.source_at) THEN last.source_at
-               WHEN (SELECT count(*) FROM known) = ${rememberedOrigins} THEN (SELECT min(known.source_at) FROM known) END AS at,
-          (SELECT jsonb_object_agg(origin, source_at) FROM known) AS origins
-     FROM last`,
+  `with without_lines as (
+     update log_position set followed_at = clock_timestamp() where instance_id = $1 returning source_at
+   ), known as (
+     update log_origin set followed_at = clock_timestamp() where instance_id = $1
+        and origin in (select origin from log_origin where instance_id = $1 order by source_at desc limit ${rememberedOrigins})
+     returning origin, source_at
+   ), last as (
+     select coalesce((select source_at from service_log where instance_id = $1 order by id desc limit 1),
+                     (select source_at from without_lines)) as source_at)
+   select case when not exists (select from known where known.source_at = last.source_at) then last.source_at
+               when (select count(*) from known) = ${rememberedOrigins} then (select min(known.source_at) from known) end as at,
+          (select jsonb_object_agg(origin, source_at) from known) as origins
+     from last`,
 );
 
 /** Parameters: instance, limit. Newest first. */
 export const lastLogLines = statement<{ message: string }>(
   'lastLogLines',
-  `SELECT message FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT $2`,
+  `select message from service_log where instance_id = $1 order by id desc limit $2`,
 );
 
 /**
@@ -146,24 +146,24 @@ export const lastLogLines = statement<{ message: string }>(
  */
 export const trimServiceLogs = statement(
   'trimServiceLogs',
-  `WITH gone AS (
-     DELETE FROM service_log l USING (
-       SELECT id FROM (SELECT id, at, row_number() OVER (PARTITION BY service_id ORDER BY id DESC) AS age FROM service_log) numbered
-        WHERE age > $1 OR at < clock_timestamp() - make_interval(days => $2)) old
-      WHERE l.id = old.id RETURNING l.id, l.service_id, l.release_id, l.instance_id, l.source_at
-   ), last AS (
-     SELECT DISTINCT ON (instance_id) * FROM gone WHERE instance_id <> 'davit' ORDER BY instance_id, id DESC)
-   INSERT INTO log_position (instance_id, service_id, source_at)
-   SELECT last.instance_id, last.service_id, last.source_at FROM last LEFT JOIN release r ON r.id = last.release_id
-    WHERE r.config -> 'job' IS NULL
-      AND NOT EXISTS (SELECT FROM service_log l WHERE l.instance_id = last.instance_id AND l.id > last.id)
-   ON CONFLICT (instance_id) DO UPDATE SET source_at = excluded.source_at, followed_at = excluded.followed_at`,
+  `with gone as (
+     delete from service_log l using (
+       select id from (select id, at, row_number() over (partition by service_id order by id desc) as age from service_log) numbered
+        where age > $1 or at < clock_timestamp() - make_interval(days => $2)) old
+      where l.id = old.id returning l.id, l.service_id, l.release_id, l.instance_id, l.source_at
+   ), last as (
+     select distinct on (instance_id) * from gone where instance_id <> 'davit' order by instance_id, id desc)
+   insert into log_position (instance_id, service_id, source_at)
+   select last.instance_id, last.service_id, last.source_at from last left join release r on r.id = last.release_id
+    where r.config -> 'job' is null
+      and not exists (select from service_log l where l.instance_id = last.instance_id and l.id > last.id)
+   on conflict (instance_id) do update set source_at = excluded.source_at, followed_at = excluded.followed_at`,
 );
 
 /** Deletes the positions of instances that nobody has followed for $1 days. */
 export const forgetLogPositions = statement(
   'forgetLogPositions',
-  `DELETE FROM log_position WHERE followed_at < clock_timestamp() - make_interval(days => $1)`,
+  `delete from log_position where followed_at < clock_timestamp() - make_interval(days => $1)`,
 );
 
 /**
@@ -172,12 +172,12 @@ export const forgetLogPositions = statement(
  */
 export const forgetLogOrigins = statement(
   'forgetLogOrigins',
-  `DELETE FROM log_origin o WHERE followed_at < clock_timestamp() - make_interval(days => $1)
-      OR (followed_at < clock_timestamp() - make_interval(days => $2)
-          AND EXISTS (SELECT FROM release r WHERE r.id = o.release_id AND r.config -> 'job' IS NOT NULL))`,
+  `delete from log_origin o where followed_at < clock_timestamp() - make_interval(days => $1)
+      or (followed_at < clock_timestamp() - make_interval(days => $2)
+          and exists (select from release r where r.id = o.release_id and r.config -> 'job' is not null))`,
 );
 
 export const trimDeploymentLogs = statement(
   'trimDeploymentLogs',
-  `DELETE FROM deployment_log WHERE at < clock_timestamp() - make_interval(days => $1)`,
+  `delete from deployment_log where at < clock_timestamp() - make_interval(days => $1)`,
 );

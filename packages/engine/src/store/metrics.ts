@@ -24,7 +24,7 @@ const measured = `jsonb_to_recordset($1::jsonb) AS r(service_id uuid, instances 
 const columns = `service_id, seconds, at, samples, measured_seconds, instances_sum, instances_max, cpu_ms, memory_sum, memory_max,
   received_bytes, sent_bytes, volume_bytes, requests, responses, latency`;
 
-const addedToRow = `ON CONFLICT (service_id, seconds, at) DO UPDATE SET
+const addedToRow = `on conflict (service_id, seconds, at) do update set
     samples = m.samples + excluded.samples,
     measured_seconds = m.measured_seconds + excluded.measured_seconds,
     instances_sum = m.instances_sum + excluded.instances_sum,
@@ -42,21 +42,21 @@ const addedToRow = `ON CONFLICT (service_id, seconds, at) DO UPDATE SET
 /** Adds a pass to the row of the current minute. */
 export const addToMinute = statement(
   'addToMinute',
-  `INSERT INTO service_metric AS m (${columns})
-   SELECT r.service_id, 60, date_trunc('minute', clock_timestamp()), 1, r.measured_seconds, r.instances, r.instances, r.cpu_ms,
+  `insert into service_metric as m (${columns})
+   select r.service_id, 60, date_trunc('minute', clock_timestamp()), 1, r.measured_seconds, r.instances, r.instances, r.cpu_ms,
           r.memory_bytes, r.memory_bytes, r.received_bytes, r.sent_bytes, r.volume_bytes, r.requests, r.responses, r.latency
-     FROM ${measured}
+     from ${measured}
    ${addedToRow}`,
 );
 
 export const addToTotals = statement(
   'addToTotals',
-  `INSERT INTO service_metric_total AS m (service_id, measured_at, instances, memory_bytes, volume_bytes, cpu_ms, received_bytes, sent_bytes,
+  `insert into service_metric_total as m (service_id, measured_at, instances, memory_bytes, volume_bytes, cpu_ms, received_bytes, sent_bytes,
                                           requests, responses, latency)
-   SELECT r.service_id, clock_timestamp(), r.instances, r.memory_bytes, r.volume_bytes, r.cpu_ms, r.received_bytes, r.sent_bytes,
+   select r.service_id, clock_timestamp(), r.instances, r.memory_bytes, r.volume_bytes, r.cpu_ms, r.received_bytes, r.sent_bytes,
           r.requests, r.responses, r.latency
-     FROM ${measured}
-   ON CONFLICT (service_id) DO UPDATE SET
+     from ${measured}
+   on conflict (service_id) do update set
      measured_at = excluded.measured_at, instances = excluded.instances, memory_bytes = excluded.memory_bytes,
      volume_bytes = coalesce(excluded.volume_bytes, m.volume_bytes),
      cpu_ms = m.cpu_ms + excluded.cpu_ms,
@@ -82,25 +82,25 @@ const sums = `sum(samples)::integer AS samples, sum(measured_seconds) AS measure
  */
 export const condenseMetrics = statement(
   'condenseMetrics',
-  `WITH old AS (
-     DELETE FROM service_metric
-      WHERE seconds = 60 AND at < date_bin('5 minutes', clock_timestamp() - interval '${minutesKeptFor} minutes', timestamptz 'epoch')
-     RETURNING *)
-   INSERT INTO service_metric AS m (${columns})
-   SELECT service_id, 300, ${fiveMinutes} AS at, ${sums} FROM old GROUP BY service_id, ${fiveMinutes}
+  `with old as (
+     delete from service_metric
+      where seconds = 60 and at < date_bin('5 minutes', clock_timestamp() - interval '${minutesKeptFor} minutes', timestamptz 'epoch')
+     returning *)
+   insert into service_metric as m (${columns})
+   select service_id, 300, ${fiveMinutes} as at, ${sums} from old group by service_id, ${fiveMinutes}
    ${addedToRow}`,
 );
 
 export const trimMetrics = statement(
   'trimMetrics',
-  `DELETE FROM service_metric WHERE at < clock_timestamp() - interval '${dayInMinutes} minutes'`,
+  `delete from service_metric where at < clock_timestamp() - interval '${dayInMinutes} minutes'`,
 );
 
 /** Deletes counters of services that the engine no longer knows. */
 export const trimTotals = statement(
   'trimTotals',
-  `DELETE FROM service_metric_total t
-    WHERE NOT EXISTS (SELECT 1 FROM service_runtime r WHERE r.service_id = t.service_id) AND t.measured_at < clock_timestamp() - interval '5 minutes'`,
+  `delete from service_metric_total t
+    where not exists (select 1 from service_runtime r where r.service_id = t.service_id) and t.measured_at < clock_timestamp() - interval '5 minutes'`,
 );
 
 export interface MetricRow {
@@ -123,10 +123,10 @@ export interface MetricRow {
 /** Parameters: service, age limit in minutes, seconds of a step. Oldest first. */
 export const readMetrics = statement<MetricRow>(
   'readMetrics',
-  `SELECT date_bin(make_interval(secs => $3), at, timestamptz 'epoch') AS at, ${sums} FROM service_metric
-    WHERE service_id = $1 AND seconds <= $3
-      AND at >= date_bin(make_interval(secs => $3), clock_timestamp() - make_interval(mins => $2), timestamptz 'epoch')
-    GROUP BY 1 ORDER BY 1`,
+  `select date_bin(make_interval(secs => $3), at, timestamptz 'epoch') as at, ${sums} from service_metric
+    where service_id = $1 and seconds <= $3
+      and at >= date_bin(make_interval(secs => $3), clock_timestamp() - make_interval(mins => $2), timestamptz 'epoch')
+    group by 1 order by 1`,
 );
 
 export interface TotalRow extends Omit<MeasuredRow, 'measured_seconds'> {
@@ -142,18 +142,18 @@ export interface TotalRow extends Omit<MeasuredRow, 'measured_seconds'> {
 /** Returns the bytes that the volumes of these services held at the last count. */
 export const heldVolumeBytes = statement<{ service_id: string; volume_bytes: number }>(
   'heldVolumeBytes',
-  `SELECT service_id, volume_bytes FROM service_metric_total WHERE service_id = ANY ($1::uuid[]) AND volume_bytes IS NOT NULL`,
+  `select service_id, volume_bytes from service_metric_total where service_id = any ($1::uuid[]) and volume_bytes is not null`,
 );
 
 /** Returns the totals of all services that the engine knows. */
 export const readTotals = statement<TotalRow>(
   'readTotals',
-  `SELECT r.service_id, r.organization_id, r.project_id, r.environment_id, t.instances, t.memory_bytes, t.volume_bytes,
-          coalesce(t.cpu_ms, 0) AS cpu_ms, coalesce(t.received_bytes, 0) AS received_bytes, coalesce(t.sent_bytes, 0) AS sent_bytes,
-          coalesce(t.requests, 0) AS requests, t.responses, t.latency,
-          coalesce(t.measured_at > clock_timestamp() - interval '2 minutes', false) AS is_fresh, e.ends
-     FROM service_runtime r LEFT JOIN service_metric_total t ON t.service_id = r.service_id
-     LEFT JOIN (SELECT service_id, jsonb_object_agg(cause, ends) AS ends FROM service_end_total GROUP BY service_id) e ON e.service_id = r.service_id
-    WHERE t.service_id IS NOT NULL OR e.service_id IS NOT NULL
-    ORDER BY r.service_id`,
+  `select r.service_id, r.organization_id, r.project_id, r.environment_id, t.instances, t.memory_bytes, t.volume_bytes,
+          coalesce(t.cpu_ms, 0) as cpu_ms, coalesce(t.received_bytes, 0) as received_bytes, coalesce(t.sent_bytes, 0) as sent_bytes,
+          coalesce(t.requests, 0) as requests, t.responses, t.latency,
+          coalesce(t.measured_at > clock_timestamp() - interval '2 minutes', false) as is_fresh, e.ends
+     from service_runtime r left join service_metric_total t on t.service_id = r.service_id
+     left join (select service_id, jsonb_object_agg(cause, ends) as ends from service_end_total group by service_id) e on e.service_id = r.service_id
+    where t.service_id is not null or e.service_id is not null
+    order by r.service_id`,
 );

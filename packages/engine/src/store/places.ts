@@ -20,46 +20,46 @@ const lockName = (environment: string, driver: string): string =>
  */
 export const notePlace = statement(
   'notePlace',
-  `WITH held AS (SELECT pg_advisory_xact_lock_shared(${lockName('$5', '$4')}))
-   INSERT INTO service_place (service_id, driver, environment_id, keeps)
-   SELECT $3::uuid, $4::text, $5::uuid, $6::boolean FROM held WHERE ${fenced}
-   ON CONFLICT (service_id, driver) DO UPDATE SET keeps = service_place.keeps OR excluded.keeps`,
+  `with held as (select pg_advisory_xact_lock_shared(${lockName('$5', '$4')}))
+   insert into service_place (service_id, driver, environment_id, keeps)
+   select $3::uuid, $4::text, $5::uuid, $6::boolean from held where ${fenced}
+   on conflict (service_id, driver) do update set keeps = service_place.keeps or excluded.keeps`,
 );
 
 /**
  * Locks an environment on a cluster until the end of the transaction: nobody else can start or remove anything of the
  * environment there. Parameters: environment, driver.
  */
-export const lockPlaces = statement('lockPlaces', `SELECT pg_advisory_xact_lock(${lockName('$1', '$2')})`);
+export const lockPlaces = statement('lockPlaces', `select pg_advisory_xact_lock(${lockName('$1', '$2')})`);
 
 /** Parameter: service. */
 export const placesOf = statement<PlaceRow>(
   'placesOf',
-  `SELECT ${columns} FROM service_place p WHERE p.service_id = $1 ORDER BY p.driver`,
+  `select ${columns} from service_place p where p.service_id = $1 order by p.driver`,
 );
 
 // Places of services that now run on another cluster and are not being deployed. Places with volumes are kept.
-const left = `service_place p JOIN service_runtime t ON t.service_id = p.service_id AND t.driver <> p.driver
-    WHERE NOT p.keeps AND NOT EXISTS (SELECT FROM deployment d WHERE d.environment_id = p.environment_id AND d.status = 'RUNNING')`;
+const left = `service_place p join service_runtime t on t.service_id = p.service_id and t.driver <> p.driver
+    where not p.keeps and not exists (select from deployment d where d.environment_id = p.environment_id and d.status = 'RUNNING')`;
 
 /** Returns what must be removed from a cluster. Parameter: driver. */
 export const placesToLeave = statement<PlaceRow>(
   'placesToLeave',
-  `SELECT ${columns} FROM ${left} AND p.driver = $1
-    ORDER BY p.environment_id, p.service_id LIMIT 100`,
+  `select ${columns} from ${left} and p.driver = $1
+    order by p.environment_id, p.service_id limit 100`,
 );
 
 /** Returns whether the objects of a service on a cluster must still be removed. Parameters: service, driver. */
 export const isToLeave = statement<{ readonly leaves: boolean }>(
   'isPlaceToLeave',
-  `SELECT EXISTS (SELECT FROM ${left} AND p.service_id = $1 AND p.driver = $2) AS leaves`,
+  `select exists (select from ${left} and p.service_id = $1 and p.driver = $2) as leaves`,
 );
 
 /** Returns whether other services of the environment are on the cluster. Parameters: environment, driver, service. */
 export const othersAt = statement<{ readonly others: boolean }>(
   'othersAtPlace',
-  `SELECT EXISTS (SELECT FROM service_place WHERE environment_id = $1 AND driver = $2 AND service_id <> $3) AS others`,
+  `select exists (select from service_place where environment_id = $1 and driver = $2 and service_id <> $3) as others`,
 );
 
 /** Parameters: service, driver. */
-export const forgetPlace = statement('forgetPlace', 'DELETE FROM service_place WHERE service_id = $1 AND driver = $2');
+export const forgetPlace = statement('forgetPlace', 'delete from service_place where service_id = $1 and driver = $2');

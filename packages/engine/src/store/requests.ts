@@ -4,7 +4,7 @@ import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { journalVersion } from './journal.ts';
 
 /** Serializes changes to the queue of one environment until the end of the transaction. */
-export const lockQueue = statement('lockQueue', `SELECT pg_advisory_xact_lock(hashtextextended('davit queue ' || $1::text, 0))`);
+export const lockQueue = statement('lockQueue', `select pg_advisory_xact_lock(hashtextextended('davit queue ' || $1::text, 0))`);
 
 /**
  * Returns a queued request that the new request may join. All of these hold:
@@ -17,35 +17,35 @@ export const lockQueue = statement('lockQueue', `SELECT pg_advisory_xact_lock(ha
  */
 export const findMergeable = statement<{ id: string }>(
   'findMergeable',
-  `SELECT d.id FROM deployment d
-    WHERE d.environment_id = $1 AND d.status = 'QUEUED' AND d.actor = $2 AND d.action = $3
-      AND d.cluster_id = $5 AND d.driver = $6
-      AND NOT EXISTS (
-        SELECT 1 FROM deployment later JOIN deployment_service s ON s.deployment_id = later.id
-         WHERE later.environment_id = d.environment_id AND later.status = 'QUEUED'
-           AND later.sequence > d.sequence AND s.service_id = ANY ($4::uuid[]))
-      AND NOT EXISTS (SELECT 1 FROM deployment_service s WHERE s.deployment_id = d.id AND s.event IS NOT NULL)
-    ORDER BY d.sequence DESC LIMIT 1 FOR UPDATE OF d`,
+  `select d.id from deployment d
+    where d.environment_id = $1 and d.status = 'QUEUED' and d.actor = $2 and d.action = $3
+      and d.cluster_id = $5 and d.driver = $6
+      and not exists (
+        select 1 from deployment later join deployment_service s on s.deployment_id = later.id
+         where later.environment_id = d.environment_id and later.status = 'QUEUED'
+           and later.sequence > d.sequence and s.service_id = any ($4::uuid[]))
+      and not exists (select 1 from deployment_service s where s.deployment_id = d.id and s.event is not null)
+    order by d.sequence desc limit 1 for update of d`,
 );
 
 /** Parameters: deployment, whether the joining request is for the whole environment. */
 export const join = statement(
   'joinDeployment',
-  `UPDATE deployment SET whole_environment = whole_environment OR $2, journal_version = greatest(journal_version, ${journalVersion}) WHERE id = $1`,
+  `update deployment set whole_environment = whole_environment or $2, journal_version = greatest(journal_version, ${journalVersion}) where id = $1`,
 );
 
 export const insertDeployment = statement(
   'insertDeployment',
-  `INSERT INTO deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, whole_environment, origin, triggered_by, actor,
+  `insert into deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, whole_environment, origin, triggered_by, actor,
                            journal_version)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${journalVersion})`,
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${journalVersion})`,
 );
 
 export const insertReleases = statement(
   'insertReleases',
-  `INSERT INTO release (id, organization_id, environment_id, service_id, config, config_hash, commit, values_commit, created_by)
-   SELECT r.id, $1, $2, r.service_id, r.config, r.config_hash, r.commit, r.values_commit, $3
-     FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, service_id uuid, config jsonb, config_hash text, commit jsonb, values_commit text)`,
+  `insert into release (id, organization_id, environment_id, service_id, config, config_hash, commit, values_commit, created_by)
+   select r.id, $1, $2, r.service_id, r.config, r.config_hash, r.commit, r.values_commit, $3
+     from jsonb_to_recordset($4::jsonb) as r(id uuid, service_id uuid, config jsonb, config_hash text, commit jsonb, values_commit text)`,
 );
 
 /**
@@ -54,26 +54,26 @@ export const insertReleases = statement(
  */
 export const insertServices = statement(
   'insertDeploymentServices',
-  `INSERT INTO deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout,
+  `insert into deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout,
                                    stage_id, stage_name, stage_position, event, call_id)
-   SELECT $1, s.service_id, s.service_type, s.service_name, s.icon_uri, s.release_id, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.event, $3
-     FROM jsonb_to_recordset($2::jsonb) AS s(service_id uuid, service_type text, service_name text, icon_uri text, release_id uuid,
+   select $1, s.service_id, s.service_type, s.service_name, s.icon_uri, s.release_id, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.event, $3
+     from jsonb_to_recordset($2::jsonb) as s(service_id uuid, service_type text, service_name text, icon_uri text, release_id uuid,
                                              rollout uuid, stage_id uuid, stage_name text, stage_position integer, event text)
-   ON CONFLICT (deployment_id, service_id) DO UPDATE SET release_id = excluded.release_id, stage_id = excluded.stage_id,
+   on conflict (deployment_id, service_id) do update set release_id = excluded.release_id, stage_id = excluded.stage_id,
      stage_name = excluded.stage_name, stage_position = excluded.stage_position, call_id = excluded.call_id`,
 );
 
-export const notifyRunners = statement('notifyRunners', `SELECT pg_notify('davit_deployment', $1)`);
+export const notifyRunners = statement('notifyRunners', `select pg_notify('davit_deployment', $1)`);
 
 /**
  * Returns which of these services are deployed on a cluster or may still be deployed by a queued or running deployment.
  */
 export const everDeployed = statement<{ service_id: string }>(
   'everDeployed',
-  `SELECT service_id FROM service_runtime WHERE service_id = ANY ($1::uuid[]) AND desired <> 'NONE'
-   UNION
-   SELECT s.service_id FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
-    WHERE s.service_id = ANY ($1::uuid[]) AND d.action = 'DEPLOY' AND d.status IN ('QUEUED', 'RUNNING')`,
+  `select service_id from service_runtime where service_id = any ($1::uuid[]) and desired <> 'NONE'
+   union
+   select s.service_id from deployment_service s join deployment d on d.id = s.deployment_id
+    where s.service_id = any ($1::uuid[]) and d.action = 'DEPLOY' and d.status in ('QUEUED', 'RUNNING')`,
 );
 
 /**
@@ -82,15 +82,15 @@ export const everDeployed = statement<{ service_id: string }>(
  */
 export const isKnown = statement<{ known: boolean }>(
   'serviceIsKnown',
-  `SELECT EXISTS (SELECT 1 FROM service_runtime WHERE service_id = $1)
-       OR EXISTS (SELECT 1 FROM service_place WHERE service_id = $1)
-       OR EXISTS (SELECT 1 FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
-                   WHERE s.service_id = $1 AND d.status IN ('QUEUED', 'RUNNING')) AS known`,
+  `select exists (select 1 from service_runtime where service_id = $1)
+       or exists (select 1 from service_place where service_id = $1)
+       or exists (select 1 from deployment_service s join deployment d on d.id = s.deployment_id
+                   where s.service_id = $1 and d.status in ('QUEUED', 'RUNNING')) as known`,
 );
 
 export const readReleases = statement<{ id: string; service_id: string; image_id: string | null; image_name: string | null }>(
   'readReleases',
-  `SELECT id, service_id, image_id, image_name FROM release WHERE id = ANY ($1::uuid[])`,
+  `select id, service_id, image_id, image_name from release where id = any ($1::uuid[])`,
 );
 
 export interface WantedReleaseRow {
@@ -103,28 +103,28 @@ export interface WantedReleaseRow {
 /** Parameter: ids of releases. */
 export const wantedReleases = statement<WantedReleaseRow>(
   'wantedReleases',
-  `SELECT id, config, config_hash, image_id FROM release WHERE id = ANY ($1::uuid[])`,
+  `select id, config, config_hash, image_id from release where id = any ($1::uuid[])`,
 );
 
 export const withdrawRequest = statement<{ id: string }>(
   'withdrawRequest',
-  `UPDATE deployment SET status = 'WITHDRAWN', finished_at = clock_timestamp() WHERE id = $1 AND status = 'QUEUED' RETURNING id`,
+  `update deployment set status = 'WITHDRAWN', finished_at = clock_timestamp() where id = $1 and status = 'QUEUED' returning id`,
 );
 
 export const requestPlace = statement<{ organization_id: string; environment_id: string; status: string }>(
   'requestPlace',
-  `SELECT organization_id, environment_id, status FROM deployment WHERE id = $1`,
+  `select organization_id, environment_id, status from deployment where id = $1`,
 );
 
 export const requestCancel = statement<{ id: string }>(
   'requestCancel',
-  `UPDATE deployment SET cancel_requested_at = clock_timestamp(), cancel_force = $2
-    WHERE environment_id = $1 AND status = 'RUNNING' AND (cancel_requested_at IS NULL OR ($2 AND NOT cancel_force)) RETURNING id`,
+  `update deployment set cancel_requested_at = clock_timestamp(), cancel_force = $2
+    where environment_id = $1 and status = 'RUNNING' and (cancel_requested_at is null or ($2 and not cancel_force)) returning id`,
 );
 
 export const markCanceling = statement(
   'markCanceling',
-  `UPDATE deployment_service SET phase = 'CANCELING' WHERE deployment_id = $1 AND phase IN ('WAITING', 'BUILDING', 'WORKING')`,
+  `update deployment_service set phase = 'CANCELING' where deployment_id = $1 and phase in ('WAITING', 'BUILDING', 'WORKING')`,
 );
 
 export interface RuntimeRow {
@@ -150,7 +150,7 @@ const runtimeColumns = `t.service_id, t.organization_id, t.project_id, t.environ
 
 export const readRuntimes = statement<RuntimeRow>(
   'readRuntimes',
-  `SELECT ${runtimeColumns} FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id WHERE t.service_id = ANY ($1::uuid[])`,
+  `select ${runtimeColumns} from service_runtime t left join release r on r.id = t.release_id where t.service_id = any ($1::uuid[])`,
 );
 
 export interface KeptRow extends Omit<RuntimeRow, 'config'> {
@@ -167,11 +167,11 @@ export interface KeptRow extends Omit<RuntimeRow, 'config'> {
  */
 export const keptRuntimes = statement<KeptRow>(
   'keptRuntimes',
-  `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
+  `select t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
           t.config_hash, t.running_status, t.running_instances, t.instances, t.settled_instances, r.image_id, r.image_name, r.commit,
-          (SELECT min(c.severity) FROM service_condition c WHERE c.service_id = t.service_id) AS worst_condition,
-          EXISTS (SELECT FROM service_condition c WHERE c.service_id = t.service_id AND c.kind = 'DISK' AND c.severity = 'ERROR'
-                     AND c.failure ->> 'code' = 'VOLUME_EXCEEDED' AND c.seen_at > t.last_deployment_at) AS is_held
-     FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id
-    WHERE t.driver = $1 AND t.desired = 'RUNNING' OR t.service_id = ANY ($2::uuid[])`,
+          (select min(c.severity) from service_condition c where c.service_id = t.service_id) as worst_condition,
+          exists (select from service_condition c where c.service_id = t.service_id and c.kind = 'DISK' and c.severity = 'ERROR'
+                     and c.failure ->> 'code' = 'VOLUME_EXCEEDED' and c.seen_at > t.last_deployment_at) as is_held
+     from service_runtime t left join release r on r.id = t.release_id
+    where t.driver = $1 and t.desired = 'RUNNING' or t.service_id = any ($2::uuid[])`,
 );

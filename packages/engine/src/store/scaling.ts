@@ -18,16 +18,16 @@ export interface ScaledRow {
 }
 
 const isFree = (table: string): string =>
-  `NOT EXISTS (SELECT 1 FROM deployment d WHERE d.environment_id = ${table}.environment_id AND d.status = 'RUNNING')`;
+  `not exists (select 1 from deployment d where d.environment_id = ${table}.environment_id and d.status = 'RUNNING')`;
 
 /** Returns services that scale and are not being deployed. Parameters: driver, service or null for all services. */
 export const scaledServices = statement<ScaledRow>(
   'scaledServices',
-  `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.release_id, t.rollout, t.instances, t.settled_instances, t.running_instances,
+  `select t.service_id, t.organization_id, t.project_id, t.environment_id, t.release_id, t.rollout, t.instances, t.settled_instances, t.running_instances,
           r.config, r.image_id, r.commit
-     FROM service_runtime t JOIN release r ON r.id = t.release_id
-    WHERE t.driver = $1 AND t.desired = 'RUNNING' AND t.instances IS NOT NULL AND t.settled_instances IS NOT NULL
-      AND r.config ? 'scaling' AND r.image_id IS NOT NULL AND ($2::uuid IS NULL OR t.service_id = $2) AND ${isFree('t')}`,
+     from service_runtime t join release r on r.id = t.release_id
+    where t.driver = $1 and t.desired = 'RUNNING' and t.instances is not null and t.settled_instances is not null
+      and r.config ? 'scaling' and r.image_id is not null and ($2::uuid is null or t.service_id = $2) and ${isFree('t')}`,
 );
 
 /**
@@ -36,16 +36,16 @@ export const scaledServices = statement<ScaledRow>(
  */
 export const beginScaling = statement<{ service_id: string }>(
   'beginScaling',
-  `UPDATE service_runtime t SET instances = $4
-    WHERE t.service_id = $1 AND t.rollout = $2 AND t.desired = 'RUNNING' AND t.instances = $3 AND t.settled_instances = $3 AND ${isFree('t')}
-   RETURNING t.service_id`,
+  `update service_runtime t set instances = $4
+    where t.service_id = $1 and t.rollout = $2 and t.desired = 'RUNNING' and t.instances = $3 and t.settled_instances = $3 and ${isFree('t')}
+   returning t.service_id`,
 );
 
 /** Parameters: service, rollout, number that was reached. */
 export const settleScaling = statement<{ service_id: string }>(
   'settleScaling',
-  `UPDATE service_runtime t SET settled_instances = instances
-    WHERE t.service_id = $1 AND t.rollout = $2 AND t.instances = $3 AND t.desired = 'RUNNING' AND ${isFree('t')} RETURNING t.service_id`,
+  `update service_runtime t set settled_instances = instances
+    where t.service_id = $1 and t.rollout = $2 and t.instances = $3 and t.desired = 'RUNNING' and ${isFree('t')} returning t.service_id`,
 );
 
 /**
@@ -53,13 +53,13 @@ export const settleScaling = statement<{ service_id: string }>(
  */
 export const giveUpScaling = statement<{ service_id: string }>(
   'giveUpScaling',
-  `UPDATE service_runtime t SET instances = settled_instances
-    WHERE t.service_id = $1 AND t.rollout = $2 AND t.instances = $3 AND t.desired = 'RUNNING' AND ${isFree('t')} RETURNING t.service_id`,
+  `update service_runtime t set instances = settled_instances
+    where t.service_id = $1 and t.rollout = $2 and t.instances = $3 and t.desired = 'RUNNING' and ${isFree('t')} returning t.service_id`,
 );
 
 export const insertScaling = statement(
   'insertScaling',
-  `INSERT INTO service_scaling (service_id, from_instances, to_instances, reason) VALUES ($1, $2, $3, $4)`,
+  `insert into service_scaling (service_id, from_instances, to_instances, reason) values ($1, $2, $3, $4)`,
 );
 
 export interface ScalingRow {
@@ -72,11 +72,11 @@ export interface ScalingRow {
 /** Parameters: service, age limit in minutes. Newest first. */
 export const readScalings = statement<ScalingRow>(
   'readScalings',
-  `SELECT at, from_instances, to_instances, reason FROM service_scaling
-    WHERE service_id = $1 AND at > clock_timestamp() - make_interval(mins => $2) ORDER BY id DESC LIMIT 100`,
+  `select at, from_instances, to_instances, reason from service_scaling
+    where service_id = $1 and at > clock_timestamp() - make_interval(mins => $2) order by id desc limit 100`,
 );
 
 export const trimScalings = statement(
   'trimScalings',
-  `DELETE FROM service_scaling WHERE at < clock_timestamp() - interval '1 day'`,
+  `delete from service_scaling where at < clock_timestamp() - interval '1 day'`,
 );

@@ -42,36 +42,36 @@ const started = `status NOT IN ('QUEUED', 'WITHDRAWN')`;
 
 /** Returns SQL for the action of a Terraform deployment; null for other services. */
 const terraformAction = (service: string): string =>
-  `CASE WHEN ${service}.service_type = 'TERRAFORM'
-     THEN (SELECT config #>> '{source,action}' FROM release WHERE id = ${service}.release_id) END AS terraform_action`;
+  `case when ${service}.service_type = 'TERRAFORM'
+     then (select config #>> '{source,action}' from release where id = ${service}.release_id) end as terraform_action`;
 
 // Leaves out the step that stops former instances. It runs after the service has succeeded and is deployed.
 export const serviceViews = statement<ServiceViewRow>(
   'serviceViews',
-  `SELECT s.id AS service_id, t.release_id AS runtime_release_id, t.config_hash, t.running_status, t.running_instances, r.commit,
-          CASE WHEN t.desired <> 'RUNNING' AND t.instances IS NOT NULL THEN 0 ELSE t.instances END AS wanted_instances,
-          l.environment_id, l.phase, l.service_type, l.terraform_action, l.action, l.execution_number, l.failure, l.created_at AS deployment_created_at,
-          l.started_at, l.finished_at, l.is_last, q.id AS waiting_id, q.action AS waiting_action,
-          coalesce(q.waiting, 0)::integer AS waiting_count, st.steps, ${conditionsOf('s.id')} AS conditions
-     FROM unnest($1::uuid[]) WITH ORDINALITY AS s(id, n)
-     LEFT JOIN service_runtime t ON t.service_id = s.id
-     LEFT JOIN release r ON r.id = t.release_id
-     LEFT JOIN LATERAL (
-       SELECT d.id, d.environment_id, ds.phase, ds.service_type, ${terraformAction('ds')}, d.action, d.execution_number, ds.failure, d.created_at, ds.started_at, ds.finished_at,
-              NOT EXISTS (SELECT 1 FROM deployment n WHERE n.environment_id = d.environment_id AND n.sequence > d.sequence AND n.${started}) AS is_last
-         FROM deployment_service ds JOIN deployment d ON d.id = ds.deployment_id
-        WHERE ds.service_id = s.id AND d.${started}
-        ORDER BY d.sequence DESC LIMIT 1) l ON true
-     LEFT JOIN LATERAL (
-       SELECT d.id, d.action, count(*) OVER () AS waiting
-         FROM deployment_service ds JOIN deployment d ON d.id = ds.deployment_id
-        WHERE ds.service_id = s.id AND d.status = 'QUEUED'
-        ORDER BY d.sequence LIMIT 1) q ON true
-     LEFT JOIN LATERAL (
-       SELECT jsonb_agg(jsonb_build_object('metric', p.metric, 'status', p.status, 'started_at', p.started_at, 'finished_at', p.finished_at)
-                        ORDER BY p.position) AS steps
-         FROM deployment_step p WHERE p.deployment_id = l.id AND p.service_id = s.id AND p.name <> 'retire') st ON true
-    ORDER BY s.n`,
+  `select s.id as service_id, t.release_id as runtime_release_id, t.config_hash, t.running_status, t.running_instances, r.commit,
+          case when t.desired <> 'RUNNING' and t.instances is not null then 0 else t.instances end as wanted_instances,
+          l.environment_id, l.phase, l.service_type, l.terraform_action, l.action, l.execution_number, l.failure, l.created_at as deployment_created_at,
+          l.started_at, l.finished_at, l.is_last, q.id as waiting_id, q.action as waiting_action,
+          coalesce(q.waiting, 0)::integer as waiting_count, st.steps, ${conditionsOf('s.id')} as conditions
+     from unnest($1::uuid[]) with ordinality as s(id, n)
+     left join service_runtime t on t.service_id = s.id
+     left join release r on r.id = t.release_id
+     left join lateral (
+       select d.id, d.environment_id, ds.phase, ds.service_type, ${terraformAction('ds')}, d.action, d.execution_number, ds.failure, d.created_at, ds.started_at, ds.finished_at,
+              not exists (select 1 from deployment n where n.environment_id = d.environment_id and n.sequence > d.sequence and n.${started}) as is_last
+         from deployment_service ds join deployment d on d.id = ds.deployment_id
+        where ds.service_id = s.id and d.${started}
+        order by d.sequence desc limit 1) l on true
+     left join lateral (
+       select d.id, d.action, count(*) over () as waiting
+         from deployment_service ds join deployment d on d.id = ds.deployment_id
+        where ds.service_id = s.id and d.status = 'QUEUED'
+        order by d.sequence limit 1) q on true
+     left join lateral (
+       select jsonb_agg(jsonb_build_object('metric', p.metric, 'status', p.status, 'started_at', p.started_at, 'finished_at', p.finished_at)
+                        order by p.position) as steps
+         from deployment_step p where p.deployment_id = l.id and p.service_id = s.id and p.name <> 'retire') st on true
+    order by s.n`,
 );
 
 export interface DeploymentRow {
@@ -89,43 +89,43 @@ export interface DeploymentRow {
   readonly build_failed: boolean;
 }
 
-const deploymentColumns = `d.id, d.environment_id, d.execution_number, d.action, d.status, d.cancel_requested_at IS NOT NULL AS canceling,
+const deploymentColumns = `d.id, d.environment_id, d.execution_number, d.action, d.status, d.cancel_requested_at is not null as canceling,
   d.origin, d.triggered_by, d.created_at, d.started_at, d.finished_at,
-  EXISTS (SELECT 1 FROM deployment_service b WHERE b.deployment_id = d.id AND b.phase = 'BUILD_FAILED') AS build_failed`;
+  exists (select 1 from deployment_service b where b.deployment_id = d.id and b.phase = 'BUILD_FAILED') as build_failed`;
 
 export const environmentLast = statement<DeploymentRow>(
   'environmentLast',
-  `SELECT ${deploymentColumns} FROM deployment d WHERE d.environment_id = $1 AND d.${started} ORDER BY d.sequence DESC LIMIT 1`,
+  `select ${deploymentColumns} from deployment d where d.environment_id = $1 and d.${started} order by d.sequence desc limit 1`,
 );
 
 export const environmentWaiting = statement<{ id: string; action: Action }>(
   'environmentWaiting',
-  `SELECT id, action FROM deployment WHERE environment_id = $1 AND status = 'QUEUED' ORDER BY sequence LIMIT 1`,
+  `select id, action from deployment where environment_id = $1 and status = 'QUEUED' order by sequence limit 1`,
 );
 
 export const environmentHistory = statement<DeploymentRow>(
   'environmentHistory',
-  `SELECT ${deploymentColumns} FROM deployment d
-    WHERE d.environment_id = $1 AND d.${started}
-      AND ($4::uuid IS NULL OR d.sequence < (SELECT sequence FROM deployment WHERE id = $4 AND environment_id = $1))
-    ORDER BY d.sequence DESC LIMIT $2 OFFSET $3`,
+  `select ${deploymentColumns} from deployment d
+    where d.environment_id = $1 and d.${started}
+      and ($4::uuid is null or d.sequence < (select sequence from deployment where id = $4 and environment_id = $1))
+    order by d.sequence desc limit $2 offset $3`,
 );
 
 export const deploymentById = statement<DeploymentRow>(
   'deploymentById',
-  `SELECT ${deploymentColumns} FROM deployment d WHERE d.id = $1`,
+  `select ${deploymentColumns} from deployment d where d.id = $1`,
 );
 
 export const environmentQueue = statement<DeploymentRow>(
   'environmentQueue',
-  `SELECT ${deploymentColumns} FROM deployment d WHERE d.environment_id = $1 AND d.status = 'QUEUED' ORDER BY d.sequence`,
+  `select ${deploymentColumns} from deployment d where d.environment_id = $1 and d.status = 'QUEUED' order by d.sequence`,
 );
 
 export const serviceQueue = statement<DeploymentRow>(
   'serviceQueue',
-  `SELECT ${deploymentColumns} FROM deployment d
-    WHERE d.status = 'QUEUED' AND EXISTS (SELECT 1 FROM deployment_service s WHERE s.deployment_id = d.id AND s.service_id = $1)
-    ORDER BY d.sequence`,
+  `select ${deploymentColumns} from deployment d
+    where d.status = 'QUEUED' and exists (select 1 from deployment_service s where s.deployment_id = d.id and s.service_id = $1)
+    order by d.sequence`,
 );
 
 export interface HistoryRow {
@@ -154,26 +154,26 @@ export interface HistoryRow {
 }
 
 const historyColumns = `s.deployment_id, d.environment_id, d.execution_number, d.action, d.origin, d.triggered_by,
-  d.created_at AS deployment_created_at, s.service_id, s.service_type, ${terraformAction('s')}, s.service_name, s.icon_uri, s.phase, s.failure,
+  d.created_at as deployment_created_at, s.service_id, s.service_type, ${terraformAction('s')}, s.service_name, s.icon_uri, s.phase, s.failure,
   s.started_at, s.finished_at, s.release_id, r.commit, s.stage_id, s.stage_name, s.stage_position,
-  (SELECT jsonb_build_object('source', c.config -> 'source', 'entrypoint', c.config -> 'entrypoint', 'arguments', c.config -> 'arguments')
-            || CASE WHEN c.config ? 'job' THEN jsonb_build_object('job', c.config -> 'job') ELSE '{}' END
-     FROM release c WHERE c.id = coalesce(s.release_id, (
-       SELECT f.release_id FROM deployment_service f
-        WHERE f.service_id = s.service_id AND f.release_id IS NOT NULL AND f.phase = 'SUCCEEDED' AND f.created_at <= s.created_at
-        ORDER BY f.created_at DESC LIMIT 1))) AS ran`;
+  (select jsonb_build_object('source', c.config -> 'source', 'entrypoint', c.config -> 'entrypoint', 'arguments', c.config -> 'arguments')
+            || case when c.config ? 'job' then jsonb_build_object('job', c.config -> 'job') else '{}' end
+     from release c where c.id = coalesce(s.release_id, (
+       select f.release_id from deployment_service f
+        where f.service_id = s.service_id and f.release_id is not null and f.phase = 'SUCCEEDED' and f.created_at <= s.created_at
+        order by f.created_at desc limit 1))) as ran`;
 
 export const servicesOfDeployments = statement<HistoryRow>(
   'servicesOfDeployments',
-  `SELECT ${historyColumns} FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id LEFT JOIN release r ON r.id = s.release_id
-    WHERE s.deployment_id = ANY ($1::uuid[]) ORDER BY s.stage_position, s.created_at, s.service_id`,
+  `select ${historyColumns} from deployment_service s join deployment d on d.id = s.deployment_id left join release r on r.id = s.release_id
+    where s.deployment_id = any ($1::uuid[]) order by s.stage_position, s.created_at, s.service_id`,
 );
 
 export const serviceHistory = statement<HistoryRow>(
   'serviceHistory',
-  `SELECT ${historyColumns} FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id LEFT JOIN release r ON r.id = s.release_id
-    WHERE s.service_id = $1 AND d.${started}
-      AND ($4::uuid IS NULL OR d.sequence < (
-        SELECT f.sequence FROM deployment f JOIN deployment_service fs ON fs.deployment_id = f.id WHERE f.id = $4 AND fs.service_id = $1))
-    ORDER BY d.sequence DESC LIMIT $2 OFFSET $3`,
+  `select ${historyColumns} from deployment_service s join deployment d on d.id = s.deployment_id left join release r on r.id = s.release_id
+    where s.service_id = $1 and d.${started}
+      and ($4::uuid is null or d.sequence < (
+        select f.sequence from deployment f join deployment_service fs on fs.deployment_id = f.id where f.id = $4 and fs.service_id = $1))
+    order by d.sequence desc limit $2 offset $3`,
 );

@@ -6,7 +6,7 @@ import { statement } from '@davit/db';
  */
 export const workLeft = statement<{ readonly id: string; readonly ended: readonly string[] }>(
   'workLeft',
-  `SELECT d.id, coalesce(array_agg(s.service_id) FILTER (WHERE s.service_type <> 'TERRAFORM' AND d.status NOT IN ('QUEUED', 'RUNNING')), '{}') AS ended
-     FROM deployment d LEFT JOIN deployment_service s ON s.deployment_id = d.id
-    WHERE d.id = ANY($1::uuid[]) GROUP BY d.id`,
+  `select d.id, coalesce(array_agg(s.service_id) filter (where s.service_type <> 'TERRAFORM' and d.status not in ('QUEUED', 'RUNNING')), '{}') as ended
+     from deployment d left join deployment_service s on s.deployment_id = d.id
+    where d.id = any($1::uuid[]) group by d.id`,
 );

@@ -165,4 +165,4 @@ function answer({ isDown }: Site): void {
 }
 
 /** The notification that the database sends when the record of a cluster changes. */
-export const notifyClusters = statement('testNotifyClusters', `SELECT pg_notify('davit_clusters', '')`);
+export const notifyClusters = statement('testNotifyClusters', `select pg_notify('davit_clusters', '')`);

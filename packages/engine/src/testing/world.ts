@@ -75,7 +75,7 @@ export interface WorldClusters {
 
 const endOf = statement<{ status: string }>(
   'testEndOfDeployment',
-  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
 );
 
 // oxlint-disable-next-line max-lines-per-function -- one object of parts that belong together

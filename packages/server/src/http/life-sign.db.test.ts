@@ -5,9 +5,9 @@ import { LifeSign } from './life-sign.ts';
 
 const signs = statement<{ pid: number }>(
   'testLifeSigns',
-  `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'davit lock sign'`,
+  `select pid from pg_stat_activity where datname = current_database() and application_name = 'davit lock sign'`,
 );
-const endSession = statement('testEndLifeSign', 'SELECT pg_terminate_backend($1)');
+const endSession = statement('testEndLifeSign', 'select pg_terminate_backend($1)');
 
 test('what asks for it at once takes it once; it comes back when its session was lost, and goes with the process', async () => {
   const made = await createTestDatabase();

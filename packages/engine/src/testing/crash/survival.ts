@@ -20,7 +20,7 @@ const undoneFaults: readonly Fault[] = ['canceled', 'killed while it is undone']
 
 const openRows = statement<{ id: string; status: string }>(
   'testCrashOpenDeployments',
-  `SELECT id, status FROM deployment WHERE status IN ('QUEUED', 'RUNNING')`,
+  `select id, status from deployment where status in ('QUEUED', 'RUNNING')`,
 );
 
 /** A service shared by the cases of its kind, with its expected state. */

@@ -13,13 +13,13 @@ export interface DatabaseRow {
 /** Parameters: id, organization of the caller or null. */
 export const readDatabase = statement<DatabaseRow>(
   'readDatabaseForBackup',
-  `SELECT id, organization_id, environment_id, name, spec FROM service
-    WHERE id = $1 AND type = 'DATABASE' AND ($2::uuid IS NULL OR organization_id = $2)`,
+  `select id, organization_id, environment_id, name, spec from service
+    where id = $1 and type = 'DATABASE' and ($2::uuid is null or organization_id = $2)`,
 );
 
 export const readPlace = statement<{ project_id: string; mode: EnvironmentMode }>(
   'readPlaceOfBackup',
-  `SELECT project_id, mode FROM environment WHERE id = $1`,
+  `select project_id, mode from environment where id = $1`,
 );
 
 export interface DueRow extends DatabaseRow {
@@ -30,11 +30,11 @@ export interface DueRow extends DatabaseRow {
 /** Parameter: the current time. Returns running managed databases whose next backup is due, the longest due first. */
 export const dueDatabases = statement<DueRow>(
   'databasesDueForBackup',
-  `SELECT s.id, s.organization_id, s.environment_id, s.name, s.spec, d.next_at
-     FROM service s JOIN service_runtime t ON t.service_id = s.id AND t.desired = 'RUNNING'
-     LEFT JOIN database_backup_schedule d ON d.service_id = s.id
-    WHERE s.type = 'DATABASE' AND s.spec ->> 'mode' = 'MANAGED' AND (d.next_at IS NULL OR d.next_at <= $1)
-    ORDER BY d.next_at NULLS FIRST, s.id LIMIT 100`,
+  `select s.id, s.organization_id, s.environment_id, s.name, s.spec, d.next_at
+     from service s join service_runtime t on t.service_id = s.id and t.desired = 'RUNNING'
+     left join database_backup_schedule d on d.service_id = s.id
+    where s.type = 'DATABASE' and s.spec ->> 'mode' = 'MANAGED' and (d.next_at is null or d.next_at <= $1)
+    order by d.next_at nulls first, s.id limit 100`,
 );
 
 /**
@@ -43,15 +43,15 @@ export const dueDatabases = statement<DueRow>(
  */
 export const moveOn = statement<{ service_id: string }>(
   'moveBackupScheduleOn',
-  `INSERT INTO database_backup_schedule AS d (service_id, next_at) SELECT s.id, $3 FROM service s WHERE s.id = $1
-   ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE d.next_at = $2::timestamptz RETURNING service_id`,
+  `insert into database_backup_schedule as d (service_id, next_at) select s.id, $3 from service s where s.id = $1
+   on conflict (service_id) do update set next_at = excluded.next_at where d.next_at = $2::timestamptz returning service_id`,
 );
 
 /** Stores since when a backup no longer has a database. */
 export const noteOrphans = statement(
   'noteOrphanedDatabaseBackups',
-  `UPDATE database_backup b SET orphaned_at = clock_timestamp()
-    WHERE orphaned_at IS NULL AND NOT is_leaving AND NOT EXISTS (SELECT 1 FROM service s WHERE s.id = b.service_id)`,
+  `update database_backup b set orphaned_at = clock_timestamp()
+    where orphaned_at is null and not is_leaving and not exists (select 1 from service s where s.id = b.service_id)`,
 );
 
 /**
@@ -60,15 +60,15 @@ export const noteOrphans = statement(
  */
 export const letOrphansGo = statement(
   'letOrphanedDatabaseBackupsGo',
-  `UPDATE database_backup b SET is_leaving = true
-    WHERE orphaned_at IS NOT NULL AND NOT is_leaving
-      AND (orphaned_at <= clock_timestamp() - make_interval(days => $1)
-           OR NOT EXISTS (SELECT 1 FROM environment e WHERE e.id = b.environment_id))
-      AND NOT EXISTS (SELECT 1 FROM database_restore r WHERE r.status IN ('QUEUED', 'RUNNING') AND b.id IN (r.backup_id, r.safety_id))`,
+  `update database_backup b set is_leaving = true
+    where orphaned_at is not null and not is_leaving
+      and (orphaned_at <= clock_timestamp() - make_interval(days => $1)
+           or not exists (select 1 from environment e where e.id = b.environment_id))
+      and not exists (select 1 from database_restore r where r.status in ('QUEUED', 'RUNNING') and b.id in (r.backup_id, r.safety_id))`,
 );
 
 export const forgetRestores = statement(
   'forgetOrphanedDatabaseRestores',
-  `DELETE FROM database_restore r
-    WHERE status IN ('SUCCEEDED', 'FAILED') AND NOT EXISTS (SELECT 1 FROM service s WHERE s.id = r.service_id)`,
+  `delete from database_restore r
+    where status in ('SUCCEEDED', 'FAILED') and not exists (select 1 from service s where s.id = r.service_id)`,
 );

@@ -295,7 +295,7 @@ test('what a service inherits or is given is not edited there; an alias of a bui
 });
 
 async function insertEnvironmentVariable(id: string, key: string): Promise<void> {
-  const text = `INSERT INTO variable (id, organization_id, environment_id, key, type, is_secret, value) VALUES ($1, $2, $3, $4, 'VALUE', false, 'wide')`;
+  const text = `insert into variable (id, organization_id, environment_id, key, type, is_secret, value) values ($1, $2, $3, $4, 'VALUE', false, 'wide')`;
   await server.database.database.run({ name: 'test insert environment variable', text }, [
     id,
     organizationId,
@@ -328,7 +328,7 @@ test('a secret is never shown, stored in clear, or reached through the variables
   );
   const dump = await server.database.database.many<{ text: string }>({
     name: 'test dump of variables',
-    text: `SELECT v::text || coalesce(encode(s.sealed, 'escape'), '') AS text FROM variable v LEFT JOIN secret_value s ON s.id = v.secret_value_id`,
+    text: `select v::text || coalesce(encode(s.sealed, 'escape'), '') as text from variable v left join secret_value s on s.id = v.secret_value_id`,
   });
   expect(dump.map(({ text }) => text).join('\n')).not.toContain(value);
 });
@@ -415,8 +415,8 @@ test('deploying, editing and deleting at the same moment end in documented answe
     expect(codes.filter((code) => code !== 'NOT_FOUND' && code !== 'BEING_DELETED')).toEqual([]);
     const stray = await server.database.database.many({
       name: 'test stray requests',
-      text: `SELECT s.service_id FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
-              WHERE d.status = 'QUEUED' AND NOT EXISTS (SELECT 1 FROM service WHERE id = s.service_id)`,
+      text: `select s.service_id from deployment_service s join deployment d on d.id = s.deployment_id
+              where d.status = 'QUEUED' and not exists (select 1 from service where id = s.service_id)`,
     });
     expect(stray).toEqual([]);
   }
@@ -435,11 +435,11 @@ test('a secret that names another value is resolved when it is deployed, and onl
     config: { environment: { name: string; parts: { secret: string }[] }[] };
   }>({
     name: 'test release of service',
-    text: `SELECT config FROM release WHERE service_id = '${id}'`,
+    text: `select config from release where service_id = '${id}'`,
   });
   const part = release?.config.environment.find(({ name }) => name === 'URL')?.parts;
   const [row] = await server.database.database.many<{ sealed: Buffer }>(
-    { name: 'test sealed', text: 'SELECT sealed FROM secret_value WHERE id = $1' },
+    { name: 'test sealed', text: 'select sealed from secret_value where id = $1' },
     [part?.[0]?.secret],
   );
   expect(part).toHaveLength(1);

@@ -2,31 +2,31 @@ import { batchedStatement, creationEvent, statement } from '@davit/db';
 import type { ChartDetails, RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
 
 const recordColumns = `s.id, s.organization_id, s.environment_id, s.type, s.name, s.spec, s.created_at, s.updated_at,
-  s.driver, g.name AS git_token_name,
-  CASE WHEN cr.id IS NOT NULL THEN jsonb_build_object('id', cr.id, 'name', cr.name, 'url', cr.url, 'kind', cr.kind) END AS registry,
-  CASE WHEN s.type = 'HELM' THEN jsonb_build_object(
-    'repository', (SELECT jsonb_build_object('id', hr.id, 'name', hr.name, 'url', hr.url) FROM helm_repository hr
-                    WHERE hr.id = (s.spec #>> '{source,helm_repository,repository}')::uuid),
-    'values_token_name', (SELECT vg.name FROM git_token vg
-                           WHERE vg.id = (s.spec #>> '{values_override,file,git,git_repository,git_token_id}')::uuid)) END AS chart,
-  CASE WHEN t.desired <> 'NONE' THEN t.commit END AS deployed_commit`;
+  s.driver, g.name as git_token_name,
+  case when cr.id is not null then jsonb_build_object('id', cr.id, 'name', cr.name, 'url', cr.url, 'kind', cr.kind) end as registry,
+  case when s.type = 'HELM' then jsonb_build_object(
+    'repository', (select jsonb_build_object('id', hr.id, 'name', hr.name, 'url', hr.url) from helm_repository hr
+                    where hr.id = (s.spec #>> '{source,helm_repository,repository}')::uuid),
+    'values_token_name', (select vg.name from git_token vg
+                           where vg.id = (s.spec #>> '{values_override,file,git,git_repository,git_token_id}')::uuid)) end as chart,
+  case when t.desired <> 'NONE' then t.commit end as deployed_commit`;
 
 const recordTables = `service s
-  LEFT JOIN git_token g ON g.id = (s.spec -> 'git_repository' ->> 'git_token_id')::uuid AND g.organization_id = s.organization_id
-  LEFT JOIN container_registry cr ON cr.id = (s.spec ->> 'registry_id')::uuid
-  LEFT JOIN service_runtime t ON t.service_id = s.id`;
+  left join git_token g on g.id = (s.spec -> 'git_repository' ->> 'git_token_id')::uuid and g.organization_id = s.organization_id
+  left join container_registry cr on cr.id = (s.spec ->> 'registry_id')::uuid
+  left join service_runtime t on t.service_id = s.id`;
 
-const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name AS stage_name, st.position AS stage_position,
-  p.created_at AS project_created_at, e.name AS environment_name, e.mode AS environment_mode, e.created_at AS environment_created_at,
-  e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region,
-  ARRAY(SELECT d.host FROM custom_domain d WHERE d.service_id = s.id AND d.proven_at IS NOT NULL ORDER BY d.host) AS domains,
-  databases_of(s.environment_id) AS databases`;
+const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name as stage_name, st.position as stage_position,
+  p.created_at as project_created_at, e.name as environment_name, e.mode as environment_mode, e.created_at as environment_created_at,
+  e.deleting as environment_deleting, e.cluster_id, c.cloud_provider, c.region,
+  array(select d.host from custom_domain d where d.service_id = s.id and d.proven_at is not null order by d.host) as domains,
+  databases_of(s.environment_id) as databases`;
 
 const factsTables = `${recordTables}
-  JOIN environment e ON e.id = s.environment_id
-  JOIN cluster c ON c.id = e.cluster_id
-  JOIN project p ON p.id = s.project_id
-  JOIN deployment_stage st ON st.id = s.stage_id`;
+  join environment e on e.id = s.environment_id
+  join cluster c on c.id = e.cluster_id
+  join project p on p.id = s.project_id
+  join deployment_stage st on st.id = s.stage_id`;
 
 /** Batched, because reads of one record are the most frequent requests. */
 export const readService = batchedStatement<ServiceRow>(
@@ -43,15 +43,15 @@ export const readService = batchedStatement<ServiceRow>(
 /** Parameters: environment, type or null for all. Oldest first. */
 export const readServices = statement<ServiceRow>(
   'readServices',
-  `SELECT ${recordColumns} FROM ${recordTables}
-    WHERE s.environment_id = $1 AND ($2::text IS NULL OR s.type = $2) ORDER BY s.created_at, s.id`,
+  `select ${recordColumns} from ${recordTables}
+    where s.environment_id = $1 and ($2::text is null or s.type = $2) order by s.created_at, s.id`,
 );
 
 /** Parameters: id, type or null for any, organization of the caller. */
 export const readFacts = statement<ServiceFacts>(
   'readServiceFacts',
-  `SELECT ${factsColumns} FROM ${factsTables}
-    WHERE s.id = $1 AND ($2::text IS NULL OR s.type = $2) AND ($3::uuid IS NULL OR s.organization_id = $3)`,
+  `select ${factsColumns} from ${factsTables}
+    where s.id = $1 and ($2::text is null or s.type = $2) and ($3::uuid is null or s.organization_id = $3)`,
 );
 
 /**
@@ -60,13 +60,13 @@ export const readFacts = statement<ServiceFacts>(
  */
 export const findService = statement<{ id: string }>(
   'findService',
-  `SELECT id FROM service WHERE id = $1 AND ($2::text IS NULL OR type = $2) AND ($3::uuid IS NULL OR organization_id = $3)`,
+  `select id from service where id = $1 and ($2::text is null or type = $2) and ($3::uuid is null or organization_id = $3)`,
 );
 
 /** Returns the services in the order of deployment. */
 export const readEnvironmentFacts = statement<ServiceFacts>(
   'readEnvironmentServiceFacts',
-  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 ORDER BY st.position, s.created_at, s.id`,
+  `select ${factsColumns} from ${factsTables} where s.environment_id = $1 order by st.position, s.created_at, s.id`,
 );
 
 /**
@@ -75,7 +75,7 @@ export const readEnvironmentFacts = statement<ServiceFacts>(
  */
 export const shareEnvironmentFacts = statement<ServiceFacts>(
   'shareEnvironmentServiceFacts',
-  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 ORDER BY st.position, s.created_at, s.id FOR SHARE OF s`,
+  `select ${factsColumns} from ${factsTables} where s.environment_id = $1 order by st.position, s.created_at, s.id for share of s`,
 );
 
 /**
@@ -84,26 +84,26 @@ export const shareEnvironmentFacts = statement<ServiceFacts>(
  */
 export const findEnvironmentOfService = statement<{ environment_id: string }>(
   'findEnvironmentOfService',
-  `SELECT environment_id FROM service WHERE id = $1 AND type = $2 AND ($3::uuid IS NULL OR organization_id = $3)`,
+  `select environment_id from service where id = $1 and type = $2 and ($3::uuid is null or organization_id = $3)`,
 );
 
 /** Locks a service that is changed or deployed. */
 export const lockFacts = statement<ServiceFacts>(
   'lockServiceFacts',
-  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.id = $1 FOR UPDATE OF s`,
+  `select ${factsColumns} from ${factsTables} where s.id = $1 for update of s`,
 );
 
 /** Parameters: environment, ids. Returns and locks the services in the order of deployment. */
 export const lockSelectedFacts = statement<ServiceFacts>(
   'lockSelectedServiceFacts',
-  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 AND s.id = ANY ($2::uuid[])
-    ORDER BY st.position, s.created_at, s.id FOR UPDATE OF s`,
+  `select ${factsColumns} from ${factsTables} where s.environment_id = $1 and s.id = any ($2::uuid[])
+    order by st.position, s.created_at, s.id for update of s`,
 );
 
 /** Locks a service to which a part is added: other transactions may add parts too, and none may delete the service. */
 export const shareFacts = statement<ServiceFacts>(
   'shareServiceFacts',
-  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.id = $1 FOR SHARE OF s`,
+  `select ${factsColumns} from ${factsTables} where s.id = $1 for share of s`,
 );
 
 export interface EnvironmentRow {
@@ -170,50 +170,50 @@ export const insertService = batchedStatement<InsertedRow>(
 /** Parameters: id, name, spec. An edit also clears the mark of a failed deletion. */
 export const updateService = statement<{ updated_at: string }>(
   'updateService',
-  `UPDATE service SET name = $2, spec = $3::jsonb, deleting = false, updated_at = clock_timestamp() WHERE id = $1 RETURNING updated_at`,
+  `update service set name = $2, spec = $3::jsonb, deleting = false, updated_at = clock_timestamp() where id = $1 returning updated_at`,
 );
 
-export const setDeleting = statement('setServiceDeleting', `UPDATE service SET deleting = $2 WHERE id = $1 AND deleting <> $2`);
+export const setDeleting = statement('setServiceDeleting', `update service set deleting = $2 where id = $1 and deleting <> $2`);
 
-export const deleteService = statement('deleteService', `DELETE FROM service WHERE id = $1`);
+export const deleteService = statement('deleteService', `delete from service where id = $1`);
 
 export const readGitToken = statement<{ name: string }>(
   'readGitTokenOfService',
-  `SELECT name FROM git_token WHERE id = $1 AND organization_id = $2`,
+  `select name from git_token where id = $1 and organization_id = $2`,
 );
 
 /** Parameters: id, organization. Locks the registry until the transaction ends, which must write the reference. */
 export const shareRegistry = statement<RegistryDetails>(
   'shareRegistryOfService',
-  `SELECT id, name, url, kind FROM container_registry WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
+  `select id, name, url, kind from container_registry where id = $1 and organization_id = $2 for key share`,
 );
 
 /** Parameters: id, organization. Locks the repository until the transaction ends, which must write the reference. */
 export const shareHelmRepository = statement<NonNullable<ChartDetails['repository']>>(
   'shareHelmRepositoryOfService',
-  `SELECT id, name, url FROM helm_repository WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
+  `select id, name, url from helm_repository where id = $1 and organization_id = $2 for key share`,
 );
 
 /** Parameters: release, service. Returns a custom domain of the release that belongs to another service now. */
 export const domainOfAnother = statement<{ domain: string }>(
   'domainOfAnotherService',
-  `SELECT d.domain FROM custom_domain d, release r
-    WHERE r.id = $1 AND d.service_id <> $2
-      AND d.proven_at IS NOT NULL
-      AND jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', d.host))
-    LIMIT 1`,
+  `select d.domain from custom_domain d, release r
+    where r.id = $1 and d.service_id <> $2
+      and d.proven_at is not null
+      and jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', d.host))
+    limit 1`,
 );
 
 export const readRelease = statement<{ id: string }>(
   'readReleaseOfService',
-  `SELECT id FROM release WHERE id = $1 AND service_id = $2`,
+  `select id from release where id = $1 and service_id = $2`,
 );
 
 /** Parameters: service, transports, ports that the service keeps. */
 export const releaseHostPorts = statement(
   'releaseHostPorts',
-  `DELETE FROM host_port h WHERE h.service_id = $1
-      AND NOT EXISTS (SELECT 1 FROM unnest($2::text[], $3::integer[]) AS k(transport, port) WHERE k.transport = h.transport AND k.port = h.port)`,
+  `delete from host_port h where h.service_id = $1
+      and not exists (select 1 from unnest($2::text[], $3::integer[]) as k(transport, port) where k.transport = h.transport and k.port = h.port)`,
 );
 
 /**
@@ -222,9 +222,9 @@ export const releaseHostPorts = statement(
  */
 export const claimHostPorts = statement(
   'claimHostPorts',
-  `INSERT INTO host_port (driver, transport, port, service_id)
-   SELECT $1, k.transport, k.port, $2::uuid FROM unnest($3::text[], $4::integer[]) AS k(transport, port) ORDER BY k.transport, k.port
-   ON CONFLICT DO NOTHING`,
+  `insert into host_port (driver, transport, port, service_id)
+   select $1, k.transport, k.port, $2::uuid from unnest($3::text[], $4::integer[]) as k(transport, port) order by k.transport, k.port
+   on conflict do nothing`,
 );
 
 export interface HostPortRow {
@@ -237,10 +237,10 @@ export interface HostPortRow {
 /** Parameters: driver, service, transports, ports. Returns the ports that other services have. */
 export const readForeignHostPorts = statement<HostPortRow>(
   'readForeignHostPorts',
-  `SELECT h.transport, h.port, s.name AS service_name, s.organization_id
-     FROM host_port h JOIN service s ON s.id = h.service_id
-     JOIN unnest($3::text[], $4::integer[]) AS k(transport, port) ON k.transport = h.transport AND k.port = h.port
-    WHERE h.driver = $1 AND h.service_id <> $2 ORDER BY h.port, h.transport`,
+  `select h.transport, h.port, s.name as service_name, s.organization_id
+     from host_port h join service s on s.id = h.service_id
+     join unnest($3::text[], $4::integer[]) as k(transport, port) on k.transport = h.transport and k.port = h.port
+    where h.driver = $1 and h.service_id <> $2 order by h.port, h.transport`,
 );
 
 /**
@@ -249,15 +249,15 @@ export const readForeignHostPorts = statement<HostPortRow>(
  */
 export const insertClone = statement(
   'insertServiceClone',
-  `INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, is_skipped, type, name, spec, driver)
-   SELECT $1, organization_id, project_id, id, $3, gen_random_uuid(), $4, $5, $6, $7::jsonb, $8 FROM environment WHERE id = $2`,
+  `insert into service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, is_skipped, type, name, spec, driver)
+   select $1, organization_id, project_id, id, $3, gen_random_uuid(), $4, $5, $6, $7::jsonb, $8 from environment where id = $2`,
 );
 
 /** Parameters: environment, stage and its name, name of the default stage of the type. Returns the stage for a copy. */
 export const stageForClone = statement<{ id: string }>(
   'stageForServiceClone',
-  `SELECT id FROM deployment_stage WHERE environment_id = $1
-    ORDER BY id = $2 DESC, lower(name) = lower($3) DESC, lower(name) = lower($4) DESC, position DESC LIMIT 1 FOR KEY SHARE`,
+  `select id from deployment_stage where environment_id = $1
+    order by id = $2 desc, lower(name) = lower($3) desc, lower(name) = lower($4) desc, position desc limit 1 for key share`,
 );
 
 /**
@@ -265,9 +265,9 @@ export const stageForClone = statement<{ id: string }>(
  */
 export const freeHostPort = statement<{ port: number }>(
   'freeHostPort',
-  `SELECT n AS port FROM generate_series($4::integer, 65535) AS n
-    WHERE n <> ALL ($3::integer[]) AND NOT EXISTS (SELECT 1 FROM host_port WHERE driver = $1 AND transport = $2 AND port = n)
-    LIMIT 1`,
+  `select n as port from generate_series($4::integer, 65535) as n
+    where n <> all ($3::integer[]) and not exists (select 1 from host_port where driver = $1 and transport = $2 and port = n)
+    limit 1`,
 );
 
 /**
@@ -276,11 +276,11 @@ export const freeHostPort = statement<{ port: number }>(
  */
 export const lockFreePorts = statement(
   'lockFreeHostPorts',
-  `SELECT pg_advisory_xact_lock(hashtextextended('free host ports ' || $1::text, 0))`,
+  `select pg_advisory_xact_lock(hashtextextended('free host ports ' || $1::text, 0))`,
 );
 
 /** Parameters: hosts. Returns the hosts with a valid certificate. */
 export const readSecuredHosts = statement<{ host: string }>(
   'service_read_secured_hosts',
-  'SELECT host FROM certificate WHERE host = ANY($1::text[]) AND sealed IS NOT NULL AND not_after > clock_timestamp()',
+  'select host from certificate where host = any($1::text[]) and sealed is not null and not_after > clock_timestamp()',
 );

@@ -133,7 +133,7 @@ const listeners = statement<{ ended: boolean }>(
   `select pg_terminate_backend(pid) as ended from pg_stat_activity where application_name = 'davit listen' and datname = current_database()`,
 );
 
-test('a lost connection of LISTEN loses nothing', async () => {
+test('a lost connection of listen loses nothing', async () => {
   const { database } = servers[0].database;
   const place = newPlace();
   const live = ear(place);

@@ -21,18 +21,18 @@ const builtInOfDatabase = `starts_with(v.target_builtin, (d.spec ->> 'type') || 
  */
 const readUsers = statement<{ environment_id: string; users: readonly string[] }>(
   'readApplicationsOfDatabase',
-  `SELECT d.environment_id, ARRAY(
-            SELECT DISTINCT v.service_id FROM variable v JOIN service s ON s.id = v.service_id
-             WHERE s.environment_id = d.environment_id AND s.type = '${application}' AND v.type = 'ALIAS' AND ${builtInOfDatabase}) AS users
-     FROM service d WHERE d.id = $1 AND d.type = 'DATABASE' AND ($2::uuid IS NULL OR d.organization_id = $2)`,
+  `select d.environment_id, array(
+            select distinct v.service_id from variable v join service s on s.id = v.service_id
+             where s.environment_id = d.environment_id and s.type = '${application}' and v.type = 'ALIAS' and ${builtInOfDatabase}) as users
+     from service d where d.id = $1 and d.type = 'DATABASE' and ($2::uuid is null or d.organization_id = $2)`,
 );
 
 /** Parameters: database, application. */
 const removeAliases = statement(
   'removeAliasesOfDatabase',
-  `DELETE FROM variable v USING service d, service s
-    WHERE d.id = $1 AND d.type = 'DATABASE' AND s.id = $2 AND s.environment_id = d.environment_id AND s.type = '${application}'
-      AND v.service_id = s.id AND v.type = 'ALIAS' AND ${builtInOfDatabase}`,
+  `delete from variable v using service d, service s
+    where d.id = $1 and d.type = 'DATABASE' and s.id = $2 and s.environment_id = d.environment_id and s.type = '${application}'
+      and v.service_id = s.id and v.type = 'ALIAS' and ${builtInOfDatabase}`,
 );
 
 /**
