@@ -53,6 +53,29 @@ describe('a deployment', () => {
     expect(world.fake.calls.filter((call) => call.method === 'pull')).toHaveLength(1);
   });
 
+  test('pulls an older image of the former host of a registry without the credentials of the new one', async () => {
+    const registryId = randomUUID();
+    const from = (host: string, tag: string) =>
+      config({ source: { type: 'IMAGE', image: `${host}/cache`, tag, registryId } as const });
+    world.registries.set(registryId, { username: 'ann', password: 'canary', hosts: ['old.example'] });
+    const cache = service({ name: 'cache', config: from('old.example', '1') });
+    await finished(1, () => world.deploy([cache]));
+    const [entry] = await world.engine.port.serviceHistory(world.database.database, cache.serviceId, page);
+    world.registries.set(registryId, { username: 'ann', password: 'other canary', hosts: ['new.example'] });
+    await finished(2, () => world.deploy([{ ...cache, release: { config: from('new.example', '2'), commitId: null } }]));
+    world.fake.images.clear();
+    await finished(3, () => world.deploy([{ ...cache, release: { releaseId: entry?.releaseId ?? '' } }]));
+    const sent = world.fake.pulls.map(({ reference, credentials }) => [
+      reference.split('/')[0],
+      credentials?.password.reveal() ?? null,
+    ]);
+    expect(sent).toEqual([
+      ['old.example', 'canary'],
+      ['new.example', 'other canary'],
+      ['old.example', null],
+    ]);
+  });
+
   test('of an unchanged service builds nothing and keeps what runs', async () => {
     const shop = service();
     await world.deploy([shop]);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { ClusterDriver, InstanceEvent, InstancePressure, InstanceUsage, OnLine } from '../driver.ts';
 import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
-import type { BuildRequest, BuiltImage, EngineImages, PushRequest } from '../image-builder.ts';
+import type { BuildRequest, BuiltImage, EngineImages, PullRequest, PushRequest } from '../image-builder.ts';
 import type { SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { aborted, Calls, type FakeCall, type FakeScript } from './calls.ts';
@@ -43,6 +43,8 @@ export interface FakeCluster {
   readonly routes: RouteTable;
   /** The builds requested, in order. */
   readonly builds: readonly BuildRequest[];
+  /** The pulls requested, in order. */
+  readonly pulls: readonly PullRequest[];
   /** The pushes requested, in order. */
   readonly pushes: readonly PushRequest[];
   /** The workload with which each instance was started, by instance id. */
@@ -98,6 +100,7 @@ class MemoryCluster implements FakeCluster {
   readonly calls = this.#calls.list;
   readonly images = this.#made.images;
   readonly builds = this.#made.builds;
+  readonly pulls = this.#made.pulls;
   readonly pushes = this.#made.pushes;
   readonly builder = this.#made.builder;
   readonly carrier = this.#made.builder;

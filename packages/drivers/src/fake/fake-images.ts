@@ -1,5 +1,5 @@
 import type { CallContext } from '../driver.ts';
-import type { BuildRequest, BuiltImage, EngineImages, PushRequest } from '../image-builder.ts';
+import type { BuildRequest, BuiltImage, EngineImages, PullRequest, PushRequest } from '../image-builder.ts';
 import type { DiskSpace, ImageStore } from '../stored-images.ts';
 import type { Calls } from './calls.ts';
 import { digest } from './digest.ts';
@@ -8,6 +8,7 @@ import { digest } from './digest.ts';
 export class FakeImages {
   readonly images = new Map<string, BuiltImage>();
   readonly builds: BuildRequest[] = [];
+  readonly pulls: PullRequest[] = [];
   readonly pushes: PushRequest[] = [];
   /** Space of the engine's disk; null if unknown. */
   space: DiskSpace | null = null;
@@ -33,8 +34,10 @@ export class FakeImages {
         this.images.set(request.image, image);
         return image;
       }),
-    pull: ({ reference }, { signal }) =>
-      this.#calls.call({ method: 'pull', service: '', detail: reference }, signal, () => {
+    pull: (request, { signal }) =>
+      this.#calls.call({ method: 'pull', service: '', detail: request.reference }, signal, () => {
+        const { reference } = request;
+        this.pulls.push(request);
         const id = `sha256:${digest(reference)}`;
         this.images.set(reference, { id, sizeBytes: 1_000 });
         return { id, sizeBytes: 1_000, digest: id };

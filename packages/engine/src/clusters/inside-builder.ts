@@ -19,7 +19,7 @@ export function createInsideBuilder(hooks: RegistryHooks, registry: ImageRegistr
     },
     build: async (request, context) => {
       const { name, tag } = await nameThere(hooks, registry, request.image);
-      const wanted = { registryId: registry.id, serviceName: 'the cluster' };
+      const wanted = { registryId: registry.id, serviceName: 'the cluster', reference: name };
       const place = {
         host: registryHost(name),
         credentials: await credentialsOf(hooks, wanted),

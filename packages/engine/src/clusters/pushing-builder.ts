@@ -48,7 +48,7 @@ export function createPushingBuilder({ set, hooks }: Workshop, registry: ImageRe
       throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'nothing pushes images beside this process' });
     const reference = `${name}:${tag}`;
     context.log(`Pushing the image to ${reference}.`);
-    const wanted = { registryId: registry.id, serviceName: 'the cluster' };
+    const wanted = { registryId: registry.id, serviceName: 'the cluster', reference };
     const { digest } = await carrier.push({ image, reference, credentials: await credentialsOf(hooks, wanted) }, context);
     return digest;
   }

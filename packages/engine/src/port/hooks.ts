@@ -33,12 +33,15 @@ export interface EngineHooks {
    * is only to be redacted.
    */
   gitCredentials(gitTokenId: string, url: string | null): Promise<HostCredentials | null>;
-  /** Returns the credentials of a container registry; null if it needs none; undefined if there is no such registry. */
-  registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
+  /**
+   * Returns the credentials of a container registry, with the host that its images are named with (`host` or
+   * `host:port`); null if it needs none; undefined if there is no such registry.
+   */
+  registryCredentials(registryId: string): Promise<HostCredentials | null | undefined>;
   /**
    * Returns the digest of the image that a tag refers to now, which Davit itself queries from the registry; null if
-   * there is no such image. `name` is complete: registry and path. Fails with AppErrors if the registry cannot be
-   * queried. Omitted: digests cannot be queried.
+   * there is no such image. `name` is complete: registry and path. The query is anonymous if the host of `registryId`
+   * is another one. Fails with AppErrors if the registry cannot be queried. Omitted: digests cannot be queried.
    */
   imageDigest?(registryId: string | null, image: { readonly name: string; readonly tag: string }): Promise<string | null>;
   /**

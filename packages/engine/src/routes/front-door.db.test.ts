@@ -140,6 +140,17 @@ test('the cluster gets the credentials of the registry with what it starts, and 
   expect(registry()?.credentials.password.reveal()).toBe('canary');
 });
 
+test('a cluster that runs an image of the former host of a registry gets none of the credentials of the new one', async () => {
+  const site = await open();
+  const registryId = randomUUID();
+  world.registries.set(registryId, { username: 'puller', password: 'canary' });
+  const one = shop({ source: { ...image, registryId } });
+  expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
+  world.registries.set(registryId, { username: 'puller', password: 'canary of the new host', hosts: ['new.example'] });
+  expect(await ended(await world.deploy([one], { action: 'RESTART', place: site.place }))).toBe('SUCCEEDED');
+  expect([...site.fake.workloads.values()].map(({ registry }) => registry)).toEqual([undefined]);
+});
+
 describe('an image that the cluster pulls', () => {
   const digest = (digit: string): string => `sha256:${digit.repeat(64)}`;
   const name = `${image.image}:${image.tag}`;

@@ -35,8 +35,8 @@ export interface World {
   onFetch: (() => Promise<void>) | null;
   readonly engine: Engine;
   readonly secrets: Map<string, string>;
-  /** The credentials that each registry requires, by registry id. */
-  readonly registries: Map<string, { readonly username: string; readonly password: string }>;
+  /** The credentials that each registry requires, by registry id. Default of `hosts`: `registry.example`. */
+  readonly registries: Map<string, { readonly username: string; readonly password: string; readonly hosts?: readonly string[] }>;
   /**
    * The digest that the registries return for each `name:tag`; null if the tag does not exist. For tags that are
    * missing here, the registry is unreachable.
@@ -116,7 +116,10 @@ export async function createWorld(
     hooks: {
       secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
       gitCredentials: () => Promise.resolve(null),
-      registryCredentials: (id) => Promise.resolve(registries.get(id) ?? null),
+      registryCredentials: (id) => {
+        const found = registries.get(id);
+        return Promise.resolve(found === undefined ? null : { hosts: ['registry.example', 'registry.example:5000'], ...found });
+      },
       imageDigest: async (_registryId, { name, tag }) => {
         const digest = digests.get(`${name}:${tag}`);
         if (digest === undefined) throw new AppError({ code: 'REMOTE_UNREACHABLE', message: 'nobody answers' });

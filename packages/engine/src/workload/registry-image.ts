@@ -4,15 +4,11 @@ import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from '../model.
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import { imageSourceOf } from './image-source.ts';
-import { credentialsOf } from './registry-credentials.ts';
+import { credentialsOf, type RegistryUse } from './registry-credentials.ts';
 import { keepPulled, notePulled } from '../store/images.ts';
 
-export interface RegistryImage {
+export interface RegistryImage extends RegistryUse {
   readonly driver: string;
-  /** Name of the service, for messages. */
-  readonly serviceName: string;
-  readonly registryId: string | null;
-  readonly reference: string;
 }
 
 /** Returns the name under which a registry delivers exactly this image; null if there is none. */
@@ -23,7 +19,7 @@ export function pinnedName(name: string | null): string | null {
 /** Pulls an image, and records which names Davit created. An image that existed before belongs to somebody else. */
 export async function pullImage(parts: EngineParts, wanted: RegistryImage, call: CallContext): Promise<PulledImage> {
   const { carrier, imageStore } = driversOf(parts, wanted.driver);
-  const credentials = await credentialsOf(parts.hooks, wanted);
+  const credentials = await credentialsOf(parts.hooks, wanted, (line) => call.log(line));
   if (carrier === null) return resolveImage(parts, wanted, call);
   const before = await imageStore?.list(call.signal);
   const image = await carrier.pull({ reference: wanted.reference, credentials }, call);
@@ -114,7 +110,7 @@ export async function withRegistry(
   if (carrier !== null) return workload;
   const pulled = imageSourceOf({ source });
   const registryId = pulled === null ? (pullRegistryId ?? null) : pulled.registryId;
-  const credentials = await credentialsOf(parts.hooks, { registryId, serviceName: name });
+  const credentials = await credentialsOf(parts.hooks, { registryId, serviceName: name, reference: workload.image });
   return credentials === null ? workload : { ...workload, registry: { host: registryHost(workload.image), credentials } };
 }
 

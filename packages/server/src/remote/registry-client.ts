@@ -137,6 +137,9 @@ export class RegistryClient {
     const realm = parameters.get('realm') ?? '';
     if (!URL.canParse(realm)) throw notUnderstood(url, 'it wants a token and does not say where to get one');
     const place = new URL(realm);
+    if (place.protocol !== 'https:' && url.protocol === 'https:') {
+      throw notUnderstood(url, 'it wants the credentials sent to an address without TLS');
+    }
     const service = parameters.get('service');
     if (service !== undefined) place.searchParams.set('service', service);
     place.searchParams.set('scope', parameters.get('scope') ?? scope);

@@ -160,6 +160,42 @@ describe('a registry with tokens', () => {
     await elsewhere.close();
   });
 
+  test('whose url moved is sent nothing more: neither the former credentials nor those of the new place', async () => {
+    const elsewhere: (string | undefined)[] = [];
+    const moved = await startTestSite(({ headers }, response) => {
+      elsewhere.push(headers.authorization);
+      if (headers.authorization === undefined) return json(response, 401, {}, { 'www-authenticate': 'Basic realm="x"' });
+      json(response, 200, { tags: ['1'] });
+    });
+    answer = ({ headers }, response) => {
+      if (headers.authorization === undefined) return json(response, 401, {}, { 'www-authenticate': 'Basic realm="x"' });
+      json(response, 200, { tags: ['1'] });
+    };
+    const body = { name: randomUUID(), kind: 'GENERIC_CR', url: site.url } as const;
+    const first = { username: 'ann', password: 'sesame' };
+    const { id } = await client.call('createContainerRegistry', {
+      params: { organizationId },
+      body: { ...body, config: first },
+    });
+    const edit = (config: CallInput<'editContainerRegistry'>['body']['config']) =>
+      client.call('editContainerRegistry', {
+        params: { organizationId, containerRegistryId: id },
+        body: { ...body, url: moved.url, config },
+      });
+    await edit({});
+    await expect(ask(id, { imageName: 'web' })).rejects.toMatchObject({ code: 'REMOTE_REFUSED' });
+    expect(elsewhere.filter((header) => header !== undefined)).toEqual([]);
+    await edit({ username: 'ann', password: 'barley' });
+    const barley = `Basic ${Buffer.from('ann:barley').toString('base64')}`;
+    await ask(id, { imageName: 'web' });
+    expect(elsewhere.filter((header) => header !== undefined)).toEqual([barley]);
+    // A release from before names the former host.
+    const call = imageDigest(server.api.deps, id, { name: `${new URL(site.url).host}/web`, tag: '1' });
+    await expect(call).rejects.toMatchObject({ code: 'REMOTE_UNREACHABLE' });
+    expect(seen.map(({ authorization }) => authorization)).not.toContain(barley);
+    await moved.close();
+  });
+
   test('that answers something else is told apart from one that is not there', async () => {
     const refusals: readonly [typeof answer, string][] = [
       [(_request, response) => response.end('<html>'), 'REMOTE_NOT_UNDERSTOOD'],

@@ -1,6 +1,7 @@
 import { AppError } from '@davit/base';
 import type { ContainerRegistryKind, operations, Query, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
+import type { HostCredentials } from '@davit/engine/port';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
@@ -87,16 +88,18 @@ export async function imagePlatforms(
 
 /**
  * Returns the digest that a tag refers to now. Null if the registry does not have the image or does not show it. `name`
- * is the full name, such as `registry.example.org/team/web`. If `registryId` is null, the registry is queried
- * anonymously. Fails with REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD or NOT_SUPPORTED.
+ * is the full name, such as `registry.example.org/team/web`. If `registryId` is null, or its host is no longer the one
+ * of the name, the registry is queried anonymously. Fails with REMOTE_UNREACHABLE, REMOTE_REFUSED,
+ * REMOTE_NOT_UNDERSTOOD or NOT_SUPPORTED.
  */
 export async function imageDigest(
   { database, vault, config }: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
   registryId: string | null,
   { name, tag }: { readonly name: string; readonly tag: string },
 ): Promise<string | null> {
-  const row = registryId === null ? undefined : await database.maybe(store.containerRegistrySealed, [registryId]);
   const [host = '', ...rest] = name.split('/');
+  const stored = registryId === null ? undefined : await database.maybe(store.containerRegistrySealed, [registryId]);
+  const row = stored !== undefined && new URL(stored.url).host === host ? stored : undefined;
   const vendors = Object.values(config.vendorRegistries);
   const known = vendors.find(({ url }) => new URL(url).host === host);
   const url = row?.url ?? known?.url ?? `https://${host}`;
@@ -160,16 +163,18 @@ async function namesOf(client: RegistryClient, prefix: string, search: string): 
 }
 
 /**
- * Returns the credentials of a registry for an engine. Null: the registry needs none. Undefined: there is no such
- * registry. Fails with NOT_SUPPORTED.
+ * Returns the credentials of a registry for an engine, and the host that they may be sent to. Null: the registry needs
+ * none. Undefined: there is no such registry. Fails with NOT_SUPPORTED.
  */
 export async function registryCredentials(
   database: Queryable,
   vault: Vault,
   id: string,
-): Promise<{ readonly username: string; readonly password: string } | null | undefined> {
+): Promise<HostCredentials | null | undefined> {
   const row = await database.maybe(store.containerRegistrySealed, [id]);
-  return row === undefined ? undefined : registrySignIn(row.kind, openedCredentials(vault, id, row));
+  if (row === undefined) return undefined;
+  const signIn = registrySignIn(row.kind, openedCredentials(vault, id, row));
+  return signIn === null ? null : { ...signIn, hosts: [new URL(row.url).host] };
 }
 
 /**

@@ -129,6 +129,38 @@ describe('charts', () => {
     expect(await charts({ kind: 'HTTPS', url: site.url }, 'nothing')).toEqual([]);
   });
 
+  test('are asked for with stored credentials at one place only: neither after a redirect nor after a move', async () => {
+    const elsewhere: (string | undefined)[] = [];
+    const other = await startTestSite(({ headers }, response) => {
+      elsewhere.push(headers.authorization);
+      response.end(index);
+    });
+    const config = { username: 'ann', password: 'sesame' };
+    const { id, name } = await create({ kind: 'HTTPS', url: site.url, config });
+    const place = { ...params, helmRepositoryId: id };
+    const edit = (body: Partial<Body>) =>
+      client.call('editHelmRepository', {
+        params: place,
+        body: { name, kind: 'HTTPS', skip_tls_verification: false, config: {}, ...body },
+      });
+    const [former] = [answer];
+    answer = (_request, response) => response.writeHead(307, { location: `${other.url}/index.yaml` }).end();
+    expect((await client.call('getHelmCharts', { params: place })).results).toHaveLength(3);
+    answer = former;
+    const unsafe = edit({ skip_tls_verification: true });
+    await expect(unsafe).rejects.toMatchObject({ status: 400, errors: [{ path: 'config.password' }] });
+    await edit({ skip_tls_verification: true, config });
+    await edit({ skip_tls_verification: true });
+    await expect(edit({ url: other.url, config: { username: 'ann' } })).rejects.toMatchObject({
+      status: 400,
+      errors: [{ path: 'config.password' }],
+    });
+    expect(await edit({ url: other.url })).toMatchObject({ config: {} });
+    expect((await client.call('getHelmCharts', { params: place })).results).toHaveLength(3);
+    expect(elsewhere).toEqual([undefined, undefined]);
+    await other.close();
+  });
+
   test('of a large index are read while the server goes on answering', async () => {
     const entry = (number: number): string =>
       `  chart-${number}:\n${Array.from({ length: 20 }, (_none, minor) => `  - name: chart-${number}\n    version: 1.${minor}.0\n    description: some words\n    urls: [a, b]\n`).join('')}`;

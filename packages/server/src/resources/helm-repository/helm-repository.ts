@@ -5,7 +5,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedService } from '../service-use/index.ts';
-import { openedCredentials, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
+import { openedCredentials, refuseKeptSecrets, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { Problems } from '../shared/problems.ts';
 import { repositoryUrl, rulesOf } from './kinds.ts';
@@ -77,7 +77,8 @@ export async function readHelmRepository(deps: Needs<'database'>, caller: Caller
 
 /**
  * Edits a repository. Fields that the request omits stay, and so do the credentials. If the kind or the URL changes,
- * the credentials are reset, because those of one repository must not be sent to another.
+ * the credentials are reset, because those of one repository must not be sent to another. If the verification of TLS is
+ * switched off, secrets must be given again: without it, an impostor could receive them.
  */
 export async function editHelmRepository(
   deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'vendorRegistries'>,
@@ -94,6 +95,14 @@ export async function editHelmRepository(
     const url = repositoryUrl(request.kind, wanted, deps.config, problems);
     const before = isSameKind && former.url === url ? openedCredentials(deps.vault, former.id, former) : {};
     const credentials = toCredentials(request.config, before, rulesOf(request.kind), problems);
+    if (request.skip_tls_verification && !former.skip_tls_verification) {
+      refuseKeptSecrets(
+        request.config,
+        before,
+        'skip_tls_verification is switched on: a stored secret goes to no other server',
+        problems,
+      );
+    }
     problems.throwIfAny();
     const { config, sealed } = storedCredentials(deps.vault, former.id, credentials);
     const description = request.description === undefined ? former.description : (request.description ?? '');

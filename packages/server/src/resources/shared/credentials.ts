@@ -25,12 +25,7 @@ export interface CredentialRules {
   readonly optional: readonly Member[];
 }
 
-const secretMembers: ReadonlySet<string> = new Set<Member>([
-  'secret_access_key',
-  'vendora_secret_key',
-  'json_credentials',
-  'password',
-]);
+const secretMembers: ReadonlySet<Member> = new Set(['secret_access_key', 'vendora_secret_key', 'json_credentials', 'password']);
 
 export const noCredentials: CredentialRules = { required: [], optional: [] };
 export const userAndPassword: CredentialRules = { required: [], optional: ['username', 'password'] };
@@ -62,6 +57,15 @@ export function toCredentials(
   return kept;
 }
 
+/** Adds a problem for each stored secret that a request keeps, where the secret must be given again. */
+export function refuseKeptSecrets(request: ConfigRequest, former: Credentials, why: string, problems: Problems): void {
+  for (const member of secretMembers) {
+    if (former[member] === undefined) continue;
+    const isKept = request[member] === undefined || request[member] === '';
+    if (isKept) problems.add(`config.${member}`, `must be given again (or null, for none), as ${why}`);
+  }
+}
+
 /** Returns the required members for the response of `listAvailable…`. */
 export function requiredConfig({ required }: CredentialRules): Record<string, string> {
   return Object.fromEntries(required.map((member) => [member, 'string']));
@@ -74,7 +78,7 @@ export interface StoredCredentials {
 }
 
 export function storedCredentials(vault: Vault, id: string, credentials: Credentials): StoredCredentials {
-  const isSecret = ([member]: readonly [string, unknown]): boolean => secretMembers.has(member);
+  const isSecret = ([member]: readonly [string, unknown]): boolean => [...secretMembers].some((secret) => secret === member);
   const entries = Object.entries(credentials);
   const secrets = Object.fromEntries(entries.filter(isSecret));
   return {
