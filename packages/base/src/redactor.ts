@@ -3,7 +3,11 @@ import { AppError } from './errors.ts';
 
 const shown = '[REDACTED]';
 
-export type Redactor = (text: string) => string;
+export interface Redactor {
+  (text: string): string;
+  /** Approximate bytes of memory that the redactor holds. Omitted: next to none. */
+  readonly bytes?: number;
+}
 
 /** Maximum number of characters of all values of one redactor together. */
 const mostCharacters = 16 * 1024 * 1024;
@@ -14,6 +18,8 @@ const mostCharacters = 16 * 1024 * 1024;
 const shortestForm = 4;
 const shortestLine = 8;
 const blockLength = 32;
+/** Bytes that an entry of a Map with a small array takes. */
+const bytesOfStart = 100;
 /** Minimum length of a form that is recognized by its blocks, so that neither time nor memory depends on its length. */
 const longForm = 2 * blockLength;
 /** Number of characters that are prepared before the event loop runs other work: some tens of milliseconds. */
@@ -50,7 +56,8 @@ export async function redactor(values: Iterable<string>): Promise<Redactor> {
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
   }
-  return forms.isEmpty ? (text) => text : (text) => replaced(text, forms.find(text));
+  if (forms.isEmpty) return (text) => text;
+  return Object.assign((text: string) => replaced(text, forms.find(text)), { bytes: forms.bytes });
 }
 
 function tooLarge(): AppError {
@@ -134,6 +141,10 @@ class Forms {
 
   get isEmpty(): boolean {
     return this.#hashes.isEmpty;
+  }
+
+  get bytes(): number {
+    return this.#hashes.bytes + this.#lengths.byteLength + this.#starts.size * bytesOfStart;
   }
 
   add(form: string): void {
@@ -250,6 +261,10 @@ class HashPairs {
 
   get isEmpty(): boolean {
     return this.#count === 0;
+  }
+
+  get bytes(): number {
+    return this.#table.byteLength;
   }
 
   add(first: number, second: number): void {

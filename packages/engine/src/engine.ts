@@ -23,6 +23,7 @@ import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
 import { isDatabaseUnreachable } from './shared/retry-policy.ts';
 import { noCounts, type EngineCounts, type EngineHooks, type EnginePort } from './port.ts';
+import { RedactorPool } from './output/redactor-pool.ts';
 import { Runner } from './run/runner.ts';
 
 export interface EngineInput {
@@ -68,6 +69,7 @@ export function createEngine(input: EngineInput): Engine {
     terraform: noTerraform,
     helm: noHelm,
     counts: noCounts,
+    redactors: new RedactorPool(hooks),
     ...rest,
     clusters,
     kinds: new Kinds(kinds),

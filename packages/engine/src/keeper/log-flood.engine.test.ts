@@ -11,6 +11,7 @@ import { allKinds } from '../kinds/index.ts';
 import { Kinds } from '../kinds/kinds.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { config } from '../testing/config.ts';
+import { RedactorPool } from '../output/redactor-pool.ts';
 import { LogCollector } from '../output/log-collector.ts';
 
 const busybox = 'davit-test/busybox:1';
@@ -54,7 +55,7 @@ describe.each(testEngineKinds())('a flood in a log on %s', (kind) => {
       database: db.database,
       drivers: { here: { cluster: driver } },
       kinds: new Kinds(allKinds),
-      hooks: { secrets: () => Promise.resolve(new Map()) },
+      redactors: new RedactorPool({ secrets: () => Promise.resolve(new Map()) }),
       settings: { logLinesPerSecond: 1000 },
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     };

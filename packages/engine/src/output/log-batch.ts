@@ -20,14 +20,15 @@ const defaultTellMilliseconds = 10_000;
 
 export interface LogBatchInput {
   readonly instance: Instance;
-  readonly redact: Redactor;
+  /** Returns the redactor of the instance's release, or a promise while it is built. */
+  readonly redactor: () => Redactor | Promise<Redactor>;
   /** Rate of the service, shared by its instances. */
   readonly rate: LogRate;
   /** Ends the reading and its pauses. */
   readonly signal: AbortSignal;
   /** No line is stored after this signal is aborted. */
   readonly term: AbortSignal | undefined;
-  /** Called when lines could not be stored. No later lines will be stored. */
+  /** Called when lines could not be redacted or stored. No later lines will be stored. */
   readonly onFailure: () => void;
   /** Milliseconds. Default: 10 s. */
   readonly tellMilliseconds?: number | undefined;
@@ -52,6 +53,8 @@ export class LogBatch {
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** The lines whose redactor is built meanwhile. */
+  #redacting: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
   #leftOut = 0;
   #leftOutBytes = 0;
@@ -69,14 +72,35 @@ export class LogBatch {
    */
   add(line: LogLine): Promise<void> | undefined {
     if (this.#failure !== null) return undefined;
-    this.#latest = line;
     if (!this.#input.rate.takes(line.text.length, performance.now())) return this.#leaveOut(line);
-    this.#push({ ...line, text: this.#input.redact(line.text).replaceAll('\0', '').toWellFormed() });
+    const redact = this.#input.redactor();
+    if (typeof redact === 'function' && this.#redacting === null) return this.#take(line, redact);
+    const former = this.#redacting;
+    const taken = this.#takeLater(line, redact, former).finally(() => {
+      if (this.#redacting === taken) this.#redacting = null;
+    });
+    this.#redacting = taken;
+    return taken;
+  }
+
+  #take(line: LogLine, redact: Redactor): Promise<void> | undefined {
+    this.#latest = line;
+    this.#push({ ...line, text: redact(line.text).replaceAll('\0', '').toWellFormed() });
     return this.#waiting > mostWaiting ? this.#writing : undefined;
+  }
+
+  async #takeLater(line: LogLine, redact: Redactor | Promise<Redactor>, former: Promise<void> | null): Promise<void> {
+    try {
+      const [made] = await Promise.all([redact, former]);
+      if (this.#failure === null) await this.#take(line, made);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Stores the remaining lines. Throws the error with which earlier lines failed. */
   async close(): Promise<void> {
+    await this.#redacting;
     this.#tell();
     this.#flush();
     await this.#writing;
@@ -91,6 +115,7 @@ export class LogBatch {
   }
 
   #leaveOut(line: LogLine): Promise<void> | undefined {
+    this.#latest = line;
     this.#leftOut += 1;
     this.#leftOutBytes += line.text.length;
     this.#tellTimer ??= setTimeout(() => this.#tell(), this.#input.tellMilliseconds ?? defaultTellMilliseconds);
@@ -128,7 +153,7 @@ export class LogBatch {
 
   async #store(lines: readonly StoredLine[], former: Promise<void>): Promise<void> {
     await former;
-    const { instance, term, onFailure } = this.#input;
+    const { instance, term } = this.#input;
     if (this.#failure !== null || term?.aborted === true) return;
     const { service, release, id, name } = instance;
     try {
@@ -139,9 +164,13 @@ export class LogBatch {
         this.#parts.log.warn(details, 'lines of an instance are left out, as the database does not take them');
         return;
       }
-      this.#failure = { error };
-      onFailure();
+      this.#fail(error);
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#input.onFailure();
   }
 }
 

@@ -8,6 +8,7 @@ import { Kinds } from '../kinds/kinds.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { forgetLogOrigins, forgetLogPositions, insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { config, instance as someInstance } from '../testing/config.ts';
+import { RedactorPool } from './redactor-pool.ts';
 import { LogCollector } from './log-collector.ts';
 
 const stored = statement<{ message: string }>(
@@ -77,7 +78,7 @@ beforeEach(async () => {
     database,
     drivers: { here: { cluster } },
     kinds: new Kinds(allKinds),
-    hooks: { secrets: () => Promise.resolve(new Map()) },
+    redactors: new RedactorPool({ secrets: () => Promise.resolve(new Map()) }),
     settings: { logLinesPerSecond: 100 },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };

@@ -1,9 +1,7 @@
 import { pause } from '@davit/base';
-import type { Redactor } from '@davit/base';
 import type { Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { redactorOrBlind } from '../shared/readable.ts';
 import * as store from '../store/logs.ts';
 import { secretIds } from '../workload/workload.ts';
 import { LogBatch } from './log-batch.ts';
@@ -66,7 +64,6 @@ export class LogCollector {
   readonly #whole = new Map<string, string>();
   /** The rates of services whose output is being read. */
   readonly #rates = new Map<string, LogRate>();
-  readonly #redactors = new Map<string, Promise<Redactor>>();
 
   constructor(parts: EngineParts, driver: string, times: LogCollectorTimes = {}) {
     this.#parts = parts;
@@ -157,11 +154,12 @@ export class LogCollector {
     const broken = new AbortController();
     const signal = AbortSignal.any([this.#stop.signal, broken.signal, end, ...(term === undefined ? [] : [term])]);
     try {
-      const redact = await this.#redactor(instance.release, config);
+      const redactor = this.#parts.redactors.open(secretIds(this.#parts.kinds, config));
+      await redactor();
       const { at, origins } = await database.one(store.logPosition, [instance.id]);
       const batch = new LogBatch(this.#parts, {
         instance,
-        redact,
+        redactor,
         rate: this.#rate(instance.service),
         signal,
         term,
@@ -205,20 +203,6 @@ export class LogCollector {
     this.#whole.set(id, startedAt);
     const oldest = this.#whole.keys().next().value;
     if (this.#whole.size > mostRemembered && oldest !== undefined) this.#whole.delete(oldest);
-  }
-
-  #redactor(release: string, config: ReleaseConfig): Promise<Redactor> {
-    const known = this.#redactors.get(release);
-    if (known !== undefined) return known;
-    const made = this.#parts.hooks
-      .secrets(secretIds(this.#parts.kinds, config))
-      .then((values) => redactorOrBlind(values.values()));
-    made.catch(() => this.#redactors.delete(release));
-    this.#redactors.set(release, made);
-    // Releases change over time; only a few are in use at once.
-    const oldest = this.#redactors.keys().next().value;
-    if (this.#redactors.size > 500 && oldest !== undefined) this.#redactors.delete(oldest);
-    return made;
   }
 }
 

@@ -14,6 +14,7 @@ import {
 import type { EngineCounts, EngineHooks } from '../port.ts';
 import type { ClusterState } from '../port/clusters.ts';
 import type { Kinds } from '../kinds/kinds.ts';
+import type { RedactorPool } from '../output/redactor-pool.ts';
 import type { GatewaySync } from '../routes/gateway-sync.ts';
 
 /** The drivers of one cluster. */
@@ -141,6 +142,7 @@ export interface EngineParts {
   readonly helm: HelmDriver;
   readonly settings: EngineSettings;
   readonly counts: EngineCounts;
+  readonly redactors: RedactorPool;
   readonly log: EngineLog;
 }
 
