@@ -1,6 +1,7 @@
 import { DriverError, type Cause } from '../errors.ts';
 import { EngineRefusal } from './engine-api.ts';
 import { ownHardLimit } from './own-limits.ts';
+import type { Workload } from '../workload.ts';
 import type { HostTraits, Ulimit } from './container-spec.ts';
 
 /**
@@ -99,15 +100,54 @@ const lowerings: readonly Lowering[] = [
   },
 ];
 
-/** Returns the traits without the refused feature and the text for the log, or null if the refusal is a failure. */
-export function lowered(error: unknown, traits: HostTraits): { readonly traits: HostTraits; readonly what: string } | null {
+/**
+ * Returns the traits without the refused feature and the text for the log, or null if the refusal is a failure.
+ *
+ * @param workload its texts are removed from the refusal first: engines quote the command that they cannot run, and a
+ * command named `pids limit` must not switch off the limit of all services.
+ */
+export function lowered(
+  error: unknown,
+  traits: HostTraits,
+  workload: QuotedTexts,
+): { readonly traits: HostTraits; readonly what: string } | null {
   if (!(error instanceof EngineRefusal)) return null;
+  const words = ownWords(error.words, workload);
   for (const lowering of lowerings) {
-    if (!lowering.pattern.test(error.words)) continue;
+    if (!lowering.pattern.test(words)) continue;
     const lower = lowering.lower(traits);
     if (lower) return { traits: lower, what: lowering.what };
   }
   return null;
+}
+
+/** The parts of a workload that engines quote in refusals. */
+export type QuotedTexts = Pick<Workload, 'image' | 'entrypoint' | 'arguments' | 'environment' | 'files' | 'folders' | 'volumes'>;
+
+/** Shorter texts match no pattern. Removing them would spoil the words of the engine. */
+const shortestText = 4;
+/** Quoted words of the engines themselves: files of the kernel, and the init program. */
+const ownQuote = /^(?:\/(?:proc|sys)\/[\w./-]*|docker-init|catatonit)$/;
+
+/**
+ * Returns a refusal without the texts of a workload: those that occur as they are, and everything in quotation marks
+ * but the words of engines, because engines escape what they quote.
+ */
+function ownWords(words: string, workload: QuotedTexts): string {
+  const texts = [
+    workload.image,
+    ...workload.entrypoint,
+    ...workload.arguments,
+    ...workload.environment.flatMap(({ name, value }) => [name, value.reveal()]),
+    ...workload.files.map(({ path }) => path),
+    ...(workload.folders ?? []),
+    ...workload.volumes.map(({ mountPath }) => mountPath),
+  ];
+  const longestFirst = texts.filter((text) => text.length >= shortestText).toSorted((a, b) => b.length - a.length);
+  const bare = longestFirst.reduce((rest, text) => rest.replaceAll(text, ' … '), words);
+  return bare.replaceAll(/"((?:[^"\\]|\\.)*)"|`([^`]*)`/g, (quoted, one: string | undefined, other: string | undefined) =>
+    ownQuote.test(one ?? other ?? '') ? quoted : ' … ',
+  );
 }
 
 function ulimits(openFiles: number, processes: number): Ulimit[] {

@@ -147,7 +147,7 @@ async function startInstance(attempt: Attempt): Promise<void> {
         await prepare(scope, memory, workload, context);
       } else {
         // Another instance may have met the same refusal a moment ago. Then its lowered traits are used.
-        const lower = memory.traits === used ? lowered(error, used) : { traits: memory.traits, what: '' };
+        const lower = memory.traits === used ? lowered(error, used, workload) : { traits: memory.traits, what: '' };
         if (lower === null) throw translated(error, `Instance ${index} could not be started`);
         if (lower.what !== '') context.log(`This machine does not allow ${lower.what}.`);
         memory.traits = lower.traits;

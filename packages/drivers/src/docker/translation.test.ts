@@ -349,19 +349,45 @@ describe('words of the engine', () => {
 
   it('lower what the host forbids, once each', () => {
     const rlimit = refusal('error setting rlimit type 7: operation not permitted');
-    const first = lowered(rlimit, fullTraits);
+    const first = lowered(rlimit, fullTraits, workload());
     expect(first?.traits.ulimits?.map(({ Name }) => Name)).toEqual(['nofile', 'nproc']);
-    const second = lowered(rlimit, first?.traits ?? fullTraits);
+    const second = lowered(rlimit, first?.traits ?? fullTraits, workload());
     expect(second?.traits.ulimits?.[0]).toEqual({ Name: 'nofile', Soft: 1024, Hard: 1024 });
-    expect(lowered(rlimit, second?.traits ?? fullTraits)).toBeNull();
-    expect(lowered(refusal('failed to write "4096" to pids.max: no such file'), fullTraits)?.traits.pidsLimit).toBe(false);
-    expect(lowered(refusal('open /sys/fs/cgroup/cpu.max: no such file'), fullTraits)?.traits.cpuLimit).toBe(false);
-    expect(lowered(refusal('memory.memsw.limit_in_bytes: permission denied'), fullTraits)?.traits).toMatchObject({
+    expect(lowered(rlimit, second?.traits ?? fullTraits, workload())).toBeNull();
+    expect(lowered(refusal('failed to write "4096" to pids.max: no such file'), fullTraits, workload())?.traits.pidsLimit).toBe(
+      false,
+    );
+    expect(lowered(refusal('open /sys/fs/cgroup/cpu.max: no such file'), fullTraits, workload())?.traits.cpuLimit).toBe(false);
+    expect(lowered(refusal('memory.memsw.limit_in_bytes: permission denied'), fullTraits, workload())?.traits).toMatchObject({
       swapLimit: false,
       memoryLimit: true,
     });
-    expect(lowered(refusal('executable file not found'), fullTraits)).toBeNull();
-    expect(lowered(new Error('error setting rlimit'), fullTraits)).toBeNull();
+    expect(lowered(refusal('executable file not found'), fullTraits, workload())).toBeNull();
+    expect(lowered(new Error('error setting rlimit'), fullTraits, workload())).toBeNull();
+  });
+
+  it.each([
+    'pids limit',
+    'memory.max',
+    '/sys/fs/cgroup/memory.max',
+    'rlimit',
+    '\u001bcgroup cpu',
+    'a "pids.max" b',
+    'a `pids.max` b',
+  ])('lower nothing where the words are those of a service: %s', (text) => {
+    const asked = workload({ entrypoint: [text], environment: [{ name: 'A', value: new Sensitive(text) }] });
+    const escaped = JSON.stringify(text).replaceAll('\\u001b', '\\x1b');
+    for (const words of [
+      `OCI runtime create failed: runc create failed: exec: ${escaped}: executable file not found in $PATH: unknown`,
+      `crun: executable file \`${text}\` not found in $PATH: No such file or directory`,
+      `stat ${text}: no such file or directory`,
+    ])
+      expect(lowered(refusal(words), fullTraits, asked)).toBeNull();
+  });
+
+  it('lower what the host forbids also where a service has such words', () => {
+    const asked = workload({ arguments: ['the', 'pids.max', 'of', 'crun'] });
+    expect(lowered(refusal('open `/sys/fs/cgroup/cpu.max`: no such file'), fullTraits, asked)?.traits.cpuLimit).toBe(false);
   });
 
   it('name exit codes that people look up', () => {
@@ -489,8 +515,8 @@ describe('an init process', () => {
     'exec: "docker-init": executable file not found in $PATH',
   ])('is done without after %j', (words) => {
     const refusal = new EngineRefusal({ method: 'POST', path: '/x', signal: new AbortController().signal }, 500, words);
-    expect(lowered(refusal, fullTraits)?.traits).toEqual({ ...fullTraits, initProcess: false });
-    expect(lowered(refusal, { ...fullTraits, initProcess: false })).toBeNull();
+    expect(lowered(refusal, fullTraits, workload())?.traits).toEqual({ ...fullTraits, initProcess: false });
+    expect(lowered(refusal, { ...fullTraits, initProcess: false }, workload())).toBeNull();
   });
 });
 

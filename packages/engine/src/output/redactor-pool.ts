@@ -26,7 +26,7 @@ export class RedactorPool {
   /** The kept redactors, least recently used first. */
   readonly #kept = new Map<string, Entry>();
   readonly #building = new Map<string, Promise<Redactor>>();
-  // What is being built is not in the pool yet. Two at once would exceed the limit by two.
+  // A redactor that is being built is not counted yet, so only one at a time may exceed the limit.
   readonly #turn = new Semaphore(1);
   /** Most secrets that were ever found, by set of secrets. */
   readonly #found = new Map<string, number>();
