@@ -5,9 +5,8 @@ import type { GatewayDomains } from '../port.ts';
 import type { GatewaySync } from './gateway-sync.ts';
 
 /*
- * Sends changes of domains to the gateways: certificates, challenges, and host names that no service may use. The
- * database notifies of changes. Because a notification may be lost with its connection, the domains are also read
- * periodically.
+ * Sends changes of domains to the gateways: certificates and challenges. The database notifies of changes. Because a
+ * notification may be lost with its connection, the domains are also read periodically.
  */
 
 const lookEveryMilliseconds = 30_000;

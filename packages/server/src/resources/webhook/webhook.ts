@@ -102,7 +102,7 @@ export async function deleteWebhook(deps: Needs<'database'>, caller: Caller, pla
   if (count === 0) throw notFound('webhook');
 }
 
-/** Returns every attempt to deliver of the last 30 days, newest first. */
+/** Returns the newest 10,000 attempts to deliver of the last 30 days, newest first. The contract has no paging here. */
 export async function listAttempts(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Attempts> {
   const { id } = await readWebhook(deps, caller, place);
   return { results: await deps.database.many(store.attemptList, [id]) };
