@@ -1,6 +1,5 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../packages/client/src/index.ts';
 import { scratchFolder } from '../packages/drivers/src/source/testing.ts';
@@ -97,7 +96,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     const exec = await stage.docker
       .getContainer(container?.Id ?? '')
       .exec({ Cmd: [...command], Env: [...variables], AttachStdout: true, AttachStderr: true, Tty: true });
-    const said = await text(await exec.start({ Tty: true }));
+    const said = await exec.start({ Tty: true });
     const { ExitCode } = await exec.inspect();
     if (ExitCode !== 0) throw new Error(`${command.join(' ')}: ${ExitCode} ${said}`);
     return said.replaceAll('\r', '').trim();

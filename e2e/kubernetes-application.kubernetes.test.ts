@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import Dockerode from 'dockerode';
+import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../packages/drivers/src/source/testing.ts';
@@ -100,7 +100,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
 
   beforeAll(async () => {
     const engine = await startTestEngine(kind ?? 'docker');
-    await loadNodeImage(new Dockerode({ socketPath: engine.socketPath }), node);
+    await loadNodeImage(new EngineClient(engine.socketPath), node);
     open = await startTestRegistry(await testRegistryPort(), { isOpen: true });
     own = await startTestRegistry(await testRegistryPort('second'));
     await open.pushImage('library/postgres', '15', await postgresImage());

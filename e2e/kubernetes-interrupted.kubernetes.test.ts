@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import Dockerode from 'dockerode';
+import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statement } from '../packages/db/src/index.ts';
 import { readKubeconfig } from '../packages/drivers/src/kubernetes/client/kubeconfig.ts';
@@ -51,7 +51,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
 
   beforeAll(async () => {
     const engine = await startTestEngine(kind ?? 'docker');
-    await loadBusyboxImage(new Dockerode({ socketPath: engine.socketPath }), busybox);
+    await loadBusyboxImage(new EngineClient(engine.socketPath), busybox);
     own = await startTestRegistry(await testRegistryPort());
     folder = scratchFolder();
     git = await startGitServer(folder.path);

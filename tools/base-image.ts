@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { openDockerEngine, type DockerEngine } from '@davit/drivers';
+import { callEngine, openDockerEngine, type EngineConnection } from '@davit/drivers';
 import { pack, type Pack } from 'tar-stream';
 
 /*
@@ -22,7 +22,7 @@ export async function ensureBaseImage(stateFolder: string): Promise<boolean> {
   const isThere = (await idOf(docker, exact)) !== undefined;
   if (!isThere) await importImage(docker, imageArchive(), exact);
   if ((await idOf(docker, baseImage)) !== (await idOf(docker, exact))) {
-    await docker.getImage(exact).tag({ repo: repository, tag: '24' });
+    await tag(docker, exact, { repo: repository, tag: '24' });
   }
   return !isThere;
 }
@@ -50,36 +50,31 @@ function sharedLibraries(program: string): string[] {
   return [...listed.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, file]) => (file === undefined ? [] : [file]));
 }
 
-type Docker = DockerEngine['docker'];
+const signal = new AbortController().signal;
 
-async function idOf(docker: Docker, reference: string): Promise<string | undefined> {
-  try {
-    return (await docker.getImage(reference).inspect()).Id;
-  } catch (error) {
-    if (error instanceof Error && 'statusCode' in error && error.statusCode === 404) return undefined;
-    throw error;
-  }
+async function idOf(docker: EngineConnection, reference: string): Promise<string | undefined> {
+  const request = { method: 'GET', path: `/images/${reference}/json`, signal, accept: [404] } as const;
+  const { status, body } = await callEngine<{ readonly Id: string }>(docker, request);
+  return status === 404 ? undefined : body.Id;
 }
 
-async function importImage(docker: Docker, archive: Pack, reference: string): Promise<void> {
-  const [repo = '', tag = ''] = reference.split(':');
-  const said = await outputOf(docker, archive, { repo, tag });
+async function importImage(docker: EngineConnection, archive: Pack, reference: string): Promise<void> {
+  const [repo = '', name = ''] = reference.split(':');
+  const query = { fromSrc: '-', repo, tag: name };
+  const imported = { method: 'POST', path: '/images/create', query, archive: Readable.from(archive), signal } as const;
+  const said = JSON.stringify((await callEngine(docker, imported)).body);
   const id = /sha256:[0-9a-f]{64}/.exec(said)?.[0];
-  if (id === undefined) throw new Error(`the container engine did not import the base image: ${said.trim()}`);
+  if (id === undefined) throw new Error(`the container engine did not import the base image: ${said}`);
   // Podman 4.3 ignores the tag and assigns its own.
-  await docker.getImage(id).tag({ repo, tag });
-  if ((await idOf(docker, `${repo}:latest`)) !== undefined) await docker.getImage(`${repo}:latest`).remove();
+  await tag(docker, id, { repo, tag: name });
+  const latest = { method: 'DELETE', path: `/images/${repo}:latest`, signal, accept: [404] } as const;
+  await callEngine(docker, latest);
 }
 
-// Uses the callback, as dockerode's types have the response stream only there.
-function outputOf(docker: Docker, archive: Pack, options: { readonly repo: string; readonly tag: string }): Promise<string> {
-  return new Promise((resolve, reject) => {
-    docker.importImage(Readable.from(archive), options, (error: unknown, answer?: NodeJS.ReadableStream) => {
-      if (!answer) return reject(error instanceof Error ? error : new Error(String(error)));
-      let said = '';
-      answer.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      answer.once('end', () => resolve(said));
-      answer.once('error', reject);
-    });
-  });
+async function tag(
+  docker: EngineConnection,
+  image: string,
+  query: { readonly repo: string; readonly tag: string },
+): Promise<void> {
+  await callEngine(docker, { method: 'POST', path: `/images/${image}/tag`, query, signal });
 }

@@ -12,12 +12,13 @@ const workspace = (room: string, dependencies: string[], exports: Record<string,
 
 const workspaces = [
   workspace('base', ['left-pad']),
+  workspace('base-node', ['@davit/base', '@davit/db']),
   workspace('contract', ['typebox', 'fastify', '@davit/base']),
   workspace('client', ['@davit/contract', '@davit/base']),
   workspace('console', ['@davit/client', '@davit/contract']),
   workspace('cli', ['@davit/client', '@davit/db']),
   workspace('db', ['pg', '@davit/base', '@davit/drivers']),
-  workspace('drivers', ['dockerode', '@davit/base', '@davit/db']),
+  workspace('drivers', ['tar-fs', '@davit/base', '@davit/db']),
   workspace('engine', ['@davit/base', '@davit/db', '@davit/drivers'], { './port': './src/port.ts' }),
   workspace('server', [
     'fastify',
@@ -80,6 +81,7 @@ function rulesBrokenBy(planted: Readonly<Record<string, string>>): string[] {
 const project = 'packages/server/src/resources/project';
 const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'layer-base': { 'packages/base/src/a.ts': `import '../../db/src/index.ts';` },
+  'layer-base-node': { 'packages/base-node/src/a.ts': `import '@davit/db';` },
   'layer-contract': { 'packages/contract/src/a.ts': `import '@davit/base';` },
   'layer-client': { 'packages/client/src/a.ts': `import '@davit/base';` },
   'layer-console': { 'packages/console/src/a.ts': `import '@davit/contract';` },
@@ -92,6 +94,7 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'runs-anywhere': { 'packages/client/src/a.ts': `import { readFile } from 'fs';` },
   'contract-is-typebox-only': { 'packages/contract/src/a.ts': `import fastify from 'fastify';` },
   'base-imports-nothing': { 'packages/base/src/a.ts': `import pad from 'left-pad';` },
+  'one-http-client': { 'packages/server/src/a.ts': `import { request } from 'node:http';` },
   'drivers-apart': { 'packages/drivers/src/docker/a.ts': `import { gateway } from '../gateway/index.ts';` },
   'http-names-no-resource': { 'packages/server/src/http/a.ts': `import type { service } from '../resources/service/index.ts';` },
   'routes-without-store': { [`${project}/routes.ts`]: `import { store } from './store.ts';` },

@@ -30,17 +30,19 @@ const isStore = (file: string): boolean => /\/(store|[\w-]+-store)\.ts$/.test(fi
  */
 const layers: readonly { readonly room: RegExp; readonly name: string; readonly mayImport: readonly RegExp[] }[] = [
   { name: 'base', room: inPackage('base'), mayImport: [] },
+  { name: 'base-node', room: inPackage('base-node'), mayImport: [inPackage('base')] },
   { name: 'contract', room: inPackage('contract'), mayImport: [] },
   { name: 'client', room: inPackage('client'), mayImport: [inPackage('contract')] },
   { name: 'console', room: inPackage('console'), mayImport: [inPackage('client')] },
   { name: 'cli', room: inPackage('cli'), mayImport: [inPackage('client')] },
   { name: 'db', room: inPackage('db'), mayImport: [inPackage('base')] },
-  { name: 'drivers', room: inPackage('drivers'), mayImport: [inPackage('base')] },
+  { name: 'drivers', room: inPackage('drivers'), mayImport: ['base', 'base-node'].map(inPackage) },
   {
     name: 'engine',
     room: inPackage('engine'),
     mayImport: [
       inPackage('base'),
+      inPackage('base-node'),
       inPackage('db'),
       /^packages\/drivers\/src\/(call-context|driver|errors|exit-code|found-anew|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|init-words|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
     ],
@@ -48,12 +50,12 @@ const layers: readonly { readonly room: RegExp; readonly name: string; readonly 
   {
     name: 'server/main',
     room: /^packages\/server\/src\/main\//,
-    mayImport: ['base', 'db', 'contract', 'engine', 'drivers'].map(inPackage),
+    mayImport: ['base', 'base-node', 'db', 'contract', 'engine', 'drivers'].map(inPackage),
   },
   {
     name: 'server',
     room: inPackage('server'),
-    mayImport: [...['base', 'db', 'contract'].map(inPackage), /^packages\/engine\/src\/port\.ts$/],
+    mayImport: [...['base', 'base-node', 'db', 'contract'].map(inPackage), /^packages\/engine\/src\/port\.ts$/],
   },
 ];
 
@@ -72,6 +74,20 @@ const driverOf = (file: string): string | undefined => new RegExp(`^packages/dri
 const kindsFolder = 'packages/engine/src/kinds/';
 /** Returns the kind of service whose folder a file is in; undefined if it is in none. */
 const kindOf = (file: string): string | undefined => new RegExp(`^${kindsFolder}([^/]+)/`).exec(file)?.[1];
+/**
+ * Files that import node:http themselves: the one client, servers, the probes of instances (which count each failure
+ * of a connection as a result), and git's proxy.
+ */
+const sendsItself = (file: string): boolean =>
+  inPackage('base-node').test(file) ||
+  [
+    'packages/drivers/src/docker/probes/http.ts',
+    'packages/drivers/src/source/git-proxy.ts',
+    'packages/drivers/src/terraform/state-server.ts',
+    'packages/server/src/main/health.ts',
+    // acme-client has its own requests; this file gives it an agent.
+    'packages/server/src/resources/certificate/acme-authority.ts',
+  ].includes(file);
 // The folder `shared/` contains code that resources share and is itself no resource.
 const resourceOf = (file: string): string | undefined =>
   /^packages\/server\/src\/resources\/(?!shared\/)([^/]+)\//.exec(file)?.[1];
@@ -102,6 +118,13 @@ export const importRules: readonly Rule[] = [
     applies: (file) => inPackage('base').test(file) && !isTest(file),
     allows: (target) => !target.startsWith('npm:'),
     because: 'base has no dependencies',
+  },
+  {
+    name: 'one-http-client',
+    applies: (file) => /^packages\/(?!testkit\/)/.test(file) && !isTest(file) && !sendsItself(file),
+    // Servers import `createServer` from the same module, so files that are servers are in `sendsItself`, too.
+    allows: (target, use) => use.isTypeOnly || !/^(node:https?|npm:(undici|axios|got|node-fetch))$/.test(target),
+    because: 'requests go through send of @davit/base-node, which alone decides on sockets, addresses, limits and failures',
   },
   {
     name: 'drivers-apart',

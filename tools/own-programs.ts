@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createGateway, openDockerEngine, ownPodmanPlaces } from '@davit/drivers';
+import { callEngine, createGateway, openDockerEngine, ownPodmanPlaces } from '@davit/drivers';
 
 const stopWithinMilliseconds = 30_000;
 
@@ -11,7 +11,9 @@ const stopWithinMilliseconds = 30_000;
  */
 export async function stopOwnPrograms(stateFolder: string): Promise<number> {
   const { docker, address } = await openDockerEngine({ stateFolder });
-  const running = await docker.listContainers({ filters: { label: ['davit.installation'] } });
+  const query = { filters: JSON.stringify({ label: ['davit.installation'] }) };
+  const request = { method: 'GET', path: '/containers/json', query, signal: new AbortController().signal } as const;
+  const { body: running } = await callEngine<readonly unknown[]>(docker, request);
   if (running.length > 0) return running.length;
   // Port and address do not matter, as nothing is started.
   await createGateway({ stateFolder: path.join(stateFolder, 'gateway'), port: 0, bindAddress: '127.0.0.1' }).stop();

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Dockerode from 'dockerode';
+import { EngineClient, type ListedContainer, type ListedNetwork } from '@davit/testkit/engine-client';
 import type { CallInput } from '../../packages/client/src/index.ts';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../../packages/drivers/src/source/testing.ts';
 import { loadBusyboxImage, loadNodeImage } from '../../packages/testkit/src/engine-images.ts';
@@ -17,7 +17,7 @@ type ApplicationFields = Partial<CallInput<'createApplication'>['body']>;
 /** A container engine, a git server, a Davit that uses both, and one environment to deploy into. */
 export class Stage {
   readonly engine: TestEngine;
-  readonly docker: Dockerode;
+  readonly docker: EngineClient;
   readonly davit: Davit;
   readonly git: GitServer;
   readonly repositories: { readonly path: string; remove(): void };
@@ -31,7 +31,7 @@ export class Stage {
     this.davit = parts.davit;
     this.git = parts.git;
     this.repositories = parts.repositories;
-    this.docker = new Dockerode({ socketPath: parts.engine.socketPath });
+    this.docker = new EngineClient(parts.engine.socketPath);
   }
 
   static async open(kind: EngineKind, environment: Readonly<Record<string, string>> = {}): Promise<Stage> {
@@ -190,14 +190,14 @@ export class Stage {
   }
 
   /** Returns the containers of this Davit on the engine, running or not. */
-  async containers(applicationId?: string): Promise<Dockerode.ContainerInfo[]> {
+  async containers(applicationId?: string): Promise<ListedContainer[]> {
     const labels = applicationId === undefined ? ['davit.installation'] : [`davit.service=${applicationId}`];
     const all = await this.docker.listContainers({ all: true, filters: { label: labels } });
     const installation = await this.installation();
     return all.filter((container) => container.Labels['davit.installation'] === installation);
   }
 
-  async networks(): Promise<Dockerode.NetworkInspectInfo[]> {
+  async networks(): Promise<ListedNetwork[]> {
     const all = await this.docker.listNetworks({ filters: { label: ['davit.installation'] } });
     const installation = await this.installation();
     return all.filter((network) => network.Labels?.['davit.installation'] === installation);

@@ -1,17 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
-import { Readable } from 'node:stream';
-import type Dockerode from 'dockerode';
-import { findProgram } from '@davit/drivers';
+import { callEngine, findProgram, type EngineConnection } from '@davit/drivers';
 import { pack, type Pack } from 'tar-stream';
 
 /** Creates an image that contains only busybox with all its commands, unless the engine has it. Returns `reference`. */
-export async function loadBusyboxImage(docker: Dockerode, reference: string): Promise<string> {
+export async function loadBusyboxImage(docker: EngineConnection, reference: string): Promise<string> {
   return load(docker, reference, (archive) => addBusybox(archive));
 }
 
 /** Like `loadBusyboxImage`, and adds the Node.js binary of this process at `/usr/local/bin/node`. */
-export async function loadNodeImage(docker: Dockerode, reference: string): Promise<string> {
+export async function loadNodeImage(docker: EngineConnection, reference: string): Promise<string> {
   return load(docker, reference, (archive) => {
     addBusybox(archive);
     const libraries = sharedLibraries(process.execPath);
@@ -60,36 +58,18 @@ export async function tarOf(fill: (archive: Pack) => void): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-async function load(docker: Dockerode, reference: string, fill: (archive: Pack) => void): Promise<string> {
+async function load(docker: EngineConnection, reference: string, fill: (archive: Pack) => void): Promise<string> {
   const [name = reference, tag = 'latest'] = reference.split(':');
-  if (await isThere(docker, reference)) return reference;
-  const said = await imported(docker, Readable.from([await tarOf(fill)]), { repo: name, tag });
-  const id = /sha256:[0-9a-f]{64}/.exec(said)?.[0];
-  if (id === undefined) throw new Error(`the engine imported no image: ${said}`);
+  const there = await callEngine(docker, { method: 'GET', path: `/images/${reference}/json`, signal, accept: [404] });
+  if (there.status === 200) return reference;
+  const query = { fromSrc: '-', repo: name, tag };
+  const archive = await tarOf(fill);
+  const imported = await callEngine(docker, { method: 'POST', path: '/images/create', query, archive, signal });
+  const id = /sha256:[0-9a-f]{64}/.exec(JSON.stringify(imported.body))?.[0];
+  if (id === undefined) throw new Error(`the engine imported no image: ${JSON.stringify(imported.body)}`);
   // Podman 4.3 ignores the tag when it imports.
-  await docker.getImage(id).tag({ repo: name, tag });
+  await callEngine(docker, { method: 'POST', path: `/images/${id}/tag`, query: { repo: name, tag }, signal });
   return reference;
 }
 
-// Uses a callback: only the callback form of dockerode's types declares the returned stream.
-function imported(docker: Dockerode, file: Readable, options: { readonly repo: string; readonly tag: string }): Promise<string> {
-  return new Promise((resolve, reject) => {
-    docker.importImage(file, options, (error: unknown, answer?: NodeJS.ReadableStream) => {
-      if (error || !answer) return reject(error instanceof Error ? error : new Error(String(error)));
-      let said = '';
-      answer.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
-      answer.once('end', () => resolve(said));
-      answer.once('error', reject);
-    });
-  });
-}
-
-async function isThere(docker: Dockerode, reference: string): Promise<boolean> {
-  try {
-    await docker.getImage(reference).inspect();
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'statusCode' in error && error.statusCode === 404) return false;
-    throw error;
-  }
-}
+const signal = new AbortController().signal;

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from './connection.ts';
 import { DriverError } from '../errors.ts';
 import { call, EngineRefusal, stream } from './engine-api.ts';
 import { translated } from './refusals.ts';
 
 /** See `ClusterDriver.takeOut`. */
-export async function takeOut(docker: Dockerode, container: string, path: string, signal: AbortSignal): Promise<Readable> {
+export async function takeOut(docker: EngineConnection, container: string, path: string, signal: AbortSignal): Promise<Readable> {
   try {
     return await stream(docker, { method: 'GET', path: `/containers/${container}/archive`, query: { path }, signal });
   } catch (error) {
@@ -16,22 +16,18 @@ export async function takeOut(docker: Dockerode, container: string, path: string
 
 /** See `ClusterDriver.putInto`. */
 export async function putInto(
-  docker: Dockerode,
+  docker: EngineConnection,
   container: string,
   { folder, archive }: { readonly folder: string; readonly archive: Readable },
   signal: AbortSignal,
 ): Promise<void> {
-  // The connection does not notice that its source failed: it would wait for more data forever.
-  const broken = new AbortController();
-  archive.once('error', (error) => broken.abort(error));
-  const both = AbortSignal.any([signal, broken.signal]);
   const path = `/containers/${container}/archive`;
   try {
     // The call has no timeout of its own, because an archive may take long. The caller's deadline ends a stalled
     // transfer.
-    await call(docker, { method: 'PUT', path, query: { path: folder }, archive, signal: both, timeoutMilliseconds: 0 });
+    await call(docker, { method: 'PUT', path, query: { path: folder }, archive, signal, timeoutMilliseconds: 0 });
   } catch (error) {
-    both.throwIfAborted();
+    signal.throwIfAborted();
     throw missing(error, folder) ?? translated(error, `${folder} of the instance could not be written`);
   } finally {
     archive.destroy();

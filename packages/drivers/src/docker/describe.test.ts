@@ -2,17 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type Dockerode from 'dockerode';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { connectEngine, type EngineConnection } from './connection.ts';
 import { describeEngine } from './describe.ts';
-import { Dockerode as Connection } from './dockerode.ts';
 import { inspectSelected, type Scope } from './instances.ts';
 
 /** An engine with responses chosen by the test, keyed by the end of the path. */
 let answers: Record<string, (response: ServerResponse) => void>;
 let folder: string;
 let server: Server;
-let docker: Dockerode;
+let docker: EngineConnection;
 const never = new AbortController().signal;
 const json =
   (value: unknown, status = 200) =>
@@ -34,7 +33,7 @@ beforeEach(async () => {
     else response.writeHead(404).end('{}');
   });
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  docker = new Connection({ socketPath });
+  docker = connectEngine(`unix://${socketPath}`);
 });
 afterEach(() => {
   vi.useRealTimers();

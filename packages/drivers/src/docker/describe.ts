@@ -1,5 +1,5 @@
 import { abortable } from '@davit/base';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from './connection.ts';
 import type { ClusterDescription } from '../driver.ts';
 import { call } from './engine-api.ts';
 
@@ -30,12 +30,12 @@ export interface InfoAnswer {
   readonly Rootless?: boolean;
 }
 
-export async function askVersion(docker: Dockerode, signal: AbortSignal): Promise<VersionAnswer> {
+export async function askVersion(docker: EngineConnection, signal: AbortSignal): Promise<VersionAnswer> {
   const request = { method: 'GET', path: '/version', signal, timeoutMilliseconds: answerMilliseconds } as const;
   return (await call<VersionAnswer>(docker, request)).body;
 }
 
-export async function askInfo(docker: Dockerode, signal: AbortSignal): Promise<InfoAnswer> {
+export async function askInfo(docker: EngineConnection, signal: AbortSignal): Promise<InfoAnswer> {
   const request = { method: 'GET', path: '/info', signal, timeoutMilliseconds: infoMilliseconds } as const;
   return (await call<InfoAnswer>(docker, request)).body;
 }
@@ -54,11 +54,11 @@ interface KnownInfo {
 // Milliseconds for which a result of /info is cached. The result rarely changes, and /info may be slow; /version shows
 // whether the engine is reachable.
 const knowMilliseconds = 600_000;
-const known = new WeakMap<Dockerode, KnownInfo>();
-const asking = new WeakMap<Dockerode, Promise<InfoAnswer>>();
+const known = new WeakMap<EngineConnection, KnownInfo>();
+const asking = new WeakMap<EngineConnection, Promise<InfoAnswer>>();
 
 /** Caches a result of /info, so that `describeEngine` need not request it. */
-export function rememberInfo(docker: Dockerode, version: string, info: InfoAnswer): void {
+export function rememberInfo(docker: EngineConnection, version: string, info: InfoAnswer): void {
   known.set(docker, { version, info, until: Date.now() + knowMilliseconds });
 }
 
@@ -66,7 +66,7 @@ export function rememberInfo(docker: Dockerode, version: string, info: InfoAnswe
  * Returns the last known result of /info, however old: an engine that takes long is slow and not broken. An outdated
  * result is refreshed in the background.
  */
-async function knownInfo(docker: Dockerode, version: string, signal: AbortSignal): Promise<InfoAnswer> {
+async function knownInfo(docker: EngineConnection, version: string, signal: AbortSignal): Promise<InfoAnswer> {
   const former = known.get(docker);
   if (former === undefined) return abortable(renewedInfo(docker, version), signal);
   if (former.version !== version || Date.now() >= former.until) renewedInfo(docker, version).catch(() => undefined);
@@ -77,7 +77,7 @@ async function knownInfo(docker: Dockerode, version: string, signal: AbortSignal
  * Requests /info, with only one request in progress at a time. The request continues even if the first caller stops
  * waiting.
  */
-function renewedInfo(docker: Dockerode, version: string): Promise<InfoAnswer> {
+function renewedInfo(docker: EngineConnection, version: string): Promise<InfoAnswer> {
   const under = asking.get(docker);
   if (under !== undefined) return under;
   const asked = askInfo(docker, new AbortController().signal)
@@ -91,7 +91,7 @@ function renewedInfo(docker: Dockerode, version: string): Promise<InfoAnswer> {
 }
 
 /** See `ClusterDriver.describe`. */
-export async function describeEngine(docker: Dockerode, signal: AbortSignal): Promise<ClusterDescription> {
+export async function describeEngine(docker: EngineConnection, signal: AbortSignal): Promise<ClusterDescription> {
   const version = await askVersion(docker, signal);
   const info = await knownInfo(docker, version.Version, signal);
   return {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sensitive } from '@davit/base';
 import { loadNodeImage } from '@davit/testkit/engine-images';
 import { testEngineKinds } from '@davit/testkit/engines';
+import { EngineClient } from '@davit/testkit/engine-client';
 import type { ClusterDriver, InstanceUsage } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import { testWorkload } from '../testing/workload.ts';
@@ -312,7 +313,7 @@ for (const kind of testEngineKinds()) {
         const second = { ...first, rollout: randomUUID() };
         expect(await inside(await run(second), 'cat /data/file')).toBe('kept\n');
         await driver.removeService(environment, first.owner.service, context);
-        const { Volumes } = await bed.opened.docker.listVolumes();
+        const { Volumes } = await new EngineClient(bed.engine.socketPath).listVolumes();
         expect(Volumes.filter(({ Labels }) => Labels?.['davit.service'] === first.owner.service)).toEqual([]);
       });
 
@@ -514,7 +515,7 @@ for (const kind of testEngineKinds()) {
         const asked = workload({ owner: { ...workload().owner, environment: randomUUID() } });
         await run(asked);
         await driver.retire({ service: asked.owner.service }, 0, context);
-        await bed.opened.docker.getNetwork(networkName(asked.owner)).remove();
+        await new EngineClient(bed.engine.socketPath).getNetwork(networkName(asked.owner)).remove();
         expect((await run({ ...asked, rollout: randomUUID() })).state).toBe('RUNNING');
         await driver.removeEnvironment(asked.owner.environment, context);
       });

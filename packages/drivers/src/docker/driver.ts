@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from './connection.ts';
 import type {
   CallContext,
   ClusterDescription,
@@ -32,7 +32,7 @@ import { watchEvents } from './watch.ts';
 
 export interface DockerDriverInput {
   /** Connection whose API version has been negotiated: see `openDockerEngine`. */
-  readonly docker: Dockerode;
+  readonly docker: EngineConnection;
   /** Id of the installation whose objects this driver creates and sees. */
   readonly installation: string;
   readonly engine: 'docker' | 'podman';

@@ -1,5 +1,6 @@
-import type Dockerode from 'dockerode';
-import { call, chunksOf, stream } from './engine-api.ts';
+import { chunksOf } from '@davit/base-node';
+import type { EngineConnection } from './connection.ts';
+import { call, stream } from './engine-api.ts';
 import { FrameReader } from './frames.ts';
 
 export interface ExecResult {
@@ -18,7 +19,7 @@ const outputLimit = 64 * 1024;
  * stop it.
  */
 export async function runInside(
-  docker: Dockerode,
+  docker: EngineConnection,
   container: string,
   command: readonly string[],
   signal: AbortSignal,

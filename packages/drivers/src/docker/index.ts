@@ -1,3 +1,5 @@
+export { connectEngine, type EngineConnection } from './connection.ts';
+export { call as callEngine, stream as streamEngine, type EngineRequest } from './engine-api.ts';
 export { createDockerDriver, type DockerDriverInput } from './driver.ts';
 export { hasInitProgram } from './own-init.ts';
 export { createVolumeStore, type StoredVolume, type VolumeStore } from './volumes.ts';

@@ -1,15 +1,46 @@
 import { inParallel, retry } from '@davit/base';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from './connection.ts';
 import type { Endpoint, Instance, InstanceEnd, InstanceState, Selector } from '../workload.ts';
 import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { wasKilledForMemory } from './kernel-log.ts';
 
-export type Inspection = Dockerode.ContainerInspectInfo;
+/** The fields that Davit reads of a container (`GET /containers/{id}/json`). */
+export interface Inspection {
+  readonly Id: string;
+  readonly Name: string;
+  readonly Created: string;
+  readonly Path: string;
+  readonly Args: readonly string[];
+  readonly RestartCount: number;
+  readonly State: {
+    readonly Status: string;
+    readonly Running: boolean;
+    readonly Restarting: boolean;
+    readonly OOMKilled: boolean;
+    readonly Dead: boolean;
+    readonly Pid: number;
+    readonly ExitCode: number;
+    readonly Error: string;
+    readonly StartedAt: string;
+    readonly FinishedAt: string;
+  };
+  readonly Config: { readonly Labels: Labels };
+  readonly HostConfig: {
+    readonly Memory?: number;
+    readonly Init?: boolean | null;
+    readonly RestartPolicy?: { readonly Name: string };
+  };
+  readonly NetworkSettings: {
+    readonly Networks: Readonly<Record<string, { readonly IPAddress: string }>> | null;
+    readonly Ports: Readonly<Record<string, readonly { readonly HostIp: string; readonly HostPort: string }[] | null>> | null;
+  };
+  readonly Mounts: readonly { readonly Type: string; readonly Source: string; readonly Destination: string }[];
+}
 
 /** The engine, and the installation whose objects on it belong to this driver. */
 export interface Scope {
-  readonly docker: Dockerode;
+  readonly docker: EngineConnection;
   readonly installation: string;
   /** Whether this machine reaches containers at their own addresses. */
   readonly isDirect: boolean;
@@ -49,7 +80,7 @@ function isOurs(scope: Scope, kind: ObjectKind, labels: Labels | null): boolean 
 }
 
 /** Inspects a container by id or name. Returns null if it does not exist. */
-export async function inspect(docker: Dockerode, container: string, signal: AbortSignal): Promise<Inspection | null> {
+export async function inspect(docker: EngineConnection, container: string, signal: AbortSignal): Promise<Inspection | null> {
   const path = `/containers/${encodeURIComponent(container)}/json`;
   try {
     const answer = await retry({ ...again, isRetryable: isProcessGone, signal }, () =>

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from './connection.ts';
 import { runInside } from './exec.ts';
 import type { Inspection } from './instances.ts';
 import { parseListeners, type Listener } from '../shared/listening.ts';
@@ -10,7 +10,7 @@ import { parseListeners, type Listener } from '../shared/listening.ts';
  * image's own `cat`, if it has one.
  */
 export async function listenersOf(
-  docker: Dockerode,
+  docker: EngineConnection,
   inspection: Inspection,
   isLocal: boolean,
   signal: AbortSignal,

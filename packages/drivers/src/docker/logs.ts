@@ -1,7 +1,8 @@
-import type Dockerode from 'dockerode';
+import { chunksOf } from '@davit/base-node';
+import type { EngineConnection } from './connection.ts';
 import type { OnLine } from '../driver.ts';
 import type { LogLine } from '../workload.ts';
-import { chunksOf, EngineRefusal, stream, unreachable } from './engine-api.ts';
+import { EngineRefusal, stream, unreachable } from './engine-api.ts';
 import { FrameReader } from './frames.ts';
 import { LineAssembler, toSince } from '../shared/log-lines.ts';
 
@@ -17,7 +18,7 @@ interface LogQuery {
  * signal aborts. See `ClusterDriver.followLogs`.
  */
 async function followLines(
-  docker: Dockerode,
+  docker: EngineConnection,
   container: string,
   query: LogQuery,
   { onLine, signal }: { readonly onLine: OnLine; readonly signal: AbortSignal },
@@ -50,12 +51,11 @@ async function followLines(
     }
   }
   for (const line of lines.end()) await deliver(line);
-  if (!response.complete) throw new Error('the connection ended in the middle of a log');
 }
 
 /** Like `followLines`, for callers that follow. Returns normally if the signal aborts or the container is gone. */
 export async function followLogs(
-  docker: Dockerode,
+  docker: EngineConnection,
   container: string,
   since: string | null,
   sink: { readonly onLine: OnLine; readonly signal: AbortSignal },
@@ -74,7 +74,12 @@ export async function followLogs(
  * Returns the last lines of a container. Returns no lines if they cannot be read, because they only serve as evidence
  * for another failure.
  */
-export async function lastLines(docker: Dockerode, container: string, count: number, signal: AbortSignal): Promise<string[]> {
+export async function lastLines(
+  docker: EngineConnection,
+  container: string,
+  count: number,
+  signal: AbortSignal,
+): Promise<string[]> {
   const lines: LogLine[] = [];
   try {
     const sink = { onLine: (line: LogLine): void => void lines.push(line), signal };

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from './connection.ts';
 import type { Workload } from '../workload.ts';
 import { call } from './engine-api.ts';
 import { label } from './labels.ts';
@@ -38,7 +38,7 @@ interface ImageAnswer {
  * by its program, or by the label `davit.own-init` of its image. Returns false for an image that the engine does not
  * have: the start fails in that case.
  */
-export async function hasOwnInit(docker: Dockerode, workload: Workload, signal: AbortSignal): Promise<boolean> {
+export async function hasOwnInit(docker: EngineConnection, workload: Workload, signal: AbortSignal): Promise<boolean> {
   const path = `/images/${encodeURIComponent(workload.image)}/json`;
   const { body, status } = await call<ImageAnswer>(docker, { method: 'GET', path, signal, accept: [404] });
   const { Entrypoint, Cmd, Labels } = (status === 404 ? null : body.Config) ?? {};

@@ -16,8 +16,8 @@ import {
 } from 'node:fs';
 import { uptime } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
+import { connectEngine } from './connection.ts';
 import { askVersion } from './describe.ts';
 import { ownHardLimit } from './own-limits.ts';
 import { endProcess, groupOf, processesWith, startOf, withLock } from '../shared/processes.ts';
@@ -257,13 +257,16 @@ function forgetBeforeReboot(places: OwnPodmanPlaces): void {
 
 async function answers(socket: string, signal: AbortSignal): Promise<boolean> {
   if (!existsSync(socket)) return false;
+  const engine = connectEngine(`unix://${socket}`);
   try {
-    await askVersion(new Dockerode({ socketPath: socket }), signal);
+    await askVersion(engine, signal);
     return true;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DriverError) return false;
     throw error;
+  } finally {
+    engine.connection.close();
   }
 }
 

@@ -1,12 +1,12 @@
 import { text } from 'node:stream/consumers';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from './connection.ts';
 import { extract } from 'tar-stream';
 import { EngineRefusal, stream } from './engine-api.ts';
 import { translated } from './refusals.ts';
 
 /** See `ClusterDriver.readFile`. */
 export async function readFile(
-  docker: Dockerode,
+  docker: EngineConnection,
   container: string,
   { path, mostBytes }: { readonly path: string; readonly mostBytes: number },
   signal: AbortSignal,

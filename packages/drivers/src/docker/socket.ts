@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { release } from 'node:os';
-import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
+import { connectEngine, type EngineConnection } from './connection.ts';
 import { askInfo, askVersion, engineOf, rememberInfo, type InfoAnswer, type VersionAnswer } from './describe.ts';
 import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
 
@@ -30,7 +30,7 @@ export interface DockerEngineInput {
 /** A reachable engine. Its properties are spread into `createDockerDriver`. */
 export interface DockerEngine {
   /** Client that uses the negotiated API version. */
-  readonly docker: Dockerode;
+  readonly docker: EngineConnection;
   readonly engine: 'docker' | 'podman';
   /** Address of the engine, in the form of a `DOCKER_HOST`. */
   readonly address: string;
@@ -125,10 +125,10 @@ export function toAddress(named: string): string {
 }
 
 async function open(address: string, input: DockerEngineInput, signal: AbortSignal): Promise<DockerEngine> {
-  const docker = connection(address, input.environment ?? process.env);
-  const version = await askVersion(docker, signal);
+  const unversioned = connectEngine(address, input.environment ?? process.env);
+  const version = await askVersion(unversioned, signal);
   const apiVersion = negotiate(version);
-  Object.assign(docker.modem, { version: `v${apiVersion}` });
+  const docker = { ...unversioned, apiVersion };
   const info = await askInfo(docker, signal);
   rememberInfo(docker, version.Version, info);
   const isLocal = isSameMachine(address, info);
@@ -147,19 +147,6 @@ async function open(address: string, input: DockerEngineInput, signal: AbortSign
     storage: info.Driver ?? '',
     startAgain: null,
   };
-}
-
-function connection(address: string, environment: Readonly<Record<string, string | undefined>>): Dockerode {
-  if (address.startsWith('unix://')) return new Dockerode({ socketPath: address.slice('unix://'.length), host: undefined });
-  const url = new URL(address);
-  const hasTls = environment.DOCKER_TLS_VERIFY === '1' || url.protocol === 'https:';
-  // Certificates come from DOCKER_CERT_PATH. dockerode reads them if DOCKER_HOST is in the environment of this process.
-  return new Dockerode({
-    socketPath: undefined,
-    host: url.hostname,
-    port: url.port || (hasTls ? '2376' : '2375'),
-    protocol: hasTls ? 'https' : 'http',
-  });
 }
 
 /**

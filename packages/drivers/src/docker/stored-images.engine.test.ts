@@ -3,7 +3,7 @@ import { Sensitive } from '@davit/base';
 import { loadBusyboxImage } from '@davit/testkit/engine-images';
 import { startTestEngine, testEngineKinds, testRegistryPort } from '@davit/testkit/engines';
 import { startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
-import Dockerode from 'dockerode';
+import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallContext } from '../driver.ts';
 import type { EngineImages } from '../image-builder.ts';
@@ -13,14 +13,14 @@ import { createImageStore } from './stored-images.ts';
 import { busybox } from './testing.ts';
 
 describe.each(testEngineKinds())('the images of %s', (kind) => {
-  let docker: Dockerode;
+  let docker: EngineClient;
   let registry: TestRegistry;
   let images: ImageStore;
   let builder: EngineImages;
   const context: CallContext = { signal: new AbortController().signal, log: () => undefined };
   beforeAll(async () => {
     const engine = await startTestEngine(kind);
-    docker = new Dockerode({ socketPath: engine.socketPath });
+    docker = new EngineClient(engine.socketPath);
     await loadBusyboxImage(docker, busybox);
     registry = await startTestRegistry(await testRegistryPort());
     images = createImageStore({ docker, installation: 'stored', isLocal: true });

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from './connection.ts';
 import type { CallContext } from '../driver.ts';
 import type { DiskSpace, ImageStore, Release, StoredImage } from '../stored-images.ts';
 import { call, type EngineAnswer } from './engine-api.ts';
@@ -7,7 +7,7 @@ import { label } from './labels.ts';
 import { translated } from './refusals.ts';
 
 export interface ImageStoreInput {
-  readonly docker: Dockerode;
+  readonly docker: EngineConnection;
   readonly installation: string;
   /** Whether the engine's disk is on this machine. */
   readonly isLocal: boolean;
@@ -55,7 +55,7 @@ function toStored(summary: Summary, installation: string): StoredImage {
   };
 }
 
-async function readSpace(docker: Dockerode, signal: AbortSignal): Promise<DiskSpace | null> {
+async function readSpace(docker: EngineConnection, signal: AbortSignal): Promise<DiskSpace | null> {
   const { body } = await call<{ readonly DockerRootDir?: string }>(docker, { method: 'GET', path: '/info', signal });
   const folder = body.DockerRootDir;
   if (folder === undefined || folder === '') return null;
@@ -74,14 +74,14 @@ interface Names {
 }
 
 /** Returns the tags and digests of an image, or null if the image does not exist. */
-async function namesOf(docker: Dockerode, id: string, signal: AbortSignal): Promise<Names | null> {
+async function namesOf(docker: EngineConnection, id: string, signal: AbortSignal): Promise<Names | null> {
   const { status, body } = await call<Summary>(docker, { method: 'GET', path: `/images/${id}/json`, signal, accept: [404] });
   if (status === 404) return null;
   return { tags: (body.RepoTags ?? []).filter(isName), digests: (body.RepoDigests ?? []).filter(isName) };
 }
 
 async function releaseImage(
-  docker: Dockerode,
+  docker: EngineConnection,
   { id, names }: { readonly id: string; readonly names: readonly string[] },
   { signal }: CallContext,
 ): Promise<Release> {

@@ -332,7 +332,7 @@ describe('listeners', () => {
 
 describe('words of the engine', () => {
   const refusal = (words: string, status = 500): EngineRefusal =>
-    new EngineRefusal({ method: 'POST', path: '/x', signal: new AbortController().signal }, status, words);
+    new EngineRefusal({ method: 'POST', path: '/x' }, status, words);
 
   it.each([
     ['no space left on device', 'DISK_FULL'],
@@ -514,7 +514,7 @@ describe('an init process', () => {
     'container create: container-init binary not found on the host: stat /usr/libexec/podman/catatonit: no such file or directory',
     'exec: "docker-init": executable file not found in $PATH',
   ])('is done without after %j', (words) => {
-    const refusal = new EngineRefusal({ method: 'POST', path: '/x', signal: new AbortController().signal }, 500, words);
+    const refusal = new EngineRefusal({ method: 'POST', path: '/x' }, 500, words);
     expect(lowered(refusal, fullTraits, workload())?.traits).toEqual({ ...fullTraits, initProcess: false });
     expect(lowered(refusal, { ...fullTraits, initProcess: false }, workload())).toBeNull();
   });

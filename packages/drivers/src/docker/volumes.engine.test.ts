@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { loadBusyboxImage } from '@davit/testkit/engine-images';
 import { startTestEngine, testEngineKinds } from '@davit/testkit/engines';
-import Dockerode from 'dockerode';
+import { EngineClient } from '@davit/testkit/engine-client';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { label } from './labels.ts';
 import { busybox } from './testing.ts';
@@ -11,10 +11,10 @@ const { signal } = new AbortController();
 
 // Podman's archives lose the owners of files in volumes, so callers of this store refuse that engine.
 describe.runIf(testEngineKinds().includes('docker'))('volumes of docker', () => {
-  let docker: Dockerode;
+  let docker: EngineClient;
   let volumes: VolumeStore;
   beforeAll(async () => {
-    docker = new Dockerode({ socketPath: (await startTestEngine('docker')).socketPath });
+    docker = new EngineClient((await startTestEngine('docker')).socketPath);
     await loadBusyboxImage(docker, busybox);
     volumes = createVolumeStore(docker);
   });
@@ -29,7 +29,7 @@ describe.runIf(testEngineKinds().includes('docker'))('volumes of docker', () => 
     });
     await container.start();
     await container.wait();
-    const lines = (await container.logs({ stdout: true, stderr: true })).toString();
+    const lines = await container.logs();
     await container.remove();
     return lines.replaceAll('\r', '').trim();
   }

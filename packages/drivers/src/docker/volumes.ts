@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
-import type Dockerode from 'dockerode';
+import { chunksOf, SeveredResponse } from '@davit/base-node';
+import type { EngineConnection } from './connection.ts';
 import { DriverError } from '../errors.ts';
-import { call, chunksOf, stream, unreachable, type EngineRequest } from './engine-api.ts';
+import { call, stream, unreachable, type EngineRequest } from './engine-api.ts';
 import { label, type Labels } from './labels.ts';
 import { translated } from './refusals.ts';
 
@@ -35,7 +36,7 @@ const mount = '/volume';
 /** An empty image. Its containers never run; they only mount a volume for the engine to read and write. */
 const image = 'localhost/davit-volume-mover:1';
 
-export function createVolumeStore(docker: Dockerode): VolumeStore {
+export function createVolumeStore(docker: EngineConnection): VolumeStore {
   return {
     list: async (installation, signal) => {
       const filters = JSON.stringify({ label: [`${label.installation}=${installation}`] });
@@ -82,14 +83,14 @@ export function createVolumeStore(docker: Dockerode): VolumeStore {
   };
 }
 
-async function* readVolume(docker: Dockerode, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* readVolume(docker: EngineConnection, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const id = await mover(docker, name, signal);
   try {
     const query = { path: mount };
     const response = await stream(docker, { method: 'GET', path: `/containers/${id}/archive`, query, signal });
     yield* chunksOf(response);
-    if (!response.complete) throw unreachable('went away while it read a volume', new Error('the answer has no end'));
   } catch (error) {
+    if (error instanceof SeveredResponse) throw unreachable('went away while it read a volume', error);
     throw translated(error, `The volume ${name} could not be read`);
   } finally {
     await removeMover(docker, id, signal);
@@ -97,7 +98,7 @@ async function* readVolume(docker: Dockerode, name: string, signal: AbortSignal)
 }
 
 /** Creates a container that is never started, with the volume mounted at `mount`. Returns its id. */
-async function mover(docker: Dockerode, name: string, signal: AbortSignal): Promise<string> {
+async function mover(docker: EngineConnection, name: string, signal: AbortSignal): Promise<string> {
   const there = await call(docker, { method: 'GET', path: `/images/${image}/json`, signal, accept: [404] });
   if (there.status === 404) await makeImage(docker, signal);
   const body = {
@@ -110,7 +111,7 @@ async function mover(docker: Dockerode, name: string, signal: AbortSignal): Prom
   return made.body.Id;
 }
 
-async function makeImage(docker: Dockerode, signal: AbortSignal): Promise<void> {
+async function makeImage(docker: EngineConnection, signal: AbortSignal): Promise<void> {
   const [repo = '', tag = ''] = image.split(':');
   // Two zero blocks form an empty tar archive.
   const archive = Buffer.alloc(1024);
@@ -127,6 +128,6 @@ async function makeImage(docker: Dockerode, signal: AbortSignal): Promise<void> 
   }
 }
 
-async function removeMover(docker: Dockerode, id: string, signal: AbortSignal): Promise<void> {
+async function removeMover(docker: EngineConnection, id: string, signal: AbortSignal): Promise<void> {
   await call(docker, { method: 'DELETE', path: `/containers/${id}`, query: { force: 'true' }, signal, accept: [404, 409] });
 }

@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
+import { chunksOf } from '@davit/base-node';
 import type { InstanceEvent } from '../driver.ts';
-import { chunksOf, stream, unreachable } from './engine-api.ts';
+import { stream, unreachable } from './engine-api.ts';
 import type { Ends, EngineEvent } from './ends.ts';
 import type { Scope } from './instances.ts';
 import { label } from './labels.ts';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
+import { isPlace } from '@davit/base-node';
 import { cronFault } from '@davit/engine/port';
-import { isPlace } from '../remote/addresses.ts';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 import { clusterDoor, readClusterSettings, type ClusterSettingsTable } from '../cluster-settings.ts';

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { neverAborted } from '@davit/base';
+import { isPrivateAddress, reachable } from '@davit/base-node';
 import {
   DriverError,
   createDockerDriver,
@@ -15,7 +16,6 @@ import {
   type LocalGateway,
 } from '@davit/drivers';
 import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
-import { isPrivateAddress, reachable } from '../remote/addresses.ts';
 import type { Configuration } from '../configuration.ts';
 import { lateCluster, rememberSuccess } from './late-cluster.ts';
 import { kubernetesClusters } from './kubernetes-clusters.ts';

@@ -1,14 +1,8 @@
-import dns from 'node:dns';
-import http from 'node:http';
-import https from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '@davit/base';
-import { isPrivateAddress } from './addresses.ts';
+import { bodyOf, OversizedResponse, PrivateTarget, send as sendRequest } from '@davit/base-node';
 
-/*
- * GET requests to hosts that callers name: registries and repositories. The address must be checked at the moment of
- * connecting, since a name with changing addresses can evade any earlier check. Node's fetch offers no hook for that.
- */
+/* Requests to hosts that callers name: registries and repositories. */
 
 /** Restrictions on the hosts, and the timeout for all requests of one purpose together. */
 export interface RemoteSettings {
@@ -52,7 +46,7 @@ export interface RemoteAnswer {
   /** The final URL after redirects. */
   readonly url: URL;
   readonly status: number;
-  readonly headers: http.IncomingHttpHeaders;
+  readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
@@ -88,74 +82,40 @@ async function getOnce(request: RemoteRequest | RemoteChange, settings: RemoteSe
   try {
     return await exchange(request, settings);
   } catch (error) {
-    if (error instanceof AppError) throw error;
+    if (error instanceof PrivateTarget) throw privateTarget(error);
+    if (error instanceof OversizedResponse) throw notUnderstood(url, error.message.replace('the answer', 'its answer'), error);
     if (settings.signal.aborted) throw unreachable(url, `it did not answer within ${settings.timeoutSeconds} seconds`, error);
     throw unreachable(url, reason(error), error);
   }
 }
 
 function refuseUrl(url: URL, settings: RemoteSettings): void {
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && settings.allowHttp)) {
-    throw unreachable(url, 'only https is allowed; the operator may set DAVIT_ALLOW_HTTP_REGISTRIES=true for http');
-  }
-  // An address is checked here, because it is never looked up and so does not pass through `lookup`.
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0 && !settings.allowPrivateTargets && isPrivateAddress(host)) throw privateTarget(url.host, host);
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && settings.allowHttp)) return;
+  throw unreachable(url, 'only https is allowed; the operator may set DAVIT_ALLOW_HTTP_REGISTRIES=true for http');
 }
 
-function exchange(request: RemoteRequest | RemoteChange, settings: RemoteSettings): Promise<RemoteAnswer> {
+async function exchange(request: RemoteRequest | RemoteChange, settings: RemoteSettings): Promise<RemoteAnswer> {
   const { url, accept, authorization, maximumBytes } = request;
   const change = 'change' in request ? request.change : undefined;
-  const { promise, resolve, reject } = Promise.withResolvers<RemoteAnswer>();
-  const open = url.protocol === 'https:' ? https.request : http.request;
-  const sent = open(
+  const response = await sendRequest({
+    method: change?.method ?? 'GET',
     url,
-    {
-      method: change?.method ?? 'GET',
-      agent: false,
-      headers: {
-        accept,
-        'accept-encoding': 'identity',
-        'user-agent': 'davit',
-        ...(authorization === undefined ? {} : { authorization }),
-        ...(change === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(change.body) }),
-      },
-      lookup: settings.allowPrivateTargets ? dns.lookup : publicLookup,
-      rejectUnauthorized: settings.skipTlsVerification !== true,
-      signal: settings.signal,
+    headers: {
+      accept,
+      'accept-encoding': 'identity',
+      ...(authorization !== undefined && { authorization }),
+      ...(change !== undefined && { 'content-type': 'application/json' }),
     },
-    (response) => {
-      const parts: Buffer[] = [];
-      let bytes = 0;
-      response.on('data', (part: Buffer) => {
-        parts.push(part);
-        bytes += part.length;
-        if (bytes > maximumBytes) response.destroy(notUnderstood(url, `its answer is larger than ${maximumBytes} bytes`));
-      });
-      response.on('error', reject);
-      response.on('end', () =>
-        resolve({ url, status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
-      );
-    },
-  );
-  sent.on('error', reject);
-  sent.end(change?.body);
-  return promise;
+    ...(change !== undefined && { body: change.body }),
+    signal: settings.signal,
+    isPublicOnly: !settings.allowPrivateTargets,
+    isUnchecked: settings.skipTlsVerification === true,
+  });
+  const body = await bodyOf(response, maximumBytes);
+  return { url, status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
-/** Resolves like `dns.lookup`, but fails if any of the addresses is private. */
-const publicLookup: LookupFunction = (host, options, callback) => {
-  dns.lookup(host, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, '');
-    const hidden = addresses.find(({ address }) => isPrivateAddress(address));
-    if (hidden !== undefined) return callback(privateTarget(host, hidden.address), '');
-    if (options.all === true) return callback(null, addresses);
-    const [first] = addresses;
-    return callback(null, first?.address ?? '', first?.family);
-  });
-};
-
-function privateTarget(host: string, address: string): AppError {
+function privateTarget({ host, address }: PrivateTarget): AppError {
   const message = `${host} is at the private address ${address}, which is not allowed here. The operator may set DAVIT_ALLOW_PRIVATE_TARGETS=true.`;
   return new AppError({ code: 'REMOTE_UNREACHABLE', message });
 }

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import type { Readable } from 'node:stream';
-import type Dockerode from 'dockerode';
-import { unreachable } from '../engine-api.ts';
+import { chunksOf } from '@davit/base-node';
+import { DriverError } from '../../errors.ts';
+import type { EngineConnection } from '../connection.ts';
+import { EngineRefusal, stream, unreachable } from '../engine-api.ts';
 
 /** Thrown when the engine refuses the request itself. Contains the engine's message. */
 export class BuildRefusal extends Error {
@@ -23,65 +23,23 @@ export interface BuildCall {
   onText(text: string): void;
 }
 
-interface Modem {
-  dial(options: object, callback: (error: Error | null, response: IncomingMessage) => void): void;
-}
-
-const statuses = Object.fromEntries(Array.from({ length: 500 }, (_, offset) => [100 + offset, true] as const));
-
 /**
- * Calls `POST /build` and reads the response to its end. dockerode's own method is not used: it opens a session for
- * BuildKit, which needs nothing from it, and it stays pending if the engine disconnects. Fails with ENGINE_UNREACHABLE,
- * or with a `BuildRefusal`.
+ * Calls `POST /build` and reads the response to its end. Fails with ENGINE_UNREACHABLE, with a `BuildRefusal`, or with
+ * the error of the context.
  */
-export async function callBuild(docker: Dockerode, build: BuildCall): Promise<void> {
+export async function callBuild(docker: EngineConnection, build: BuildCall): Promise<void> {
+  const { query, context, signal } = build;
+  const decoder = new TextDecoder();
   try {
-    const response = await dial(docker, build);
-    response.setEncoding('utf8');
-    const isSuccess = response.statusCode === 200;
-    let refusal = '';
-    await pipeline(response, async (pieces: AsyncIterable<string>) => {
-      for await (const piece of pieces) {
-        if (isSuccess) build.onText(piece);
-        else refusal += piece;
-      }
-    });
-    if (!isSuccess) throw new BuildRefusal(wordsOf(refusal));
+    const response = await stream(docker, { method: 'POST', path: '/build', query, archive: context, signal });
+    for await (const chunk of chunksOf(response)) build.onText(decoder.decode(chunk, { stream: true }));
   } catch (error) {
-    build.signal.throwIfAborted();
-    if (error instanceof BuildRefusal) throw error;
-    if (build.context.errored && build.context.errored !== error) throw build.context.errored;
+    signal.throwIfAborted();
+    if (error instanceof EngineRefusal) throw new BuildRefusal(error.words);
+    if (context.errored && context.errored !== error) throw context.errored;
+    if (error instanceof DriverError) throw error;
     throw unreachable('went away during the build', error);
   } finally {
-    build.context.destroy();
-  }
-}
-
-function dial(docker: Dockerode, build: BuildCall): Promise<IncomingMessage> {
-  const modem = docker.modem as unknown as Modem; // oxlint-disable-line typescript/no-unsafe-type-assertion -- its types lack abortSignal
-  return new Promise((resolve, reject) => {
-    build.signal.throwIfAborted();
-    modem.dial(
-      {
-        path: '/build?',
-        method: 'POST',
-        options: { _query: build.query, _body: {} },
-        file: build.context,
-        isStream: true,
-        statusCodes: statuses,
-        abortSignal: build.signal,
-      },
-      (error, response) => (error ? reject(error) : resolve(response)),
-    );
-  });
-}
-
-function wordsOf(body: string): string {
-  try {
-    const value: unknown = JSON.parse(body);
-    const message = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
-    return typeof message === 'string' ? message : body;
-  } catch {
-    return body; // The body is plain text.
+    context.destroy();
   }
 }

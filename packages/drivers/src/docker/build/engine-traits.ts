@@ -1,4 +1,4 @@
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from '../connection.ts';
 import { askVersion, engineOf } from '../describe.ts';
 import { call } from '../engine-api.ts';
 
@@ -17,7 +17,7 @@ interface Info {
   readonly Rootless?: boolean;
 }
 
-export async function askBuildTraits(docker: Dockerode, signal: AbortSignal): Promise<BuildTraits> {
+export async function askBuildTraits(docker: EngineConnection, signal: AbortSignal): Promise<BuildTraits> {
   const [version, info] = await Promise.all([
     askVersion(docker, signal),
     call<Info>(docker, { method: 'GET', path: '/info', signal, timeoutMilliseconds: 30_000 }),

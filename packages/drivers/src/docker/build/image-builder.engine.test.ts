@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { startTestEngine, stopTestEngines, testEngineKinds, type EngineKind } from '@davit/testkit/engines';
-import Dockerode from 'dockerode';
+import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ImageBuilder } from '../../image-builder.ts';
 import { call } from '../engine-api.ts';
@@ -18,7 +18,7 @@ import {
 } from '../../shared/build/testing.ts';
 
 const kinds = testEngineKinds();
-const builderOf = (docker: Dockerode): ImageBuilder => createImageBuilder({ docker, installation: testOwner.installation });
+const builderOf = (docker: EngineClient): ImageBuilder => createImageBuilder({ docker, installation: testOwner.installation });
 const silent = new AbortController().signal;
 
 test('there is an engine to build on', () => {
@@ -32,14 +32,14 @@ beforeEach(() => {
 afterEach(() => checkout.remove());
 
 describe.each(kinds)('building on %s', (kind) => {
-  let docker: Dockerode;
+  let docker: EngineClient;
   let builder: ImageBuilder;
   let context: RecordedCall;
   /** Containers that existed before, because tests share their engine. */
   let others: readonly string[];
 
   beforeAll(async () => {
-    docker = new Dockerode({ socketPath: (await startTestEngine(kind)).socketPath });
+    docker = new EngineClient((await startTestEngine(kind)).socketPath);
     builder = builderOf(docker);
     others = await containersOf(docker, kind);
   });
@@ -343,7 +343,7 @@ describe.each(kinds)('building on %s', (kind) => {
 describe('an engine that is not there', () => {
   test('is unreachable, and may be there later', async () => {
     checkout.dockerfile('RUN true');
-    const builder = builderOf(new Dockerode({ socketPath: '/nonexistent/engine.sock' }));
+    const builder = builderOf(new EngineClient('/nonexistent/engine.sock'));
     const error = await failureOf(builder.build(buildRequest(checkout.folder), recordedCall()));
     expect([error.code, error.retryable]).toEqual(['ENGINE_UNREACHABLE', true]);
   });
@@ -372,7 +372,7 @@ describe.each(kinds)('%s in trouble', (kind) => {
   ])('a full disk of the engine is told, when %s fills it', async (_name, line) => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'davit-test', folder]);
     isMounted = true;
-    const docker = new Dockerode({ socketPath: (await startTestEngine(kind)).socketPath });
+    const docker = new EngineClient((await startTestEngine(kind)).socketPath);
     checkout.write({ large: 'x'.repeat(100 * 1024 * 1024) });
     checkout.dockerfile(line);
     const error = await failureOf(builderOf(docker).build(buildRequest(checkout.folder), recordedCall()));
@@ -381,7 +381,7 @@ describe.each(kinds)('%s in trouble', (kind) => {
 
   test('an engine that goes away during a build is unreachable, and the command ends', async () => {
     const engine = await startTestEngine(kind);
-    const docker = new Dockerode({ socketPath: engine.socketPath });
+    const docker = new EngineClient(engine.socketPath);
     checkout.dockerfile('RUN sleep 5432');
     const building = builderOf(docker).build(buildRequest(checkout.folder), recordedCall());
     building.catch(() => undefined);
@@ -394,7 +394,7 @@ describe.each(kinds)('%s in trouble', (kind) => {
 });
 
 /** Returns all containers, including those of Podman's builds. */
-async function containersOf(docker: Dockerode, kind: EngineKind): Promise<string[]> {
+async function containersOf(docker: EngineClient, kind: EngineKind): Promise<string[]> {
   if (kind === 'docker') return (await docker.listContainers({ all: true })).map(({ Id }) => Id);
   const query = { all: 'true', external: 'true' };
   const { body } = await call<readonly { readonly Id: string }[]>(docker, {

@@ -1,5 +1,5 @@
 import { abortablePause, pause } from '@davit/base';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from '../connection.ts';
 import type { CallContext } from '../../driver.ts';
 import type { BuildRequest, BuiltImage, EngineImages } from '../../image-builder.ts';
 import { DriverError } from '../../errors.ts';
@@ -27,7 +27,7 @@ import { pushImage } from './image-push.ts';
 import { BuildOutput, type BuildOutcome } from '../../shared/build/output.ts';
 
 export interface ImageBuilderInput {
-  readonly docker: Dockerode;
+  readonly docker: EngineConnection;
   /** Id of the installation. Only images with its label are ever removed. */
   readonly installation: string;
 }
@@ -90,11 +90,11 @@ interface BuildScope {
 
 /** One build on one engine. */
 class Build {
-  readonly #docker: Dockerode;
+  readonly #docker: EngineConnection;
   readonly #plan: BuildPlan;
   readonly #scope: BuildScope;
 
-  constructor(docker: Dockerode, plan: BuildPlan, scope: BuildScope) {
+  constructor(docker: EngineConnection, plan: BuildPlan, scope: BuildScope) {
     this.#docker = docker;
     this.#plan = plan;
     this.#scope = scope;
@@ -217,7 +217,7 @@ class Build {
 }
 
 /** Returns whether the engine has recorded an out-of-memory kill in a container that it has since removed. */
-async function sawOutOfMemory(docker: Dockerode, container: string, signal: AbortSignal): Promise<boolean> {
+async function sawOutOfMemory(docker: EngineConnection, container: string, signal: AbortSignal): Promise<boolean> {
   const filters = JSON.stringify({ type: ['container'], event: ['oom'], container: [container] });
   // The engine receives the kill through a different channel than the exit, possibly slightly later.
   for (const milliseconds of [0, 100, 250]) {
@@ -230,7 +230,7 @@ async function sawOutOfMemory(docker: Dockerode, container: string, signal: Abor
   return false;
 }
 
-async function inspect(docker: Dockerode, image: string, signal: AbortSignal): Promise<Inspection | null> {
+async function inspect(docker: EngineConnection, image: string, signal: AbortSignal): Promise<Inspection | null> {
   const answer = await call<Inspection>(docker, { method: 'GET', path: `/images/${image}/json`, signal, accept: [404] });
   return answer.status === 404 ? null : answer.body;
 }
@@ -245,7 +245,7 @@ interface RemovalScope {
   readonly context: CallContext;
 }
 
-async function removeImage(docker: Dockerode, id: string, { installation, context }: RemovalScope): Promise<void> {
+async function removeImage(docker: EngineConnection, id: string, { installation, context }: RemovalScope): Promise<void> {
   const { signal } = context;
   const found = await inspect(docker, id, signal);
   if (!found) return;

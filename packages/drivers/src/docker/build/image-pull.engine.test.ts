@@ -2,7 +2,7 @@ import { Sensitive } from '@davit/base';
 import { startTestEngine, testEngineKinds, testRegistryPort } from '@davit/testkit/engines';
 import { startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
 import { startTestSite } from '@davit/testkit/site';
-import Dockerode from 'dockerode';
+import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallContext } from '../../driver.ts';
 import type { EngineImages } from '../../image-builder.ts';
@@ -10,14 +10,14 @@ import { createImageBuilder } from './image-builder.ts';
 
 describe.each(testEngineKinds())('pulling on %s', (kind) => {
   let builder: EngineImages;
-  let docker: Dockerode;
+  let docker: EngineClient;
   let registry: TestRegistry;
   const lines: string[] = [];
   const context: CallContext = { signal: new AbortController().signal, log: (line) => void lines.push(line) };
   const identity = { username: 'davit', password: new Sensitive('open-sesame') };
   beforeAll(async () => {
     const engine = await startTestEngine(kind);
-    docker = new Dockerode({ socketPath: engine.socketPath });
+    docker = new EngineClient(engine.socketPath);
     builder = createImageBuilder({ docker, installation: 'pull' });
     registry = await startTestRegistry(await testRegistryPort());
   });

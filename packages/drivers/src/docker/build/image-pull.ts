@@ -1,8 +1,9 @@
-import type Dockerode from 'dockerode';
+import { chunksOf } from '@davit/base-node';
+import type { EngineConnection } from '../connection.ts';
 import type { CallContext } from '../../driver.ts';
 import type { PulledImage, PullRequest, RegistryCredentials } from '../../image-builder.ts';
 import { DriverError } from '../../errors.ts';
-import { call, chunksOf, EngineRefusal, stream, unreachable, type EngineRequest } from '../engine-api.ts';
+import { call, EngineRefusal, stream, unreachable, type EngineRequest } from '../engine-api.ts';
 import { BuildOutput } from '../../shared/build/output.ts';
 import { knownWords, mayPass } from '../../shared/registry-words.ts';
 
@@ -15,7 +16,7 @@ interface Inspection {
 }
 
 /** See `ImageCarrier.pull`. */
-export async function pullImage(docker: Dockerode, request: PullRequest, context: CallContext): Promise<PulledImage> {
+export async function pullImage(docker: EngineConnection, request: PullRequest, context: CallContext): Promise<PulledImage> {
   const { reference } = request;
   const output = new BuildOutput((line) => context.log(line));
   try {
@@ -42,7 +43,7 @@ export async function pullImage(docker: Dockerode, request: PullRequest, context
  * Logs a warning if the image is for a different processor than this machine. A registry that has only one variant
  * delivers that one, whatever the processor. With an emulator the image may still run.
  */
-async function warnOfProcessor(docker: Dockerode, { Os, Architecture }: Inspection, context: CallContext): Promise<void> {
+async function warnOfProcessor(docker: EngineConnection, { Os, Architecture }: Inspection, context: CallContext): Promise<void> {
   const { signal } = context;
   const { body } = await call<{ readonly Arch?: string }>(docker, { method: 'GET', path: '/version', signal });
   if (Architecture === undefined || body.Arch === undefined || Architecture === '' || Architecture === body.Arch) return;
@@ -52,7 +53,7 @@ async function warnOfProcessor(docker: Dockerode, { Os, Architecture }: Inspecti
 }
 
 async function readPull(
-  docker: Dockerode,
+  docker: EngineConnection,
   { reference, credentials }: PullRequest,
   { output, signal }: { readonly output: BuildOutput; readonly signal: AbortSignal },
 ): Promise<void> {
@@ -72,7 +73,7 @@ export function authOf(reference: string, credentials: RegistryCredentials | nul
  * Yields the engine's progress output during a transfer, in pieces that may end anywhere. `done`: the verb for
  * messages, such as `pulled` or `pushed`.
  */
-export async function* transfer(docker: Dockerode, request: EngineRequest, done: string): AsyncGenerator<string> {
+export async function* transfer(docker: EngineConnection, request: EngineRequest, done: string): AsyncGenerator<string> {
   const response = await stream(docker, request);
   const decoder = new TextDecoder();
   try {
@@ -81,7 +82,6 @@ export async function* transfer(docker: Dockerode, request: EngineRequest, done:
     request.signal.throwIfAborted();
     throw unreachable(`went away while it ${done} an image`, error);
   }
-  if (!response.complete) throw unreachable(`went away while it ${done} an image`, new Error('the answer has no end'));
 }
 
 /** Converts the engine's message to the reason why an image could not be pulled. Pure. */

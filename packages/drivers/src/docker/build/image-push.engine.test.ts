@@ -1,7 +1,7 @@
 import { Sensitive } from '@davit/base';
 import { startTestEngine, testEngineKinds, testRegistryPort } from '@davit/testkit/engines';
 import { startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
-import Dockerode from 'dockerode';
+import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EngineImages } from '../../image-builder.ts';
 import { createImageBuilder } from './image-builder.ts';
@@ -9,7 +9,7 @@ import { buildRequest, recordedCall, TestCheckout } from '../../shared/build/tes
 
 describe.each(testEngineKinds())('pushing on %s', (kind) => {
   let images: EngineImages;
-  let docker: Dockerode;
+  let docker: EngineClient;
   let registry: TestRegistry;
   let port: number;
   const checkout = new TestCheckout();
@@ -17,7 +17,7 @@ describe.each(testEngineKinds())('pushing on %s', (kind) => {
   const credentials = { username: 'davit', password: new Sensitive('open-sesame') };
   beforeAll(async () => {
     const engine = await startTestEngine(kind);
-    docker = new Dockerode({ socketPath: engine.socketPath });
+    docker = new EngineClient(engine.socketPath);
     images = createImageBuilder({ docker, installation: 'push' });
     port = await testRegistryPort();
     registry = await startTestRegistry(port);

@@ -1,5 +1,5 @@
 import { Sensitive } from '@davit/base';
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from '../connection.ts';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { PushedImage, PushRequest } from '../../image-builder.ts';
@@ -9,7 +9,7 @@ import { BuildOutput } from '../../shared/build/output.ts';
 import { pushFailure } from '../../shared/registry-words.ts';
 
 /** See `ImageCarrier.push`. */
-export async function pushImage(docker: Dockerode, request: PushRequest, context: CallContext): Promise<PushedImage> {
+export async function pushImage(docker: EngineConnection, request: PushRequest, context: CallContext): Promise<PushedImage> {
   const { image, reference } = request;
   const { signal } = context;
   const colon = reference.lastIndexOf(':');
@@ -40,7 +40,7 @@ interface Destination {
 }
 
 /** Pushes the image and returns the digest that the registry assigned. */
-async function send(docker: Dockerode, { reference, credentials }: PushRequest, to: Destination): Promise<string> {
+async function send(docker: EngineConnection, { reference, credentials }: PushRequest, to: Destination): Promise<string> {
   const { repo, tag, context } = to;
   const { signal } = context;
   const output = new BuildOutput((line) => context.log(line));

@@ -1,22 +1,15 @@
 import { connect } from 'node:net';
-import type Dockerode from 'dockerode';
-
-interface Address {
-  readonly socketPath?: unknown;
-  readonly host?: unknown;
-  readonly port?: unknown;
-  readonly protocol?: unknown;
-}
+import type { EngineConnection } from '../connection.ts';
 
 /**
  * Returns whether the engine still accepts new connections. An engine that is stopping still responds on existing
  * connections and so looks healthy. It has closed its listening socket before it kills its containers.
  */
-export function takesConnections(docker: Dockerode): Promise<boolean> {
-  const options = addressOf(docker.modem as unknown as Address); // oxlint-disable-line typescript/no-unsafe-type-assertion -- its types hide them
-  if (options === null) return Promise.resolve(true);
+export function takesConnections(docker: EngineConnection): Promise<boolean> {
+  const { socketPath, origin } = docker.connection;
+  const { hostname, port } = new URL(origin);
   return new Promise((resolve) => {
-    const socket = connect(options);
+    const socket = socketPath === undefined ? connect(Number(port), hostname) : connect(socketPath);
     const answer = (isOpen: boolean): void => {
       socket.destroy();
       resolve(isOpen);
@@ -25,10 +18,4 @@ export function takesConnections(docker: Dockerode): Promise<boolean> {
     socket.once('connect', () => answer(true));
     socket.once('error', () => answer(false));
   });
-}
-
-function addressOf({ socketPath, host, port, protocol }: Address): { path: string } | { host: string; port: number } | null {
-  if (typeof socketPath === 'string') return { path: socketPath };
-  const isTcp = protocol === 'http' || protocol === 'https';
-  return isTcp && typeof host === 'string' && Number(port) > 0 ? { host, port: Number(port) } : null;
 }

@@ -1,4 +1,4 @@
-import type Dockerode from 'dockerode';
+import type { EngineConnection } from '../connection.ts';
 import { EngineRefusal } from '../engine-api.ts';
 import { runInside } from '../exec.ts';
 import { messageOf, never } from '@davit/base';
@@ -8,7 +8,7 @@ import { probeHttp } from './http.ts';
 import { probeTcp, type Target } from './tcp.ts';
 
 export interface ProbeScope {
-  readonly docker: Dockerode;
+  readonly docker: EngineConnection;
   readonly isDirect: boolean;
 }
 
@@ -78,7 +78,7 @@ function targetOf(scope: ProbeScope, check: { readonly port: number }, instance:
 }
 
 async function probeExec(
-  docker: Dockerode,
+  docker: EngineConnection,
   command: readonly string[],
   { instance, timeout }: { readonly instance: Instance; readonly timeout: number },
   signal: AbortSignal,

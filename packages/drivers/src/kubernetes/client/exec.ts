@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import WebSocket, { type RawData } from 'ws';
-import { ApiRefusal, authorization, bodyOf, tlsOptions, unreachable, urlOf, wordsOf, type Api } from './api.ts';
+import { startOf } from '@davit/base-node';
+import { ApiRefusal, authorization, tlsOptions, unreachable, wordsOf, type Api } from './api.ts';
 import { translated } from './refusals.ts';
 
 /** A container of a pod. */
@@ -50,6 +51,7 @@ const untilDot = [
 /** A multiple of 3, so that only the last line is padded. */
 const lineBytes = 3_072;
 const mostErrors = 4096;
+const mostRefusalBytes = 1024 * 1024;
 const highWater = 1024 * 1024;
 const handshakeMilliseconds = 30_000;
 
@@ -112,7 +114,7 @@ function connect(
   const path = `/api/v1/namespaces/${namespace}/pods/${pod}/exec`;
   const query = new URLSearchParams({ container, stdout: 'true', stderr: 'true', ...(hasInput && { stdin: 'true' }) });
   for (const part of command) query.append('command', part);
-  const url = `${urlOf(api, { path }).replace(/^https:/, 'wss:')}?${query.toString()}`;
+  const url = `${api.access.server.replace(/^https:/, 'wss:')}${path}?${query.toString()}`;
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, protocols, {
       ...tlsOptions(api.access),
@@ -130,7 +132,8 @@ function connect(
     });
     socket.once('unexpected-response', (_, response: IncomingMessage) => {
       const refused = (words: string): void => reject(new ApiRefusal({ method: 'GET', path }, response.statusCode ?? 0, words));
-      const said = bodyOf(response).then(wordsOf, () => 'it does not say why');
+      const text = startOf(response, mostRefusalBytes).then((start) => start.toString('utf8'));
+      const said = text.then(wordsOf, () => 'it does not say why');
       void said.then(refused).finally(() => socket.terminate());
     });
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { abortablePause, messageOf } from '@davit/base';
+import { chunksOf } from '@davit/base-node';
 import { DriverError } from '../../errors.ts';
 import { ApiRefusal, call, refused, stream, unreachable, type Api, type KubernetesObject, type ListOf } from './api.ts';
 
@@ -156,13 +157,12 @@ async function* linesOf<T>(response: IncomingMessage, signal: AbortSignal): Asyn
   const decoder = new StringDecoder('utf8');
   let rest = '';
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of chunksOf(response)) {
       const lines = (rest + decoder.write(chunk)).split('\n');
       rest = lines.pop() ?? '';
       if (rest.length > longestLine) throw new Error('an event is too large');
       for (const line of lines) if (line !== '') yield JSON.parse(line) as Line<T>; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the API is trusted
     }
-    if (!response.complete) throw new Error('the connection ended');
   } catch (error) {
     signal.throwIfAborted();
     throw new CutWatch(messageOf(error), { cause: error });

@@ -1,4 +1,5 @@
 import { abortablePause, pause } from '@davit/base';
+import { chunksOf } from '@davit/base-node';
 import type { ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
 import type { OnLine } from '../../driver.ts';
 import { LogReader } from '../../shared/log-lines.ts';
@@ -180,15 +181,14 @@ async function readLines(
   const lines = new LogReader('stdout');
   try {
     const response = await stream(api, { method: 'GET', path, query, signal });
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    // A partial line is not delivered, because `chunksOf` fails first. It would carry the time of the whole line, and a
+    // reader that resumes after that time would never get the rest.
+    for await (const chunk of chunksOf(response)) {
       for (const line of lines.push(chunk)) {
         const taken = onLine(line);
         if (taken) await taken;
       }
     }
-    // This check precedes the last line. A partial line would carry the time of the whole line, and a reader that
-    // resumes after that time would never get the rest.
-    if (!response.complete) throw new Error('the connection ended in the middle of a log');
     for (const line of lines.end()) await onLine(line);
   } catch (error) {
     signal.throwIfAborted();

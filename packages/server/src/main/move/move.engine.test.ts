@@ -6,7 +6,7 @@ import { statement } from '@davit/db';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { loadBusyboxImage, tarOf } from '@davit/testkit/engine-images';
 import { startTestEngine, testEngineKinds } from '@davit/testkit/engines';
-import Dockerode from 'dockerode';
+import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfiguration } from '../config.ts';
 import type { Configuration } from '../../configuration.ts';
@@ -19,7 +19,7 @@ const busybox = 'davit-tests/busybox:1';
 const print = (): number => 0;
 
 describe.each(testEngineKinds().filter((kind) => kind === 'docker'))('moving volumes of %s', (kind) => {
-  let docker: Dockerode;
+  let docker: EngineClient;
   let store: VolumeStore;
   let folder: string;
   let file: string;
@@ -38,7 +38,7 @@ describe.each(testEngineKinds().filter((kind) => kind === 'docker'))('moving vol
 
   beforeAll(async () => {
     socket = (await startTestEngine(kind)).socketPath;
-    docker = new Dockerode({ socketPath: socket });
+    docker = new EngineClient(socket);
     store = createVolumeStore(docker);
     await loadBusyboxImage(docker, busybox);
     folder = await mkdtemp(path.join(tmpdir(), 'davit-move-'));

@@ -1,8 +1,5 @@
-import { lookup as lookUpName, type LookupAddress } from 'node:dns';
-import { request as requestHttp, type IncomingMessage } from 'node:http';
-import { request as requestHttps } from 'node:https';
-import type { LookupFunction } from 'node:net';
-import { isPrivateAddress, targetProblem } from './target.ts';
+import { PrivateTarget, send, startOf } from '@davit/base-node';
+import { targetProblem } from './target.ts';
 
 export interface Post {
   readonly url: string;
@@ -22,53 +19,18 @@ const mostBytes = 4096;
 
 /**
  * Sends a body and returns the response, whatever its status. Does not follow redirects. Rejects if there is no
- * response. Connects to the same address that was checked, so that a DNS name cannot change its address after the
- * check.
+ * response.
  */
-export function post({ url, headers, body, allowPrivate, signal }: Post): Promise<PostAnswer> {
+export async function post({ url, headers, body, allowPrivate, signal }: Post): Promise<PostAnswer> {
   const problem = targetProblem(url, allowPrivate);
-  if (problem !== undefined) return Promise.reject(new Error(`target_url ${problem}`));
-  const target = new URL(url);
-  const request = target.protocol === 'https:' ? requestHttps : requestHttp;
-  const length = String(Buffer.byteLength(body));
-  const options = {
-    method: 'POST',
-    headers: { ...headers, 'content-length': length },
-    agent: false,
-    signal,
-    ...(allowPrivate ? {} : { lookup: publicLookup }),
-  };
-  return new Promise((resolve, reject) => {
-    const sent = request(target, options, (response) => {
-      readAnswer(response).then(resolve, reject);
-    });
-    sent.on('error', reject);
-    sent.end(body);
-  });
-}
-
-async function readAnswer(response: IncomingMessage): Promise<PostAnswer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    chunks.push(chunk.subarray(0, mostBytes - bytes));
-    bytes += chunk.length;
-    if (bytes >= mostBytes) break;
-  }
+  if (problem !== undefined) throw new Error(`target_url ${problem}`);
+  const response = await send({ method: 'POST', url, headers, body, signal, isPublicOnly: !allowPrivate }).catch(inWords);
+  const start = await startOf(response, mostBytes);
   // PostgreSQL cannot store U+0000 and broken UTF-8.
-  const body = Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\u{fffd}');
-  return { status: response.statusCode ?? 0, body };
+  return { status: response.statusCode ?? 0, body: start.toString('utf8').replaceAll('\0', '\u{fffd}') };
 }
 
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookUpName(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-    if (error !== null) return callback(error, []);
-    const usable = addresses.filter(({ address }) => !isPrivateAddress(address));
-    const [first] = usable;
-    if (first === undefined) {
-      return callback(new Error(`${hostname} is on this machine or in a private network, which webhooks may not call here`), []);
-    }
-    return options.all === true ? callback(null, usable) : callback(null, first.address, first.family);
-  });
-};
+function inWords(error: unknown): never {
+  if (!(error instanceof PrivateTarget)) throw error;
+  throw new Error(`${error.host} is on this machine or in a private network, which webhooks may not call here`, { cause: error });
+}

@@ -1,10 +1,20 @@
 import { expect, test } from 'vitest';
 import { isPlace, isPrivateAddress, reachable } from './addresses.ts';
 
-test.each(['127.0.0.1', '10.1.2.3', '172.31.0.1', '192.168.1.1', '169.254.169.254', '0.0.0.0', '100.64.0.1', '224.0.0.1'])(
-  '%s is private',
-  (address) => expect(isPrivateAddress(address)).toBe(true),
-);
+test.each([
+  '127.0.0.1',
+  '10.1.2.3',
+  '172.31.0.1',
+  '172.31.255.255',
+  '192.168.0.1',
+  '192.168.1.1',
+  '169.254.169.254',
+  '0.0.0.0',
+  '100.64.0.1',
+  '224.0.0.1',
+  '192.0.2.1',
+  'no address',
+])('%s is private', (address) => expect(isPrivateAddress(address)).toBe(true));
 
 test.each([
   '::',
@@ -13,13 +23,16 @@ test.each([
   'fd00::1',
   '::ffff:127.0.0.1',
   '::ffff:10.0.0.1',
+  '::ffff:7f00:1',
+  '2001:db8::1',
   '64:ff9b::a00:1',
   '2002:7f00:1::',
   'ff02::1',
 ])('%s is private', (address) => expect(isPrivateAddress(address)).toBe(true));
 
-test.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1', '::ffff:8.8.8.8'])('%s is public', (address) =>
-  expect(isPrivateAddress(address)).toBe(false),
+test.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1', '2606:4700::1111', '::ffff:8.8.8.8'])(
+  '%s is public',
+  (address) => expect(isPrivateAddress(address)).toBe(false),
 );
 
 test('private addresses are reached where the operator names host, address or network', () => {

@@ -40,10 +40,13 @@ function addNetwork(network: string, family: 'ipv4' | 'ipv6'): void {
   reserved.addSubnet(address, Number(bits), family);
 }
 
-/** Returns whether an IP address is private, loopback, link-local or otherwise not on the public internet. */
+/**
+ * Returns whether an IP address is private, loopback, link-local or otherwise not on the public internet. True for
+ * texts that are no IP address.
+ */
 export function isPrivateAddress(address: string): boolean {
   // A BlockList itself handles IPv4 addresses that are mapped into IPv6.
-  return reserved.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  return isIP(address) === 0 || reserved.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
 /** Returns whether a text is a host name, an address, or a network such as `10.0.0.0/8`. */
