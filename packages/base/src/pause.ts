@@ -1,6 +1,6 @@
 /**
- * A signal that never aborts, for calls that need one. Callees must remove the listeners that they add: the signal lives
- * as long as the process.
+ * A signal that never aborts, for calls that need one. Callees must remove the listeners that they add, because the
+ * signal lives as long as the process.
  */
 export const neverAborted: AbortSignal = new AbortController().signal;
 

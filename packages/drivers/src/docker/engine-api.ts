@@ -1,7 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { messageOf } from '@davit/base';
-import { call as callApi, HttpRefusal, stream as streamApi, type JsonAnswer, type JsonApi, type JsonRequest } from '@davit/base-node';
+import {
+  call as callApi,
+  HttpRefusal,
+  stream as streamApi,
+  type JsonAnswer,
+  type JsonApi,
+  type JsonRequest,
+} from '@davit/base-node';
 import { DriverError } from '../errors.ts';
 import type { EngineConnection } from './connection.ts';
 

@@ -392,7 +392,11 @@ class MemoryCluster implements FakeCluster {
       });
     },
     awaitDrained: async (ids) => {
-      await this.#call({ method: 'awaitDrained', service: '', detail: ids.join(' ') }, new AbortController().signal, () => undefined);
+      await this.#call(
+        { method: 'awaitDrained', service: '', detail: ids.join(' ') },
+        new AbortController().signal,
+        () => undefined,
+      );
     },
     traffic: () => Promise.resolve([...this.traffic.values()]),
     isUp: () => this.isGatewayUp,

@@ -1,7 +1,6 @@
 import { isAppError } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import { ClusterUnreachable } from './cluster-drivers.ts';
-import type { EngineSettings } from './parts.ts';
 
 /**
  * Returns whether an error is due to an unreachable database. The user did not cause it, and the work is repeated when
@@ -32,7 +31,9 @@ const defaultFirstRetryMilliseconds = 500;
  */
 export function retryPolicy({
   firstRetryMilliseconds = defaultFirstRetryMilliseconds,
-}: Pick<EngineSettings, 'firstRetryMilliseconds'>) {
+}: {
+  readonly firstRetryMilliseconds?: number;
+}) {
   return {
     attempts: 6,
     firstPauseMilliseconds: firstRetryMilliseconds,

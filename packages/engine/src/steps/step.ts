@@ -5,13 +5,15 @@ import type { BuildCommit, GitReleaseSource, JobEvent, ReleaseConfig } from '../
 import { driversOf, type DriverSet, type EngineParts } from '../shared/parts.ts';
 import type { StepName } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
-import { setRuntime, type ClaimedDeployment } from '../store/journal.ts';
+import { setRuntime, type ClaimedDeployment, type StepOutput } from '../store/journal.ts';
 import { notePlace } from '../store/places.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { gitSourceOf as gitSource } from '../workload/image-source.ts';
 import { withRegistry } from '../workload/registry-image.ts';
 import { secretIds, toWorkload } from '../workload/workload.ts';
+
+export type { StepOutput };
 
 /** One service in a running deployment. Steps fill in their results; the journal keeps them for the next runner. */
 export interface Task {
@@ -58,15 +60,6 @@ export interface StepContext {
 
 /** The words of the contract under which the status record of a service counts the time of steps. */
 export type StepMetric = 'GIT_CLONE' | 'BUILD' | 'MIRROR_IMAGE' | 'DEPLOYMENT' | 'ROUTER_DEPLOYMENT' | 'EXECUTING';
-
-/**
- * The output of a step, stored in the journal as JSON for later steps and for the runner that resumes after a crash. It
- * never contains a secret. Each step adds members of its own.
- */
-export interface StepOutput {
-  /** Steps of the task that have nothing left to do. */
-  readonly skip?: readonly StepName[];
-}
 
 /**
  * One idempotent piece of work. After a crash at any point, another process may call `run` again, and finds what was

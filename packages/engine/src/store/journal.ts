@@ -1,7 +1,6 @@
 import { statement } from '@davit/db';
 import type { Action, BuildCommit, JobEvent, ReleaseCommit, ReleaseConfig } from '../model.ts';
 import type { StepName } from '../plan/plan.ts';
-import type { StepOutput } from '../steps/step.ts';
 import type { Phase } from '../states.ts';
 
 /**
@@ -199,6 +198,15 @@ export const insertSteps = statement(
     where ${fenced}
    on conflict do nothing`,
 );
+
+/**
+ * The output of a step, stored in the journal as JSON for later steps and for the runner that resumes after a crash. It
+ * never contains a secret. Each step adds members of its own.
+ */
+export interface StepOutput {
+  /** Steps of the task that have nothing left to do. */
+  readonly skip?: readonly StepName[];
+}
 
 export interface StepRow {
   readonly service_id: string;

@@ -1,6 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { messageOf } from '@davit/base';
-import { call as callApi, HttpRefusal, openConnection, stream as streamApi, wordsOf as wholeWordsOf, type Connection, type JsonAnswer, type JsonApi, type JsonRequest, type TlsSettings } from '@davit/base-node';
+import {
+  call as callApi,
+  HttpRefusal,
+  openConnection,
+  stream as streamApi,
+  wordsOf as wholeWordsOf,
+  type Connection,
+  type JsonAnswer,
+  type JsonApi,
+  type JsonRequest,
+  type TlsSettings,
+} from '@davit/base-node';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import { DriverError } from '../../errors.ts';
 import { asksNode, tellsAbsence } from './absence.ts';
