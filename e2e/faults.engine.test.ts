@@ -122,7 +122,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     });
     expect(await toldAfter('INSTANCE_END', condition?.since ?? '')).toBeLessThan(withinMilliseconds);
     await reaches(({ running_status: word }) => word === 'WARNING' || word === 'ERROR');
-    expect(await ownLines()).toMatch(/Davit: WARNING OUT_OF_MEMORY: .*It is started again/);
+    expect(await ownLines()).toMatch(/Davit: WARNING OUT_OF_MEMORY: .*It is restarted/);
     expect(await ends('out_of_memory')).toBe(1);
     await reaches(isWell);
     expect(await ownLines()).toMatch(/Davit: OUT_OF_MEMORY is over/);
@@ -150,7 +150,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       );
     const status = await reaches((one) => ofLoop(one) !== undefined);
     expect(ofLoop(status)).toMatchObject({
-      message: expect.stringMatching(/exited with code 3\. It ended \d+ times within 10 minutes\. It is started again/),
+      message: expect.stringMatching(/exited with code 3\. It ended \d+ times within 10 minutes\. It is restarted/),
       evidence: { exit: { code: 3, out_of_memory: false }, lines: expect.arrayContaining(['the last words']) },
     });
     await reaches(({ running_status: word }) => word === 'ERROR');

@@ -237,7 +237,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     });
     expect(status).toMatchObject({ state: 'DEPLOYED', failure: null });
     await serves(web, { set: 'slow' });
-    expect(await stage.log()).toContain('goes on with it');
+    expect(await stage.log()).toContain('now resumes it');
 
     await slow('slower', 40);
     const canceled = await ended(web, async () => {

@@ -106,7 +106,7 @@ describe.skipIf(missing !== null)(`an installation on Kubernetes${missing === nu
     expect(results).toHaveLength(1);
     const log = await davit.client.call('listEnvironmentLogs', { params: { environmentId } });
     expect(log.map(({ error, message }) => error?.user_log_message ?? message?.safe_message)).toContain(
-      'Davit had stopped in the middle of this deployment and goes on with it.',
+      'Davit stopped in the middle of this deployment and now resumes it.',
     );
   }, 300_000);
 

@@ -158,7 +158,9 @@ describe.skipIf(cluster.missing !== null)(
         body: { 'hpa.cpu.average_utilization_percent': 30 },
       });
       expect(await stage.deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
-      expect(await stage.log()).toContain('From now on the cluster decides by the use of its instances');
+      expect(await stage.log()).toContain(
+        'From now on the cluster sets the number of instances by the resource usage of its instances',
+      );
       await runs(web, 1);
       const address = await stage.addressOf(web.containerId);
       // The proxies of nodes learn of a new Service a moment after its deployment.

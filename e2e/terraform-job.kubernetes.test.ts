@@ -287,7 +287,7 @@ resource "terraform_data" "${name}" {
     }
     await succeeded();
     const log = await stage.log();
-    expect(log).toContain('had begun already');
+    expect(log).toContain('had already started');
     expect(log).toContain('Apply complete!');
     expect(counter.counts.get('/survives')).toBe(1);
     expect((await row())?.lock).toBeNull();

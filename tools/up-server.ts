@@ -56,12 +56,12 @@ export async function startServer(server: Server): Promise<void> {
 export async function stopServer(server: Server): Promise<void> {
   const pid = readPid(server);
   if (pid === undefined || !isOurs(pid)) {
-    throw new Error(`Davit at ${server.address} was not started by ./up; end it where it was started.`);
+    throw new Error(`Davit at ${server.address} was not started by ./up; stop it where it was started.`);
   }
   process.kill(pid, 'SIGTERM');
   const deadline = Date.now() + stopWithinMilliseconds;
   while (isOurs(pid)) {
-    if (Date.now() > deadline) throw new Error(`Davit (process ${pid}) does not end. Its log is in ${server.stateFolder}.`);
+    if (Date.now() > deadline) throw new Error(`Davit (process ${pid}) does not exit. Its log is in ${server.stateFolder}.`);
     await pause(50);
   }
   rmSync(pidFile(server), { force: true });

@@ -56,7 +56,7 @@ ${answer.trim()}
                 curl -H "Authorization: Token $(cat ${tokenFile()})" ${server.address}/organization
   log           ${path.join(stateFolder, 'serve.log')}
 
-Ready after ${seconds} s. ./up down stops it; ./davit --help tells the rest.`);
+Ready after ${seconds} s. ./up down stops it; ./davit --help lists the other commands.`);
 }
 
 async function down(): Promise<void> {
@@ -67,13 +67,13 @@ async function down(): Promise<void> {
       await stopHello(signedIn(), environment, say);
     } catch (error) {
       // The server is stopped even if the engine is unreachable.
-      say(`the example could not be stopped and may go on running: ${error instanceof Error ? error.message : String(error)}`);
+      say(`the example could not be stopped and may still be running: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   await stopServer(server);
   const left = await stopOwnPrograms(stateFolder);
-  if (left > 0) say(`${left} containers of other services go on running, and with them the gateway and the engine`);
-  say(`stopped; everything that it knows is in ${stateFolder}`);
+  if (left > 0) say(`${left} containers of other services keep running, and with them the gateway and the engine`);
+  say(`stopped; its data is in ${stateFolder}`);
 }
 
 function tokenFile(): string {

@@ -90,7 +90,7 @@ const paging = [
     name: 'pageSize',
     in: 'query',
     required: false,
-    description: 'Without it and without `page` all of the list is answered',
+    description: 'Without it and without `page` the whole list is returned',
     schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
   },
 ];
@@ -99,14 +99,14 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'A request that is repeated with the same key within 24 hours gets the answer of the first one',
+  description: 'A request that is repeated with the same key within 24 hours gets the response of the first one',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const ifMatch = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: '`ETag` of the record as it was read: 412 if it was changed since',
+  description: '`ETag` of the record when it was read: 412 if it has changed since then',
   schema: { type: 'string' },
 };
 
@@ -114,7 +114,7 @@ const lastEventId = {
   name: 'Last-Event-ID',
   in: 'header',
   required: false,
-  description: 'Id of the last event that was received: the stream goes on behind it',
+  description: 'Id of the last received event: the stream resumes after it',
   schema: { type: 'string', maxLength: 8000 },
 };
 
@@ -157,7 +157,7 @@ function errorsOf(operation: Operation): readonly number[] {
  */
 function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
   return {
-    description: 'Server-sent events that last until the client goes or an event `END` tells why',
+    description: 'Server-sent events until the client disconnects or an event `END` gives the reason for the end',
     content: { 'text/event-stream': { schema: { type: 'string' }, 'x-events': events } },
   };
 }

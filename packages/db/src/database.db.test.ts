@@ -281,7 +281,7 @@ describe('a server that takes no changes', () => {
       const { name } = await tx.one(databaseName);
       await tx.run(isReadOnly ? alterReadOnly(name) : alterWritable(name));
     });
-  const expected = { code: 'DATABASE_UNAVAILABLE', retryable: true, message: expect.stringContaining('takes no changes') };
+  const expected = { code: 'DATABASE_UNAVAILABLE', retryable: true, message: expect.stringContaining('accepts no changes') };
   afterEach(() => makeReadOnly(false));
 
   test('is refused, for locks and notifications too, until it takes them; who only reads is let in', async () => {

@@ -114,9 +114,7 @@ async function ownedFolder(folder: string, user: ProcessUser | undefined): Promi
   const owner = user?.uid ?? process.getuid?.() ?? 0;
   // In a shared folder such as /tmp, another user may have created this name first.
   if (!found.isDirectory() || (found.uid !== owner && found.uid !== process.getuid?.())) {
-    throw embeddedFailure(
-      `${folder} belongs to somebody else (uid ${found.uid}). Remove it or set DAVIT_HOME to another folder.`,
-    );
+    throw embeddedFailure(`${folder} belongs to another user (uid ${found.uid}). Remove it or set DAVIT_HOME to another folder.`);
   }
   if (user !== undefined) await chown(folder, user.uid, user.gid);
   await chmod(folder, 0o700);

@@ -190,7 +190,7 @@ test('data of another major version is refused, with a way out', async () => {
   await writeFile(path.join(dataOf(server), 'PG_VERSION'), '17\n');
   await expect(start()).rejects.toMatchObject({
     code: 'EMBEDDED_DATABASE_VERSION',
-    message: expect.stringMatching(/made by PostgreSQL 17.*brings PostgreSQL 18.*pg_upgrade/),
+    message: expect.stringMatching(/made by PostgreSQL 17.*includes PostgreSQL 18.*pg_upgrade/),
   });
 });
 

@@ -116,7 +116,7 @@ class RunningServer implements EmbeddedDatabase {
   async #restartIfGone(tell: (message: string) => void): Promise<void> {
     try {
       if ((await findServer(this.#place.data)) !== undefined) return;
-      tell('the embedded database is gone; starting it again');
+      tell('the embedded database has stopped; starting it again');
       await ensureRunning(this.#place, this.#options);
       tell('the embedded database runs again');
     } catch (error) {
@@ -141,7 +141,7 @@ async function ensureData(place: Place): Promise<void> {
   if (version.trim() !== String(postgresMajor)) {
     throw new AppError({
       code: 'EMBEDDED_DATABASE_VERSION',
-      message: `${place.data} was made by PostgreSQL ${version.trim()}, and this Davit brings PostgreSQL ${postgresMajor}. Export with the former version of Davit and import here, or convert the folder with pg_upgrade.`,
+      message: `${place.data} was made by PostgreSQL ${version.trim()}, and this version of Davit includes PostgreSQL ${postgresMajor}. Export with the former version of Davit and import here, or convert the folder with pg_upgrade.`,
     });
   }
 }

@@ -21,18 +21,18 @@ export class DatabaseUnavailable extends AppError {
  */
 export class ServerReadOnly extends Error {
   constructor() {
-    super('the server takes no changes');
+    super('the server accepts no changes');
     this.name = 'ServerReadOnly';
   }
 }
 
 function wordsFor(cause: unknown, folder: string | null): string {
   if (cause instanceof ServerReadOnly || hasState(cause, readOnlyState)) {
-    return 'The database takes no changes: its server is a standby, or was made read-only. Try again in a few seconds; if it lasts, see where DATABASE_URL leads.';
+    return 'The database accepts no changes: its server is a standby, or was made read-only. Try again in a few seconds; if that does not help, check the server that DATABASE_URL names.';
   }
   if (hasState(cause, diskFullState)) {
     const place = folder === null ? 'on the disk of its server' : `on the disk of ${folder}`;
-    return `The database cannot store anything at present: there is no space left ${place}. Free space there; writing goes on by itself then, and what was stored is safe.`;
+    return `The database cannot store anything at present: there is no space left ${place}. Free space there; writes then resume by themselves, and stored data is safe.`;
   }
   if (isTransient(cause))
     return 'The database cannot do this at present: it is out of memory, or too busy. Try again in a few seconds.';

@@ -56,7 +56,7 @@ export async function openSession(client: Client, options: OpeningOptions): Prom
     limited(openingText, options.answerWithinMilliseconds),
   );
   const [row] = rows;
-  if (row === undefined) throw new Error('the database gave no session');
+  if (row === undefined) throw new Error('the database opened no session');
   if (row.refuses && options.readsOnly !== true) throw new ServerReadOnly();
   return { pid: row.pid, beganAt: row.beganAt };
 }

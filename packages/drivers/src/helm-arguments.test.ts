@@ -53,13 +53,13 @@ test.each([
 
 test('a refusal says what to do, and nothing of what stands behind the sign', () => {
   expect(() => checkedArguments(['--set=password=sesame'])).toThrow(
-    /the argument --set is not taken: put values into values_override/,
+    /the argument --set is not accepted: put values into values_override/,
   );
   expect(() => checkedArguments(['--set=password=sesame'])).not.toThrow(/sesame/);
 });
 
 test('objects are not replaced by force, which Helm refuses together with what Davit always does', () => {
-  expect(() => checkedArguments(['--force-replace'])).toThrow(/--force-replace is not taken: .* delete the object/);
+  expect(() => checkedArguments(['--force-replace'])).toThrow(/--force-replace is not accepted: .* delete the object/);
 });
 
 test('each one that is not taken is told with its place', () => {

@@ -45,7 +45,7 @@ const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
   [
     /^--force-replace$/,
-    'Helm 4 does not replace objects that it applies on the server; delete the object that cannot be changed, or give it another name, and deploy again',
+    'Helm 4 does not replace objects that it applies server-side; delete the object that cannot be changed, or give it another name, and deploy again',
   ],
   [/^--post-render/, 'it runs a program on the machine of Davit'],
   [/^(?:--debug|-o|--output|--dry-run|-v)/, 'it prints values, which may be secret; forceEvent=DIFF shows what would change'],
@@ -108,5 +108,5 @@ function faultOf(argument: string, index: number): HelmArgumentFault {
   const name = argument.split('=', 1)[0] ?? '';
   const reason = reasons.find(([pattern]) => pattern.test(name))?.[1];
   const allowed = [...switches, '--history-max'].toSorted().join(', ');
-  return { index, name, message: `is not taken${reason === undefined ? '' : `: ${reason}`}. Taken are ${allowed}.` };
+  return { index, name, message: `is not accepted${reason === undefined ? '' : `: ${reason}`}. Accepted are ${allowed}.` };
 }

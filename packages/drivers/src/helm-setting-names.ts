@@ -21,9 +21,9 @@ const longestName = 1_024;
 export function helmSettingFault(text: string): string | null {
   if (text.length > longestName) return `it is longer than ${longestName} characters`;
   if (!name.test(text)) {
-    return 'it is not made of members and places in lists, as in image.tag or hosts[0].name; put a backslash before each of . , = [ ] { } that belongs to a member';
+    return 'it must consist of members and list indexes, as in image.tag or hosts[0].name; put a backslash before each of . , = [ ] { } that is part of a member';
   }
-  if ((text.match(steps)?.length ?? 0) > mostSteps) return `it leads through more than ${mostSteps} members and lists`;
+  if ((text.match(steps)?.length ?? 0) > mostSteps) return `it has more than ${mostSteps} members and indexes`;
   const tooLarge = [...text.matchAll(places)].find(([, index]) => Number(index) > largestIndex);
-  return tooLarge === undefined ? null : `the place ${tooLarge[0]} is larger than ${largestIndex}`;
+  return tooLarge === undefined ? null : `the index ${tooLarge[0]} is larger than ${largestIndex}`;
 }

@@ -379,7 +379,7 @@ test('the plan of an unchanged service with a volume promises no downtime, and t
   await world.reaches(store.serviceId, 'DEPLOYED');
   const [same] = await plannedFor([store]);
   expect(same).toMatchObject({ changes: [], expectedDowntime: false });
-  expect(same?.notes.join(' ')).toContain('unless the tag names another image by now');
+  expect(same?.notes.join(' ')).toContain('unless the tag now refers to another image');
   expect(same?.notes.join(' ')).not.toContain('built');
   const larger = { config: { ...configOf(store), memoryMiB: 256 }, commitId: null };
   const [changed] = await plannedFor([{ ...store, release: larger }]);
@@ -490,7 +490,7 @@ describe('a restart of Davit', () => {
       await world.reaches(shop.serviceId, 'DEPLOYED');
       expect(world.fake.instances).toHaveLength(1);
       const log = await world.engine.port.deploymentLog(world.database.database, environmentOf(), null);
-      expect(log.lines.some((line) => line.message.includes('goes on with it'))).toBe(true);
+      expect(log.lines.some((line) => line.message.includes('now resumes it'))).toBe(true);
     },
   );
 });

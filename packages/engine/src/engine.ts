@@ -93,7 +93,7 @@ export function createEngine(input: EngineInput): Engine {
         maximumPauseMilliseconds: 5_000,
         signal: stopping.signal,
         isRetryable: isDatabaseUnreachable,
-        onRetry: (error) => log.warn({ err: error }, 'the database is away; the engine starts when it is back'),
+        onRetry: (error) => log.warn({ err: error }, 'the database is unreachable; the engine starts once it answers'),
       },
       action,
     );

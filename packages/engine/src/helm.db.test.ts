@@ -104,7 +104,7 @@ test('an upgrade that fails leaves what was deployed before, with the cause', as
     failure: { code: 'IMAGE_NOT_FOUND', message: 'Deployment web: no image' },
   });
   expect([live(redis), statuses(redis)]).toEqual(['one', ['superseded', 'failed', 'deployed']]);
-  expect(await log()).toContain('Revision 1, which was deployed before, is brought back.');
+  expect(await log()).toContain('Revision 1, which was deployed before, is restored.');
   charts.onUpgrade = null;
   expect((await deployed(as(redis, set('three')), 3)).state).toBe('DEPLOYED');
   expect(live(redis)).toBe('three');
@@ -121,7 +121,7 @@ test('what is brought back is tried again where Helm fails once, and told where 
   expect(live(redis)).toBe('one');
   charts.onRollback = no;
   const { failure } = await deployed(as(redis, set('three')), 3);
-  expect(failure?.message).toContain('What was deployed before could not be brought back: no');
+  expect(failure?.message).toContain('The former release could not be restored: no');
   expect(live(redis)).toBe('three');
 });
 
@@ -175,7 +175,7 @@ test('an earlier release is installed again as it was: chart, commit and values'
   await deployed({ ...redis, release: { releaseId: first.deployedReleaseId ?? '' } }, 3);
   expect(world.fetched.at(-1)).toEqual({ name: 'redis', version: '1.0.0' });
   expect(live(redis)).toBe('one');
-  const commits = (await log()).match(/values are of commit (\w+)/g);
+  const commits = (await log()).match(/values are from commit (\w+)/g);
   // The commit is that of the first deployment: it is not resolved again.
   expect(commits).toBeNull();
   expect(world.fake.calls.filter(({ method }) => method === 'resolve')).toHaveLength(2);

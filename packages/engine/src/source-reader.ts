@@ -47,7 +47,7 @@ async function read<Answer>(parts: Parts, question: RepositoryQuestion, look: Lo
     if (signal.aborted) return { failure: toFailure(tooSlow(question), '') };
     const reference = randomUUID();
     const failure = toFailure(error, reference);
-    if (failure.code === 'INTERNAL') parts.log.error({ err: error, reference }, 'a repository could not be looked into');
+    if (failure.code === 'INTERNAL') parts.log.error({ err: error, reference }, 'a repository could not be read');
     return { failure };
   }
 }

@@ -137,7 +137,7 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     expect(await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR')).toMatchObject({ state: 'DEPLOYED', failure: null });
     expect(world.outputs.get(infra.serviceId)?.map(({ name }) => name)).toEqual(['hidden', 'said']);
     expect(await log()).toContain('Outputs: hidden, said.');
-    expect(await log()).toMatch(/The output kube_config is left out: its value of 200000 bytes .* takes 131071 bytes\./);
+    expect(await log()).toMatch(/The output kube_config is ignored: its value of 200000 bytes .* takes 131071 bytes\./);
   });
 
   test('is only planned when that is asked for', long, async () => {

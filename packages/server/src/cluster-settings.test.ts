@@ -32,7 +32,9 @@ test('only a cluster that is named is let onto the cluster of Davit itself', () 
   const { table, fault } = readClusterSettings(file({ [east]: { in_cluster: true }, [west]: { in_cluster: false } }));
   expect(fault).toBeNull();
   expect(clustersOfServiceAccount(table)).toEqual([east]);
-  expect(faultOf({ '*': { in_cluster: true } })).toContain('*.in_cluster is of one cluster: name it by its id');
+  expect(faultOf({ '*': { in_cluster: true } })).toContain(
+    '*.in_cluster is a setting of a single cluster: set it under the id of that cluster',
+  );
 });
 
 test.each([
@@ -53,7 +55,7 @@ test.each([
   ['another place of builds', { [east]: { builds: 'here' } }, `${east}.builds`],
   ['another isolation of builds', { [east]: { build_isolation: 'none' } }, `${east}.build_isolation`],
   ['an address in place of a registry', { [east]: { http_registries: ['http://lan:5000'] } }, `${east}.http_registries`],
-  ['an address for all', { '*': { address: 'https://apps.example.org' } }, '*.address is of one cluster'],
+  ['an address for all', { '*': { address: 'https://apps.example.org' } }, '*.address is a setting of a single cluster'],
   ['an address with a path', { [east]: { address: 'https://apps.example.org/x' } }, 'must be an http or https address'],
   ['a bare address of a machine', { [east]: { address: 'https://192.0.2.1' } }, 'must be an http or https address'],
   ['one with a password', { [east]: { address: 'https://u:p@apps.example.org' } }, 'must be an http or https address'],
@@ -64,18 +66,18 @@ test.each([
   [
     'an issuer beside a Gateway',
     { [east]: { gateway: 'infra/public', certificate_issuer: 'letsencrypt' } },
-    `${east}.certificate_issuer is of Ingresses`,
+    `${east}.certificate_issuer applies to Ingresses`,
   ],
   ['a registry by another word than its id', { [east]: { image_registry: 'own' } }, `${east}.image_registry`],
   [
     'a record to pull with and none to push',
     { [east]: { image_pull_registry: west } },
-    `${east}.image_pull_registry is of the same`,
+    `${east}.image_pull_registry names the same registry as image_registry`,
   ],
   [
     'two clusters at one domain',
     { [east]: { address: 'https://apps.example.org' }, [west]: { address: 'http://apps.example.org' } },
-    "as another cluster's is",
+    'which is the domain of another cluster already',
   ],
 ])('%s is told', (_name, content, fault) => {
   expect(faultOf(content)).toContain(fault);

@@ -129,7 +129,7 @@ export function readClusterSettings(file: string): { readonly table: ClusterSett
   try {
     return { table: parseDocument(kind, readFileSync(file, 'utf8'), file), fault: null };
   } catch (error) {
-    if (isAppError(error)) return { table: {}, fault: `names a file that is wrong. ${error.message}` };
+    if (isAppError(error)) return { table: {}, fault: `names a file that is invalid. ${error.message}` };
     return { table: {}, fault: `names a file that cannot be read: ${messageOf(error)}` };
   }
 }
@@ -140,15 +140,16 @@ function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
   // Davit runs.
   const all: ErrorDetail[] = (['in_cluster', 'kubernetes_version'] as const)
     .filter((member) => table['*']?.[member] !== undefined)
-    .map((member) => ({ path: `*.${member}`, message: 'is of one cluster: name it by its id' }));
+    .map((member) => ({ path: `*.${member}`, message: 'is a setting of a single cluster: set it under the id of that cluster' }));
   const doors = Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
     if (address === undefined) return [];
     const path = `${id}.address`;
-    if (id === '*') return [{ path, message: 'is of one cluster: give each its own' }];
+    if (id === '*') return [{ path, message: 'is a setting of a single cluster: give each cluster its own' }];
     const door = doorAt(address);
     if (door === null)
       return [{ path, message: 'must be an http or https address of a domain, as in https://apps.example.org:8443' }];
-    if (domains.has(door.domain)) return [{ path, message: `is in ${door.domain}, as another cluster's is` }];
+    if (domains.has(door.domain))
+      return [{ path, message: `is in ${door.domain}, which is the domain of another cluster already` }];
     domains.add(door.domain);
     return [];
   });
@@ -157,14 +158,14 @@ function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
       .filter((member) => own.gateway !== undefined && own[member] !== undefined)
       .map((member) => ({
         path: `${id}.${member}`,
-        message: 'is of Ingresses, and with gateway there are none: leave one of them out',
+        message: 'applies to Ingresses, which are not used with gateway: leave one of them out',
       })),
   );
   const pulls = Object.entries(table)
     .filter(([id, own]) => own.image_pull_registry !== undefined && settingsOf(table, id).image_registry === undefined)
     .map(([id]) => ({
       path: `${id}.image_pull_registry`,
-      message: 'is of the same registry as image_registry, which is not set: set that, too',
+      message: 'names the same registry as image_registry, which is not set: set that, too',
     }));
   return [...all, ...doors, ...idle, ...pulls];
 }

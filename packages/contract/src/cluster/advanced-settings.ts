@@ -81,7 +81,7 @@ export const editClusterAdvancedSettings = operation({
   path: '/organization/{organizationId}/cluster/{clusterId}/advancedSettings',
   record: null,
   tag,
-  summary: 'Edit the advanced settings of a cluster; one that is not offered is refused',
+  summary: 'Edit the advanced settings of a cluster; unknown settings are refused',
   scope: 'ADMIN',
   target: 'organization',
   body: Settings,

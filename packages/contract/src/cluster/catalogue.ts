@@ -45,7 +45,13 @@ const filters = Optionals({
 const common = { method: 'GET', tag: 'Cloud catalogue', scope: 'READ', target: 'instance', status: 200, errors: [] } as const;
 
 function featuresOf<const Id extends string, const P extends string>(id: Id, path: P) {
-  return operation({ ...common, id, path, summary: 'List what clusters of the vendor can have', response: List(ClusterFeature) });
+  return operation({
+    ...common,
+    id,
+    path,
+    summary: 'List the features of clusters of the vendor',
+    response: List(ClusterFeature),
+  });
 }
 
 function regionsOf<const Id extends string, const P extends string>(id: Id, path: P) {

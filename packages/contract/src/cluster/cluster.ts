@@ -51,14 +51,14 @@ export const deleteCluster = operation({
   method: 'DELETE',
   path: '/organization/{organizationId}/cluster/{clusterId}',
   tag,
-  summary: 'Delete a cluster that has no environments any more and is not the default one',
+  summary: 'Delete a cluster that has no environments and is not the default one',
   scope: 'ADMIN',
   target: 'organization',
   query: Optionals({
     deleteMode: Words(['DEFAULT', 'DELETE_CLUSTER_AND_SERVICE_CONFIG', 'DELETE_SERVICE_CONFIG'] as const, {
       default: 'DEFAULT',
       description:
-        'All three remove the record; Davit never removes a cluster. DELETE_SERVICE_CONFIG: also where volumes of services that were moved elsewhere are left on it, which then stay there.',
+        'All three remove the record; Davit never removes a cluster. DELETE_SERVICE_CONFIG: also if volumes of services that were moved elsewhere are left on it; these volumes stay there.',
     }),
   }),
   status: 204,
@@ -84,7 +84,7 @@ export const getOrganizationCloudProviderInfo = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/{clusterId}/cloudProviderInfo',
   tag,
-  summary: 'Read which provider, region and credentials a cluster has',
+  summary: 'Read the provider, region and credentials of a cluster',
   scope: 'READ',
   target: 'organization',
   status: 200,

@@ -27,7 +27,8 @@ export const getClusterKubernetesEvents = operation({
   method: 'GET',
   path: '/cluster/{clusterId}/events',
   tag,
-  summary: 'Read the events of a Kubernetes cluster; refused where Davit reads none, with what tells the same',
+  summary:
+    'Read the events of a Kubernetes cluster; refused for clusters whose events Davit does not read, with the alternatives',
   scope: 'READ',
   target: 'cluster',
   query: Type.Object({
@@ -55,7 +56,7 @@ export const getClusterTokenByClusterId = operation({
   method: 'GET',
   path: '/cluster/{clusterId}/token',
   tag,
-  summary: 'Read a token for a managed Kubernetes cluster; refused for others, with where their credentials are',
+  summary: 'Read a token for a managed Kubernetes cluster; refused for others, with the place of their credentials',
   scope: 'ADMIN',
   target: 'cluster',
   showsCredentials: true,
@@ -69,7 +70,7 @@ export const getInstallationHelmValues = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/{clusterId}/installationHelmValues',
   tag,
-  summary: 'Read the values that a cluster of one’s own is installed with; refused, as Davit needs nothing installed',
+  summary: 'Read the values for the installation of a self-managed cluster; refused, because Davit installs nothing there',
   scope: 'ADMIN',
   target: 'organization',
   showsCredentials: true,

@@ -7,7 +7,7 @@ export const listDeploymentRequestByServiceId = operation({
   method: 'GET',
   path: '/service/{serviceId}/deploymentQueue',
   tag: 'Deployment queue',
-  summary: 'List the deployment requests that wait and concern a service, first in line first',
+  summary: 'List the waiting deployment requests that concern a service, in the order of the queue',
   scope: 'READ',
   target: 'service',
   status: 200,

@@ -12,7 +12,7 @@ export const checkDockerfile = operation({
   method: 'POST',
   path: `${at}/checkDockerfile`,
   tag,
-  summary: 'Look for a Dockerfile in a git repository: the arguments that it declares and the images that it starts from',
+  summary: 'Check a Dockerfile in a git repository; returns the arguments that it declares and its base images',
   scope: 'WRITE',
   target: 'environment',
   body: Type.Object({ git_repository: GitRepositoryRequest, dockerfile_path: path }),
@@ -45,7 +45,7 @@ export const checkContainerImage = operation({
   path: `${at}/checkContainerImage`,
   tag,
   summary:
-    'Ask a container registry whether it has an image, for this machine; without `registry_id` the public one of kind HUBA_CR',
+    'Check that a container registry has an image for this machine; without `registry_id` the public registry of the kind HUBA_CR',
   scope: 'WRITE',
   target: 'environment',
   body: Type.Object({

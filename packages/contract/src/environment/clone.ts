@@ -11,7 +11,7 @@ export const cloneEnvironment = operation({
   path: '/environment/{environmentId}/clone',
   tag: 'Environment',
   summary:
-    'Copy an environment with its stages, services, variables and secrets; without the data, and nothing is deployed. Services keep `auto_deploy`: once the copy is deployed, a push deploys both',
+    'Copy an environment with its stages, services, variables and secrets; copies no data and deploys nothing. Services keep `auto_deploy`: once the copy is deployed, a push deploys both',
   scope: 'WRITE',
   target: 'environment',
   body: Type.Object({

@@ -7,7 +7,7 @@ export const createHelmDefaultValues = operation({
   method: 'POST',
   path: '/environment/{environmentId}/helmDefaultValues',
   tag: 'Helm',
-  summary: 'Read the values.yaml of a chart from a git repository or a Helm repository; nothing is made',
+  summary: 'Read the values.yaml of a chart from a git repository or a Helm repository; creates nothing',
   scope: 'WRITE',
   target: 'environment',
   body: Type.Object({ source: HelmSourceRequest }),

@@ -12,7 +12,7 @@ function commits<const K extends Kind, Query extends TSchema>(kind: K, query: Qu
     method: 'GET',
     path: `/${noun}/{${noun}Id}/commit`,
     tag: kind.Noun,
-    summary: `List the newest commits of the branch of ${kind.one}, newest first; empty where it comes from no git repository`,
+    summary: `List the newest commits of the branch of ${kind.one}, newest first; empty if it has no git repository`,
     scope: 'READ',
     target: 'service',
     query,
@@ -50,7 +50,7 @@ export const listApplicationContributor = operation({
   path: '/application/{applicationId}/contributor',
   tag: 'Application',
   summary:
-    'List who wrote the newest 1,000 commits of the branch of an application, by e-mail address; `first_name` is the whole name',
+    'List the authors of the newest 1,000 commits of the branch of an application, by e-mail address; `first_name` is the full name',
   scope: 'READ',
   target: 'service',
   status: 200,

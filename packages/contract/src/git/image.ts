@@ -36,7 +36,7 @@ export const autoDeployContainerEnvironments = operation({
   id: 'autoDeployContainerEnvironments',
   path: `${organization}/container/deploy`,
   tag: 'Container',
-  summary: 'Deploy all containers of an image that have auto_deploy, at a new tag; 404 where there is none',
+  summary: 'Deploy all containers of an image that have auto_deploy, at a new tag; 404 if there is none',
   scope: 'DEPLOY',
 });
 
@@ -46,7 +46,7 @@ export const previewContainerEnvironments = operation({
   path: `${organization}/container/preview`,
   tag: 'Container',
   summary:
-    'Make previews of the environments with containers of an image that have auto_preview, at a tag; 404 where there is none',
+    'Create previews of the environments with containers of an image that have auto_preview, at a tag; 404 if there is none',
   scope: 'WRITE',
   event: 'CLONE',
 });
@@ -56,6 +56,6 @@ export const autoDeployJobEnvironments = operation({
   id: 'autoDeployJobEnvironments',
   path: `${organization}/job/deploy`,
   tag: 'Job',
-  summary: 'Deploy all jobs of an image that have auto_deploy, at a new tag; 404 where there is none',
+  summary: 'Deploy all jobs of an image that have auto_deploy, at a new tag; 404 if there is none',
   scope: 'DEPLOY',
 });

@@ -11,7 +11,7 @@ export const getCertificateAuthority = operation({
   method: 'GET',
   path: '/certificateAuthority',
   tag: 'Certificate authority',
-  summary: "Read the certificate of the installation's own authority, for clients that shall trust what it signs",
+  summary: "Read the certificate of the installation's own authority, for clients that should trust it",
   scope: 'READ',
   target: 'instance',
   status: 200,

@@ -71,7 +71,7 @@ export const getOrganizationEventTargets = operation({
   method: 'GET',
   path: '/organization/{organizationId}/targets',
   tag: 'Organization',
-  summary: 'List what the audit log has events of, with the name that it had last',
+  summary: 'List the targets that have events in the audit log, with their latest names',
   scope: 'READ',
   target: 'organization',
   query: Optionals({

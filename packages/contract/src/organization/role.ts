@@ -41,7 +41,7 @@ export const listOrganizationCustomRoles = operation({
   method: 'GET',
   path: at,
   tag,
-  summary: 'List the custom roles of an organization, each with what it allows on every cluster and in every project',
+  summary: 'List the custom roles of an organization, each with its permissions on every cluster and in every project',
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -81,7 +81,7 @@ export const editOrganizationCustomRole = operation({
   method: 'PUT',
   path: `${at}/{customRoleId}`,
   tag,
-  summary: 'Edit a custom role; both lists replace what it allowed, and what they leave out it has the least on',
+  summary: 'Edit a custom role; both lists replace the former ones, and the role has the least permission on what they omit',
   scope: 'ADMIN',
   target: 'organization',
   body: Type.Object({

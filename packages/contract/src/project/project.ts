@@ -73,7 +73,7 @@ export const deleteProject = operation({
   method: 'DELETE',
   path: '/project/{projectId}',
   tag,
-  summary: 'Delete a project that has no environments any more',
+  summary: 'Delete a project that has no environments',
   scope: 'WRITE',
   target: 'project',
   status: 204,

@@ -34,44 +34,50 @@ const buildSettings = {
   'build.timeout_max_sec': seconds(86_400, 3600),
   'build.cpu_max_in_milli': Type.Integer({ minimum: 100, maximum: 1_024_000 }),
   'build.ram_max_in_gib': Type.Integer({ minimum: 1, maximum: 1024 }),
-  'build.disable_buildkit_cache': truth('Every step of a build runs anew'),
+  'build.disable_buildkit_cache': truth('Every step of a build runs again, without the cache'),
 };
 
 const gatewaySettings = {
   'deployment.custom_domain_check_enabled': Type.Boolean({
     default: true,
-    description: 'The log of a deployment says what is wrong with custom domains in DNS',
+    description: 'The log of a deployment reports DNS problems of custom domains',
   }),
   'network.ingress.proxy_body_size_mb': Type.Integer({
     minimum: 0,
     maximum: 1_048_576,
     default: 0,
-    description: 'Requests that announce a longer body are answered 413; 0: no limit',
+    description: 'Requests that announce a longer body get 413; 0: no limit',
   }),
   'network.ingress.proxy_connect_timeout_seconds': seconds(300, 4),
   'network.ingress.proxy_read_timeout_seconds': seconds(86_400, 3600),
   'network.ingress.grpc_read_timeout_seconds': seconds(86_400, 3600),
   'network.ingress.whitelist_source_range': listed(
     '0.0.0.0/0,::/0',
-    'Addresses and networks, divided by commas; all others are answered 403',
+    'Addresses and networks, separated by commas; all others get 403',
   ),
-  'network.ingress.denylist_source_range': listed('', 'Addresses and networks, divided by commas, that are answered 403'),
-  'network.ingress.enable_sticky_session': truth('A cookie keeps a client at one instance'),
+  'network.ingress.denylist_source_range': listed('', 'Addresses and networks, separated by commas, that get 403'),
+  'network.ingress.enable_sticky_session': truth('A cookie keeps a client on one instance'),
   'network.ingress.force_ssl_redirect': Type.Boolean({
     default: true,
-    description: 'Requests over HTTP for custom domains that have a certificate are sent to HTTPS (308)',
+    description: 'Requests over HTTP for custom domains that have a certificate are redirected to HTTPS (308)',
   }),
-  'network.ingress.enable_cors': truth('Preflight requests are answered, and pages of the allowed origins may read answers'),
-  'network.ingress.cors_allow_origin': listed('*', 'Origins, divided by commas; at least one'),
-  'network.ingress.cors_allow_methods': listed('GET, PUT, POST, DELETE, PATCH, OPTIONS', 'Divided by commas; at least one', 1000),
+  'network.ingress.enable_cors': truth(
+    'The gateway answers preflight requests, and pages of the allowed origins may read responses',
+  ),
+  'network.ingress.cors_allow_origin': listed('*', 'Origins, separated by commas; at least one'),
+  'network.ingress.cors_allow_methods': listed(
+    'GET, PUT, POST, DELETE, PATCH, OPTIONS',
+    'Separated by commas; at least one',
+    1000,
+  ),
   'network.ingress.cors_allow_headers': listed(
     'DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, Range, Authorization',
-    'Divided by commas; at least one',
+    'Separated by commas; at least one',
     4000,
   ),
   'network.ingress.extra_headers': listed(
     '{}',
-    'Headers of every answer: the text of a JSON object of strings; at most 50, with 8000 characters in all',
+    'Headers of every response: the text of a JSON object of strings; at most 50, with 8000 characters in total',
   ),
 };
 
@@ -84,10 +90,10 @@ const scalingSettings = {
     minimum: 1,
     maximum: 95,
     default: 60,
-    description: 'Instances are added while they use more of their cpu on average, and taken away while fewer would do',
+    description: 'Instances are added while their average cpu utilization is higher, and removed while fewer would suffice',
   }),
   'hpa.memory.average_utilization_percent': Nullable(
-    Type.Integer({ minimum: 1, maximum: 95, description: 'The same of memory; null: memory does not matter' }),
+    Type.Integer({ minimum: 1, maximum: 95, description: 'The same for memory; null: memory is not considered' }),
   ),
 };
 
@@ -144,7 +150,7 @@ export function advancedSettingsOperations<
       method: 'PUT',
       path,
       tag,
-      summary: `Edit the advanced settings of ${kind.one}; what is left out stays, null is the default, and the next deployment applies them`,
+      summary: `Edit the advanced settings of ${kind.one}; omitted settings stay, null is the default, and the next deployment applies them`,
       scope: 'WRITE',
       target,
       body: change,

@@ -74,7 +74,8 @@ export const containerOperations = {
     query: DryRun,
     body: DeployRequest,
     answer: Type.Object({}),
-    summary: 'Deploy a container: its image at its tag, at `image_tag`, which it keeps, or an earlier release by `release_id`',
+    summary:
+      'Deploy a container: its image at its tag, at `image_tag`, which then becomes its tag, or an earlier release by `release_id`',
   }),
   ...shared.restartOperations(kinds.CONTAINER),
   ...shared.stopOperations(kinds.CONTAINER),

@@ -81,7 +81,7 @@ const { deploy, redeploy, uninstall } = shared.deployOperations(kinds.DATABASE, 
   query: DryRun,
   body: Type.Object({}),
   answer: Type.Object({}),
-  summary: 'Deploy a database with the configuration of now, always at once: there are no maintenance windows',
+  summary: 'Deploy a database with its current configuration, always at once: there are no maintenance windows',
 });
 // Accepted because clients send it. On other platforms, changes are applied in a maintenance window.
 const query = Type.Object({ ...DryRun.properties, applyImmediately: Type.Optional(Type.Boolean()) });
@@ -103,7 +103,7 @@ export const databaseOperations = {
     method: 'GET',
     path: `${at}/masterCredentials`,
     tag,
-    summary: 'Read with what a database is connected to: host, port, login and password',
+    summary: 'Read the connection data of a database: host, port, login and password',
     scope: 'WRITE',
     target,
     showsCredentials: true,
@@ -116,7 +116,7 @@ export const databaseOperations = {
     method: 'GET',
     path: `${at}/version`,
     tag,
-    summary: 'List the versions that databases of this type can have',
+    summary: 'List the versions available for databases of this type',
     scope: 'READ',
     target,
     status: 200,
@@ -140,8 +140,7 @@ export const databaseOperations = {
     method: 'DELETE',
     path: `${at}/application/{targetApplicationId}`,
     tag,
-    summary:
-      'Take from an application its aliases of the variables of a database; the next deployment of the application applies it',
+    summary: 'Remove from an application its aliases of the variables of a database; its next deployment applies this',
     scope: 'WRITE',
     target,
     // The operation removes variables, and the request names none of them.
@@ -155,7 +154,7 @@ export const databaseOperations = {
     method: 'GET',
     path: '/environment/{environmentId}/databaseConfiguration',
     tag,
-    summary: 'List the types and versions of databases that an environment can have',
+    summary: 'List the types and versions of databases available in an environment',
     scope: 'READ',
     target: 'environment',
     status: 200,

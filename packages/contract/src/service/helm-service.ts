@@ -17,7 +17,7 @@ export const getHelmKubernetesServices = operation({
   method: 'GET',
   path: '/helm/{helmId}/listServices',
   tag: kinds.HELM.Noun,
-  summary: 'List the Kubernetes services that a deployed chart made; none while it is not deployed',
+  summary: 'List the Kubernetes Services that a deployed chart created; none while it is not deployed',
   scope: 'READ',
   target: 'service',
   status: 200,

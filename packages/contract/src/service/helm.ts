@@ -162,7 +162,7 @@ export const helmOperations = {
     answer: Type.Object({}),
     query: Type.Object({ ...DryRun.properties, forceEvent: Type.Optional(Words(['DIFF'] as const)) }),
     summary:
-      'Deploy a Helm chart: at its version, at `chart_version`, which it keeps, at a commit of its repository, or an earlier release by `release_id`; `forceEvent=DIFF` only tells what would change. Refused on the local engine, which is no Kubernetes',
+      'Deploy a Helm chart: at its version, at `chart_version`, which then becomes its version, at a commit of its repository, or an earlier release by `release_id`; `forceEvent=DIFF` only reports what would change. Refused on the local engine, which is not Kubernetes',
   }),
   ...shared.stopOperations(kinds.HELM),
   ...shared.statusOperations(kinds.HELM),

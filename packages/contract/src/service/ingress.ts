@@ -11,7 +11,7 @@ export const getIngressDeploymentStatus = operation({
   path: '/{serviceType}/{serviceId}/ingressDeploymentStatus',
   tag: 'Custom domain',
   summary:
-    'Read whether the gateway serves a service: DEPLOYED when all its routes lead to instances and its certificates are there. `serviceType`: CONTAINER, APPLICATION or HELM',
+    'Read whether the gateway serves a service: DEPLOYED when all its routes lead to instances and its certificates exist. `serviceType`: CONTAINER, APPLICATION or HELM',
   scope: 'READ',
   target: 'service',
   status: 200,

@@ -164,7 +164,7 @@ export const jobOperations = {
     answer: Type.Object({}),
     query: DeployQuery,
     summary:
-      'Deploy a job: run its on_start, or arm its schedule; at `image_tag`, which it keeps, `git_commit_id`, or an earlier release; `forceEvent` runs that event once instead',
+      'Deploy a job: run its on_start, or arm its schedule; at `image_tag`, which then becomes its tag, `git_commit_id`, or an earlier release; `forceEvent` runs that event once instead',
   }),
   ...shared.stopOperations(kinds.JOB),
   ...shared.cloneOperations(kinds.JOB, Job),

@@ -8,7 +8,7 @@ const Amount = Type.Number({ minimum: 0 });
 /** The resources that a service used in one interval. Memory and volumes are in MiB, as everywhere. */
 const MetricsStep = Type.Object({
   at: Type.Unsafe<string>({ ...DateTime, description: 'Beginning of the step' }),
-  instances: Type.Number({ minimum: 0, description: 'That ran, on average' }),
+  instances: Type.Number({ minimum: 0, description: 'Running instances, on average' }),
   maximum_instances: Type.Integer({ minimum: 0 }),
   cpu: Nullable(
     Type.Number({ minimum: 0, description: 'Millicores, of all instances together, on average; null: not measured' }),
@@ -17,7 +17,7 @@ const MetricsStep = Type.Object({
   maximum_memory: Amount,
   network_received_bytes: Amount,
   network_sent_bytes: Amount,
-  volumes: Nullable(Type.Number({ minimum: 0, description: 'MiB; null: it has none, or nobody can look into them' })),
+  volumes: Nullable(Type.Number({ minimum: 0, description: 'MiB; null: it has none, or they cannot be measured' })),
   requests: Type.Integer({ minimum: 0, description: 'HTTP and gRPC requests through the gateway; connections of TCP ports' }),
   responses: Type.Object({
     '1xx': Type.Integer(),
@@ -29,7 +29,7 @@ const MetricsStep = Type.Object({
   latency_ms: Nullable(
     Type.Object(
       { p50: Amount, p90: Amount, p99: Amount },
-      { description: 'Until an instance began its answer; null: none of them answered' },
+      { description: 'Until an instance began its response; null: none of them responded' },
     ),
   ),
   latency_buckets: Type.Array(
@@ -42,7 +42,7 @@ export const ServiceMetrics = Type.Object({
   step_seconds: Type.Integer({ description: '60 up to two hours back, 300 beyond' }),
   ...List(MetricsStep).properties,
   scaling: Type.Array(Type.Object({ at: DateTime, from: Type.Integer(), to: Type.Integer(), reason: Type.String() }), {
-    description: 'Changes of the number of instances that Davit made by itself, newest first',
+    description: 'Automatic changes of the number of instances, newest first',
   }),
 });
 
@@ -54,7 +54,7 @@ export function metricsOperations<const K extends Kind>(kind: K) {
       method: 'GET',
       path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/metrics`,
       tag: kind.Noun,
-      summary: `Read what ${kind.one} used in the last \`minutes\`, at most a day, oldest first; steps in which nothing of it ran are left out`,
+      summary: `Read what ${kind.one} used in the last \`minutes\`, at most a day, oldest first; steps without running instances are omitted`,
       scope: 'READ',
       target: 'service',
       query: Optionals({ minutes: Type.Integer({ minimum: 1, maximum: 1440, default: 60 }) }),

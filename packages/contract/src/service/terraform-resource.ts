@@ -20,7 +20,7 @@ export const getTerraformResources = operation({
   method: 'GET',
   path: '/terraform/{terraformId}/terraformResources',
   tag: kinds.TERRAFORM.Noun,
-  summary: 'List what the latest apply of a Terraform configuration left in the world, without sensitive values',
+  summary: 'List the resources of a Terraform configuration after its latest apply, without sensitive values',
   scope: 'READ',
   target: 'service',
   status: 200,

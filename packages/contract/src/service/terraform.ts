@@ -150,7 +150,7 @@ const actions = shared.deployOperations(kinds.TERRAFORM, {
   body: DeployRequest,
   answer: Type.Object({}),
   summary:
-    'Plan and apply a Terraform configuration: the newest commit of its branch or `git_commit_id`. `action`: only plan, unlock its state, or move its state to the backend that is configured now',
+    'Plan and apply a Terraform configuration: the newest commit of its branch or `git_commit_id`. `action`: only plan, unlock the state, or migrate the state to the current backend',
 });
 const records = shared.recordOperations(kinds.TERRAFORM, {
   record: Terraform,
@@ -163,14 +163,14 @@ export const terraformOperations = {
   delete: {
     ...records.delete,
     summary:
-      'Delete a Terraform configuration after destroying all that it made; `resources_only` destroys that and keeps the record, `force_terraform_action=SKIP_DESTROY` leaves it in the world',
+      'Delete a Terraform configuration after destroying its resources; `resources_only` destroys them and keeps the record, `force_terraform_action=SKIP_DESTROY` leaves the resources in place',
     query: Type.Object({ ...Removal.properties, resources_only: Type.Optional(Type.Boolean({ default: false })) }),
   },
   ...actions,
   uninstall: {
     ...actions.uninstall,
     summary:
-      'Destroy what a Terraform configuration made; its record stays. `force_terraform_action=SKIP_DESTROY` only forgets its state. 204: nothing was deployed',
+      'Destroy the resources of a Terraform configuration; its record stays. `force_terraform_action=SKIP_DESTROY` only discards its state. 204: nothing was deployed',
     query: Removal,
   },
   ...shared.historyOperations(kinds.TERRAFORM),

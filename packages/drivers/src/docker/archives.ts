@@ -36,5 +36,9 @@ export async function putInto(
 
 function missing(error: unknown, path: string): DriverError | null {
   if (!(error instanceof EngineRefusal && error.status === 404)) return null;
-  return new DriverError({ cause: 'ENGINE_FAILED', message: `The instance or its ${path} is not there: ${error.words}.`, error });
+  return new DriverError({
+    cause: 'ENGINE_FAILED',
+    message: `The instance or its ${path} does not exist: ${error.words}.`,
+    error,
+  });
 }

@@ -25,7 +25,7 @@ export function engineDisk(scope: Scope): ClusterDisk {
         });
         return answer.status === 404 ? null : (answer.body.SizeRw ?? null);
       } catch (error) {
-        throw translated(error, 'What an instance has written could not be counted');
+        throw translated(error, 'The disk usage of an instance could not be measured');
       }
     },
     remove: (id, graceSeconds, context) => removeInstance(scope, id, graceSeconds, context),

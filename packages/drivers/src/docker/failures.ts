@@ -16,7 +16,7 @@ const refusedByKernel =
   /^(?:standard_init_linux\.go:\d+: |runc: )?exec (?:user process caused: |\S+: )(exec format error|no such file or directory|permission denied)"?$/;
 
 const killedHint =
-  'Something killed the process with SIGKILL, and the engine does not say that it was for its memory. Look at the last lines and at the memory of the machine.';
+  'The process was killed with SIGKILL, and the engine does not report that it was out of memory. Check the last lines and the memory of the machine.';
 
 /** Returns the reason why an instance has exited, with its last lines. */
 export async function exitFailure(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<DriverError> {
@@ -96,7 +96,7 @@ export async function unreadyFailure(
       evidence: { ...evidence, ...(probe && { probe }) },
     });
   }
-  const last = attempts.at(-1) ?? 'no attempt was finished';
+  const last = attempts.at(-1) ?? 'no attempt completed';
   return new DriverError({
     cause: 'PROBE_FAILED',
     message: `The readiness probe did not succeed within ${seconds} s. ${last}.`,

@@ -26,7 +26,7 @@ export function remarksOf({ Config }: ImageConfig, { volumes, readiness }: Pick<
   const lost = Object.keys(Config?.Volumes ?? {}).filter((path) => !kept.has(plain(path)));
   if (lost.length > 0) {
     remarks.push(
-      `The image declares VOLUME ${lost.join(' ')}: what is written there is lost with each instance, and so with each deployment. ` +
+      `The image declares VOLUME ${lost.join(' ')}: data written there is lost with each instance, and so with each deployment. ` +
         `To keep it, add a storage with this mount_point.`,
     );
   }

@@ -24,14 +24,14 @@ export function engineMetrics(scope: ReadyScope): Pick<ClusterMetrics, 'usage' |
       try {
         return await usage(scope, signal);
       } catch (error) {
-        throw translated(error, 'What instances use could not be read');
+        throw translated(error, 'The resource usage of instances could not be read');
       }
     },
     volumes: async (signal) => {
       try {
         return await volumes(scope, signal);
       } catch (error) {
-        throw translated(error, 'What volumes hold could not be read');
+        throw translated(error, 'The disk usage of volumes could not be read');
       }
     },
   };

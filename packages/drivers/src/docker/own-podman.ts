@@ -274,7 +274,7 @@ function notUp(places: OwnPodmanPlaces, reason: string | null): DriverError {
   const said = (readOrNull(places.log) ?? '').trim().split('\n').slice(-5).join(' ');
   return new DriverError({
     cause: 'ENGINE_UNREACHABLE',
-    message: `Davit's own Podman service did not come up: ${reason ?? `no answer within ${startMilliseconds / 1000} s`}. ${said}`,
+    message: `Davit's own Podman service did not start: ${reason ?? `no answer within ${startMilliseconds / 1000} s`}. ${said}`,
     hint: `${missingPackages(said)}See ${places.log}; or start Docker or Podman yourself and set DOCKER_HOST.`,
     retryable: true,
   });

@@ -54,7 +54,10 @@ export async function awaitReady(scope: ReadyScope, workload: Workload, context:
 async function inspectOwn(scope: Scope, workload: Workload, index: number, signal: AbortSignal): Promise<Inspection> {
   const found = await inspect(scope.docker, instanceName(workload, index), signal);
   if (found) return found;
-  throw new DriverError({ cause: 'ENGINE_FAILED', message: `Instance ${index} is not on the engine: somebody removed it.` });
+  throw new DriverError({
+    cause: 'ENGINE_FAILED',
+    message: `Instance ${index} no longer exists on the engine: something other than Davit removed it.`,
+  });
 }
 
 interface Wait {

@@ -87,7 +87,7 @@ export async function openDockerEngine(input: DockerEngineInput): Promise<Docker
     cause: 'ENGINE_UNREACHABLE',
     message:
       tried.length === 0
-        ? 'There is no container engine: no socket of Docker or Podman, and podman is not installed.'
+        ? 'No container engine was found: there is no socket of Docker or Podman, and podman is not installed.'
         : `No container engine answers. ${tried.join(' ')}`,
     hint: 'Install Docker or Podman (on Debian and Ubuntu `apt-get install podman`), start it, or set DOCKER_HOST.',
     retryable: true,
@@ -119,7 +119,7 @@ export function toAddress(named: string): string {
   throw new DriverError({
     cause: 'ENGINE_UNREACHABLE',
     message: `Davit cannot reach a container engine at an address such as ${address.replace(/:\/\/.*/s, '://…')}.`,
-    hint: 'Give the path of its socket, unix://… or tcp://…; over SSH, forward its socket with `ssh -L` and give the path of that.',
+    hint: 'Set DOCKER_HOST to the path of a socket, unix://… or tcp://…; over SSH, forward the socket with `ssh -L` and use the path of the forwarded one.',
     retryable: false,
   });
 }
@@ -191,7 +191,7 @@ function isRemote(address: string): boolean {
 function remote(address: string): DriverError {
   return new DriverError({
     cause: 'ENGINE_UNREACHABLE',
-    message: `The container engine at ${address} is on another machine, whose containers Davit's gateway could not reach.`,
+    message: `The container engine at ${address} is on another machine; Davit's gateway could not reach its containers.`,
     hint: 'Run Davit on the machine of the engine.',
   });
 }

@@ -73,7 +73,7 @@ async function ensureNetwork(scope: Scope, memory: EngineMemory, workload: Workl
     await making;
     memory.known.add(name);
   } catch (error) {
-    throw translated(error, `The network of the environment could not be made`);
+    throw translated(error, `The network of the environment could not be created`);
   } finally {
     memory.underWay.delete(name);
   }
@@ -126,7 +126,7 @@ async function ensureVolume(
     await call(scope.docker, { method: 'POST', path: '/volumes/create', body, signal });
     memory.known.add(name);
   } catch (error) {
-    throw translated(error, `The volume ${name} could not be made`);
+    throw translated(error, `The volume ${name} could not be created`);
   }
 }
 
@@ -218,7 +218,7 @@ async function adopt(attempt: Attempt, name: string): Promise<'RUNS' | 'UNFINISH
 function foreign(found: Inspection): DriverError {
   return new DriverError({
     cause: 'ENGINE_FAILED',
-    message: `The engine has a container named ${found.Name} that Davit did not make. Remove or rename it.`,
+    message: `The engine has a container named ${found.Name} that Davit did not create. Remove or rename it.`,
   });
 }
 

@@ -90,7 +90,7 @@ async function* readVolume(docker: EngineConnection, name: string, signal: Abort
     const response = await stream(docker, { method: 'GET', path: `/containers/${id}/archive`, query, signal });
     yield* chunksOf(response);
   } catch (error) {
-    if (error instanceof SeveredResponse) throw unreachable('went away while it read a volume', error);
+    if (error instanceof SeveredResponse) throw unreachable('disconnected while it read a volume', error);
     throw translated(error, `The volume ${name} could not be read`);
   } finally {
     await removeMover(docker, id, signal);
@@ -124,7 +124,7 @@ async function makeImage(docker: EngineConnection, signal: AbortSignal): Promise
   });
   const words = typeof body === 'string' ? body : JSON.stringify(body);
   if (/"error"/.test(words)) {
-    throw new DriverError({ cause: 'ENGINE_FAILED', message: `No image for volumes could be made: ${words}.` });
+    throw new DriverError({ cause: 'ENGINE_FAILED', message: `The image for volumes could not be created: ${words}.` });
   }
 }
 

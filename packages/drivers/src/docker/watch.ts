@@ -40,7 +40,7 @@ export async function watchEvents(scope: Scope, { ends, onEvent }: Watcher, sign
   } catch (error) {
     if (signal.aborted) return;
     if (isConnectionError(error)) throw unreachable('ended its events', error);
-    throw translated(error, 'The engine tells no events');
+    throw translated(error, 'The events of the engine could not be read');
   }
 }
 

@@ -123,8 +123,8 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
     const asBrowser = { headers: { accept: 'text/html,*/*' } };
 
     for (const [host, status, words] of [
-      ['nobody.localhost', 404, 'No service answers under this address'],
-      ['b.localhost', 404, 'No service answers under this address'],
+      ['nobody.localhost', 404, 'No service answers at this address'],
+      ['b.localhost', 404, 'No service answers at this address'],
       ['a.localhost', 503, 'The service has no running instance'],
     ] as const) {
       const plain = await stage.ask(host);
@@ -534,7 +534,7 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
 
     expect((await stage.echo('a.localhost')).name).toBe('one');
     expect(await masterPid()).toBe(pid);
-    expect(lines).toEqual([expect.stringContaining('the gateway stays root')]);
+    expect(lines).toEqual([expect.stringContaining('the gateway keeps running as root')]);
   });
 
   it('says what to install when HAProxy is missing', async () => {

@@ -172,7 +172,7 @@ class HaproxyGateway implements LocalGateway {
       if (this.isRunning) return;
       await this.enqueue(async () => {
         if (this.supervisor === null || (await this.haproxy.processes()) !== null) return;
-        this.log('the gateway process is gone; it is started again');
+        this.log('the gateway process has exited; restarting it');
         await this.converge(this.table).catch((error: unknown) => this.logLeftOut(error));
       });
     } catch (error) {
@@ -260,7 +260,7 @@ class HaproxyGateway implements LocalGateway {
       }
       // Each round reads again what HAProxy serves: another process may have reloaded or killed it in between.
       if (round >= rounds)
-        throw failure(`HAProxy does not take over the routes: ${changes?.reload ?? changes?.commands[0] ?? 'it ends'}.`);
+        throw failure(`HAProxy does not apply the routes: ${changes?.reload ?? changes?.commands[0] ?? 'it exits'}.`);
       serving = await this.current();
     }
     await this.haproxy.keepOnly(certificateFolder, new Set(shown.certificates.map((one) => certificateFile(one))));
@@ -289,7 +289,7 @@ class HaproxyGateway implements LocalGateway {
       return await this.haproxy.serving();
     } catch (error) {
       // A master whose worker was killed ends soon anyway. If it is ended now, a new one can be started at once.
-      this.log(`the worker of the gateway does not answer, it is started again: ${String(error)}`);
+      this.log(`the worker of the gateway does not answer; restarting it: ${String(error)}`);
       await this.haproxy.stop();
       return null;
     }
@@ -306,7 +306,9 @@ class HaproxyGateway implements LocalGateway {
     } catch (error) {
       const words = error instanceof DriverError ? (error.evidence.original ?? '') : '';
       if (this.settings?.user == null || !/cannot (set|chroot)|set[ug]id|chroot/i.test(words)) throw error;
-      this.log(`the gateway stays root, as this machine does not let it become ${this.settings.user.name}: ${words}`);
+      this.log(
+        `the gateway keeps running as root, because this machine does not let it switch to the user ${this.settings.user.name}: ${words}`,
+      );
       this.settings = { ...this.settings, user: null };
       await this.haproxy.write({ [rootFile]: bootId() });
       await this.writeFiles(table);
@@ -336,7 +338,7 @@ class HaproxyGateway implements LocalGateway {
     await this.haproxy.write(before);
     await this.haproxy.reload().catch((error: unknown) => this.log(`the former routes could not be loaded: ${String(error)}`));
     const log = await readFile(join(this.folder, 'haproxy.log'), 'utf8').catch(() => '');
-    throw failure('HAProxy could not load the new routes; it goes on with the former ones.', undefined, log.slice(-2000));
+    throw failure('HAProxy could not load the new routes; it keeps the former ones.', undefined, log.slice(-2000));
   }
 
   private async writeFiles(table: RouteTable): Promise<void> {
@@ -372,7 +374,7 @@ function refuseBadOptions(options: GatewayOptions, folder: string): void {
   const networks = options.trustedProxies ?? [];
   if (!/^[\w./~+@ -]+$/.test(folder)) {
     throw failure(
-      `The state folder ${JSON.stringify(folder)} has characters that HAProxy cannot take.`,
+      `The state folder ${JSON.stringify(folder)} has characters that HAProxy does not accept.`,
       undefined,
       undefined,
       moveFolder,
@@ -382,13 +384,13 @@ function refuseBadOptions(options: GatewayOptions, folder: string): void {
   if (folder.length > 80) {
     throw failure(`The state folder ${folder} is longer than 80 characters.`, undefined, undefined, moveFolder);
   }
-  if (isIP(options.bindAddress) === 0) throw failure(`${JSON.stringify(options.bindAddress)} is no IP address to listen on.`);
+  if (isIP(options.bindAddress) === 0) throw failure(`${JSON.stringify(options.bindAddress)} is not an IP address to listen on.`);
   for (const port of [options.port, options.httpsPort ?? 1]) {
-    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw failure(`${port} is no port.`);
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw failure(`${port} is not a port.`);
   }
-  if (options.port === options.httpsPort) throw failure(`Port ${options.port} cannot be for both HTTP and HTTPS.`);
+  if (options.port === options.httpsPort) throw failure(`Port ${options.port} cannot be used for both HTTP and HTTPS.`);
   const bad = networks.find((network) => !/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/.test(network));
-  if (bad !== undefined) throw failure(`${JSON.stringify(bad)} is no address or network of a proxy.`);
+  if (bad !== undefined) throw failure(`${JSON.stringify(bad)} is not an address or network of a proxy.`);
 }
 
 const moveFolder = 'Set DAVIT_HOME to a folder with a short, plain name.';

@@ -204,7 +204,7 @@ export class HaproxyProcess {
     }, 'HAProxy did not reload in time.');
     if (!isLoaded) return false;
     for (const pid of former) {
-      await this.waitFor(async () => (await this.isStopping(pid)) !== false, `Former worker ${pid} goes on taking connections.`);
+      await this.waitFor(async () => (await this.isStopping(pid)) !== false, `Former worker ${pid} still accepts connections.`);
     }
     return true;
   }
@@ -224,7 +224,7 @@ export class HaproxyProcess {
     }
     kill(processes.master.pid, 'SIGTERM');
     const pids = [processes.master.pid, ...processes.workers.map((worker) => worker.pid)];
-    await this.waitFor(() => Promise.resolve(!pids.some(isAlive)), 'HAProxy does not end.');
+    await this.waitFor(() => Promise.resolve(!pids.some(isAlive)), 'HAProxy does not exit.');
   }
 
   private async answers(): Promise<boolean> {
@@ -252,7 +252,7 @@ export class HaproxyProcess {
     const pid = await this.livingMaster();
     if (pid === null) return;
     kill(pid, 'SIGKILL');
-    await this.waitFor(() => Promise.resolve(!isAlive(pid)), `Process ${pid} does not end.`);
+    await this.waitFor(() => Promise.resolve(!isAlive(pid)), `Process ${pid} does not exit.`);
   }
 
   private async livingMaster(): Promise<number | null> {

@@ -15,8 +15,8 @@ export interface Page {
 
 export function toPages(custom: ErrorPages): { readonly notFound: Page; readonly unavailable: Page } {
   const notFound = {
-    title: 'No service answers under this address',
-    text: 'The gateway works, but no service is published under this host and path. Check the address, or that the service is deployed and its port publicly accessible.',
+    title: 'No service answers at this address',
+    text: 'The gateway works, but no service is published under this host and path. Check the address, and that the service is deployed and its port is publicly accessible.',
   };
   const unavailable = {
     title: 'The service has no running instance',
@@ -36,7 +36,7 @@ export const failures: readonly { readonly status: number; readonly json: string
   {
     status: 502,
     json: toJson(502, {
-      title: 'The service broke off its answer',
+      title: 'The service sent no valid answer',
       text: 'The instance closed the connection without a valid answer.',
     }),
   },
@@ -48,7 +48,7 @@ export const failures: readonly { readonly status: number; readonly json: string
     status: 504,
     json: toJson(504, {
       title: 'The service did not answer in time',
-      text: 'The instance accepted the request and then stayed silent.',
+      text: 'The instance accepted the request but sent no answer.',
     }),
   },
 ];

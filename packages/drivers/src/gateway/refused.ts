@@ -54,7 +54,7 @@ async function firstRefused(
     else [refused, failure] = [middle, answer];
   }
   const route = routes[refused - 1];
-  if (route === undefined || failure === null) throw new Error('HAProxy took what it had refused before');
+  if (route === undefined || failure === null) throw new Error('HAProxy accepted a route that it had refused before');
   // HAProxy's message is about this route only if the route is checked alone.
   return { route, failure: (await ask(onlyRoutes(table, [route]))) ?? failure };
 }

@@ -38,14 +38,14 @@ export async function dependencyRepositories(chart: string, root: string): Promi
 function refuseOutside({ name, place }: Dependency, chart: string, root: string): void {
   // Without a repository, the dependency is a folder of that name in charts/.
   if (!/^[\w.-]*$/.test(name) || name === '.' || name === '..')
-    throw invalid(`the dependency ${JSON.stringify(name)} has no name of a chart`);
+    throw invalid(`the dependency ${JSON.stringify(name)} is not a valid name of a chart`);
   // `@…` and `alias:…` refer to a configured repository; this Helm has none.
   if (place === '' || /^(?:https?|oci):\/\/|^@|^alias:/.test(place)) return;
   const path = resolve(chart, place.replace(/^file:\/\//, ''));
   if (/^file:\/\/[^/]/.test(place) && path.startsWith(`${resolve(root)}${sep}`)) return;
   throw new DriverError({
     cause: 'HELM_CHART_INVALID',
-    message: `the dependency at ${place} is not inside of the repository`,
+    message: `the dependency at ${place} is outside the repository`,
     hint: 'Name it by a path from the folder of the chart, as in file://../common, or by an address with https:// or oci://.',
   });
 }
@@ -60,9 +60,9 @@ async function readDependencies(path: string, file: (typeof files)[number]): Pro
   if (content === null) return [];
   const found = entriesOf(content, 'dependencies').flatMap((list) => {
     if (list === null) return [];
-    if (!Array.isArray(list)) throw invalid(`the dependencies in ${file} are no list`);
+    if (!Array.isArray(list)) throw invalid(`the dependencies in ${file} are not a list`);
     return list.flatMap((one: unknown) =>
-      isMap(one) ? dependenciesIn(one, file) : refused(`a dependency in ${file} is no object`),
+      isMap(one) ? dependenciesIn(one, file) : refused(`a dependency in ${file} is not an object`),
     );
   });
   // Replaced atomically: a run that is killed here leaves a chart that the next run can read.
@@ -80,7 +80,7 @@ function dependenciesIn(entry: object, file: string): Dependency[] {
   const [names, places] = ['name', 'repository'].map((field) =>
     entriesOf(entry, field).map((value) => {
       if (value === null || typeof value === 'string') return value ?? '';
-      throw invalid(`the ${field} of a dependency in ${file} is no text`);
+      throw invalid(`the ${field} of a dependency in ${file} is not a string`);
     }),
   );
   const all = places === undefined || places.length === 0 ? [''] : places;
@@ -93,7 +93,7 @@ function dependenciesIn(entry: object, file: string): Dependency[] {
  */
 function entriesOf(content: object, field: string): unknown[] {
   // In quotes, `<<` is not a merge key for this parser.
-  if (Object.hasOwn(content, '<<')) throw invalid('a field is called <<');
+  if (Object.hasOwn(content, '<<')) throw invalid('a field is named <<');
   return Object.entries(content).flatMap(([name, value]) => (name.toUpperCase().toLowerCase() === field ? [value] : []));
 }
 
@@ -102,12 +102,12 @@ function contentOf(text: string, file: string): object | null {
   try {
     contents = loadAll(text, { schema });
   } catch (error) {
-    throw new DriverError({ cause: 'HELM_CHART_INVALID', message: `the ${file} is no YAML`, error });
+    throw new DriverError({ cause: 'HELM_CHART_INVALID', message: `the ${file} is not valid YAML`, error });
   }
   const [content] = contents;
   if (contents.length > 1) throw invalid(`the ${file} has several documents`);
   if (content === undefined || content === null) return null;
-  return isMap(content) ? content : refused(`the ${file} is no object`);
+  return isMap(content) ? content : refused(`the ${file} is not an object`);
 }
 
 function isMap(value: unknown): value is object {

@@ -63,7 +63,7 @@ function tellUnknown({ install }: HelmRun, call: CallContext): void {
   const texts = [...files.map(({ content }) => content), ...[...set, ...setString, ...setJson].map(([, value]) => value)];
   const names = new Set(texts.flatMap((text) => unknownNames(text, install.variables)));
   for (const name of names)
-    call.log(`The values have davit.env.${name}, and the service has no variable ${name}: it stays as it is written.`);
+    call.log(`The values use davit.env.${name}, but the service has no variable ${name}: the text is left as it is.`);
 }
 
 async function askVersion(program: string): Promise<string> {
@@ -72,11 +72,11 @@ async function askVersion(program: string): Promise<string> {
     env,
     timeout: versionTimeoutMilliseconds,
   }).catch((error: unknown) => {
-    throw unavailable(`${program} does not tell its version`, error);
+    throw unavailable(`${program} does not report its version`, error);
   });
   const version = told.stdout.trim().replace(/^v/, '');
   // Earlier versions have other arguments for rollbacks and waiting.
-  if (!version.startsWith('4.')) throw unavailable(`${program} is version ${version}, and Davit works with Helm 4`);
+  if (!version.startsWith('4.')) throw unavailable(`${program} is version ${version}, but Davit needs Helm 4`);
   return version;
 }
 

@@ -82,7 +82,7 @@ function inPlace(value: string, place: Place): string {
   if (quote === '"') return JSON.stringify(value).slice(1, -1);
   if (quote === "'") {
     if (value.includes('\n'))
-      throw invalid(`${where}: ${name} has several lines, which single quotes do not hold; use double quotes`);
+      throw invalid(`${where}: ${name} has several lines, which single quotes cannot contain; use double quotes`);
     return value.replaceAll("'", "''");
   }
   if (plainValue.test(value)) return value;
@@ -90,7 +90,7 @@ function inPlace(value: string, place: Place): string {
   const begins = isFlow ? /[[{,:]\s*$/.test(before) : /(?:^\s*(?:- )*|:\s+)$/.test(before);
   const ends = isFlow ? /^\s*(?:[,\]}].*)?$/.test(after) : /^\s*(?:#.*)?$/.test(after);
   if (begins && ends) return JSON.stringify(value);
-  throw invalid(`${where}: ${name} has signs that mean something in YAML; write the whole text in double quotes`);
+  throw invalid(`${where}: ${name} has characters with a meaning in YAML; put the whole text in double quotes`);
 }
 
 /** Returns whether the beginning of a line ends in a comment. */

@@ -97,7 +97,7 @@ export class Session implements HelmSession {
       await this.#run(words, call);
     } catch (error) {
       if (call.signal.aborted || !(await this.#hasDeleteHooks(call))) throw error;
-      call.log(`${messageOf(error)}. The chart has hooks for its deletion: once more without them (--no-hooks).`);
+      call.log(`${messageOf(error)}. The chart has deletion hooks: trying again without them (--no-hooks).`);
       await this.#run([...words, '--no-hooks'], call);
     }
   }
@@ -175,6 +175,6 @@ function parsed<Result>(parse: () => Result): Result {
   } catch (error) {
     // The parser's message quotes the text, which may contain secrets.
     const name = error instanceof Error ? error.name : 'unknown';
-    throw new DriverError({ cause: 'HELM_CHART_INVALID', message: `what the chart makes cannot be read (${name})` });
+    throw new DriverError({ cause: 'HELM_CHART_INVALID', message: `the manifests of the chart cannot be parsed (${name})` });
   }
 }

@@ -89,8 +89,8 @@ test('variables are texts, also inside of JSON, and never on the command line', 
     setJson: [['b', '{"c": "davit.env.PASSWORD"}']],
   });
   expect(found).toEqual({ tree: { a: 'se"same', b: { c: 'se"same' } }, texts: [['list[0]', 'x-se"same']], words: [] });
-  expect(() => overlay({ setJson: [['a[0]', '{"b": "davit.env.PASSWORD"}']] })).toThrow(/put it into a values file/);
-  expect(() => overlay({ setJson: [['a', '{']] })).toThrow(/no JSON/);
+  expect(() => overlay({ setJson: [['a[0]', '{"b": "davit.env.PASSWORD"}']] })).toThrow(/set it in a values file/);
+  expect(() => overlay({ setJson: [['a', '{']] })).toThrow(/not valid JSON/);
 });
 
 test('a name such as __proto__ is a name', () => {

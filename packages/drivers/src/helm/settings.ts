@@ -35,12 +35,13 @@ export function toOverlay(values: HelmValues, variables: ReadonlyMap<string, str
     const [name, written] = setting;
     // An argument or file path contains the name next to the value, and Helm must be able to separate the two.
     const fault = helmSettingFault(name);
-    if (fault !== null) throw invalid(`${JSON.stringify(name.slice(0, 100))} is no name of a value: ${fault}`);
+    if (fault !== null) throw invalid(`${JSON.stringify(name.slice(0, 100))} is not a name of a value: ${fault}`);
     const value = valueOf(way, written, variables, name);
     const path = pathOf(name);
     if (path !== null) put(tree, path, value);
     else if (typeof value === 'string') texts.push([name, value]);
-    else if (hasMacro(written)) throw invalid(`${name} has an index and a variable that is no text: put it into a values file`);
+    else if (hasMacro(written))
+      throw invalid(`${name} has an index and uses a variable in a value that is not a string: set it in a values file`);
     else words.push('--set-json', `${name}=${JSON.stringify(value)}`);
   }
   return { file: Object.keys(tree).length === 0 ? null : JSON.stringify(tree), texts, words };
@@ -65,7 +66,7 @@ function jsonOf(text: string, name: string): Json {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalid(`the value of ${name} in set_json is no JSON`);
+    throw invalid(`the value of ${name} in set_json is not valid JSON`);
   }
 }
 

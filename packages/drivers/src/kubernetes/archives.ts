@@ -171,7 +171,7 @@ async function placeOf(scope: Scope, instanceId: string, file: string, signal: A
   if (waiting !== null) throw waiting;
   const container = pod === null ? null : containerOf(pod, file);
   if (pod === null || container === null) {
-    const why = pod === null ? 'it is no longer on the cluster' : 'no container that has it runs now';
+    const why = pod === null ? 'it is no longer on the cluster' : 'no container that has it is running';
     throw new NothingThere({ cause: 'ENGINE_FAILED', message: `${file} of the instance ${name} cannot be reached: ${why}.` });
   }
   return { namespace, pod: pod.metadata?.name ?? '', container };
@@ -200,10 +200,10 @@ function heldUpHelper(pod: Pod, file: string, instance: string): DriverError | n
   const status = statusOf(pod, helperContainer);
   const waiting = status?.state?.waiting;
   if (helper === undefined || waiting === undefined || isOver(pod)) return null;
-  const why = [waiting.reason ?? 'the node does not say why', ...(waiting.message === undefined ? [] : [waiting.message])].join(
+  const why = [waiting.reason ?? 'the node gives no reason', ...(waiting.message === undefined ? [] : [waiting.message])].join(
     ': ',
   );
-  const message = `${file} of the instance ${instance} cannot be reached yet: its container ${helperContainer} with the image ${helper.image} waits (${why}).`;
+  const message = `${file} of the instance ${instance} cannot be reached yet: its container ${helperContainer} with the image ${helper.image} is waiting (${why}).`;
   if (lastEnd(status) === undefined) return new FolderNotHeldError(message);
   return new DriverError({ cause: 'ENGINE_FAILED', message, retryable: true });
 }

@@ -68,7 +68,7 @@ export async function openKubernetesDriver(
     return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits });
   } catch (error) {
     closeApi(api);
-    throw translated(error, 'The cluster could not be opened');
+    throw translated(error, 'The connection to the cluster could not be opened');
   }
 }
 
@@ -118,7 +118,7 @@ export class KubernetesDriver implements ClusterDriver {
     try {
       return await identityOf(this.#scope.api, signal);
     } catch (error) {
-      throw translated(error, 'The cluster does not tell which one it is');
+      throw translated(error, 'The cluster did not return its identity (the UID of the namespace kube-system)');
     }
   }
 

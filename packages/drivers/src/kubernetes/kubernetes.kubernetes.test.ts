@@ -207,7 +207,7 @@ describe.skipIf(cluster.missing !== null)(
       const lines: string[] = [];
       await driver.start({ ...first, firstInstance: 1, instances: 2 }, { ...context, log: (line) => void lines.push(line) });
       expect(await holder()).toEqual([portless.owner.service, true]);
-      expect(lines).toEqual([expect.stringContaining('The name renamed leads to another service')]);
+      expect(lines).toEqual([expect.stringContaining('The name renamed now belongs to another service')]);
       expect((await once('wget -q -O - http://former:8080/')).output).toBe('first');
       const second = web({ ...shell(serve('second')), hostnames: ['renamed'], takesNames: true });
       await driver.start(second, context);

@@ -159,6 +159,6 @@ export async function removeEnvironment(
 
 function heldUp({ metadata, status }: Namespace): string {
   const reasons = (status?.conditions ?? []).flatMap(({ status: is, message = '' }) => (is === 'True' ? [message] : []));
-  const why = reasons.length === 0 ? 'it does not say why' : reasons.join('; ');
-  return `The cluster has not removed the namespace ${metadata?.name} yet, and goes on with it by itself: ${why}.`;
+  const why = reasons.length === 0 ? 'it gives no reason' : reasons.join('; ');
+  return `The cluster has not removed the namespace ${metadata?.name} yet; the removal continues on its own: ${why}.`;
 }

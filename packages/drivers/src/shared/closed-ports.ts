@@ -10,7 +10,7 @@ export function describeClosed(
   const own = listeners?.filter((listener) => missing.includes(listener.port)) ?? [];
   if (own.length > 0 && own.every((listener) => !isReachable(listener))) {
     return {
-      message: `The process listens on ${own.map(formatListener).join(', ')} only, where nothing but itself reaches it.`,
+      message: `The process listens on ${own.map(formatListener).join(', ')} only, which nothing outside the instance can reach.`,
       hint: 'Make the process listen on 0.0.0.0 (all addresses) instead of 127.0.0.1. Many frameworks take a host option or the variable HOST for this.',
     };
   }

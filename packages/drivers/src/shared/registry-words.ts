@@ -10,7 +10,7 @@ interface KnownWords {
 }
 
 const untrusted =
-  'The container engine does not trust the registry’s certificate. Renew it or correct its name, or have the operator give the engine its authority (for Docker in /etc/docker/certs.d).';
+  'The container engine does not trust the registry’s certificate. Renew it or correct its name, or have the operator make the engine trust its certificate authority (for Docker in /etc/docker/certs.d).';
 
 // Messages of Docker Engine 20.10 to 29, of Podman 4 and 5, and of registries that they repeat.
 const causes: readonly KnownWords[] = [
@@ -23,12 +23,12 @@ const causes: readonly KnownWords[] = [
   {
     pattern: /toomanyrequests|too many requests|rate limit|(?<![\w.:/-])429(?![\w.])/i,
     cause: 'REGISTRY_UNREACHABLE',
-    hint: 'The registry was asked too often. Wait, or use a container registry with username and password, which may ask more often; deploying again is safe.',
+    hint: 'The rate limit of the registry was reached. Wait, or use a container registry with username and password, which has a higher limit; deploying again is safe.',
   },
   {
     pattern: /server gave HTTP response to HTTPS client|first record does not look like a TLS handshake/i,
     cause: 'REGISTRY_UNREACHABLE',
-    hint: 'The registry speaks plain http, which the container engine takes for this machine only. Give the registry a certificate, or have the operator name it among the engine’s insecure registries.',
+    hint: 'The registry uses plain http, which the container engine accepts on this machine only. Give the registry a certificate, or have the operator add it to the engine’s insecure registries.',
     lasts: true,
   },
   { pattern: /x509|certificate/i, cause: 'REGISTRY_UNREACHABLE', hint: untrusted, lasts: true },
@@ -47,7 +47,7 @@ const causes: readonly KnownWords[] = [
   {
     pattern: /no basic auth|authentication required|unauthorized/i,
     cause: 'REGISTRY_ACCESS_DENIED',
-    hint: 'The registry wants to know who asks. Check that the container registry has username and password, that they are right, and that they may read this image.',
+    hint: 'The registry requires credentials. Check that the container registry has username and password, that they are right, and that they may read this image.',
   },
   { pattern: /access (?:to the resource is |was )?denied|denied|forbidden/i, cause: 'REGISTRY_ACCESS_DENIED' },
   {
@@ -60,7 +60,7 @@ const causes: readonly KnownWords[] = [
     pattern:
       /provided (?:digest|length) did not match|digest did not match|blob (?:upload )?(?:unknown|invalid)|upload (?:unknown|invalid)|size invalid/i,
     cause: 'REGISTRY_UNREACHABLE',
-    hint: 'A part of the image did not get to the registry as it was sent. Deploying again is safe; should it stay so, look at the storage of the registry and at proxies in front of it.',
+    hint: 'A part of the image arrived damaged at the registry. Deploying again is safe; if it fails again, check the storage of the registry and the proxies in front of it.',
   },
   { pattern: /invalid reference format/i, cause: 'IMAGE_NOT_FOUND' },
 ];
@@ -94,4 +94,4 @@ export function pushFailure(reference: string, words: string): DriverError {
 }
 
 const mayWrite =
-  'Davit pushes what it builds for the cluster to this registry. Check that the container registry has username and password, that they may write, and that the registry makes new image names by itself or has this one already.';
+  'Davit pushes the images that it builds for the cluster to this registry. Check that the container registry has username and password, that they may push, and that the registry creates image names on push or already has this one.';

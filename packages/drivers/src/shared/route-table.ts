@@ -58,7 +58,7 @@ function expectCertificate({ host, pem }: HostCertificate): void {
   throw new DriverError({
     cause: 'GATEWAY_FAILED',
     message: `The certificate of ${host} is not a private key in PEM with the certificate that belongs to it.`,
-    hint: 'Correct the certificate; the gateway goes on as it was.',
+    hint: 'Correct the certificate; the gateway keeps what it serves.',
   });
 }
 
@@ -153,7 +153,7 @@ function expectBackends(route: string, backends: readonly Backend[]): void {
     const isAddress = isIP(backend.host) !== 0 && addressForm.test(backend.host);
     expectForm(isAddress, 'the IP address of a backend', { route, value: backend.host });
     expectForm(isPort(backend.port), 'the port of a backend', { route, value: backend.port });
-    expectForm(!seen.has(backend.id), 'a backend that is there once', { route, value: backend.id });
+    expectForm(!seen.has(backend.id), 'a backend that is listed once', { route, value: backend.id });
     seen.add(backend.id);
   }
 }
@@ -162,8 +162,8 @@ function expectForm(holds: boolean, what: string, found: { readonly route: strin
   if (holds) return;
   throw new DriverError({
     cause: 'GATEWAY_FAILED',
-    message: `Route ${JSON.stringify(found.route)}: ${JSON.stringify(found.value)} is not ${what} that the gateway can take.`,
-    hint: 'Correct the route; the gateway goes on as it was.',
+    message: `Route ${JSON.stringify(found.route)}: ${JSON.stringify(found.value)} is not ${what} that the gateway accepts.`,
+    hint: 'Correct the route; the gateway keeps what it serves.',
   });
 }
 
@@ -175,7 +175,7 @@ function refuseDuplicates(claims: readonly { readonly key: string; readonly rout
       throw new DriverError({
         cause: 'GATEWAY_FAILED',
         message: `Routes ${owner} and ${route} both claim ${what} ${key}.`,
-        hint: 'Give one of them another; the gateway goes on as it was.',
+        hint: 'Give one of them another; the gateway keeps what it serves.',
       });
     }
     owners.set(key, route);

@@ -68,7 +68,7 @@ export class CommitFiles {
   }
 }
 
-/** Returns the path without dots and without slashes at its ends; null if it leads out of the repository. */
+/** Returns the path without dots and without slashes at its ends; null if it points outside the repository. */
 function plainPath(path: string): string | null {
   const plain = posix.normalize(`./${path}`).replace(/^\/+|\/+$/g, '');
   if (plain === '..' || plain.startsWith('../')) return null;

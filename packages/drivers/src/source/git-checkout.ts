@@ -95,7 +95,7 @@ export class GitCheckout {
       const direct = await this.#fetchOnce([...filter, '--depth=1'], wanted);
       if (direct.code === 0) return this.#verify(wanted);
       if (!isRefusedById(direct.stderr)) throw gitFailure(direct, this.#call.repository);
-      this.#options.context.log('The host does not give this commit by its id; looking for it on the branch');
+      this.#options.context.log('The host does not serve this commit by its id; looking for it on the branch');
     }
     const { branch } = this.#call.source;
     const reference = branch === undefined ? 'HEAD' : `refs/heads/${branch}`;
@@ -145,11 +145,11 @@ export class GitCheckout {
     const installed = await git.run(['lfs', 'version'], { signal });
     if (installed.code !== 0) {
       this.#options.context.log(
-        'This repository keeps files in Git LFS, and git-lfs is not installed: these files stay pointers',
+        'This repository keeps files in Git LFS, and git-lfs is not installed: these files remain pointers',
       );
       return;
     }
-    this.#options.context.log('Fetching files of Git LFS');
+    this.#options.context.log('Fetching Git LFS files');
     this.#must(await this.#git('lfs', 'install', '--local', '--skip-repo'));
     this.#reached(await this.#git('lfs', 'pull', 'origin'));
   }

@@ -25,8 +25,8 @@ export function gitFailure(result: GitResult, repository: Repository): DriverErr
   if (/dumb http transport/i.test(result.stderr)) {
     return new DriverError({
       cause: 'GIT_UNREACHABLE',
-      message: `The host of the git repository ${where} only gives out its files (the "dumb" protocol of git), which Davit does not fetch from.`,
-      hint: 'Serve the repository with `git http-backend` or by a git host, which have the smart HTTP protocol of git.',
+      message: `The host of the git repository ${where} only serves the "dumb" HTTP protocol of git, which Davit does not support.`,
+      hint: 'Serve the repository with `git http-backend` or from a git host; both speak the smart HTTP protocol of git.',
       evidence,
     });
   }
@@ -78,9 +78,9 @@ export function localGitFailure(result: GitResult, repository: Repository): Driv
 }
 
 const limitWords: Readonly<Record<Exclude<Exceeded, 'diskBytes'>, string>> = {
-  processes: 'started more processes than it may',
-  memoryBytes: 'took more memory than it may',
-  milliseconds: 'took longer than it may',
+  processes: 'exceeded its limit of processes',
+  memoryBytes: 'exceeded its memory limit',
+  milliseconds: 'exceeded its time limit',
 };
 
 /** Returns the failure if Davit itself stopped git; null if it did not. */
@@ -90,7 +90,7 @@ function endedByDavit({ exceeded, refusedHost }: GitResult, repository: Reposito
   if (exceeded === 'diskBytes') return tooLarge(repository, null);
   return new DriverError({
     cause: 'GIT_TOO_LARGE',
-    message: `git ${limitWords[exceeded]} for the repository ${repository.url} and was ended.`,
+    message: `git ${limitWords[exceeded]} for the repository ${repository.url} and was stopped.`,
     hint: 'Check that the repository is served by a git host and has no very large files or thousands of submodules.',
   });
 }
@@ -99,7 +99,7 @@ function endedByDavit({ exceeded, refusedHost }: GitResult, repository: Reposito
 export function notAllowed(url: string, host: string): DriverError {
   return new DriverError({
     cause: 'GIT_UNREACHABLE',
-    message: `The git repository ${url} leads to ${host}, which is not a public address and not allowed.`,
+    message: `The git repository ${url} leads to ${host}, which is not a public address and is not allowed.`,
     hint: 'Use a repository of a public host, or have the operator name this host in DAVIT_ALLOW_PRIVATE_REPOSITORIES.',
   });
 }
@@ -144,6 +144,6 @@ function lastLines(stderr: string): string[] {
 }
 
 function shortReason(lines: readonly string[]): string {
-  const line = lines.findLast((text) => /^(fatal|error):/.test(text)) ?? lines.at(-1) ?? 'git ended without a word.';
+  const line = lines.findLast((text) => /^(fatal|error):/.test(text)) ?? lines.at(-1) ?? 'git exited without a message.';
   return line.replace(/^(fatal|error):\s*(unable to access '[^']*':\s*)?/, '');
 }

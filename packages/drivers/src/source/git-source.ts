@@ -106,7 +106,7 @@ async function refusePlain({ url, credentials }: Repository, mayReadPlainly: May
   if (refused === null) return;
   throw new DriverError({
     cause: 'GIT_ACCESS_DENIED',
-    message: `The git credentials are not sent to ${url}, as that is plain http, which others can read on the way.`,
+    message: `The git credentials are not sent to ${url}, because it uses plain http, which others can read in transit.`,
     hint: 'Use the https URL of the repository; or no git token, if it is public. For a private network the operator can name the host in DAVIT_ALLOW_PRIVATE_REPOSITORIES.',
   });
 }
@@ -162,7 +162,7 @@ function idOf(commit: string): string {
 function notACommit(commit: string): DriverError {
   return new DriverError({
     cause: 'GIT_REFERENCE_NOT_FOUND',
-    message: `${JSON.stringify(commit)} is not a commit id: 7 to 40 hexadecimal digits are.`,
+    message: `${JSON.stringify(commit)} is not a commit id, which has 7 to 40 hexadecimal digits.`,
   });
 }
 

@@ -102,7 +102,7 @@ describe('a host that only gives out files', () => {
     expect(await mostProcesses(refusal)).toBeLessThan(12);
     expect(await refusal).toMatchObject({
       code: 'GIT_UNREACHABLE',
-      message: expect.stringContaining('only gives out its files'),
+      message: expect.stringContaining('only serves the "dumb" HTTP protocol'),
       hint: expect.stringContaining('git http-backend'),
     });
   });
@@ -111,9 +111,9 @@ describe('a host that only gives out files', () => {
 describe('what a git command may take', () => {
   const slow = (limits: object) => createGitSource({ limits });
   test.each([
-    ['processes', { processes: 0 }, 'started more processes than it may'],
-    ['memory', { memoryBytes: 1024 }, 'took more memory than it may'],
-    ['time', { milliseconds: 300 }, 'took longer than it may'],
+    ['processes', { processes: 0 }, 'exceeded its limit of processes'],
+    ['memory', { memoryBytes: 1024 }, 'exceeded its memory limit'],
+    ['time', { milliseconds: 300 }, 'exceeded its time limit'],
   ])('%s is limited, and what goes over it is ended', async (_what, limits, words) => {
     smart.behaviour.isSilent = true;
     try {
@@ -143,7 +143,7 @@ describe('addresses that git may not reach', () => {
     };
     const before = smart.requests.length;
     const open = await words(at('127.0.0.1', smart.port));
-    expect(open).toContain('which is not a public address and not allowed');
+    expect(open).toContain('which is not a public address and is not allowed');
     expect(await words(at('127.0.0.1', 9))).toBe(open);
     expect(await words(at('127.1', 22))).toBe(open);
     expect(await words(at('0x7f000001', 22))).toBe(open);

@@ -62,7 +62,7 @@ export function isBranchName(name: string): boolean {
 
 function refuseOtherHost({ hostname }: URL, hosts: readonly string[]): void {
   if (hosts.includes(hostname)) return;
-  const place = hosts.length === 0 ? 'no host that is known' : hosts.join(' and ');
+  const place = hosts.length === 0 ? 'an unknown host' : hosts.join(' and ');
   throw new DriverError({
     cause: 'GIT_ACCESS_DENIED',
     message: `The git token is for ${place} and is not sent to ${hostname}.`,

@@ -18,7 +18,9 @@ test('variables that are together too long for the environment of a process are 
   const variables = { policy: 'canary-p'.repeat(8_750), small: 'canary-s', rules: 'canary-r'.repeat(8_751) };
   const { code, message, hint } = refusal({ variables });
   expect(code).toBe('TERRAFORM_FAILED');
-  expect(message).toMatch(/takes 131071; the largest: rules \(70021 bytes\), policy \(70014 bytes\), small \(21 bytes\)$/);
+  expect(message).toMatch(
+    /a process accepts at most 131071; the largest: rules \(70021 bytes\), policy \(70014 bytes\), small \(21 bytes\)$/,
+  );
   expect(message).not.toContain('canary');
   expect(hint).toContain('tf_var_file_paths');
   expect(hint).not.toContain('canary');

@@ -89,7 +89,7 @@ function argumentVariable(command: string, list: readonly AddedArgument[]): Reco
   const words = largest.map(([name, size]) => `${name} (${size} bytes)`).join(', ');
   throw new DriverError({
     cause: 'TERRAFORM_FAILED',
-    message: `the variables and arguments of terraform ${command} have ${bytes} bytes together, of which a process takes ${longestEntryBytes}; the largest: ${words}`,
+    message: `the variables and arguments of terraform ${command} have ${bytes} bytes together, but a process accepts at most ${longestEntryBytes}; the largest: ${words}`,
     hint: 'Make them shorter (a single quote counts as five characters), or move large values into files of the repository that tf_var_file_paths names, or into a variable with a mount_path, which the configuration reads with file().',
   });
 }

@@ -108,12 +108,12 @@ export class Terraform implements TerraformDriver {
     const env = { PATH: process.env['PATH'] ?? '', CHECKPOINT_DISABLE: '1' };
     const { stdout } = await execute(program, ['version', '-json'], { env, timeout: versionTimeoutMilliseconds }).catch(
       (error: unknown) => {
-        throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${program} does not tell its version`, error });
+        throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${program} does not report its version`, error });
       },
     );
     const version = versionOf(stdout);
     if (version !== null) return version;
-    throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${program} is no Terraform` });
+    throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${program} is not Terraform` });
   }
 }
 
@@ -152,7 +152,7 @@ class Session implements TerraformSession {
   async #storeErrored(call: CallContext): Promise<void> {
     const errored = join(this.#input.root, erroredFile);
     if (!(await exists(errored))) return;
-    call.log('A command could not store its state; that is done now.');
+    call.log('A command could not store its state; storing it now.');
     await this.#run('state', ['push', '-force', errored], call);
     await rm(errored);
   }

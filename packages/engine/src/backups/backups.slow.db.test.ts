@@ -471,7 +471,7 @@ describe('a restore', () => {
     cluster.kill(instance.id, 1);
     expect((await over(id)).failure).toMatchObject({
       code: 'RESTORE_FAILED',
-      message: expect.not.stringContaining('taken back'),
+      message: expect.not.stringContaining('undone'),
     });
   });
 

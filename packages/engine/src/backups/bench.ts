@@ -178,5 +178,8 @@ export class Bench {
 }
 
 function notDeployed({ name }: BackupSubject): AppError {
-  return new AppError({ code: 'NEVER_DEPLOYED', message: `${name} is not deployed, so there is nothing to work with.` });
+  return new AppError({
+    code: 'NEVER_DEPLOYED',
+    message: `${name} is not deployed, so it has no image whose tools could be used.`,
+  });
 }

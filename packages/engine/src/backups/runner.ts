@@ -45,7 +45,7 @@ export class BackupRunner {
     this.#loop = new Loop({
       look: () => this.#look(),
       everyMilliseconds: lookEveryMilliseconds(parts.engine.settings),
-      onError: (error) => parts.engine.log.warn({ err: error }, 'the backups of databases could not be looked at'),
+      onError: (error) => parts.engine.log.warn({ err: error }, 'the backups of databases could not be read'),
     });
   }
 
@@ -104,7 +104,7 @@ export class BackupRunner {
     const failure = new DriverError({
       cause: 'RESTORE_FAILED',
       message: 'The safety backup that comes before a restore failed, so nothing was restored and the database is as it was.',
-      hint: 'See why the safety backup failed. Where the database is broken already, restore with safety_backup false.',
+      hint: 'Check why the safety backup failed. If the database is already broken, restore with safety_backup false.',
     });
     await this.#parts.engine.database.run(store.endRestore, [row.id, null, JSON.stringify(toFailure(failure, row.id))]);
   }
@@ -124,7 +124,7 @@ export class BackupRunner {
       .use(() => (signal.aborted ? Promise.resolve() : action(signal)))
       .catch((error: unknown) => {
         if (!signal.aborted)
-          this.#parts.engine.log.warn({ err: error, id: row.id }, 'a backup or restore was interrupted; it is taken up again');
+          this.#parts.engine.log.warn({ err: error, id: row.id }, 'a backup or restore was interrupted; resuming it');
       })
       .finally(() => {
         this.#running.delete(row.id);
@@ -164,7 +164,7 @@ export class BackupRunner {
     const { log, settings } = this.#parts.engine;
     const late = new AbortController();
     const seconds = settings.backupTimeoutSeconds;
-    const message = `It had not ended after ${seconds} s.`;
+    const message = `It had not finished after ${seconds} s.`;
     const timer = setTimeout(() => late.abort(new DriverError({ cause: 'BACKUP_TIMEOUT', message })), seconds * 1_000);
     const call = {
       signal: AbortSignal.any([signal, late.signal]),

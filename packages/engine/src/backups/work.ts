@@ -86,7 +86,7 @@ async function released(
     // The database was stopped. A Redis that starts again is no longer a replica, and the leftovers in a PostgreSQL do
     // no harm.
     if (isAppError(error) && error.code === 'NEVER_DEPLOYED') return failure;
-    engine.log.warn({ err: error, restore: row.id }, 'what a restore left could not be taken back');
+    engine.log.warn({ err: error, restore: row.id }, 'what a restore left behind could not be undone');
     return unreleased(row, failure, error);
   }
 }
@@ -94,11 +94,11 @@ async function released(
 function unreleased({ subject }: store.RestoreRow, failure: FailureRecord, error: unknown): FailureRecord {
   const lines = error instanceof DriverError ? (error.evidence.lines ?? []) : [];
   const isRedis = subject.type === 'REDIS';
-  const left = isRedis ? 'it may refuse all writes' : 'databases of the restore may still take space in it';
+  const left = isRedis ? 'it may refuse all writes' : 'databases of the restore may still use space in it';
   return {
     ...failure,
-    message: `${failure.message} What that may have left in ${subject.name} could not be taken back: ${left}.`,
-    hint: `See that the database answers. ${isRedis ? 'A backup of it, or another restore,' : 'Another restore'} begins with taking that back.`,
+    message: `${failure.message} What it may have left in ${subject.name} could not be undone: ${left}.`,
+    hint: `Make sure that the database answers. ${isRedis ? 'A backup of it, or another restore,' : 'Another restore'} begins by undoing that.`,
     evidence: { ...failure.evidence, lines: [...(failure.evidence.lines ?? []), ...lines] },
   };
 }
@@ -138,7 +138,7 @@ async function workOf(
   if (place !== undefined && place.desired === 'RUNNING') return { id, subject, place, call };
   throw new AppError({
     code: 'NEVER_DEPLOYED',
-    message: `${subject.name} does not run, so nothing can be read from it or written to it. Deploy it, then ask again.`,
+    message: `${subject.name} does not run, so nothing can be read from it or written to it. Deploy it, then request this again.`,
   });
 }
 
@@ -174,7 +174,7 @@ async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, w
   };
   const note = async (statement: Statement, ...values: readonly unknown[]): Promise<void> => {
     if ((await retry(patient, () => database.run(statement, [row.id, attempt, ...values]))) > 0) return;
-    throw new AppError({ code: 'BACKUP_TAKEN_OVER', message: 'Another process goes on with this backup.' });
+    throw new AppError({ code: 'BACKUP_TAKEN_OVER', message: 'Another process continues this backup.' });
   };
   const sealedKey = hooks.seal(row.id, key.toString('base64'));
   const noteKey = (): Promise<void> => note(store.noteKey, sealedKey);
@@ -194,7 +194,7 @@ async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, w
 async function prove(parts: BackupParts, backupId: string, work: BenchWork): Promise<void> {
   await withBench(parts, work, 'prove', async (bench) => {
     await give(parts, backupId, { bench, work, cause: 'BACKUP_NOT_PROVEN' });
-    await bench.end('BACKUP_NOT_PROVEN', 'The restore for a test');
+    await bench.end('BACKUP_NOT_PROVEN', 'The test restore');
   });
 }
 

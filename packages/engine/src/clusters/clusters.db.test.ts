@@ -116,7 +116,7 @@ describe('a cluster that does not answer', () => {
       expect(rollouts.size).toBe(1);
       const log = await messages(deploymentId);
       expect(log.filter((line) => line.includes('The deployment waits for it'))).toHaveLength(1);
-      expect(log.filter((line) => line.includes('the deployment goes on'))).toHaveLength(1);
+      expect(log.filter((line) => line.includes('the deployment continues'))).toHaveLength(1);
     },
   );
 

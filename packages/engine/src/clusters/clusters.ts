@@ -70,7 +70,7 @@ export class Clusters {
       look: () => this.#readRecords(),
       everyMilliseconds: lookEveryMilliseconds,
       onError: (error) =>
-        input.log.warn({ err: error }, 'the clusters could not be looked at; those that are known are worked with'),
+        input.log.warn({ err: error }, 'the clusters could not be read; Davit keeps working with those that it knows'),
     });
     this.drivers = { ...input.fixed };
     this.gateways = Object.fromEntries(Object.entries(input.fixed).map(([key, set]) => [key, this.#gateway(set)]));
@@ -183,7 +183,7 @@ export class Clusters {
       else if (known.access.version !== access.version) {
         known.renew(access);
         this.#remembered.delete(access.id);
-        this.#input.log.info({ cluster: access.id }, 'the credentials of a cluster have changed; it is connected anew');
+        this.#input.log.info({ cluster: access.id }, 'the credentials of a cluster have changed; reconnecting');
       }
     }
   }
@@ -222,7 +222,7 @@ export class Clusters {
     if (this.#work === null || this.#asking.has(key) || this.#stop.signal.aborted) return;
     const end = new AbortController();
     const started = this.#work.start(key).catch((error: unknown) => {
-      this.#input.log.error({ err: error, cluster: key }, 'the work for a cluster could not be begun');
+      this.#input.log.error({ err: error, cluster: key }, 'the work for a cluster could not be started');
     });
     const done = Promise.all([started, this.#keepAsking(connection, end.signal)]).then(() => undefined);
     this.#asking.set(key, { end, done });
@@ -256,7 +256,7 @@ export class Clusters {
         );
       if (signal.aborted) return;
       const isAway = connection.awayFor > 0;
-      if (isAway && !wasAway) log.warn({ cluster, err: failure }, 'a cluster does not answer; what is meant for it waits');
+      if (isAway && !wasAway) log.warn({ cluster, err: failure }, 'a cluster does not answer; its work waits');
       if (!isAway && wasAway) {
         log.info({ cluster }, 'the cluster answers again');
         this.#work?.wake(cluster);

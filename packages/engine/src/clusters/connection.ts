@@ -130,7 +130,7 @@ export class ClusterConnection {
       return await this.#use(limited, ({ cluster }, within) => question(cluster, within));
     } catch (error) {
       if (!limited.aborted || signal.aborted) throw error;
-      throw this.#away(`nothing came within ${askTimeoutMilliseconds / 1_000} s`, error);
+      throw this.#away(`no answer within ${askTimeoutMilliseconds / 1_000} s`, error);
     }
   }
 
@@ -174,7 +174,7 @@ export class ClusterConnection {
       if (provesReachable) this.#awaySince = null;
       return result;
     } catch (error) {
-      if (ended.signal.aborted && !signal.aborted) throw this.#away('it is being connected anew', error);
+      if (ended.signal.aborted && !signal.aborted) throw this.#away('it is being reconnected', error);
       if (error instanceof DriverError && error.code === 'ENGINE_UNREACHABLE') throw this.#away(error.message, error);
       throw error;
     }
@@ -287,7 +287,7 @@ export class ClusterConnection {
         signal,
         (drivers, within) => {
           const part = find(drivers);
-          if (part === undefined) throw this.#away('it is being connected anew');
+          if (part === undefined) throw this.#away('it is being reconnected');
           return action(part, within);
         },
         provesReachable,
@@ -340,7 +340,7 @@ function isDenied(error: unknown): error is DriverError {
 function taken({ name }: ClusterAccess, holder: string): DriverError {
   return new DriverError({
     cause: 'CLUSTER_ACCESS_INVALID',
-    message: `The cluster ${name} is the same Kubernetes as ${holder}, which Davit works with already`,
-    hint: 'Two records of one cluster would take down what the other one has deployed. Use the one that there is, or delete it first; organizations that share machines need clusters of their own, for which virtual ones are enough.',
+    message: `The cluster ${name} is the same Kubernetes as ${holder}, which Davit already works with`,
+    hint: 'Two records of one cluster would remove what the other one has deployed. Use the existing record, or delete it first; organizations that share machines need clusters of their own, which may be virtual ones.',
   });
 }

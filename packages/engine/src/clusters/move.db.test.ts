@@ -83,7 +83,7 @@ test('its services start on the new cluster, then nothing is left on the old one
   await eventually(async () => (west.fake.instances[0]?.state === 'RUNNING' ? true : undefined), 'the revived instance');
 });
 
-test('volumes are not carried over, which plan and log say; they go with the service', async () => {
+test('volumes are not moved, which plan and log say; they go with the service', async () => {
   const one = withVolume();
   await deployed(one);
   const plan = await world.engine.port.plan({
@@ -95,10 +95,10 @@ test('volumes are not carried over, which plan and log say; they go with the ser
   });
   const [planned] = plan.stages[0]?.services ?? [];
   expect(planned).toMatchObject({ expectedDowntime: false });
-  expect(planned?.notes.join(' ')).toContain('volumes are not carried over');
+  expect(planned?.notes.join(' ')).toContain('volumes are not moved');
   const id = await world.deploy([one], { place: moved });
   expect(await ended(id)).toBe('SUCCEEDED');
-  expect((await messages(id)).join(' ')).toContain('volumes are not carried over');
+  expect((await messages(id)).join(' ')).toContain('volumes are not moved');
   await nothingOn(east);
   expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([1, 1]);
   expect(await ended(await world.deploy([asIs(one)], { place: moved, action: 'DELETE' }))).toBe('SUCCEEDED');
@@ -172,7 +172,7 @@ test('an old cluster that is away holds nothing up, and is left when it is back'
   east.isDown = true;
   const id = await world.deploy([one], { place: moved });
   expect(await ended(id)).toBe('SUCCEEDED');
-  expect(await messages(id)).toContain('What is left on the cluster east goes when that answers again.');
+  expect(await messages(id)).toContain('What is left on the cluster east is removed when that cluster answers again.');
   expect(east.fake.instances).toHaveLength(1);
   east.isDown = false;
   await nothingOn(east);

@@ -21,7 +21,7 @@ export interface Workshop {
 export function createPushingBuilder({ set, hooks }: Workshop, registry: ImageRegistry): ImageBuilder {
   const builder = (): ImageBuilder => {
     if (set.builder !== null) return set.builder;
-    throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'nothing builds images beside this process' });
+    throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'this process has no container engine to build images with' });
   };
   return {
     declaredArguments: (source) => builder().declaredArguments(source),
@@ -33,7 +33,7 @@ export function createPushingBuilder({ set, hooks }: Workshop, registry: ImageRe
     build: async (request, context) => {
       const there = await nameThere(hooks, registry, request.image);
       const known = request.withoutCache === true ? null : await builder().find(request.image, context.signal);
-      if (known !== null) context.log('The image was built before: it is pushed only.');
+      if (known !== null) context.log('The image was built before and is only pushed.');
       const built = known ?? (await builder().build(request, context));
       const digest = await push(request.image, there, context);
       return { id: `${there.name}@${digest}`, sizeBytes: built.sizeBytes };
@@ -45,7 +45,7 @@ export function createPushingBuilder({ set, hooks }: Workshop, registry: ImageRe
   async function push(image: string, { name, tag }: NamedThere, context: CallContext): Promise<string> {
     const { carrier } = set;
     if (carrier === null)
-      throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'nothing pushes images beside this process' });
+      throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'this process has no container engine to push images with' });
     const reference = `${name}:${tag}`;
     context.log(`Pushing the image to ${reference}.`);
     const wanted = { registryId: registry.id, serviceName: 'the cluster', reference };

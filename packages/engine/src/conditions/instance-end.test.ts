@@ -35,9 +35,9 @@ describe('a crash loop', () => {
       const instance = { ...input.instance, ...(restartPauseSeconds !== undefined && { restartPauseSeconds }) };
       return describeEnd({ ...input, instance, pauseSeconds, recent: ends(0, 1, 2, 3) }).message;
     };
-    expect(message(4)).toContain('It ended 4 times within 10 minutes. It is started again after 4 s.');
-    expect(message(null, 16)).toContain('It is started again after 16 s.');
-    expect(message(null)).toContain('It is started again at once.');
+    expect(message(4)).toContain('It ended 4 times within 10 minutes. It is restarted after 4 s.');
+    expect(message(null, 16)).toContain('It is restarted after 16 s.');
+    expect(message(null)).toContain('It is restarted immediately.');
   });
 });
 

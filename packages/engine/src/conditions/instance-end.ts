@@ -11,9 +11,9 @@ export const loopMinutes = 10;
 const longestQuietSeconds = 3_600;
 
 const killedHint =
-  'Something killed the process with SIGKILL, and the cluster does not say that it was for its memory. Look at the last lines and at the memory of the machine.';
+  'The process was killed with SIGKILL, and the cluster does not report that it was out of memory. Check the last lines and the memory of the machine.';
 const endedHint =
-  'A service must stay in the foreground. The last lines of the process are in the evidence; correct what made it end, then deploy again.';
+  'A service must stay in the foreground. The last lines of the process are in the evidence; correct the reason for its exit, then deploy again.';
 
 /** Returns the cause of an instance's exit. */
 export function causeOfEnd({ outOfMemory, words }: InstanceEnd, wasUnlive: boolean): Cause {
@@ -46,19 +46,19 @@ export function describeEnd(input: EndInput): FailureRecord {
 
 function happened({ end, cause, memoryMiB }: EndInput): string {
   if (cause === 'OUT_OF_MEMORY') return `The process used more than its ${memoryMiB} MiB of memory and was killed.`;
-  if (cause === 'PROBE_FAILED') return 'The instance was restarted, as its liveness probe failed.';
+  if (cause === 'PROBE_FAILED') return 'The instance was restarted because its liveness probe failed.';
   if (cause === 'INSTANCE_EVICTED') return `The cluster ended the instance: ${end.words ?? ''}`;
   return end.code === null
-    ? 'The process ended; how is not known any more.'
+    ? 'The process ended; its exit code is no longer known.'
     : `The process exited with ${describeExit(end.code)}.`;
 }
 
 function followed({ instance, pauseSeconds, recent }: EndInput): string {
   const pause = pauseSeconds ?? instance.restartPauseSeconds ?? 0;
-  const next = pause < 1 ? 'It is started again at once.' : `It is started again after ${Math.ceil(pause)} s.`;
+  const next = pause < 1 ? 'It is restarted immediately.' : `It is restarted after ${Math.ceil(pause)} s.`;
   const ends = endsOf(instance.id, recent);
   return isLoop(instance.id, recent)
-    ? `It ended ${ends} times within ${loopMinutes} minutes. ${next} Pauses grow with each end.`
+    ? `It ended ${ends} times within ${loopMinutes} minutes. ${next} The pause grows with each restart.`
     : next;
 }
 

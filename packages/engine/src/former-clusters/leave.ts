@@ -79,7 +79,7 @@ async function inTime(call: CallContext, what: string, remove: (within: CallCont
     throw new DriverError({
       cause: 'ENGINE_FAILED',
       message: `The cluster has not removed what it has of ${what} within ${removeWithinMilliseconds / 1_000} s.`,
-      hint: 'Something on the cluster holds it up, as a finalizer or a node that does not answer does; see to that, then try again.',
+      hint: 'Something on the cluster blocks the removal, for example a finalizer or a node that does not answer; resolve that, then try again.',
       retryable: true,
       error,
     });
@@ -104,7 +104,7 @@ export async function leaveOthers(
       call.log(place.keeps ? `Nothing runs on ${name} any more; the volumes there stay.` : `Nothing is left on ${name}.`);
     } catch (error) {
       if (!(error instanceof ClusterUnreachable)) throw error;
-      call.log(`What is left on ${name} goes when that answers again.`);
+      call.log(`What is left on ${name} is removed when that cluster answers again.`);
     }
   }
 }
@@ -114,7 +114,7 @@ export function moveNotes(from: string, to: string, hasVolumes: boolean): string
   const notes = [`The service moves from ${from} to ${to}: it starts there first, then what runs on ${from} stops.`];
   if (hasVolumes) {
     notes.push(
-      `Its volumes are not carried over: it begins with empty ones on ${to}, and those on ${from} stay until the service is deleted. Back up what is needed first, and restore it there.`,
+      `Its volumes are not moved: it starts with empty ones on ${to}, and those on ${from} stay until the service is deleted. Back up first what is needed, and restore it there.`,
     );
   }
   return notes;

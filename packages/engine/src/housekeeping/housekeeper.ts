@@ -74,7 +74,7 @@ export class Housekeeper {
       await sweepWorkFolder(this.#parts);
     } catch (error) {
       if (!this.#loop.signal.aborted)
-        this.#parts.log.warn({ err: error }, 'what ended deployments left on the disk could not be removed');
+        this.#parts.log.warn({ err: error }, 'files of ended deployments could not be removed from the disk');
     }
   }
 

@@ -117,7 +117,7 @@ async function removeThose(
       log.info({ image: image.id, names, bytes: image.sizeBytes, use: used.use }, 'removed an image');
     } catch (error) {
       if (call.signal.aborted) throw error;
-      log.warn({ err: error, image: image.id }, 'an image could not be removed; the next look tries again');
+      log.warn({ err: error, image: image.id }, 'an image could not be removed; trying again at the next check');
     }
   }
   return gone;
@@ -133,16 +133,14 @@ export async function assertSpace(parts: ImageParts, driver: string, call: CallC
   if (images === undefined || leastFreeMiB === 0) return;
   const before = await images.space(call.signal);
   if (before === null || pressureOf(before, leastFreeMiB) !== 'FULL') return;
-  call.log(
-    `The disk of the container engine has ${mebibytes(before.freeBytes)} MiB free: images that are not needed are removed.`,
-  );
+  call.log(`The disk of the container engine has ${mebibytes(before.freeBytes)} MiB free: removing images that are not needed.`);
   await collectAll(parts, driver, call);
   const after = (await images.space(call.signal)) ?? before;
   if (pressureOf(after, leastFreeMiB) !== 'FULL') return;
   throw new DriverError({
     cause: 'DISK_FULL',
     message: `only ${mebibytes(after.freeBytes)} MiB are free at ${after.folder}, and nothing is built or pulled below ${leastFreeMiB} MiB (DAVIT_LEAST_FREE_DISK_MIB)`,
-    hint: 'Free space there (`./davit disk` shows what Davit keeps), then deploy again. What runs goes on.',
+    hint: 'Free space there (`./davit disk` shows what Davit keeps), then deploy again. Running services are not affected.',
   });
 }
 
@@ -156,6 +154,6 @@ export function diskWarning(space: DiskSpace, leastFreeMiB: number): string | nu
   if (pressure === 'NONE') return null;
   const free = `${mebibytes(space.freeBytes)} MiB are free at ${space.folder}`;
   return pressure === 'NEAR'
-    ? `${free}: near the limit of ${leastFreeMiB} MiB, images for rollbacks are given up`
+    ? `${free}: near the limit of ${leastFreeMiB} MiB, images for rollbacks are removed`
     : `${free}: below the limit of ${leastFreeMiB} MiB, nothing is built or pulled`;
 }

@@ -69,7 +69,7 @@ export async function putSuspended(
   if (schedules === undefined) return false;
   const reason = await schedules.unable(schedule, call.signal);
   if (reason !== null) {
-    call.log(`Davit starts the runs of this schedule itself, which it does only while it is up: the cluster does not ${reason}.`);
+    call.log(`Davit starts the runs of this schedule itself, and only while it is running: the cluster does not ${reason}.`);
     return false;
   }
   await schedules.apply(schedule, { isSuspended: true }, call);
@@ -90,7 +90,7 @@ export async function disarmOthers(parts: EngineParts, driver: string, owner: Ow
     } catch (error) {
       if (!(error instanceof ClusterUnreachable)) throw error;
       const name = parts.clusters.nameOf(place.driver);
-      call.log(`The schedule on ${name} goes on there until that answers again: its runs are started twice meanwhile.`);
+      call.log(`The schedule stays active on ${name} until that cluster answers again: until then its runs are started twice.`);
     }
   }
 }
@@ -113,7 +113,7 @@ export async function quiet(
   for (let told = false; ; told = true) {
     const runs = await cluster.schedules.runs({ service: owner.service }, signal);
     if (runs.every(({ isOver }) => isOver)) return;
-    if (!told) call.log('A run of the schedule is under way; this one begins after its end.');
+    if (!told) call.log('A run of the schedule is under way; this run starts after it.');
     await pause(lookAgainMilliseconds, signal);
     signal.throwIfAborted();
   }

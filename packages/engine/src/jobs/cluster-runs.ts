@@ -78,7 +78,7 @@ export class ClusterRuns {
       looked.keptAt = performance.now();
     } catch (error) {
       if (signal.aborted || error instanceof ClusterUnreachable) return;
-      this.#parts.log.warn({ err: error, driver }, 'the schedules of a cluster could not be looked at');
+      this.#parts.log.warn({ err: error, driver }, 'the schedules of a cluster could not be read');
     }
   }
 
@@ -93,7 +93,7 @@ export class ClusterRuns {
         await this.#noteNext(driver, own, known, signal);
       } catch (error) {
         if (signal.aborted || error instanceof ClusterUnreachable) throw error;
-        this.#parts.log.warn({ err: error, service: own[0]?.service }, 'the runs of a schedule could not be noted');
+        this.#parts.log.warn({ err: error, service: own[0]?.service }, 'the runs of a schedule could not be recorded');
       }
     }
   }
@@ -150,7 +150,10 @@ export class ClusterRuns {
         await this.#put(schedules, row, is, signal);
       } catch (error) {
         if (signal.aborted || error instanceof ClusterUnreachable) throw error;
-        this.#parts.log.warn({ err: error, service: row.service_id }, 'the schedule of a job could not be put on its cluster');
+        this.#parts.log.warn(
+          { err: error, service: row.service_id },
+          'the schedule of a job could not be created on its cluster',
+        );
       }
     }
     for (const one of armed.values()) {

@@ -37,14 +37,14 @@ export function shortestPauseSeconds(schedule: CronSchedule, after: Date): numbe
 export function cronFault(expression: string): string | null {
   const fields = expression.trim().split(/\s+/);
   const form = 'must have five fields: minute, hour, day of month, month, day of week, as in 30 2 * * 1-5';
-  if (expression.trim().startsWith('@')) return `${form}; names such as @daily are not taken`;
+  if (expression.trim().startsWith('@')) return `${form}; names such as @daily are not accepted`;
   if (fields.length !== 5) return `${form}; it has ${fields.length}`;
   try {
     const next = nextRun({ expression, timezone: 'Etc/UTC' }, new Date());
-    return next === null ? 'names no time that will ever come' : null;
+    return next === null ? 'never matches any time' : null;
   } catch (error) {
     const words = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
-    return `${form}; it cannot be read: ${words}`;
+    return `${form}; it cannot be parsed: ${words}`;
   }
 }
 

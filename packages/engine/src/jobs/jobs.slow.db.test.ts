@@ -99,7 +99,7 @@ describe('a deployment of a lifecycle job', () => {
     expect(world.outputs.get(migrate.serviceId)).toMatchObject([{ name: 'HOST', value: 'db' }]);
     const { lines } = await world.engine.port.deploymentLog(world.database.database, world.environmentId, null);
     const line = lines.find(({ message }) => message.startsWith('Outputs: HOST.'));
-    expect(line?.message).toMatch(/DUMP is left out: its value of 204800 bytes .* NUL is left out: /);
+    expect(line?.message).toMatch(/DUMP is ignored: its value of 204800 bytes .* NUL is ignored: /);
   });
 
   test('without a start command runs nothing, and is deployed', async () => {

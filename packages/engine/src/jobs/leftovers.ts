@@ -52,7 +52,7 @@ export async function clearEndedRuns(
     const reason = messageOf(error);
     throw new AppError({
       code: 'CLUSTER_UNREACHABLE',
-      message: `The cluster could not be cleaned: ${reason}. Davit removes what is left by itself as soon as it can.`,
+      message: `The cluster could not be cleaned: ${reason}. Davit removes what is left as soon as it can.`,
       cause: error,
     });
   }

@@ -29,7 +29,7 @@ test('an output that no process could get is left out and named with its size an
   const { outputs, notes } = storable([output('BIG', 'x'.repeat(204_800)), host], service);
   expect(outputs).toEqual([host]);
   expect(notes).toEqual([
-    "The output BIG is left out: its value of 204800 bytes with its key DAVIT_OUTPUT_JOB_ZA9F0A2C4_BIG is too long for a process's environment, which takes 131071 bytes.",
+    "The output BIG is ignored: its value of 204800 bytes with its key DAVIT_OUTPUT_JOB_ZA9F0A2C4_BIG is too long for a process's environment, which takes 131071 bytes.",
   ]);
 });
 
@@ -49,7 +49,7 @@ test('an output with a NUL is left out, as neither a process nor the database ta
   const { outputs, notes } = storable([output('A', 'a\0b'), output('B', 'b', 'for\0'), output('C', 'c')], service);
   expect(outputs.map(({ name }) => name)).toEqual(['C']);
   expect(notes).toEqual([
-    'The output A is left out: its value of 3 bytes has a NUL character, which no variable can have.',
-    'The output B is left out: its description of 4 bytes has a NUL character, which no variable can have.',
+    'The output A is ignored: its value of 3 bytes has a NUL character, which variables cannot contain.',
+    'The output B is ignored: its description of 4 bytes has a NUL character, which variables cannot contain.',
   ]);
 });

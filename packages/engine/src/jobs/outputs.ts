@@ -28,9 +28,9 @@ export async function publishOutputs({ parts, driver, serviceId, instance, signa
   const { cluster } = driversOf(parts, driver);
   const text = await cluster.readFile(instance.id, { path: outputFile, mostBytes: largestFileBytes }, signal);
   if (text === null)
-    return instance.foldersLost === true ? `${outputFile} is left out: nobody read it before it was gone.` : null;
+    return instance.foldersLost === true ? `${outputFile} is ignored: the instance was removed before it was read.` : null;
   const parsed = parseOutputs(text);
-  if ('fault' in parsed) return `${outputFile} is left out: it ${parsed.fault}.`;
+  if ('fault' in parsed) return `${outputFile} is ignored: it ${parsed.fault}.`;
   const { builtInPrefix } = parts.settings;
   const { outputs, notes } = storable(parsed.outputs, { builtInPrefix, type: 'JOB', id: serviceId });
   await parts.hooks.serviceOutputs(serviceId, outputs);
@@ -61,7 +61,7 @@ export function storable(
     const key = `${builtInPrefix}OUTPUT_${type}_Z${id.slice(0, 8).toUpperCase()}_${output.name}`;
     const fault = faultOf(output, key);
     if (fault === null) kept.push(output);
-    else notes.push(`The output ${output.name} is left out: its ${fault}.`);
+    else notes.push(`The output ${output.name} is ignored: its ${fault}.`);
   }
   return { outputs: kept, notes };
 }
@@ -73,7 +73,8 @@ function faultOf({ value, description }: ServiceOutput, key: string): string | n
     return `value of ${bytes} bytes with its key ${key} is too long for ${limit}`;
   }
   for (const [noun, text] of [['value', value] as const, ['description', description ?? ''] as const]) {
-    if (text.includes('\0')) return `${noun} of ${Buffer.byteLength(text)} bytes has a NUL character, which no variable can have`;
+    if (text.includes('\0'))
+      return `${noun} of ${Buffer.byteLength(text)} bytes has a NUL character, which variables cannot contain`;
   }
   return null;
 }
@@ -87,7 +88,7 @@ export function parseOutputs(text: string): { readonly outputs: readonly Service
   try {
     parsed = JSON.parse(text);
   } catch {
-    return { fault: 'is no JSON' };
+    return { fault: 'is not valid JSON' };
   }
   const form = 'must be an object of objects with a value, as in {"NAME": {"value": "x", "sensitive": true}}';
   if (!isObject(parsed)) return { fault: form };

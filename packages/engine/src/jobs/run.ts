@@ -69,7 +69,7 @@ export async function awaitRun(run: StartedRun): Promise<Instance> {
 
 async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<Instance> {
   const { job } = run.config;
-  if (job === undefined) throw new Error(`${run.service.name} is no job`);
+  if (job === undefined) throw new Error(`${run.service.name} is not a job`);
   const limitSeconds = job.maximumSeconds ?? longestRunSeconds;
   const began = performance.now() - (await ranMilliseconds(run));
   const until = began + limitSeconds * 1_000;
@@ -133,8 +133,8 @@ async function latestAttempt(run: StartedRun): Promise<Instance> {
   if (latest !== undefined) return latest;
   throw new DriverError({
     cause: 'JOB_FAILED',
-    message: `the container of ${run.service.name} was removed while it ran, so nobody knows how it ended; it is not run again by itself`,
-    hint: 'Look whether the job did its work, and deploy it again if it did not. Something else than Davit removed the container.',
+    message: `the container of ${run.service.name} was removed while it ran, so its result is unknown; Davit does not run it again by itself`,
+    hint: 'Check whether the job did its work, and deploy it again if it did not. Something other than Davit removed the container.',
   });
 }
 

@@ -55,7 +55,7 @@ export class Scheduler {
     this.#loop = new Loop({
       look: () => this.#look(),
       everyMilliseconds: lookEveryMilliseconds(parts.settings),
-      onError: (error) => parts.log.warn({ err: error }, 'the schedules of jobs could not be looked at'),
+      onError: (error) => parts.log.warn({ err: error }, 'the schedules of jobs could not be read'),
     });
   }
 
@@ -107,11 +107,11 @@ export class Scheduler {
   async #noteStuck(due: store.DueRow, error: unknown): Promise<void> {
     if (!this.#stuck.note(due.release_id)) return;
     const { service_id: service, release_id: release } = due;
-    this.#parts.log.warn({ err: error, service, release }, 'the schedule of a job could not be moved on');
+    this.#parts.log.warn({ err: error, service, release }, 'the next run of a job could not be scheduled');
     const reason = error instanceof Uncomputable ? error.message : toFailure(error, service).message;
-    const hint = 'It begins when that has passed, or the job is deployed with another schedule.';
+    const hint = 'It starts when that is resolved, or when the job is deployed with another schedule.';
     try {
-      await this.#tell(due, `The run of ${due.next_at} has not begun: ${reason} ${hint}`);
+      await this.#tell(due, `The run of ${due.next_at} has not started: ${reason} ${hint}`);
     } catch (failure) {
       if (!isDatabaseUnreachable(failure)) return;
       // Forgotten, so that it is logged when the database is reachable again.
@@ -137,15 +137,14 @@ export class Scheduler {
       await tx.run(store.trimRuns, [due.service_id, rememberedRuns]);
       return run !== undefined;
     });
-    if (!begun) await this.#tell(due, `The run of ${due.next_at} is left out: the one before it has not ended.`);
+    if (!begun) await this.#tell(due, `The run of ${due.next_at} is skipped: the previous run has not ended.`);
   }
 
   #begin(run: store.RunRow, signal: AbortSignal): void {
     if (this.#running.has(run.id) || this.#parts.drivers[run.driver] === undefined || isAwaited(this.#parts, run.driver)) return;
     const done = this.#execute(run, signal)
       .catch((error: unknown) => {
-        if (!signal.aborted)
-          this.#parts.log.warn({ err: error, run: run.id }, 'a run of a job was interrupted; it is taken up again');
+        if (!signal.aborted) this.#parts.log.warn({ err: error, run: run.id }, 'a run of a job was interrupted; resuming it');
       })
       .finally(() => {
         this.#running.delete(run.id);
@@ -281,7 +280,7 @@ export class Scheduler {
   async #workload(run: store.RunRow, attempt: number): Promise<Workload> {
     const { config, image_id } = run;
     const command = config.job?.events.CRON;
-    if (command === undefined || image_id === null) throw new Error(`${config.name} has nothing to run by its schedule`);
+    if (command === undefined || image_id === null) throw new Error(`${config.name} has no release to run by its schedule`);
     const workload = await placedWorkload(this.#parts, { ...run, image_id, rollout: run.id }, true);
     return toAttempt(workload, { event: 'CRON', command, attempt, builtInPrefix: this.#parts.settings.builtInPrefix });
   }
@@ -318,5 +317,5 @@ function isLaunched({ by_cluster, launched_at }: store.RunRow): boolean {
 }
 
 function stopped({ config }: store.RunRow): DriverError {
-  return new DriverError({ cause: 'JOB_FAILED', message: `${config.name} was stopped before its turn came` });
+  return new DriverError({ cause: 'JOB_FAILED', message: `${config.name} was stopped before the run started` });
 }

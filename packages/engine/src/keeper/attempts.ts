@@ -44,7 +44,7 @@ export class Attempts {
     } catch (error) {
       if (this.#stop.aborted) return false;
       this.#remember(key, failures);
-      this.#log.warn({ err: error, what: key }, 'the keeper could not do what is needed; it tries again');
+      this.#log.warn({ err: error, what: key }, 'an action of the keeper failed; trying again');
       return false;
     }
   }

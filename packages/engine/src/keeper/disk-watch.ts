@@ -103,7 +103,7 @@ export class DiskWatch {
       }
     } catch (error) {
       if (!signal.aborted)
-        this.#parts.log.warn({ err: error, driver: this.#driver }, 'the disk of services could not be watched');
+        this.#parts.log.warn({ err: error, driver: this.#driver }, 'the disk usage of services could not be measured');
     } finally {
       const took = performance.now() - began;
       const every = (this.#parts.settings.diskWatchSeconds ?? defaultEverySeconds) * 1000;
@@ -140,7 +140,7 @@ export class DiskWatch {
       return await disk.written(instance.id, signal);
     } catch (error) {
       if (!signal.aborted)
-        this.#parts.log.warn({ err: error, instance: instance.name }, 'what an instance wrote could not be counted');
+        this.#parts.log.warn({ err: error, instance: instance.name }, 'the disk usage of an instance could not be measured');
       return null;
     }
   }
@@ -152,18 +152,18 @@ export class DiskWatch {
     if (promised === 0 || volumeBytes <= promised * volumeWarnShare) return null;
     const words = `The volumes of the service hold ${inGiB(volumeBytes)} of ${inGiB(promised)} (storage.size)`;
     const isOver = volumeLimitPercent > 0 && volumeBytes > (promised * volumeLimitPercent) / 100;
-    if (!isOver) return found('WARNING', 'VOLUME_EXCEEDED', `${words}. Above its size nothing is certain to fit.`);
+    if (!isOver) return found('WARNING', 'VOLUME_EXCEEDED', `${words}. Writes above this size may fail.`);
     const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? '') || 0));
     const isHeld = instances.length === 0;
     if (!isHeld && Date.now() - youngest < diskGraceSeconds * 1000) {
-      const rest = `It is stopped ${Math.round(diskGraceSeconds / 60)} minutes after its start if it does not make room.`;
+      const rest = `It is stopped ${Math.round(diskGraceSeconds / 60)} minutes after its start if it does not free space.`;
       return found(
         'WARNING',
         'VOLUME_EXCEEDED',
         `${words}, more than ${volumeLimitPercent} % (DAVIT_VOLUME_LIMIT_PERCENT). ${rest}`,
       );
     }
-    const message = `${words}, more than ${volumeLimitPercent} % (DAVIT_VOLUME_LIMIT_PERCENT): its instances were stopped, so that others keep room.`;
+    const message = `${words}, more than ${volumeLimitPercent} % (DAVIT_VOLUME_LIMIT_PERCENT): its instances were stopped to keep space for others.`;
     return { ...found('ERROR', 'VOLUME_EXCEEDED', message), occurrences: isHeld ? 0 : 1 };
   }
 
@@ -172,10 +172,10 @@ export class DiskWatch {
     const limit = this.#parts.settings.instanceDiskMiB * mebibyte;
     const [most] = written.toSorted((a, b) => b.bytes - a.bytes);
     if (most === undefined || limit === 0 || most.bytes <= limit * warnShare) return null;
-    const words = `${most.instance.name} has written ${inGiB(most.bytes)} into its own file system, where an instance may have ${inGiB(limit)} (DAVIT_INSTANCE_DISK_MIB)`;
+    const words = `${most.instance.name} has written ${inGiB(most.bytes)} to its own file system; the limit is ${inGiB(limit)} (DAVIT_INSTANCE_DISK_MIB)`;
     const instance = most.instance.name;
     if (over.length === 0) return { ...found('WARNING', 'INSTANCE_DISK_EXCEEDED', `${words}.`), instance };
-    const message = `${words}. It was stopped and what it had written removed; a new instance takes its place.`;
+    const message = `${words}. It was stopped and its data removed; a new instance replaces it.`;
     return { ...found('ERROR', 'INSTANCE_DISK_EXCEEDED', message), instance, occurrences: over.length, clearAfterSeconds };
   }
 
@@ -195,13 +195,13 @@ export class DiskWatch {
 
   async #replace(disk: ClusterDisk, { service_id: service, config }: Kept, { instance, bytes }: Written): Promise<void> {
     const { log, settings } = this.#parts;
-    const words = `${instance.name} has written ${inGiB(bytes)} into its own file system (DAVIT_INSTANCE_DISK_MIB): it is stopped, and what it wrote removed.`;
+    const words = `${instance.name} has written ${inGiB(bytes)} to its own file system (DAVIT_INSTANCE_DISK_MIB): it is stopped and its data removed.`;
     // A run of a job gets no condition, because it is not the deployed release.
     if (config !== null && !this.#parts.kinds.of(config).hasLastingInstances) {
       const message = `Davit: ERROR INSTANCE_DISK_EXCEEDED: ${words}`;
       await writeServiceLine(this.#parts, { service, release: instance.release, stream: 'stderr', message });
     }
-    log.warn({ instance: instance.name, bytes }, 'an instance wrote more than it may, and is stopped');
+    log.warn({ instance: instance.name, bytes }, 'an instance exceeded its disk limit and is stopped');
     const grace = terminationGrace(config, settings);
     const signal = AbortSignal.any([this.#stop, AbortSignal.timeout((grace + removeSeconds) * 1000)]);
     await disk.remove(instance.id, grace, { signal, log: (line) => log.info({ driver: this.#driver }, line) });

@@ -63,14 +63,14 @@ describe('an instance that ends', () => {
         severity: 'WARNING',
         failure: {
           code: 'PROCESS_EXITED',
-          message: 'The process exited with code 3. It is started again at once.',
+          message: 'The process exited with code 3. It is restarted immediately.',
           hint: expect.stringContaining('deploy again'),
           evidence: { exit: { code: 3, outOfMemory: false }, lines: ['cannot open the database'] },
         },
       },
     ]);
     expect((await world.database.database.many(ownLines, [one.serviceId]))[0]?.message).toMatch(
-      /^Davit: WARNING PROCESS_EXITED: \S+: The process exited with code 3\. It is started again at once\./,
+      /^Davit: WARNING PROCESS_EXITED: \S+: The process exited with code 3\. It is restarted immediately\./,
     );
     expect(await ends(one)).toEqual({ PROCESS_EXITED: 1 });
     await reaches(one, ({ conditions: left, runningStatus: word }) => left.length === 0 && word === 'RUNNING');
@@ -105,7 +105,7 @@ describe('an instance that ends', () => {
     expect(conditions).toMatchObject([
       {
         severity: 'ERROR',
-        failure: { message: expect.stringMatching(/It ended 3 times within 10 minutes\. It is started again after \d s\./) },
+        failure: { message: expect.stringMatching(/It ended 3 times within 10 minutes\. It is restarted after \d s\./) },
       },
     ]);
     // The instance runs, and may exit again at any time.

@@ -72,7 +72,7 @@ export class InstanceEnds {
       .catch((error: unknown) => {
         // The database is unreachable. The next look records the exit.
         if (!this.#stop.aborted)
-          this.#parts.log.warn({ err: error, instance: instance.name }, 'the end of an instance could not be noted');
+          this.#parts.log.warn({ err: error, instance: instance.name }, 'the end of an instance could not be recorded');
       })
       .finally(() => this.#underWay.delete(instance.id));
     this.#underWay.set(instance.id, done);

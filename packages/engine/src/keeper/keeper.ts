@@ -204,7 +204,7 @@ export class Keeper {
       this.#revival.forgetOthers(new Set([...seen.byService.values()].flat().map(({ id }) => id)));
     } catch (error) {
       if (this.#stop.signal.aborted) return;
-      this.#parts.log.warn({ err: error, driver: this.#driver }, 'the keeper could not look after the cluster');
+      this.#parts.log.warn({ err: error, driver: this.#driver }, 'the keeper could not check the cluster');
       if (!(error instanceof DriverError)) return;
       this.#isSeen = false;
       await this.#onUnseen();
@@ -219,7 +219,10 @@ export class Keeper {
     try {
       return await this.#follows.take();
     } catch (error) {
-      this.#parts.log.warn({ err: error, driver: this.#driver }, 'the keeper does not know who follows the output of instances');
+      this.#parts.log.warn(
+        { err: error, driver: this.#driver },
+        'the keeper could not read which instances have their output followed',
+      );
       return null;
     }
   }

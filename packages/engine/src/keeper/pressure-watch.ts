@@ -48,7 +48,7 @@ export class PressureWatch {
       return await this.#judge(found);
     } catch (error) {
       if (!stop.aborted)
-        this.#parts.log.warn({ err: error, driver: this.#driver }, 'how near instances are to their limits is not known');
+        this.#parts.log.warn({ err: error, driver: this.#driver }, 'the limits and usage of instances could not be read');
       return false;
     }
   }
@@ -110,15 +110,15 @@ function processFinding({ processes }: InstancePressure, refused: number): Findi
   if (refused === 0 && current < limit * nearlyFull) return [];
   const message =
     refused > 0
-      ? `The instance may have ${limit} processes and threads and has ${current}: new ones are refused (EAGAIN).`
-      : `The instance has ${current} processes and threads, and may have ${limit}.`;
+      ? `The instance has ${current} processes and threads, and its limit is ${limit}: new ones are refused (EAGAIN).`
+      : `The instance has ${current} processes and threads; its limit is ${limit}.`;
   const failure = { code: 'PROCESS_LIMIT', message, hint: causes.PROCESS_LIMIT, evidence: {} };
   return [{ kind: 'PROCESSES', failure, occurrences: 0 }];
 }
 
 function memoryFinding(kills: number): Finding {
   const many = kills === 1 ? 'A process of the instance was' : `${kills} processes of the instance were`;
-  const message = `${many} killed, as the instance used all of its memory. Its first process goes on.`;
+  const message = `${many} killed because the instance used all of its memory. Its first process keeps running.`;
   return {
     kind: 'MEMORY',
     failure: { code: 'OUT_OF_MEMORY', message, hint: causes.OUT_OF_MEMORY, evidence: {} },
@@ -131,11 +131,11 @@ function diskFinding(disks: readonly DiskPressure[]): Finding[] {
   if (full.length === 0) return [];
   const words = full.map(({ path, freeBytes, bytes, files, freeFiles }) =>
     files > 0 && freeFiles === 0
-      ? `the file system of ${path} holds as many files as it can (${files})`
+      ? `the file system of ${path} has no room for more files (${files})`
       : `the file system of ${path} has ${mebibytes(freeBytes)} of ${mebibytes(bytes)} MiB left`,
   );
   const message = `The disk is full: ${words.join(', ')}. Writing fails (ENOSPC).`;
-  const hint = 'Remove files that are not needed, or have the operator make the disk of the engine larger.';
+  const hint = 'Remove files that are not needed, or have the operator enlarge the disk of the engine.';
   return [{ kind: 'DISK', failure: { code: 'DISK_FULL', message, hint, evidence: {} }, occurrences: 0 }];
 }
 

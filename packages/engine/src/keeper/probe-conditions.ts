@@ -7,9 +7,9 @@ import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
 
 const livenessHint =
-  'The evidence has the last attempts of the probe. Correct what makes the process answer late or wrongly, or the liveness probe of the service.';
+  'The evidence has the last attempts of the probe. Correct the process if it answers late or wrongly, or correct the liveness probe of the service.';
 const readinessHint =
-  'The instance gets no requests until the probe succeeds. The evidence has its last attempts: correct what the process waits for, or the readiness probe of the service.';
+  'The instance gets no requests until the probe succeeds. The evidence has its last attempts: resolve what the process waits for, or correct the readiness probe of the service.';
 
 /** The last attempts of the probe of an instance, newest last. */
 export interface ProbeFailure {
@@ -36,7 +36,7 @@ export async function noteUnlive(
   { others, occurrences, pauseSeconds }: Unlive,
 ): Promise<void> {
   const now = new Date().toISOString();
-  const when = pauseSeconds > 0 ? ` after ${Math.ceil(pauseSeconds)} s, as it was started a moment ago` : '';
+  const when = pauseSeconds > 0 ? ` after ${Math.ceil(pauseSeconds)} s, because it has just been started` : '';
   try {
     const former = await database.many(recentEnds, [instance.service]);
     // The exit that the restart causes is not recorded yet.
@@ -59,7 +59,7 @@ export async function noteUnlive(
     });
   } catch (error) {
     // The instance is restarted all the same.
-    log.warn({ err: error, instance: instance.name }, 'the failure of a liveness probe could not be noted');
+    log.warn({ err: error, instance: instance.name }, 'the failure of a liveness probe could not be recorded');
   }
 }
 
@@ -76,7 +76,7 @@ export async function noteUnready(
     if (runtime.desired !== 'RUNNING' || runtime.rollout === null || seen.deploying.has(runtime.service_id)) continue;
     const [first, ...more] = unready(runtime);
     if (first === undefined) continue;
-    const also = more.length === 0 ? '' : ` So it is with ${more.length} more.`;
+    const also = more.length === 0 ? '' : ` The same applies to ${more.length} more.`;
     await raiseCondition(database, {
       serviceId: runtime.service_id,
       rollout: runtime.rollout,

@@ -95,7 +95,10 @@ export class Prober {
       return await check();
     } catch (error) {
       if (!isTold && !this.#stop.signal.aborted && !(error instanceof ClusterUnreachable))
-        this.#log.warn({ err: error, instance: this.#instance.name }, 'an instance could not be probed; it counts as it did');
+        this.#log.warn(
+          { err: error, instance: this.#instance.name },
+          'an instance could not be probed; its state stays as it was',
+        );
       return unknown;
     }
   }

@@ -36,7 +36,7 @@ export class Tending {
     });
     const afterwards = done
       .catch((error: unknown) => {
-        if (isLate && !this.#stop.aborted) this.#log.warn({ err: error, service }, 'the keeper could not look after a service');
+        if (isLate && !this.#stop.aborted) this.#log.warn({ err: error, service }, 'the keeper could not check a service');
       })
       .finally(() => {
         if (isLate) this.#onLate();

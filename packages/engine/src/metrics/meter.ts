@@ -88,7 +88,7 @@ export class Meter {
         }
       } catch (error) {
         if (this.#stop.signal.aborted) return;
-        this.#parts.log.warn({ err: error, driver: this.#driver }, 'what services use could not be measured');
+        this.#parts.log.warn({ err: error, driver: this.#driver }, 'the resource usage of services could not be measured');
         failures += 1;
         if (failures >= mostFailures) wait = await this.#leave();
       }
@@ -150,7 +150,7 @@ export class Meter {
     try {
       this.#counted = (await cluster.metrics?.volumes(signal)) ?? null;
     } catch (error) {
-      if (!signal.aborted) this.#parts.log.warn({ err: error }, 'what volumes hold could not be counted');
+      if (!signal.aborted) this.#parts.log.warn({ err: error }, 'the disk usage of volumes could not be measured');
     } finally {
       const took = performance.now() - began;
       this.#volumesAt = began + Math.max(volumesEveryMilliseconds, took / mostCounting);

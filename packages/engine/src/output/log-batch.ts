@@ -136,7 +136,7 @@ export class LogBatch {
     const perSecond = this.#parts.settings.logLinesPerSecond;
     const text =
       `Davit left out ${this.#leftOut} lines (${Math.ceil(this.#leftOutBytes / 1024)} KiB) of this instance: the service prints more than ` +
-      `${perSecond} lines or KiB a second (DAVIT_LOG_LINES_PER_SECOND). Make it print less; the container engine may have discarded more.`;
+      `${perSecond} lines or KiB a second (DAVIT_LOG_LINES_PER_SECOND). Reduce its output; the container engine may have discarded more.`;
     this.#leftOut = 0;
     this.#leftOutBytes = 0;
     this.#push({ ...this.#latest, stream: 'stderr', text });
@@ -161,7 +161,7 @@ export class LogBatch {
     } catch (error) {
       if (isRefused(error)) {
         const details = { err: error, instance: name, lines: lines.length };
-        this.#parts.log.warn(details, 'lines of an instance are left out, as the database does not take them');
+        this.#parts.log.warn(details, 'lines of an instance are left out because the database does not store them');
         return;
       }
       this.#fail(error);

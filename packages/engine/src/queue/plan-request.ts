@@ -117,17 +117,17 @@ function isPulled(config: ReleaseConfig | null): boolean {
 
 function keptNote(config: ReleaseConfig | null): string {
   const kept = 'Nothing changed since the last deployment: the running instances are kept';
-  return isPulled(config) ? `${kept}, unless the tag names another image by now.` : `${kept}.`;
+  return isPulled(config) ? `${kept}, unless the tag now refers to another image.` : `${kept}.`;
 }
 
 function scalingNotes(config: ReleaseConfig | null): string[] {
   const obstacle = config === null ? null : scalingObstacle(config);
-  return obstacle === null ? [] : [`The number of instances does not follow their load: ${obstacle}.`];
+  return obstacle === null ? [] : [`The number of instances is not scaled: ${obstacle}.`];
 }
 
 function imageNote(config: ReleaseConfig | null, hasImage: boolean): string {
   if (hasImage) return 'The release runs the image that it was built with; nothing is built.';
-  if (isPulled(config)) return 'The image is pulled unless it is there already.';
+  if (isPulled(config)) return 'The image is pulled unless it already exists.';
   return 'The image is built unless one of the same commit and build settings exists.';
 }
 

@@ -22,10 +22,7 @@ export class DomainWatch {
       look: () => this.#look(),
       everyMilliseconds: lookEveryMilliseconds,
       onError: (error) =>
-        parts.log.warn(
-          { err: error },
-          'what there is to know of domains could not be read; the gateways go on with what they know',
-        ),
+        parts.log.warn({ err: error }, 'the custom domains could not be read; the gateways keep those that they have'),
     });
   }
 
@@ -61,7 +58,10 @@ export class DomainWatch {
     try {
       await gateway.setDomains(domains);
     } catch (error) {
-      this.#parts.log.warn({ err: error, driver }, 'the gateway could not be told of domains; it goes on with what it knows');
+      this.#parts.log.warn(
+        { err: error, driver },
+        'the custom domains of the gateway could not be updated; it keeps those that it has',
+      );
     }
   }
 }

@@ -48,7 +48,7 @@ test('the cluster leads requests to the rollout that serves, from the deployment
   });
   expect(led?.rollout).toBe(site.fake.instances[0]?.rollout);
   const messages = (await world.database.database.many(logOf, [first])).map(({ message }) => message);
-  expect(messages).toContain('The cluster leads requests for shop.localhost to the new instances.');
+  expect(messages).toContain('The cluster sends requests for shop.localhost to the new instances.');
   expect(messages).toContain('Nobody is let in.');
   expect(messages.join()).not.toContain('gateway');
   // A restart creates a new rollout.
@@ -200,6 +200,6 @@ describe('an image that the cluster pulls', () => {
     expect(await ended(id)).toBe('SUCCEEDED');
     const messages = (await world.database.database.many(logOf, [id])).map(({ message }) => message);
     expect(messages.join('\n')).toContain('nobody answers');
-    expect(messages.join('\n')).toContain('a rollback runs what it means then');
+    expect(messages.join('\n')).toContain('a rollback runs the image that the tag then refers to');
   });
 });

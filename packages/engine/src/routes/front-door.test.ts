@@ -21,9 +21,9 @@ test('only ports with host names are led in from outside, and the log says which
   const routes = routesOf(kinds, '1a2b3c4d-5', { ports, source: config().source });
   expect(routes).toEqual([{ id: 'port', hosts: ['shop.localhost', 'shop.example.org'], pathPrefix: '/', internalPort: 3000 }]);
   expect(routeRemarks({ ports }, routes)).toEqual([
-    'The cluster leads requests for shop.localhost, shop.example.org to the new instances.',
-    'Port 5432 (TCP) is public, and is reached inside the cluster alone: this cluster leads only HTTP and gRPC in from outside.',
-    'Port 80 (HTTP) is public, and is reached inside the cluster alone: no address is set for this cluster.',
+    'The cluster sends requests for shop.localhost, shop.example.org to the new instances.',
+    'Port 5432 (TCP) is public, but can be reached inside the cluster only: this cluster accepts only HTTP and gRPC from outside.',
+    'Port 80 (HTTP) is public, but can be reached inside the cluster only: no address is set for this cluster.',
   ]);
 });
 
@@ -48,7 +48,7 @@ test('the log names what is set for routes and does nothing, as only the gateway
     ports: [{ ...port, pathPrefix: '/api', pathRewrite: '/' }],
     options: { plainHttp: true, gateway: { http, grpc: { readTimeoutSeconds: 3 } } },
   });
-  expect(all).toMatch(/^Without effect on this cluster, whose own controller leads requests in: /);
+  expect(all).toMatch(/^Without effect on this cluster, where requests enter through its own controller: /);
   for (const name of [
     'public_path_rewrite of port 3000',
     'proxy_body_size_mb',

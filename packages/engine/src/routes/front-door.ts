@@ -62,7 +62,7 @@ export function assertRestricts(parts: Pick<EngineParts, 'drivers'>, driver: str
   if (settings.length === 0 || driversOf(parts, driver).cluster.routes === undefined) return;
   throw new DriverError({
     cause: 'SOURCES_UNRESTRICTED',
-    message: `${config.name} restricts who is served (${settings.join(', ')}), and the cluster of its environment would serve everybody: its own controller leads requests in`,
+    message: `${config.name} restricts client addresses (${settings.join(', ')}), but the cluster of its environment would serve everybody: requests enter through its own controller`,
   });
 }
 
@@ -76,18 +76,18 @@ export function routeRemarks(
 ): string[] {
   const led = new Set(routes.map(({ id }) => id));
   const hosts = [...new Set(routes.flatMap((route) => route.hosts))];
-  const remarks = hosts.length === 0 ? [] : [`The cluster leads requests for ${hosts.join(', ')} to the new instances.`];
+  const remarks = hosts.length === 0 ? [] : [`The cluster sends requests for ${hosts.join(', ')} to the new instances.`];
   const unheeded = otherSettings({ ports: ports.filter(({ id }) => led.has(id)), ...(options !== undefined && { options }) });
   if (unheeded.length > 0) {
     remarks.push(
-      `Without effect on this cluster, whose own controller leads requests in: ${unheeded.join(', ')}. What that controller offers is set by groups of annotations with the scope INGRESS or GATEWAY_API_ROUTES.`,
+      `Without effect on this cluster, where requests enter through its own controller: ${unheeded.join(', ')}. Configure that controller by annotation groups with the scope INGRESS or GATEWAY_API_ROUTES.`,
     );
   }
   const left = ports.filter((port) => port.public && !led.has(port.id));
   for (const { internalPort, protocol } of left) {
     const isNamed = protocol === 'HTTP' || protocol === 'GRPC';
-    const why = isNamed ? 'no address is set for this cluster' : 'this cluster leads only HTTP and gRPC in from outside';
-    remarks.push(`Port ${internalPort} (${protocol}) is public, and is reached inside the cluster alone: ${why}.`);
+    const why = isNamed ? 'no address is set for this cluster' : 'this cluster accepts only HTTP and gRPC from outside';
+    remarks.push(`Port ${internalPort} (${protocol}) is public, but can be reached inside the cluster only: ${why}.`);
   }
   return remarks;
 }

@@ -292,7 +292,7 @@ export class GatewaySync {
       await abortable(this.#whenLoaded.promise, AbortSignal.any([signal, late]));
     } catch (error) {
       signal.throwIfAborted();
-      const message = `after ${knownWithinMilliseconds / 1000} s the routes of the gateway are still being read`;
+      const message = `after ${knownWithinMilliseconds / 1000} s the routes of the gateway have not been read`;
       throw new DriverError({ cause: 'GATEWAY_FAILED', message, error, retryable: true });
     }
   }

@@ -59,7 +59,7 @@ export class ClusterWait {
     const left = parts.settings.clusterWaitSeconds - waited.seconds;
     if (left <= 0) return false;
     if (this.#waiting === null && deployment.waiting_since === null) {
-      const message = `${away.message}. The deployment waits for it, for ${Math.ceil(left)} s at most.`;
+      const message = `${away.message}. The deployment waits for it for at most ${Math.ceil(left)} s.`;
       log.add('wait', message, { ...(serviceId !== undefined && { serviceId }), level: 'WARNING' });
       await log.flush();
     }
@@ -76,6 +76,6 @@ export class ClusterWait {
     if (!this.#waited) return;
     this.#waited = false;
     await this.#input.journal.writeAny(store.endWaiting, []);
-    this.#input.log.add('wait', 'The cluster answers again: the deployment goes on.');
+    this.#input.log.add('wait', 'The cluster answers again: the deployment continues.');
   }
 }

@@ -31,7 +31,7 @@ test('a step that prints without end is cut, with one line that says so, and oth
   const long = 'x'.repeat(10_000);
   for (let index = 0; index < 2_000; index += 1) log.add('long', long);
   log.add('after', 'done');
-  const last = (step: string): string => `The output of ${step} is more than 2 MiB or 20000 lines: the rest is left out here.`;
+  const last = (step: string): string => `The output of ${step} exceeds 2 MiB or 20000 lines: the rest is not stored.`;
   expect(await keptOf('short')).toMatchObject({ lines: 20_001, last: last('short') });
   const { bytes, last: said } = await keptOf('long');
   expect(said).toBe(last('long'));

@@ -72,7 +72,7 @@ export class DeploymentLog {
     size.isCut = size.bytes > mostStepBytes || size.lines > mostStepLines;
     if (!size.isCut) return this.#push(step, message, options);
     const most = `${mostStepBytes / 1024 / 1024} MiB or ${mostStepLines} lines`;
-    this.#push(step, `The output of ${step} is more than ${most}: the rest is left out here.`, { ...options, level: 'WARNING' });
+    this.#push(step, `The output of ${step} exceeds ${most}: the rest is not stored.`, { ...options, level: 'WARNING' });
   }
 
   #push(step: string, message: string, options: LineOptions): void {

@@ -132,7 +132,7 @@ export class DeploymentRun {
     this.#tasks = stages.flat();
     this.#log.redact = await this.#redactor();
     if (resumed)
-      this.#log.add('resume', 'Davit had stopped in the middle of this deployment and goes on with it.', { level: 'WARNING' });
+      this.#log.add('resume', 'Davit stopped in the middle of this deployment and now resumes it.', { level: 'WARNING' });
     return stages;
   }
 
@@ -294,7 +294,7 @@ export class DeploymentRun {
       if (error instanceof ClusterUnreachable) {
         if (await this.#wait.begin(error, member.task.serviceId)) throw error;
         if (this.#input.cancel.aborted && isOnlyForward(this.#input.parts.kinds, member)) {
-          const message = 'Taking it down has begun, which is not canceled: what is left of it stops when the cluster is back.';
+          const message = 'Stopping it has begun and is not canceled: what is left of it stops when the cluster answers again.';
           this.#log.add('cancel', message, { serviceId: member.task.serviceId, level: 'WARNING' });
         }
         // The service is not serving yet, so its end can be recorded without the cluster.
@@ -459,7 +459,7 @@ export class DeploymentRun {
   /** Returns the failure in the form that users may see. */
   #failureOf(error: unknown, reference: string): FailureRecord {
     const failure = toFailure(error, reference);
-    if (failure.code === 'INTERNAL') this.#input.parts.log.error({ err: error, reference }, 'a step failed in an unexpected way');
+    if (failure.code === 'INTERNAL') this.#input.parts.log.error({ err: error, reference }, 'a step failed unexpectedly');
     return this.#log.redacted(failure);
   }
 

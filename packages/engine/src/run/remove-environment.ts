@@ -41,7 +41,7 @@ export async function removeEnvironment({ parts, deployment, log, wait, abandon 
     if (error instanceof LeaseLost || abandon.aborted || isDatabaseUnreachable(error)) throw error;
     if (!(error instanceof ClusterUnreachable)) return error;
     if (await wait.begin(error)) throw error;
-    log.add('remove', `${error.message}. What it has of the environment stays there.`, { level: 'WARNING' });
+    log.add('remove', `${error.message}. What it holds of the environment stays there.`, { level: 'WARNING' });
     return null;
   }
 }

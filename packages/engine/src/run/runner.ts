@@ -187,7 +187,7 @@ export class Runner {
       if (!dead && !other.expired) continue;
       for (const claimed of await database.many(store.takeOver, [this.#id, other.runner_id, !dead])) {
         this.#parts.counts.deploymentTakenOver(dead ? 'RUNNER_DIED' : 'LEASE_EXPIRED');
-        this.#parts.log.info({ deployment: claimed.id }, 'going on with a deployment that another runner left');
+        this.#parts.log.info({ deployment: claimed.id }, 'resuming a deployment that another runner left');
         this.#begin(claimed, true);
       }
     }
@@ -235,7 +235,7 @@ export class Runner {
       this.#waiting.set(deployment.id, waiting);
       return;
     }
-    this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be taken up again');
+    this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be resumed');
     if (!isDatabaseUnreachable(error) && !abandon.aborted)
       this.#interruptions.set(deployment.id, 1 + (this.#interruptions.get(deployment.id) ?? 0));
     // The cause of the interruption probably still exists.
@@ -310,7 +310,7 @@ export class Runner {
       await Promise.all([...this.#running.values()].map((run) => run.ended));
       const id = randomUUID();
       const lock = await acquireSessionLock(this.#parts.connectionString, lockName(id));
-      if (lock === null) throw new Error('somebody has the lock of a runner that is new');
+      if (lock === null) throw new Error('another session holds the lock of a new runner');
       if (this.#stopping) {
         await lock.release();
         return;

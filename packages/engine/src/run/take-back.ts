@@ -60,8 +60,8 @@ export async function takeBack(
     if (isOwed && error instanceof ClusterUnreachable && (await wait.begin(error, serviceId, true))) throw error;
     // The user must see the original failure. The keeper removes remaining instances.
     const message = isOwed
-      ? `What was deployed before could not be brought back: ${messageOf(error)}. The next deployment does that first`
-      : `Cleaning up did not work at once: ${messageOf(error)}`;
+      ? `The former release could not be restored: ${messageOf(error)}. The next deployment does that first`
+      : `The first attempt to clean up failed: ${messageOf(error)}`;
     log.add('undo', message, { serviceId, level: 'WARNING' });
     return isOwed ? message : null;
   }

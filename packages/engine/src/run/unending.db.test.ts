@@ -218,7 +218,7 @@ describe('a cancel', () => {
     await world.engine.port.cancel(place.environmentId, false);
     expect(await world.ends(deploymentId)).toBe('FAILED');
     expect((await world.view(shop.serviceId)).state).toBe('STOP_ERROR');
-    expect(await log(deploymentId)).toContain('Taking it down has begun, which is not canceled');
+    expect(await log(deploymentId)).toContain('Stopping it has begun and is not canceled');
     east.isDown = false;
     await eventually(() => Promise.resolve(east.fake.instances.length === 0 || undefined), 'the instances to go');
   });

@@ -57,7 +57,7 @@ export async function assertDecides(parts: Parts, driver: string, config: Releas
     throw new DriverError({
       cause: 'AUTOSCALING_UNAVAILABLE',
       message: `${config.name} has autoscaling, and the cluster of its environment is a container engine`,
-      hint: 'Put the environment on a Kubernetes cluster with KEDA, or leave autoscaling out of the service (null): between min_running_instances and max_running_instances instances follow cpu and memory.',
+      hint: 'Put the environment on a Kubernetes cluster with KEDA, or remove autoscaling from the service (null): Davit then scales between min_running_instances and max_running_instances by cpu and memory.',
     });
   }
   const missing = await scaling.missing('EVENTS', signal);

@@ -110,7 +110,8 @@ export class ClusterNumbers {
       this.#told.set(service, { at: performance.now(), decides });
       return decides;
     } catch (error) {
-      if (!signal.aborted) this.#parts.log.warn({ err: error, service }, 'the cluster could not be told how a service scales');
+      if (!signal.aborted)
+        this.#parts.log.warn({ err: error, service }, 'the scaling of a service could not be set on its cluster');
       return found !== undefined;
     }
   }

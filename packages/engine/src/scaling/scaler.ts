@@ -202,7 +202,7 @@ export class Scaler {
       })
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted && !leads.aborted) {
-          this.#parts.log.warn({ err: error, service: serviceId }, 'a service could not be scaled; it is tried again');
+          this.#parts.log.warn({ err: error, service: serviceId }, 'a service could not be scaled; trying again');
         }
       })
       .finally(() => {
@@ -275,7 +275,7 @@ export class Scaler {
     if (!(await this.#isStill(row))) return;
     const { cluster } = driversOf(this.#parts, this.#driver);
     await cluster.retire({ service: id, rollout, fromIndex: settled }, terminationGrace(row.config, this.#parts.settings), call);
-    const reason = `the new instances did not get ready (${failure.code})`;
+    const reason = `the new instances did not become ready (${failure.code})`;
     const done = await this.#parts.database.transaction(async (tx) => {
       if ((await tx.maybe(store.giveUpScaling, [id, rollout, instances])) === undefined) return false;
       await tx.run(store.insertScaling, [id, instances, settled, reason]);

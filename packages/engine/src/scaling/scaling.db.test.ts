@@ -195,7 +195,7 @@ test('a service with a volume stays as it is, and its deployment says so', async
   use(shop, 500);
   const { lines } = await world.engine.port.deploymentLog(world.database.database, world.environmentId, null);
   expect(lines.map(({ message }) => message)).toContainEqual(
-    expect.stringContaining('a volume has one writer, so none is added'),
+    expect.stringContaining('even under load: the service has storage, and a volume has one writer'),
   );
   const passes = (): number => world.fake.calls.filter(({ method }) => method === 'usage').length;
   const before = passes();

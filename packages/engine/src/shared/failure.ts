@@ -10,7 +10,7 @@ export function toFailure(error: unknown, reference: string): FailureRecord {
   if (isAppError(error)) return { code: error.code, message: error.message, hint: '', evidence: {} };
   return {
     code: 'INTERNAL',
-    message: `Davit failed in an unexpected way (${reference}).`,
+    message: `Davit failed unexpectedly (${reference}).`,
     hint: causes.INTERNAL,
     evidence: {},
   };

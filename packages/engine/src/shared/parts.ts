@@ -152,7 +152,7 @@ export function driversOf(parts: Pick<EngineParts, 'drivers'>, driver: string): 
   if (set !== undefined) return set;
   throw new DriverError({
     cause: 'CLUSTER_NOT_CONNECTED',
-    message: `Davit has nothing to reach the cluster ${driver} with`,
+    message: `Davit has no connection to the cluster ${driver}`,
   });
 }
 
@@ -162,7 +162,7 @@ export function builderOf(parts: Pick<EngineParts, 'drivers'>, driver: string): 
   if (builder !== null) return builder;
   throw new DriverError({
     cause: 'BUILD_UNAVAILABLE',
-    message: 'there is no registry to which what is built for the cluster of this environment could be pushed',
+    message: 'no container registry is set for the images that Davit builds for the cluster of this environment',
   });
 }
 

@@ -24,7 +24,7 @@ export const build: Step<ImageOutput> = {
     const image = existing ?? (await buildImage(context, name, commit));
     await recordImage(context, commit, name, image);
     await removeCheckout(context);
-    call.log(existing === null ? `Built ${name}.` : `The image ${name} exists already; nothing was built.`);
+    call.log(existing === null ? `Built ${name}.` : `The image ${name} already exists; nothing was built.`);
     return { imageId: image.id, commit };
   },
   resume(task, output) {

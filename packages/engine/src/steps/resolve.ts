@@ -27,11 +27,11 @@ export const resolve: Step<ImageOutput> = {
       const image = await findImage(context, name);
       if (image !== null) {
         await recordImage(context, commit, name, image);
-        call.log(`Commit ${short(id)} was built before with the same settings: its image is used again.`);
+        call.log(`Commit ${short(id)} was built before with the same settings: its image is reused.`);
         return { commit, imageId: image.id, skip: ['checkout', 'build'] };
       }
     }
-    call.log(`Commit ${short(id)} is to be built.`);
+    call.log(`Commit ${short(id)} will be built.`);
     return { commit };
   },
   resume(task, output) {

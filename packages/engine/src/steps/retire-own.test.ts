@@ -33,7 +33,7 @@ test('instances that do not go hold up what takes them back for two minutes at m
     new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
     });
-  await expect(undone(config(), null, never)).rejects.toThrow('the new instances did not end within 122 s');
+  await expect(undone(config(), null, never)).rejects.toThrow('the new instances did not stop within 122 s');
   expect(limit).toHaveBeenCalledExactlyOnceWith(122_000);
   expect(call.signal.aborted).toBe(false);
 });

@@ -22,7 +22,7 @@ export async function retireOwn(context: StepContext): Promise<void> {
     await driverSet(context).cluster.retire({ service: task.serviceId, rollout: task.rollout }, undoGraceSeconds, within);
   } catch (error) {
     if (!limit.aborted || call.signal.aborted) throw error;
-    const message = `the new instances did not end within ${undoGraceSeconds + goneWithinSeconds} s. Davit removes them later`;
+    const message = `the new instances did not stop within ${undoGraceSeconds + goneWithinSeconds} s. Davit removes them later`;
     throw new DriverError({ cause: 'ENGINE_FAILED', message, error });
   }
 }

@@ -47,14 +47,17 @@ async function resolveImage(
   try {
     const digest = await hooks.imageDigest(registryId, { name, tag });
     if (digest === null)
-      throw new DriverError({ cause: 'IMAGE_NOT_FOUND', message: `the registry has no image ${reference}, or does not show it` });
+      throw new DriverError({
+        cause: 'IMAGE_NOT_FOUND',
+        message: `the registry has no image ${reference}, or hides it without credentials`,
+      });
     return { id: `${name}@${digest}`, sizeBytes: 0, digest };
   } catch (error) {
     if (!isAppError(error) || error instanceof DriverError || isDatabaseUnreachable(error)) throw error;
     // The nodes may reach a registry that Davit cannot reach.
     call.log(
-      `The registry does not tell Davit which image ${reference} is (${error.message}). The cluster pulls it by its tag: whether the tag ` +
-        'moves is not noticed, and a rollback runs what it means then.',
+      `The digest of ${reference} could not be read from the registry (${error.message}). The cluster pulls the image by its tag: ` +
+        'Davit does not notice if the tag moves, and a rollback runs the image that the tag then refers to.',
     );
     return asItIs;
   }

@@ -124,11 +124,11 @@ function accessIn(caller: Caller, organizationId: string): Access | undefined {
 
 function forbidden({ access, person }: Caller, operation: Operation): AppError {
   if (operation.audience === 'people' && person === null) {
-    return refusedWith('This is for people who signed in: send a JWT of an issuer, not an API token.');
+    return refusedWith('This operation is for signed-in people: send a JWT of an issuer, not an API token.');
   }
   switch (access.kind) {
     case 'scope':
-      return refusedWith(`This needs a token of scope ${operation.scope}; this one has ${access.scope}.`);
+      return refusedWith(`This operation needs a token of scope ${operation.scope}; this one has ${access.scope}.`);
     case 'role': {
       const able = builtInRoles.filter((role) => allowedBy.get(role)?.has(operation)).map((role) => roleDescriptions[role].name);
       return refusedWith(`The role ${roleDescriptions[access.role].name} does not allow this; ${able.join(', ')} can do it.`);
@@ -136,7 +136,7 @@ function forbidden({ access, person }: Caller, operation: Operation): AppError {
     case 'custom':
       return refused(access.rights, 'this is for built-in roles only');
     case 'none':
-      return refusedWith('This is for members of an organization.');
+      return refusedWith('This operation is for members of an organization.');
     default:
       return never(access);
   }

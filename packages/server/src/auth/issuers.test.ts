@@ -42,8 +42,8 @@ describe('a JWT', () => {
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1000) + 300 }, 'not valid yet'],
     ['that was issued in the future', { iat: Math.floor(Date.now() / 1000) + 300 }, 'issued in the future'],
     ['without an end', { exp: undefined }, 'expires'],
-    ['without a subject', { sub: undefined }, 'nobody'],
-    ['with an empty subject', { sub: '' }, 'nobody'],
+    ['without a subject', { sub: undefined }, 'no subject (sub)'],
+    ['with an empty subject', { sub: '' }, 'no subject (sub)'],
     ['of an issuer that is not configured', { iss: 'https://elsewhere.example.org' }, 'issuer'],
     ['without an issuer', { iss: undefined }, 'issuer'],
   ];

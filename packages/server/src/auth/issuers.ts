@@ -50,7 +50,7 @@ export class Issuers {
     // jose checks the time of issue only if a maximum token age is configured.
     if (iat !== undefined && iat * 1000 > this.#clock.now().getTime() + toleranceSeconds * 1000)
       throw badToken(claimFaults['iat'] ?? '');
-    if (typeof sub !== 'string' || sub === '' || exp === undefined) throw badToken('it names nobody (sub)');
+    if (typeof sub !== 'string' || sub === '' || exp === undefined) throw badToken('it has no subject (sub)');
     return { issuer, subject: sub, expiresAt: (exp + toleranceSeconds) * 1000, claims };
   }
 }
@@ -96,7 +96,7 @@ const claimFaults: Readonly<Record<string, string>> = {
   nbf: 'it is not valid yet (nbf)',
   iat: 'it was issued in the future (iat)',
   exp: 'it has no time at which it expires (exp)',
-  sub: 'it names nobody (sub)',
+  sub: 'it has no subject (sub)',
 };
 
 /** Translates jose's errors into errors of the API. */
@@ -112,7 +112,7 @@ export async function translated<Result>(verify: () => Promise<Result>): Promise
     }
     if (error instanceof errors.JWKSNoMatchingKey) throw badToken('it is signed with a key that its issuer does not have', error);
     if (error instanceof errors.JWSSignatureVerificationFailed) throw badToken('its signature is wrong', error);
-    if (error instanceof errors.JOSEAlgNotAllowed) throw badToken(`its algorithm is none of ${algorithms.join(', ')}`, error);
+    if (error instanceof errors.JOSEAlgNotAllowed) throw badToken(`its algorithm is not one of ${algorithms.join(', ')}`, error);
     if (error instanceof errors.JOSEError) throw badToken('it is malformed', error);
     throw error;
   }

@@ -108,7 +108,7 @@ async function fetchKeys(issuer: string, signal: AbortSignal): Promise<{ keys: R
     throw new BadAnswer(`its discovery document says that it is ${JSON.stringify(discovery['issuer'])}`);
   }
   const address = discovery['jwks_uri'];
-  if (typeof address !== 'string' || !isTrustworthyAddress(address)) throw new BadAnswer('its jwks_uri is no https address');
+  if (typeof address !== 'string' || !isTrustworthyAddress(address)) throw new BadAnswer('its jwks_uri is not an https address');
   const { keys } = await fetchJson(address, signal);
   if (!Array.isArray(keys)) throw new BadAnswer('its key set has no keys');
   return { keys };
@@ -118,10 +118,10 @@ async function fetchJson(address: string, signal: AbortSignal): Promise<Record<s
   const response = await fetch(address, { signal, redirect: 'error', headers: { accept: 'application/json' } });
   if (!response.ok) throw new BadAnswer(`${address} answered ${response.status}`);
   const value: unknown = await response.json().catch((error: unknown) => {
-    if (error instanceof SyntaxError) throw new BadAnswer(`${address} answered no JSON`, { cause: error });
+    if (error instanceof SyntaxError) throw new BadAnswer(`${address} did not return JSON`, { cause: error });
     throw error;
   });
-  if (!isObject(value)) throw new BadAnswer(`${address} answered no JSON object`);
+  if (!isObject(value)) throw new BadAnswer(`${address} did not return a JSON object`);
   return value;
 }
 

@@ -8,9 +8,9 @@ import { follow, type Followed, type FollowLog, type FollowTiming } from './cloc
 export function followBackups(deps: Deps, log: FollowLog, timing: FollowTiming = {}): Followed {
   const look = async (now: Date): Promise<void> => {
     for (const { databaseId, error } of await askForDueBackups(deps, now)) {
-      log.warn({ databaseId, err: error }, 'a scheduled backup could not be asked for');
+      log.warn({ databaseId, err: error }, 'a scheduled backup could not be requested');
     }
     await trimOrphanedBackups(deps);
   };
-  return follow(look, (error) => log.warn({ err: error }, 'the schedules of backups could not be looked at'), timing);
+  return follow(look, (error) => log.warn({ err: error }, 'the schedules of backups could not be read'), timing);
 }

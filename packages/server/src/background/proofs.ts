@@ -8,6 +8,6 @@ const intervalMilliseconds = 5_000;
 export function followProofs(deps: Deps, log: FollowLog): Followed {
   const memory: ProofMemory = new Map();
   const look = (now: Date): Promise<void> => proveDue(deps, memory, now.getTime());
-  const onFailure = (error: unknown): void => log.warn({ err: error }, 'proofs of custom domains could not be looked for');
+  const onFailure = (error: unknown): void => log.warn({ err: error }, 'the proofs of custom domains could not be checked');
   return follow(look, onFailure, { intervalMilliseconds });
 }

@@ -6,9 +6,9 @@ import { follow, type Followed, type FollowLog, type FollowTiming } from './cloc
 export function followRules(deps: Deps, log: FollowLog, timing: FollowTiming = {}): Followed {
   const look = async (now: Date): Promise<void> => {
     for (const { environmentId, error } of await runDueRules(deps, now)) {
-      log.warn({ environmentId, err: error }, 'a deployment rule could not be followed');
+      log.warn({ environmentId, err: error }, 'a deployment rule could not be applied');
     }
   };
   // The database is unreachable. The next check follows soon, and due rules stay due.
-  return follow(look, (error) => log.warn({ err: error }, 'deployment rules could not be looked at'), timing);
+  return follow(look, (error) => log.warn({ err: error }, 'deployment rules could not be read'), timing);
 }

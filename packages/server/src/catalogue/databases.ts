@@ -76,7 +76,10 @@ const kind: DocumentKind<DatabaseCatalogue> = {
     databaseTypes.flatMap((name): ErrorDetail[] =>
       Object.keys(types[name].versions)
         .filter((version) => !versionForm.test(version))
-        .map((version) => ({ path: `types.${name}.versions`, message: `has ${version}, which is no version: digits and dots` })),
+        .map((version) => ({
+          path: `types.${name}.versions`,
+          message: `has ${version}, which is not a version of digits and dots`,
+        })),
     ),
 };
 

@@ -18,7 +18,7 @@ const mostFaults = 20;
 
 /** Reads `file`, or Davit's own file. Throws CATALOGUE_INVALID with the faults. */
 export async function readDocument<Content>(kind: DocumentKind<Content>, file: string | null): Promise<Content> {
-  const name = file ?? 'the one of this version';
+  const name = file ?? 'the file of this version';
   let text: string;
   try {
     text = await readFile(file ?? kind.ownFile, 'utf8');

@@ -45,7 +45,7 @@ function contradictionsOf(vendor: CatalogueVendor, path: string): ErrorDetail[] 
   for (const { name, places: wanted = [] } of placed) {
     const unknown = wanted.filter((place) => !places.has(place));
     if (unknown.length > 0)
-      faults.push({ path, message: `says that ${name} is offered in ${unknown.join(', ')}, which is no region or zone` });
+      faults.push({ path, message: `says that ${name} is offered in ${unknown.join(', ')}, which is not a region or zone` });
   }
   return faults;
 }

@@ -27,14 +27,14 @@ export async function checkDomain(dns: Dns, domain: CheckedDomain, validationDom
     if (answer === null) {
       return {
         status: 'DOMAIN_NOT_CONFIGURED',
-        details: `There is nothing in DNS under ${domain.host}: add a CNAME record to ${validationDomain}.`,
+        details: `DNS has no record for ${domain.host}: add a CNAME record to ${validationDomain}.`,
       };
     }
     if (domain.use_cdn) return behindCdn(domain, answer);
     return compared(domain, answer, { validationDomain, wanted: await dns.ask(validationDomain) });
   } catch (error) {
     const words = messageOf(error);
-    return { status: 'GENERIC_FAILURE', details: `DNS could not be asked: ${words}.` };
+    return { status: 'GENERIC_FAILURE', details: `DNS could not be queried: ${words}.` };
   }
 }
 
@@ -53,7 +53,7 @@ function compared(
   if (wanted === null || wanted.addresses.length === 0) {
     return {
       status: 'GENERIC_FAILURE',
-      details: `${validationDomain} is not in DNS itself, so nothing can be compared with it: its domain needs a wildcard record (DAVIT_GATEWAY_DOMAIN).`,
+      details: `${validationDomain} has no DNS record itself, so the domain cannot be compared with it: the domain of the gateway needs a wildcard record (DAVIT_GATEWAY_DOMAIN).`,
     };
   }
   if (addresses.some((address) => wanted.addresses.includes(address))) {
@@ -62,6 +62,6 @@ function compared(
   const found = [...names, ...addresses].join(', ');
   return {
     status: 'DOMAIN_LINKED_TO_WRONG_HOST',
-    details: `${host} leads to ${found}, not to ${validationDomain} (${wanted.addresses.join(', ')}): change its record to a CNAME of that.`,
+    details: `${host} leads to ${found}, not to ${validationDomain} (${wanted.addresses.join(', ')}): change its record to a CNAME of ${validationDomain}.`,
   };
 }

@@ -28,8 +28,8 @@ export const wrongMediaType = 'The body must be JSON: send `Content-Type: applic
 const frameworkCodes: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['BODY_TOO_LARGE', 'The body is larger than this server accepts.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', wrongMediaType],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['MALFORMED_REQUEST', 'The body has another length than Content-Length says.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['ROUTE_NOT_FOUND', 'A part of the path is longer than any id is.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['MALFORMED_REQUEST', 'The length of the body differs from Content-Length.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['ROUTE_NOT_FOUND', 'A part of the path is longer than any id.'],
   FST_ERR_BAD_URL: ['ROUTE_NOT_FOUND', 'The path is not a valid URL path.'],
 };
 
@@ -48,6 +48,6 @@ export function answerOf(error: unknown, requestId: string): ErrorAnswer {
       return errorAnswer('MALFORMED_REQUEST', 'The request could not be read.');
     }
   }
-  const message = `Something went wrong inside of Davit. The server's log has the details under the request id ${requestId}.`;
+  const message = `Davit failed internally. The server's log has the details under the request id ${requestId}.`;
   return { ...errorAnswer('INTERNAL', message), request_id: requestId };
 }

@@ -58,7 +58,7 @@ function stale(cause: unknown): AppError {
   return new AppError({
     code: 'PRECONDITION_FAILED',
     message:
-      'The record has another version than If-Match says: it was changed meanwhile. Read it again and repeat the edit on that.',
+      'The version of the record differs from If-Match: it was changed in the meantime. Read it again, then repeat the edit.',
     cause,
   });
 }
@@ -66,7 +66,7 @@ function stale(cause: unknown): AppError {
 function withoutVersion(): AppError {
   return new AppError({
     code: 'PRECONDITION_FAILED',
-    message: 'What this operation changes has no version, so that none can be expected. Send it without If-Match.',
+    message: 'The resource that this operation changes has no version. Send the request without If-Match.',
   });
 }
 
@@ -83,7 +83,7 @@ function expectedVersions(header: string): readonly string[] | null {
   while (tag.lastIndex < header.length) {
     const match = tag.exec(header);
     if (match === null)
-      throw validationFailed([{ path: 'If-Match', message: 'must be *, or the ETag of an answer with its quotes' }]);
+      throw validationFailed([{ path: 'If-Match', message: 'must be *, or the ETag of an answer, including its quotes' }]);
     if (match[1] === undefined) versions.push(match[2] ?? '');
   }
   return versions;

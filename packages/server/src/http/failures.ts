@@ -28,7 +28,7 @@ export function handleErrors(app: FastifyInstance, context: HttpContext, methods
     }
     void reply.header('allow', allowed.join(', '));
     if (request.method === 'OPTIONS') return reply.code(204).headers(securityHeaders).send();
-    const message = `${request.method} is not an operation of this path; it has ${allowed.join(', ')}.`;
+    const message = `${request.method} is not supported by this path; use ${allowed.join(', ')}.`;
     return sendError(reply, errorAnswer('METHOD_NOT_ALLOWED', message));
   });
 }

@@ -45,7 +45,7 @@ describe('a body', () => {
 
   test('that is missing is answered with what is needed', async () => {
     const { body } = await post(undefined);
-    expect(body).toMatchObject({ status: 400, message: 'Validation error: a JSON body is needed, with name' });
+    expect(body).toMatchObject({ status: 400, message: 'Validation error: a JSON body is required, with name' });
   });
 
   test.each([
@@ -98,7 +98,7 @@ describe('a body', () => {
 
   test('without bytes may have any type', async () => {
     const body = await post('', { 'content-type': 'application/x-www-form-urlencoded' });
-    expect(body.body).toMatchObject({ status: 400, message: expect.stringContaining('a JSON body is needed') });
+    expect(body.body).toMatchObject({ status: 400, message: expect.stringContaining('a JSON body is required') });
   });
 });
 
@@ -180,7 +180,7 @@ describe('a token', () => {
       .call('createOrganizationApiToken', { params, body: { name: 'past', expires_at: '2001-01-01T00:00:00Z' } });
     await expect(past).rejects.toMatchObject({
       status: 400,
-      errors: [{ path: 'expires_at', message: 'must lie in the future' }],
+      errors: [{ path: 'expires_at', message: 'must be in the future' }],
     });
     const expiresAt = new Date(Date.now() + 400).toISOString();
     const { token } = await server

@@ -223,7 +223,7 @@ function reused(): AppError {
 function busy(): AppError {
   return new AppError({
     code: 'IDEMPOTENCY_KEY_BUSY',
-    message: 'The first request with this Idempotency-Key is still being worked on. Send it again in some seconds.',
+    message: 'The first request with this Idempotency-Key is still being processed. Send it again in some seconds.',
   });
 }
 
@@ -231,6 +231,6 @@ function lost(): AppError {
   return new AppError({
     code: 'IDEMPOTENCY_ANSWER_LOST',
     message:
-      'The first request with this Idempotency-Key was carried out, at least in part, but its answer got lost, as the server or its database stopped. Read what is there; send it with a new key only if it is missing.',
+      'The first request with this Idempotency-Key was executed, at least in part, but its answer was lost because the server or its database stopped. Check whether the change was made; if it was not, send the request with a new key.',
   });
 }

@@ -38,7 +38,7 @@ function addHealth(pages: FastifyInstance, context: HttpContext): void {
     if (context.options.isStarting?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'starting' });
     try {
       const { refuses } = await context.options.database.one(alive);
-      if (refuses) return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database takes no changes.'));
+      if (refuses) return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database accepts no changes.'));
     } catch (error) {
       context.options.logger?.warn({ err: error }, 'not ready: the database does not answer');
       return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database does not answer.'));

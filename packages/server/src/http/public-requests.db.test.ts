@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const editing = 'a PUT changes the fields that it names; what is left out stays';
+const editing = 'a PUT changes the fields that it names; omitted fields stay';
 /** Rules that are not enforced, with the reason: the request is accepted. */
 const lenient: readonly (readonly [operations: RegExp, places: RegExp, because: string])[] = [
   [/^createOrganization$/, /^plan required$/, 'the plan is TEAM_2025 then'],

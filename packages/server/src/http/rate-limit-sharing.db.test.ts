@@ -107,7 +107,7 @@ describe('processes of one database', () => {
     await exchangeAll(one, two);
     await exchangeAll(one, two);
     expect([one, two].map(({ limiter }) => limiter.peek('token'))).toEqual([9, 9]);
-    expect(one.warnings).toEqual([expect.stringContaining('this one counts for itself')]);
+    expect(one.warnings).toEqual([expect.stringContaining('this process counts alone')]);
     isAway = false;
     await exchangeAll(one, two);
     expect([one, two].map(({ limiter }) => limiter.peek('token'))).toEqual([8, 8]);

@@ -75,7 +75,7 @@ export class RateLimitSharing {
       if (!this.#isFailing) {
         log.warn(
           { err: error },
-          'what other processes count for the rate limit is not known; until it is, this one counts for itself',
+          'the rate-limit counts of other processes could not be read; until then this process counts alone',
         );
       }
       this.#isFailing = true;

@@ -28,7 +28,9 @@ test('a read takes any query, and a write one that asks for nothing less', () =>
 });
 
 test('a flag in another spelling is refused with the right one', () => {
-  expect(() => checked(operations.deployApplication, { dryRun: 'true' })).toThrow('dryRun is written dry_run; nothing was done');
+  expect(() => checked(operations.deployApplication, { dryRun: 'true' })).toThrow(
+    'dryRun must be written dry_run; nothing was done',
+  );
 });
 
 test('other flags that spare something are refused where they are not known', () => {

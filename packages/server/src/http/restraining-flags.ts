@@ -38,7 +38,7 @@ export function neglectedFlags(operation: Operation, query: Readonly<Record<stri
   return Object.entries(query).flatMap(([path, value]): ErrorDetail[] => {
     const flag = flagsByFoldedName.get(folded(path));
     if (flag === undefined || value === 'false' || (path === flag && declares(operation, flag))) return [];
-    if (declares(operation, flag)) return [{ path, message: `is written ${flag}; nothing was done` }];
+    if (declares(operation, flag)) return [{ path, message: `must be written ${flag}; nothing was done` }];
     return [{ path, message: `is not offered by this operation, and nothing was done. Offered by: ${offeringOperations(flag)}` }];
   });
 }

@@ -185,7 +185,7 @@ function wrongType({ routeOptions }: FastifyRequest): AppError {
 function withAdvice(error: Error, { routeOptions }: FastifyRequest): Error {
   const { mediaType } = routeOptions.config;
   if (mediaType === undefined || !isAppError(error) || error.code !== 'MALFORMED_JSON') return error;
-  const message = `${error.message} To send a text as it is, say \`Content-Type: ${mediaType}\`.`;
+  const message = `${error.message} To send a text as it is, use \`Content-Type: ${mediaType}\`.`;
   return new AppError({ code: error.code, message, cause: error });
 }
 

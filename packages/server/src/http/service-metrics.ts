@@ -22,13 +22,13 @@ function metricsOf(buckets: readonly number[]): readonly Metric[] {
     {
       name: 'davit_service_memory_bytes',
       type: 'gauge',
-      help: 'Memory of all instances, without file cache that can be given up.',
+      help: 'Memory of all instances, without reclaimable file cache.',
       lines: ({ now }) => plain(now?.memoryBytes),
     },
     {
       name: 'davit_service_volume_bytes',
       type: 'gauge',
-      help: 'What the volumes hold.',
+      help: 'Disk usage of the volumes.',
       lines: ({ now }) => plain(now?.volumeBytes),
     },
     {
@@ -64,7 +64,7 @@ function metricsOf(buckets: readonly number[]): readonly Metric[] {
     {
       name: 'davit_service_instance_ends_total',
       type: 'counter',
-      help: 'Ends of instances that nobody asked for, by cause.',
+      help: 'Unrequested ends of instances, by cause.',
       // Causes are codes of docs/errors.md.
       lines: ({ ends }) => Object.entries(ends).map(([cause, count]) => ['', `,cause="${cause.toLowerCase()}"`, count] as const),
     },

@@ -94,6 +94,6 @@ function tokenOf({ headers }: FastifyRequest): string {
 function refused(): AppError {
   return new AppError({
     code: 'UNAUTHORIZED',
-    message: 'This run of Terraform is over, or the password is not its own. A deployment makes a new one.',
+    message: 'This run of Terraform has ended, or the password is not valid for it. Deploy again to start a new run.',
   });
 }

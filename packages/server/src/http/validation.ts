@@ -95,14 +95,14 @@ export function validationFailed(details: readonly ErrorDetail[]): AppError {
 
 function missingBody(schema: object): AppError {
   if ('type' in schema && schema.type === 'string') {
-    return new AppError({ code: 'VALIDATION_FAILED', message: 'Validation error: a body is needed, which is text' });
+    return new AppError({ code: 'VALIDATION_FAILED', message: 'Validation error: a text body is required' });
   }
   const required = 'required' in schema && Array.isArray(schema.required) ? schema.required.map(String) : [];
   const properties = 'properties' in schema && typeof schema.properties === 'object' ? Object.keys(schema.properties ?? {}) : [];
   const needed = required.length > 0 ? `with ${required.join(', ')}` : `with at least one of ${properties.join(', ')}`;
   return new AppError({
     code: 'VALIDATION_FAILED',
-    message: `Validation error: a JSON body is needed, ${needed}`,
+    message: `Validation error: a JSON body is required, ${needed}`,
     errors: required.map((path) => ({ path, message: 'is required' })),
   });
 }

@@ -106,7 +106,7 @@ function follow(connectionString: string, authenticator: Authenticator, streams:
 async function noteOwnClusters({ database, config, logger }: ApiInput): Promise<void> {
   for (const cluster of await noteServiceAccounts(database, config.clusterSettings)) {
     const isOwn = config.clusterSettings[cluster]?.in_cluster === true;
-    logger?.info({ cluster, in_cluster: isOwn }, 'whether a cluster is worked with as the own service account has changed');
+    logger?.info({ cluster, in_cluster: isOwn }, 'the setting in_cluster of a cluster has changed');
   }
 }
 
@@ -241,7 +241,7 @@ async function closeServer(server: FastifyInstance, streams: Streams, withinSeco
 
 const listenFailures: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there. Stop it, or set DAVIT_PORT to a free port',
-  EACCES: 'this user may not listen there. Set DAVIT_PORT to a port from 1024 on',
+  EACCES: 'this user is not permitted to listen there. Set DAVIT_PORT to a port from 1024 on',
   EADDRNOTAVAIL: 'no network interface of this machine has that address. Set DAVIT_HOST to one that has, or to 0.0.0.0',
   ENOTFOUND: 'there is no such host. Set DAVIT_HOST to an address of this machine',
 };

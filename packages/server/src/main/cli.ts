@@ -10,24 +10,24 @@ const help = `davit: a self-hosted deployment platform
   davit serve                         run the server in the foreground
   davit migrate                       bring the database to this version's schema
   davit token create <name> [--expires <time>]
-                                      make a token of the instance administrator; shown once
+                                      create a token of the instance administrator; shown once
   davit token list                    list these tokens, without their values
-  davit token revoke <id or name>     take one away; it stops working at once
-  davit organization list             list the organizations, with what they may not do
+  davit token revoke <id or name>     revoke one; it stops working at once
+  davit organization list             list the organizations and their restrictions
   davit organization restrict <id or name> [<restriction>]
                                       block deployments. NO_CREDIT_CARD (default): on managed clusters only;
                                       any other word: everywhere
   davit organization allow <id or name>
-                                      lift it
+                                      lift the restriction
   davit export <file> [--with-volumes]
-                                      write the whole instance into a file, under DAVIT_EXPORT_PASSPHRASE;
-                                      with the files of volumes, whose services must be stopped then
-  davit import <file>                 fill a new instance with one, before its first start
-  davit disk [collect]                tell what Davit keeps on the disk; collect: remove what is not needed
+                                      write the whole instance to a file, encrypted with DAVIT_EXPORT_PASSPHRASE;
+                                      --with-volumes: with the files of volumes, whose services must be stopped
+  davit import <file>                 load an export into a new instance, before its first start
+  davit disk [collect]                show what Davit keeps on the disk; collect: remove what is not needed
   davit cluster manifest [--namespace <name>] [--name <name>] [--charts]
                                       print the account that Davit needs on a Kubernetes cluster, for kubectl apply;
-                                      --charts: with what it needs to deploy charts of Helm there
-  davit doctor                        check all that Davit needs, and say what is wrong and what to do
+                                      --charts: with the permissions to deploy Helm charts there
+  davit doctor                        check all that Davit needs, and report what is wrong and what to do
   davit --version                     print the version of the program
 
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
@@ -175,7 +175,7 @@ async function serveForeground(config: Configuration): Promise<number> {
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   print(serving.address === null ? `davit works (${seconds} s)` : `davit answers at ${serving.address} (${seconds} s)`);
   const isDisplaced = await Promise.race([signaled.then(() => false), serving.displaced.then(() => true)]);
-  if (isDisplaced) process.stderr.write('davit: another davit serve has taken this state folder; this one ends\n');
+  if (isDisplaced) process.stderr.write('davit: another davit serve has taken this state folder; this one exits\n');
   const force = (): never => process.exit(failed);
   process.once('SIGINT', force).once('SIGTERM', force);
   // Requests get stopWithinSeconds, the rest of the shutdown 10 more seconds.
@@ -196,7 +196,7 @@ function nextSignal(): Promise<void> {
 
 /** Logs the error and ends the process. Node.js itself would print all properties of the error, including values. */
 function endWith(error: unknown): never {
-  const line = { level: 60, time: Date.now(), err: loggedError(error), msg: 'davit ends, as it failed in an unexpected way' };
+  const line = { level: 60, time: Date.now(), err: loggedError(error), msg: 'davit exits after an unexpected failure' };
   new LogOutput(2).write(`${JSON.stringify(line)}\n`);
   process.exit(failed);
 }

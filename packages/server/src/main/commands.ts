@@ -8,7 +8,9 @@ import { openState } from './state.ts';
 export type Print = (text: string) => number;
 
 function tellWait({ migration, holders }: MigrationWait): void {
-  process.stderr.write(`davit: ${migration} waits for a lock; in the way may be: ${holders.join(', ') || 'nobody any more'}\n`);
+  process.stderr.write(
+    `davit: ${migration} waits for a lock; it may be held by: ${holders.join(', ') || 'no session any more'}\n`,
+  );
 }
 
 async function withState<Result>(config: Configuration, action: (connectionString: string) => Promise<Result>): Promise<Result> {

@@ -64,7 +64,7 @@ export class ConfigurationReader {
   otherPort(name: string, [other, byDefault]: readonly [string, number]): number | null {
     if (this.optional(name) === null) return null;
     const port = this.integer(name, 1, 1, 65_535);
-    if (port === this.integer(other, byDefault, 1, 65_535)) this.#fault(name, `must be another port than ${other}`);
+    if (port === this.integer(other, byDefault, 1, 65_535)) this.#fault(name, `must differ from ${other}`);
     return port;
   }
 
@@ -78,7 +78,7 @@ export class ConfigurationReader {
     const hmacKey = this.secret(hmacName);
     if (email !== null && !/^[^\s@,]+@[^\s@,]+$/.test(email)) this.#fault(emailName, 'must be an e-mail address');
     if ((keyId === null) !== (hmacKey === null)) {
-      this.#fault(keyId === null ? keyName : hmacName, 'is missing: the authority gives both together');
+      this.#fault(keyId === null ? keyName : hmacName, 'is missing: the authority issues both together');
     }
     if (directory === null) return null;
     if (!directory.startsWith('https://')) this.#fault(directoryName, 'must be an https address');
@@ -231,7 +231,7 @@ export class ConfigurationReader {
     const lines = this.#wrong.map(({ path: name, message }) => `  ${name} ${message}`);
     throw new AppError({
       code: 'CONFIGURATION_INVALID',
-      message: `The configuration is wrong:\n${lines.join('\n')}\ndocs/operate.md lists all variables.`,
+      message: `The configuration is invalid:\n${lines.join('\n')}\ndocs/operate.md lists all variables.`,
       errors: this.#wrong,
     });
   }

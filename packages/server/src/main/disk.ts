@@ -19,8 +19,8 @@ const diskRead = statement<{ installation: string; database: number; logs: numbe
 const kinds: readonly (readonly [ImageUse, string])[] = [
   ['RUNS', 'what runs'],
   ['ROLLBACK', 'kept for rollbacks'],
-  ['CACHE', 'kept to make builds short'],
-  ['UNUSED', 'not needed any more'],
+  ['CACHE', 'kept to speed up builds'],
+  ['UNUSED', 'no longer needed'],
   ['FOREIGN', 'not Davit’s'],
 ];
 

@@ -36,7 +36,7 @@ async function answer(api: FastifyInstance, request: IncomingMessage, response: 
   const [url = ''] = (request.url ?? '').split('?', 1);
   if (request.method !== 'GET' || !pages.has(url)) {
     const text =
-      'This process has the role worker: it answers /healthz, /readyz and /metrics alone. The API is at a process with the role api.\n';
+      'This process has the role worker: it answers /healthz, /readyz and /metrics only. Send requests of the API to a process with the role api.\n';
     response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end(text);
     return;
   }

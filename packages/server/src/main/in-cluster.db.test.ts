@@ -63,7 +63,7 @@ test('a cluster that the operator names is worked with as the own service accoun
   await client.call('deployCluster', { params });
   expect((await client.call('getClusterStatus', { params })).status).toBe('INVALID_CREDENTIALS');
   const [line] = (await client.call('listClusterLogs', { params })).results.toReversed();
-  expect(line?.message?.safe_message).toContain('the service account of its own pod, and KUBERNETES_SERVICE_HOST is not set');
+  expect(line?.message?.safe_message).toContain('the service account of its own pod, but KUBERNETES_SERVICE_HOST is not set');
   await expect(client.call('editClusterKubeconfig', { params, body: kubeconfig })).rejects.toMatchObject({
     code: 'CLUSTER_KIND_UNSUPPORTED',
   });

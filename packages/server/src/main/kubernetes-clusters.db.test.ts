@@ -143,7 +143,7 @@ test('an account that was given no role is told what it lacks, and not that it i
 test('something else that answers in place of an API server is no cluster that is away', async () => {
   known = { ...known, isPage: true };
   const [status, message] = await told(kubeconfig(known.token));
-  expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('no API server of Kubernetes')]);
+  expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('not an API server of Kubernetes')]);
 });
 
 test('a second record of one cluster is not worked with, as long as there is the first one', async () => {

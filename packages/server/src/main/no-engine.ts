@@ -14,7 +14,7 @@ const refuse = (): Promise<never> =>
   Promise.reject(
     new DriverError({
       cause: 'ENGINE_UNREACHABLE',
-      message: 'This installation works with no container engine of its own (DAVIT_LOCAL_ENGINE is false).',
+      message: 'This installation has no container engine of its own (DAVIT_LOCAL_ENGINE is false).',
       hint: 'Put the environment on a Kubernetes cluster (cluster_id), then deploy it again.',
     }),
   );

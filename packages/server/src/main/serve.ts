@@ -44,7 +44,7 @@ export type DriversMaker = (config: Configuration, installation: string, log: En
 export async function serve(config: Configuration, say: Say, drivers: DriversMaker = localDrivers): Promise<Serving> {
   const { logger, output } = createLog(config);
   if (config.unknownVariables.length > 0) {
-    logger.warn({ variables: config.unknownVariables }, 'variables that begin with DAVIT_ and mean nothing');
+    logger.warn({ variables: config.unknownVariables }, 'unknown variables that begin with DAVIT_');
   }
   const open: Parts = { closers: [] };
   try {

@@ -39,7 +39,7 @@ export class PlatformCounts implements EngineCounts {
   );
   readonly #takeovers = new Counter(
     'davit_deployment_takeovers_total',
-    'Deployments under way that this process took up: from a runner that died or whose lease expired, or after an interruption of its own.',
+    'Deployments that this process resumed: from a runner that died or whose lease expired, or after an interruption of its own.',
     ['RUNNER_DIED', 'LEASE_EXPIRED', 'INTERRUPTED'].map((reason) => ({ reason: lower(reason) })),
   );
   readonly #durations = new Histogram(
@@ -50,7 +50,7 @@ export class PlatformCounts implements EngineCounts {
   readonly #steps = new Counter('davit_steps_total', 'Steps of deployments that ended in this process, by outcome.');
   readonly #repeats = new Counter(
     'davit_step_repeats_total',
-    'Steps that were done again: after a failure that may pass (retry), or as an earlier run had begun them (resume).',
+    'Steps that were repeated: after a transient failure (retry), or because an earlier run had started them (resume).',
   );
   readonly #backups = new Counter(
     'davit_backups_total',
@@ -68,7 +68,7 @@ export class PlatformCounts implements EngineCounts {
   );
   readonly #gitEvents = new Counter(
     'davit_git_event_attempts_total',
-    'Attempts of this process to follow an event of a git host.',
+    'Attempts of this process to process an event of a git host.',
     ['DONE', 'RETRIED', 'FAILED'].map((outcome) => ({ outcome: lower(outcome) })),
   );
 

@@ -160,7 +160,7 @@ function certificateFamilies(row: InstallationRow): Family[] {
     ]),
     gauge(
       'davit_certificates_failing',
-      'Certificates that the authority did not make or renew at the last attempt.',
+      'Certificates that the authority did not issue or renew at the last attempt.',
       row.failing_certificates,
     ),
     gauge(
@@ -175,7 +175,7 @@ function backlogFamilies(row: InstallationRow): Family[] {
   return [
     gauge('davit_webhook_deliveries_pending', 'Events that are still to be delivered to webhooks.', row.webhook_pending),
     gauge('davit_webhook_oldest_pending_seconds', 'Age of the oldest of them; 0: there is none.', row.webhook_seconds),
-    gauge('davit_git_events_pending', 'Events of git hosts that are still to be followed.', row.git_pending),
+    gauge('davit_git_events_pending', 'Events of git hosts that are still to be processed.', row.git_pending),
     gauge('davit_git_event_oldest_pending_seconds', 'Age of the oldest of them; 0: there is none.', row.git_seconds),
     gauge('davit_git_repositories_failing', 'Repositories whose last poll failed.', row.failing_repositories),
   ];

@@ -76,7 +76,7 @@ export class PlatformMetrics {
       ...this.#own(),
       gauge(
         'davit_source_up',
-        'Whether this scrape has what comes from the source, which answered within a second.',
+        'Whether this scrape includes the data of the source, which must answer within a second.',
         sources.map(([source, isUp]) => [{ source }, Number(isUp)]),
       ),
       ...diskFamilies(names.map((name, index) => [name, disks[index]?.value ?? null])),
@@ -92,7 +92,7 @@ export class PlatformMetrics {
       ...counts.families(),
       gauge(
         'davit_cluster_up',
-        'Whether the newest look of this process at the cluster succeeded.',
+        'Whether the latest check of the cluster by this process succeeded.',
         clusters.map(({ cluster, isReachable }) => [{ cluster }, isReachable === null ? null : Number(isReachable)]),
       ),
       gauge(
@@ -108,7 +108,7 @@ export class PlatformMetrics {
       gauge('davit_streams_open', 'Live streams that clients have open at this process.', streams.count),
       gauge(
         'davit_stream_lag_seconds',
-        'Time since this process last read what is new for its streams; 0: none is open.',
+        'Time since this process last read new events for its streams; 0: none is open.',
         streams.lagSeconds,
       ),
       ...poolFamilies(database.pool),
@@ -126,8 +126,16 @@ function poolFamilies(pool: Database['pool']): Family[] {
     gauge('davit_database_pool_limit', 'Most connections of the pool (DAVIT_DATABASE_CONNECTIONS).', pool.maximum),
     gauge('davit_database_pool_waiting', 'Statements and transactions that wait for a connection.', pool.waiting),
     counter('davit_database_pool_waits_total', 'Statements and transactions that had to wait for a connection.', pool.waits),
-    counter('davit_database_pool_wait_seconds_total', 'Time that they waited in all.', pool.waitedSeconds),
-    counter('davit_database_pool_timeouts_total', 'Those that gave up waiting, after ten seconds.', pool.timeouts),
+    counter(
+      'davit_database_pool_wait_seconds_total',
+      'Total time that statements and transactions waited for a connection.',
+      pool.waitedSeconds,
+    ),
+    counter(
+      'davit_database_pool_timeouts_total',
+      'Statements and transactions that gave up waiting, after ten seconds.',
+      pool.timeouts,
+    ),
   ];
 }
 

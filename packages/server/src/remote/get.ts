@@ -64,7 +64,7 @@ export async function get(request: RemoteRequest, settings: RemoteSettings): Pro
     const { location } = answer.headers;
     if (!redirects.has(answer.status) || location === undefined) return answer;
     const next = URL.canParse(location, url.href) ? new URL(location, url.href) : null;
-    if (next === null) throw notUnderstood(url, 'it redirects to what is no URL');
+    if (next === null) throw notUnderstood(url, 'it redirects to an invalid URL');
     if (next.origin !== url.origin) authorization = undefined;
     url = next;
   }

@@ -52,7 +52,7 @@ export class RegistryClient {
   async images(): Promise<readonly string[] | null> {
     const url = new URL(`/v2/_catalog?n=${pageSize}`, this.#access.api);
     return this.#pages(url, {
-      what: 'the list of its images (which public registries do not give; name an image to have its tags)',
+      what: 'the list of its images (which public registries do not offer; name an image to get its tags)',
       scope: 'registry:catalog:*',
       member: 'repositories',
     });
@@ -98,7 +98,7 @@ export class RegistryClient {
     const digest = layerOf(answer, { what, mediaType });
     if (digest === null) return null;
     const blob = await this.#read(new URL(`/v2/${name}/blobs/${digest}`, this.#access.api), scope, mediaType);
-    if (blob.status !== 200) throw notUnderstood(url, `it does not give the content of ${what}: it answered ${blob.status}`);
+    if (blob.status !== 200) throw notUnderstood(url, `it did not return the content of ${what}: it answered ${blob.status}`);
     return blob.body;
   }
 
@@ -135,7 +135,7 @@ export class RegistryClient {
     if (!/\bBearer\s/i.test(challenge)) return basic;
     const parameters = challengeParameters(challenge);
     const realm = parameters.get('realm') ?? '';
-    if (!URL.canParse(realm)) throw notUnderstood(url, 'it wants a token and does not say where to get one');
+    if (!URL.canParse(realm)) throw notUnderstood(url, 'it requires a token but does not say where to get one');
     const place = new URL(realm);
     if (place.protocol !== 'https:' && url.protocol === 'https:') {
       throw notUnderstood(url, 'it wants the credentials sent to an address without TLS');
@@ -144,10 +144,10 @@ export class RegistryClient {
     if (service !== undefined) place.searchParams.set('service', service);
     place.searchParams.set('scope', parameters.get('scope') ?? scope);
     const answer = await this.#get(place, basic);
-    if (answer.status === 401 || answer.status === 403) throw refused(place, 'the credentials in config are not right');
-    if (answer.status !== 200) throw notUnderstood(place, `asked for a token, it answered ${answer.status}`);
+    if (answer.status === 401 || answer.status === 403) throw refused(place, 'the credentials in config are wrong');
+    if (answer.status !== 200) throw notUnderstood(place, `it answered ${answer.status} to a request for a token`);
     const token = tokenOf(parsed(answer));
-    if (token === null) throw notUnderstood(place, 'asked for a token, it answered none');
+    if (token === null) throw notUnderstood(place, 'it returned no token');
     return `Bearer ${token}`;
   }
 }
@@ -159,10 +159,10 @@ function challengeParameters(challenge: string): ReadonlyMap<string, string> {
 
 function assertGood(answer: RemoteAnswer, what: string): void {
   if (answer.status === 401 || answer.status === 403) {
-    throw refused(answer.url, `${what} does not exist there, or the credentials in config do not suffice to read it`);
+    throw refused(answer.url, `${what} does not exist there, or the credentials in config do not permit reading it`);
   }
-  if (answer.status === 429) throw refused(answer.url, 'it was asked too often; try again later');
-  if (answer.status !== 200) throw notUnderstood(answer.url, `asked for ${what}, it answered ${answer.status}`);
+  if (answer.status === 429) throw refused(answer.url, 'its rate limit was reached; try again later');
+  if (answer.status !== 200) throw notUnderstood(answer.url, `it answered ${answer.status} to a request for ${what}`);
 }
 
 interface Platform {
@@ -210,7 +210,7 @@ function namesOf(answer: RemoteAnswer, { what, member }: { readonly what: string
   // A registry returns null for an image whose last tag was deleted.
   if (names === null) return [];
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
-    throw notUnderstood(answer.url, 'it does not speak the HTTP API V2 of container registries');
+    throw notUnderstood(answer.url, 'it does not support the HTTP API V2 of container registries');
   }
   return names;
 }

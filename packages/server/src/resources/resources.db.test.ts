@@ -188,7 +188,7 @@ describe('the host that a git token is for', () => {
     const at = { organizationId: params.organizationId, gitTokenId: made.id };
     const edit = (changes: object) =>
       client.call('editGitToken', { params: at, body: { name: 'git', type: 'HOSTA', ...changes } });
-    const refusal = { status: 400, code: 'VALIDATION_FAILED', message: expect.stringContaining('token must be given again') };
+    const refusal = { status: 400, code: 'VALIDATION_FAILED', message: expect.stringContaining('token must be sent again') };
     await expect(edit({ git_api_url: 'https://elsewhere.example.org' })).rejects.toMatchObject(refusal);
     await expect(edit({ type: 'GENERIC' })).rejects.toMatchObject(refusal);
     await expect(edit({ type: 'GENERIC', git_api_url: 'https://api.github.com' })).rejects.toMatchObject(refusal);

@@ -38,7 +38,7 @@ export async function callBuild(docker: EngineConnection, build: BuildCall): Pro
     if (error instanceof EngineRefusal) throw new BuildRefusal(error.words);
     if (context.errored && context.errored !== error) throw context.errored;
     if (error instanceof DriverError) throw error;
-    throw unreachable('went away during the build', error);
+    throw unreachable('disconnected during the build', error);
   } finally {
     context.destroy();
   }

@@ -102,17 +102,17 @@ function repositoryRemarks(dockerfile: Dockerfile): string[] {
   const wanting = wantsRepository(dockerfile);
   return wanting === null
     ? []
-    : [`${wanting.keyword} in line ${wanting.line} wants .git, which is not there. ${withoutRepository}`];
+    : [`${wanting.keyword} in line ${wanting.line} uses .git, which is not in the build context. ${withoutRepository}`];
 }
 
 function capRemarks({ request, dockerfile, traits, processes }: PlanInput, builder: Builder): string[] {
   if (builder === 'buildkit') {
     return [
-      `Building with BuildKit, as the Dockerfile uses ${dockerfile.needsBuildKit}. Docker Engine cannot limit memory and CPU of such builds`,
+      `Building with BuildKit because the Dockerfile uses ${dockerfile.needsBuildKit}. Docker Engine cannot limit memory and CPU of such builds`,
     ];
   }
   const remarks: string[] = [];
-  if (!traits.canLimitMemory) remarks.push(`This host cannot limit memory: the build is not held to ${request.memoryMiB} MiB`);
+  if (!traits.canLimitMemory) remarks.push(`This host cannot limit memory: the build is not limited to ${request.memoryMiB} MiB`);
   if (builder === 'podman' && processes === null) remarks.push('This host cannot limit the number of processes of a build');
   return remarks;
 }

@@ -241,7 +241,7 @@ describe.each(kinds)('building on %s', (kind) => {
     checkout.dockerfile(line);
     const error = await buildFails();
     expect(error.code).toBe('BASE_IMAGE_UNAVAILABLE');
-    expect(error.message).toContain(`The image ${image} could not be had`);
+    expect(error.message).toContain(`The image ${image} could not be pulled`);
   });
 
   test('the same where BuildKit looks for it', async () => {

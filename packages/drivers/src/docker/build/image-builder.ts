@@ -250,7 +250,7 @@ async function removeImage(docker: EngineConnection, id: string, { installation,
   const found = await inspect(docker, id, signal);
   if (!found) return;
   if (found.Config?.Labels?.[label.installation] !== installation) {
-    context.log(`Image ${id} is not of this installation: left alone`);
+    context.log(`Image ${id} does not belong to this installation and is kept`);
     return;
   }
   // Removes the names first. An image with several names cannot be removed by id without force, and force would remove

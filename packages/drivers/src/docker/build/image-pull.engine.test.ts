@@ -70,7 +70,7 @@ describe.each(testEngineKinds())('pulling on %s', (kind) => {
     });
     const pull = builder.pull({ reference: `127.0.0.1:${site.port}/team/app:1`, credentials: null }, context);
     // Docker accepts plain HTTP from every registry on this machine, Podman only from the registry of these tests.
-    const [hint, retryable] = kind === 'docker' ? ['asked too often', true] : ['speaks plain http', false];
+    const [hint, retryable] = kind === 'docker' ? ['rate limit of the registry', true] : ['uses plain http', false];
     const expected = { code: 'REGISTRY_UNREACHABLE', retryable, hint: expect.stringContaining(hint) };
     await expect(pull).rejects.toMatchObject(expected);
     await site.close();

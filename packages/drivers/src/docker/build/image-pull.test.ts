@@ -12,10 +12,10 @@ test.each([
     'REGISTRY_ACCESS_DENIED',
     'is wrong',
   ],
-  ['unauthorized: authentication required', 'REGISTRY_ACCESS_DENIED', 'who asks'],
-  ['no basic auth credentials', 'REGISTRY_ACCESS_DENIED', 'who asks'],
+  ['unauthorized: authentication required', 'REGISTRY_ACCESS_DENIED', 'requires credentials'],
+  ['no basic auth credentials', 'REGISTRY_ACCESS_DENIED', 'requires credentials'],
   ['denied: requested access to the resource is denied', 'REGISTRY_ACCESS_DENIED', 'may read this image'],
-  ['toomanyrequests: You have reached your pull rate limit.', 'REGISTRY_UNREACHABLE', 'asked too often'],
+  ['toomanyrequests: You have reached your pull rate limit.', 'REGISTRY_UNREACHABLE', 'rate limit of the registry'],
   [
     'Get "https://registry.example.org/v2/": x509: certificate signed by unknown authority',
     'REGISTRY_UNREACHABLE',

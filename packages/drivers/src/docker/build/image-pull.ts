@@ -48,7 +48,7 @@ async function warnOfProcessor(docker: EngineConnection, { Os, Architecture }: I
   const { body } = await call<{ readonly Arch?: string }>(docker, { method: 'GET', path: '/version', signal });
   if (Architecture === undefined || body.Arch === undefined || Architecture === '' || Architecture === body.Arch) return;
   context.log(
-    `Warning: the image is for ${Os}/${Architecture}, and this machine is ${body.Arch}: it starts only where an emulator is set up.`,
+    `Warning: the image is for ${Os}/${Architecture}, and this machine is ${body.Arch}: it runs only if an emulator is set up.`,
   );
 }
 
@@ -80,7 +80,7 @@ export async function* transfer(docker: EngineConnection, request: EngineRequest
     for await (const chunk of chunksOf(response)) yield decoder.decode(chunk, { stream: true });
   } catch (error) {
     request.signal.throwIfAborted();
-    throw unreachable(`went away while it ${done} an image`, error);
+    throw unreachable(`disconnected while it ${done} an image`, error);
   }
 }
 
@@ -90,7 +90,7 @@ export function pullFailure(reference: string, words: string): DriverError {
   const cause = known?.cause ?? 'ENGINE_FAILED';
   return new DriverError({
     cause,
-    message: `The image ${reference} could not be had: ${text}.`,
+    message: `The image ${reference} could not be pulled: ${text}.`,
     ...(known?.hint !== undefined && { hint: known.hint }),
     evidence: { original: text },
     retryable: mayPass(known),

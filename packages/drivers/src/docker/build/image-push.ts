@@ -18,7 +18,7 @@ export async function pushImage(docker: EngineConnection, request: PushRequest, 
   if (named.status === 404) {
     throw new DriverError({
       cause: 'IMAGE_MISSING',
-      message: `The image ${image} is gone before it was pushed.`,
+      message: `The image ${image} was removed before it was pushed.`,
       retryable: true,
     });
   }
@@ -62,6 +62,6 @@ async function send(docker: EngineConnection, { reference, credentials }: PushRe
   if (digest !== undefined) return digest;
   throw new DriverError({
     cause: 'ENGINE_FAILED',
-    message: `The engine pushed ${reference} and did not say under which digest.`,
+    message: `The engine pushed ${reference} but did not report its digest.`,
   });
 }

@@ -83,7 +83,7 @@ export async function readDigest(scope: Scope, site: Site, signal: AbortSignal):
   if (digest !== undefined) return digest;
   throw new DriverError({
     cause: 'ENGINE_FAILED',
-    message: 'BuildKit ended the build and did not say under which digest it pushed the image.',
+    message: 'BuildKit finished the build but did not report the digest of the pushed image.',
     evidence: { original: output.slice(0, 2_000) },
   });
 }

@@ -53,7 +53,7 @@ async function buildOnCluster(scope: ClusterScope, request: ClusterBuildRequest,
     // This also cleans up after a canceled build.
     await tidy(scope, { namespace, name }).catch((error: unknown) => {
       const why = messageOf(error);
-      context.log(`The job ${name} in the namespace ${namespace} could not be taken away, and ends by its deadline: ${why}.`);
+      context.log(`The job ${name} in the namespace ${namespace} could not be deleted; its deadline will end it: ${why}.`);
     });
   }
 }
@@ -62,8 +62,8 @@ function refuseOld({ traits }: ClusterScope): void {
   if (traits.canBuild) return;
   throw new DriverError({
     cause: 'BUILD_UNAVAILABLE',
-    message: 'Images are built on clusters of Kubernetes 1.30 and later, and this one is older.',
-    hint: 'Upgrade the cluster, or have a machine with a container engine run a worker of Davit, which builds there.',
+    message: 'Building images on a cluster needs Kubernetes 1.30 or later, and this cluster is older.',
+    hint: 'Upgrade the cluster, or run a worker of Davit on a machine with a container engine, which then builds the images.',
   });
 }
 
@@ -138,7 +138,7 @@ class ClusterBuild {
   }
 
   async #endOfPod(): Promise<{ readonly podEnd: PodEnd }> {
-    return { podEnd: (await this.#pod?.ended) ?? { type: 'GONE', words: 'it was never there' } };
+    return { podEnd: (await this.#pod?.ended) ?? { type: 'GONE', words: 'it was never created' } };
   }
 
   async #ended(podEnd: PodEnd, site: Site, { signal }: CallContext): Promise<DriverError> {

@@ -170,10 +170,10 @@ test('an image that must not be a source, or cannot be had, is named', () => {
   const denied = 'failed to load cache key: source "docker-image://r.example/davit/other:1" not allowed by policy: action DENY';
   expect(ran(denied, 'load metadata for r.example/davit/other:1')).toMatchObject({
     code: 'BASE_IMAGE_UNAVAILABLE',
-    message: expect.stringContaining('The image r.example/davit/other:1 could not be had'),
+    message: expect.stringContaining('The image r.example/davit/other:1 could not be pulled'),
   });
   const frontend = 'failed to resolve source metadata for docker.io/docker/dockerfile:9: not found';
   expect(ran(frontend, 'resolve image config for docker-image://docker.io/docker/dockerfile:9').message).toContain(
-    'The image docker.io/docker/dockerfile:9 could not be had',
+    'The image docker.io/docker/dockerfile:9 could not be pulled',
   );
 });

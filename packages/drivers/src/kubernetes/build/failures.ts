@@ -13,22 +13,22 @@ export function beginFailure(suspicion: Suspicion, { memoryMiB }: ClusterBuildRe
     case 'REFUSED': {
       const { words } = suspicion;
       const { cause = 'ADMISSION_REFUSED', retryable = false } = meaningOf(words) ?? {};
-      const message = `The cluster does not take the pod of the build: ${words}`;
+      const message = `The cluster refused the pod of the build: ${words}`;
       if (retryable) return failure(cause, message, { words, retryable });
       const hint =
         cause === 'ADMISSION_REFUSED'
-          ? 'Builds need a namespace of the Pod Security level privileged (docs/kubernetes.md#builds-on-the-cluster). Have the policy let the namespaces davit-builds-* be, or the operator set another build_isolation.'
+          ? 'Builds need a namespace of the Pod Security level privileged (docs/kubernetes.md#builds-on-the-cluster). Exempt the namespaces davit-builds-* from the policy, or have the operator set another build_isolation.'
           : 'Raise the quota of the namespace davit-builds-*, or have the operator lower build_memory_mib and build_cpu_millicores in the settings of the cluster.';
       return failure(cause, message, { hint, words });
     }
     case 'UNSCHEDULED': {
-      const hint = `Add nodes or make room, or have the operator lower build_memory_mib in the settings of the cluster: a build asks for all of the ${memoryMiB} MiB that it may use.`;
-      return failure('UNSCHEDULABLE', `No node takes the build: ${suspicion.words}`, { hint, words: suspicion.words });
+      const hint = `Add nodes or free capacity, or have the operator lower build_memory_mib in the settings of the cluster: a build requests all of its limit of ${memoryMiB} MiB.`;
+      return failure('UNSCHEDULABLE', `No node can run the build: ${suspicion.words}`, { hint, words: suspicion.words });
     }
     case 'IMAGE': {
       const hint =
         'Have the operator set builder_image in the settings of the cluster to an image of BuildKit that its nodes can pull.';
-      const message = `The nodes cannot pull the image that builds, ${image}: ${suspicion.words}`;
+      const message = `The nodes cannot pull the builder image ${image}: ${suspicion.words}`;
       return failure('BUILD_UNAVAILABLE', message, {
         hint,
         words: suspicion.words,
@@ -57,12 +57,12 @@ export function endFailure(end: PodEnd, { memoryMiB }: ClusterBuildRequest, line
     case 'EVICTED':
       if (/emptydir|ephemeral|disk/i.test(end.words)) {
         const hint =
-          'Make the build write less, or have the operator raise build_disk_gib in the settings of the cluster or make room on its nodes.';
-        return failure('DISK_FULL', `The build wrote more than it may: ${end.words}`, { hint, words: end.words, lines });
+          'Make the build write less, or have the operator raise build_disk_gib in the settings of the cluster or free disk space on its nodes.';
+        return failure('DISK_FULL', `The build exceeded its disk limit: ${end.words}`, { hint, words: end.words, lines });
       }
-      return failure('ENGINE_FAILED', `The node gave the build up: ${end.words}`, { words: end.words, lines, retryable: true });
+      return failure('ENGINE_FAILED', `The node evicted the build: ${end.words}`, { words: end.words, lines, retryable: true });
     case 'GONE':
-      return failure('ENGINE_FAILED', `The pod of the build is gone: ${end.words}.`, {
+      return failure('ENGINE_FAILED', `The pod of the build no longer exists: ${end.words}.`, {
         words: end.words,
         lines,
         retryable: true,
@@ -76,11 +76,11 @@ export function endFailure(end: PodEnd, { memoryMiB }: ClusterBuildRequest, line
 
 /** Returns the failure for a BuildKit that does not respond in its pod. Pure. */
 export function silentDaemon(lines: readonly string[]): DriverError {
-  return failure('BUILD_UNAVAILABLE', 'BuildKit did not come up in the pod of the build.', { hint: isolationHint, lines });
+  return failure('BUILD_UNAVAILABLE', 'BuildKit did not start in the pod of the build.', { hint: isolationHint, lines });
 }
 
 const isolationHint =
-  'The message says why, or the last lines of BuildKit do. Nodes that cannot make user namespaces in the way that build_isolation asks for need another one in the settings of the cluster (docs/kubernetes.md#builds-on-the-cluster).';
+  'The message or the last lines of BuildKit say why. Nodes that cannot create user namespaces as build_isolation requires need another value of it in the settings of the cluster (docs/kubernetes.md#builds-on-the-cluster).';
 
 /** Returns why a build failed that ran to its end. Pure. */
 export function runFailure(build: FailedBuild, reference: string): DriverError {

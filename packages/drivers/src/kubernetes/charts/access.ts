@@ -54,8 +54,9 @@ export async function makeAccess(
 function notClusterWide(): DriverError {
   return new DriverError({
     cause: 'HELM_OUTSIDE_ENVIRONMENT',
-    message: 'allow_cluster_wide_resources is set, and the operator of this cluster does not let charts have the rights of Davit',
-    hint: 'Unset it; or have the operator set cluster_wide_charts for the cluster (docs/helm.md says what that means).',
+    message:
+      'allow_cluster_wide_resources is set, but the operator of this cluster does not grant charts the permissions of Davit',
+    hint: 'Unset it; or have the operator set cluster_wide_charts for the cluster (docs/helm.md explains what that means).',
   });
 }
 

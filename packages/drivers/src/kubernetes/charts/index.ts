@@ -18,7 +18,8 @@ export function clusterCharts(scope: ClusterScope): ClusterCharts {
     }
   };
   return {
-    access: (owner, wish, signal) => told('Helm could not be let onto the cluster', () => makeAccess(scope, owner, wish, signal)),
+    access: (owner, wish, signal) =>
+      told('Helm could not be given access to the cluster', () => makeAccess(scope, owner, wish, signal)),
     outside: (owner, objects, signal) =>
       told('The kinds of the cluster could not be listed', () => outsideOf(scope, owner, objects, signal)),
     revisions: (place, signal) => told('The releases of Helm could not be listed', () => readRevisions(scope, place, signal)),
@@ -31,6 +32,6 @@ export function clusterCharts(scope: ClusterScope): ClusterCharts {
       told('The volumes of the release could not be removed', () => removeClaims(scope, place, signal)),
     services: (place, signal) =>
       told('The Services of the release could not be listed', () => readServices(scope, place, signal)),
-    state: (place, signal) => told('The release could not be looked at', () => readState(scope, place, signal)),
+    state: (place, signal) => told('The release could not be inspected', () => readState(scope, place, signal)),
   };
 }

@@ -30,7 +30,7 @@ export async function stopRelease(scope: Scope, place: ChartPlace, context: Call
     }
   }
   for (const { metadata } of await members(scope, place, 'DaemonSet', signal)) {
-    context.log(`The DaemonSet ${metadata?.name} runs on: Kubernetes cannot scale it to nothing.`);
+    context.log(`The DaemonSet ${metadata?.name} keeps running: Kubernetes cannot scale a DaemonSet to zero.`);
   }
   const path = pathOf('Pod', { namespace: namespaceOf(place) });
   for (;;) {

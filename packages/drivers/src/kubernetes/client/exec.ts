@@ -133,7 +133,7 @@ function connect(
     socket.once('unexpected-response', (_, response: IncomingMessage) => {
       const refused = (words: string): void => reject(new ApiRefusal({ method: 'GET', path }, response.statusCode ?? 0, words));
       const text = startOf(response, mostRefusalBytes).then((start) => start.toString('utf8'));
-      const said = text.then(wordsOf, () => 'it does not say why');
+      const said = text.then(wordsOf, () => 'no reason given');
       void said.then(refused).finally(() => socket.terminate());
     });
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason

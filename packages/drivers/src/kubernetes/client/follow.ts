@@ -94,7 +94,7 @@ async function watch<T extends KubernetesObject>(
     const end = await watchOnce(api, listed, { from: version, onLine }, signal);
     if (end === 'FORGOTTEN') return;
     futile = version === before && Date.now() - began < futileMilliseconds ? futile + 1 : 0;
-    if (futile >= mostFutile) throw unreachable('ends each watch at once', end);
+    if (futile >= mostFutile) throw unreachable('closes each watch immediately', end);
     await abortablePause(againMilliseconds, signal);
   }
 }
@@ -128,7 +128,7 @@ async function watchOnce<T extends KubernetesObject>(
       }
       onLine(line);
     }
-    return new Error('nothing was told');
+    return new Error('no event arrived');
   } catch (error) {
     if (error instanceof CutWatch) return error;
     if (error instanceof ApiRefusal && error.status === 410) return 'FORGOTTEN';

@@ -52,11 +52,11 @@ describe('a kubeconfig that would reach into this machine is refused', () => {
 test('what is wrong is said without showing the text', async () => {
   const other = await testCertificate('10.0.0.1');
   const failing: readonly [string, RegExp][] = [
-    ['{canary-token', /is no YAML/],
+    ['{canary-token', /is not YAML/],
     [config({ current: 'current-context: absent' }), /has no context absent/],
     [config({ current: '' }), /has no current-context/],
     [config({ current: 'current-context: other' }), /has no cluster missing/],
-    [config().replace('https://10.0.0.1:6443/', 'http://10.0.0.1:6443/'), /no https/],
+    [config().replace('https://10.0.0.1:6443/', 'http://10.0.0.1:6443/'), /not an https/],
     [config({ user: `client-certificate-data: ${pem}` }), /only one of/],
     [config({ user: 'client-certificate-data: canary-token, client-key-data: canary-token' }), /not PEM/],
     [config({ user: `client-certificate-data: ${pem}, client-key-data: ${pem}` }), /cannot be used/],
@@ -86,7 +86,7 @@ test('a text that stands for far more than it is long costs nothing', () => {
     `x: [${levels.join(', ')}]\ncontexts:\n- {name: *l8}`,
   );
   const began = performance.now();
-  expect(() => readKubeconfig(text)).toThrow(/is no YAML that Davit reads/);
+  expect(() => readKubeconfig(text)).toThrow(/is not YAML that Davit can parse/);
   expect(performance.now() - began).toBeLessThan(1_000);
 });
 

@@ -69,7 +69,10 @@ function parse(text: string): unknown {
     return load(text, { maxAliases: mostAliases });
   } catch {
     // The parser's message quotes the text, which contains credentials.
-    throw invalid('is no YAML that Davit reads', 'Store the file as `kubectl config view --raw --minify --flatten` prints it.');
+    throw invalid(
+      'is not YAML that Davit can parse',
+      'Store the file as `kubectl config view --raw --minify --flatten` prints it.',
+    );
   }
 }
 
@@ -84,7 +87,7 @@ function currentContext(config: Fields): { readonly cluster: string; readonly us
       .join(', ');
     throw invalid(
       wanted === undefined ? 'has no current-context' : `has no context ${shown(wanted)}`,
-      `Set current-context to one of its contexts${names === '' ? ', of which it has none' : `: ${names}`}.`,
+      `Set current-context to one of its contexts${names === '' ? '; it has none' : `: ${names}`}.`,
     );
   }
   const context = fieldsOf(entry['context']);
@@ -109,7 +112,7 @@ function refuseForeign(fields: Fields, names: readonly string[], kind: string): 
   if (found === undefined) return;
   throw invalid(
     `has ${kind}.${found}, which needs a program, a file or another host of this machine, or acts as somebody else`,
-    'Use the token of a service account, or client-certificate-data and client-key-data; `kubectl config view --raw --minify --flatten` puts files into the text. docs/kubernetes.md tells how to make a service account.',
+    'Use the token of a service account, or client-certificate-data and client-key-data; `kubectl config view --raw --minify --flatten` puts files into the text. docs/kubernetes.md explains how to create a service account.',
   );
 }
 
@@ -117,7 +120,7 @@ function serverOf(cluster: Fields): string {
   const server = textOf(cluster, 'server') ?? '';
   const url = URL.canParse(server) ? new URL(server) : null;
   if (url?.protocol !== 'https:') {
-    throw invalid('has a server that is no https:// address', 'Credentials are sent to it: it must be reached over TLS.');
+    throw invalid('has a server that is not an https:// address', 'Credentials are sent to it: it must be reached over TLS.');
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw invalid(
@@ -132,7 +135,10 @@ function tokenOf(user: Fields): string | undefined {
   const token = textOf(user, 'token');
   // The token is sent as part of a header.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw invalid('has a token with a line break, a space or another sign that no token has', 'Copy it as it is, on one line.');
+    throw invalid(
+      'has a token with a line break, a space or another character that tokens do not have',
+      'Copy it as it is, on one line.',
+    );
   }
   return token;
 }

@@ -63,6 +63,6 @@ test('what does not go fails, with what holds it, and may be tried again', async
 
 test('what somebody else made is not waited for, though it is leaving', async () => {
   const { scope, methods } = await serve([{ ...leaving, metadata: { ...leaving.metadata, labels: {} } }]);
-  await expect(apply(scope, ingress, signal)).rejects.toMatchObject({ message: expect.stringContaining('did not make') });
+  await expect(apply(scope, ingress, signal)).rejects.toMatchObject({ message: expect.stringContaining('did not create') });
   expect(methods).toEqual(['GET']);
 });

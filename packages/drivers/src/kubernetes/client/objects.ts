@@ -96,11 +96,11 @@ function isLeaving({ metadata }: KubernetesObject): boolean {
 
 function staying({ kind, metadata }: KubernetesObject): DriverError {
   const finalizers = metadata?.finalizers ?? [];
-  const held = finalizers.length === 0 ? 'and is not gone yet' : `and held by finalizers: ${finalizers.join(', ')}`;
+  const held = finalizers.length === 0 ? 'but still exists' : `but held by finalizers: ${finalizers.join(', ')}`;
   return new DriverError({
     cause: 'ENGINE_FAILED',
     message: `The ${kind} ${metadata?.name}${placeOf(metadata)} is being deleted, ${held}.`,
-    hint: 'Each finalizer is taken away by the controller that it is named for: have the operator of the cluster see whether that runs. Deploy again when the object is gone.',
+    hint: 'Each finalizer is removed by the controller that it is named after: have the operator of the cluster check that this controller runs. Deploy again when the object is gone.',
     retryable: true,
   });
 }
@@ -108,7 +108,7 @@ function staying({ kind, metadata }: KubernetesObject): DriverError {
 export function foreign({ kind, metadata }: KubernetesObject): DriverError {
   return new DriverError({
     cause: 'ENGINE_FAILED',
-    message: `The cluster has a ${kind} ${metadata?.name}${placeOf(metadata)} that Davit did not make. Remove or rename it.`,
+    message: `The cluster has a ${kind} ${metadata?.name}${placeOf(metadata)} that Davit did not create. Remove or rename it.`,
   });
 }
 

@@ -38,7 +38,7 @@ test('a token that the kubelet has renewed is used', () => {
 });
 
 test('outside of a pod, and in one without a token, it is said what is missing', () => {
-  expect(() => readServiceAccount({}, folder)).toThrow(/runs in no pod/);
+  expect(() => readServiceAccount({}, folder)).toThrow(/does not run in a pod/);
   rmSync(join(folder, 'token'));
   expect(() => readServiceAccount(pod, folder)).toThrow(/token cannot be read: ENOENT/);
 });

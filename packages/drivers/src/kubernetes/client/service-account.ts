@@ -21,7 +21,7 @@ export function readServiceAccount(
   folder: string = serviceAccountFolder,
 ): ClusterAccess {
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = environment;
-  if (host === '') throw invalid('KUBERNETES_SERVICE_HOST is not set: this process runs in no pod');
+  if (host === '') throw invalid('KUBERNETES_SERVICE_HOST is not set: this process does not run in a pod');
   const token = new TokenFile(join(folder, 'token'));
   // The token is read at once, so that a missing file is detected here and not during a later operation.
   token.read();
@@ -63,7 +63,7 @@ function read(file: string): string {
 function invalid(what: string): DriverError {
   return new DriverError({
     cause: 'CLUSTER_ACCESS_INVALID',
-    message: `Davit is set to work on this cluster with the service account of its own pod, and ${what}.`,
-    hint: 'Run every process of Davit in a pod of that cluster with automountServiceAccountToken, or take in_cluster out of the settings of the cluster.',
+    message: `Davit is set to work on this cluster with the service account of its own pod, but ${what}.`,
+    hint: 'Run every process of Davit in a pod of that cluster with automountServiceAccountToken, or remove in_cluster from the settings of the cluster.',
   });
 }

@@ -24,8 +24,8 @@ export async function askVersion(api: Api, signal: AbortSignal): Promise<Version
   if (typeof body.gitVersion === 'string') return body;
   throw new DriverError({
     cause: 'CLUSTER_ACCESS_INVALID',
-    message: 'What answers at the server of the kubeconfig is no API server of Kubernetes.',
-    hint: 'Check the address of the server in the kubeconfig; perhaps a proxy stands in between.',
+    message: 'The server of the kubeconfig is not an API server of Kubernetes.',
+    hint: 'Check the address of the server in the kubeconfig; there may be a proxy in between.',
   });
 }
 
@@ -82,6 +82,6 @@ async function soon<Answer>(signal: AbortSignal, ask: (within: AbortSignal) => P
   } catch (error) {
     signal.throwIfAborted();
     if (limit.aborted) throw unreachable('does not answer', new Error(`no answer within ${answerMilliseconds / 1000} s`));
-    throw translated(error, 'The cluster could not be asked');
+    throw translated(error, 'The cluster could not be queried');
   }
 }

@@ -87,7 +87,7 @@ export async function refusedAmong(api: Api, needed: readonly Permission[], sign
     });
     return answers.filter((words) => words !== null);
   } catch (error) {
-    throw translated(error, 'The cluster does not tell what Davit may do');
+    throw translated(error, 'The permissions of Davit on the cluster could not be read');
   }
 }
 

@@ -34,11 +34,11 @@ test.each([
 });
 
 test.each([
-  ['v1.34.4+k3s1', 'v1.36.2+k3s1', 'leaves out a minor version'],
-  ['v1.36.2+k3s1', 'v1.35.9+k3s1', 'does not go back'],
+  ['v1.34.4+k3s1', 'v1.36.2+k3s1', 'skips a minor version'],
+  ['v1.36.2+k3s1', 'v1.35.9+k3s1', 'cannot be downgraded'],
   ['v1.36.2+k3s1', 'v1.36.3+rke2r1', 'another distribution'],
   ['v1.36.2', 'v1.36.3+k3s1', 'neither K3s nor RKE2'],
-  ['v1.36.2+k3s1', 'latest', 'no version of K3s or RKE2'],
+  ['v1.36.2+k3s1', 'latest', 'not a version of K3s or RKE2'],
 ])('from %s to %s is none: %s', (from, to, words) => {
   expect(stepFault(from, to)).toContain(words);
 });

@@ -33,14 +33,14 @@ export function compareVersions(a: DistributionVersion, b: DistributionVersion):
  */
 export function stepFault(from: string, to: string): string | null {
   const [here, there] = [parseVersion(from), parseVersion(to)];
-  if (there === null) return `${to} is no version of K3s or RKE2. Correct kubernetes_version in the cluster's settings.`;
+  if (there === null) return `${to} is not a version of K3s or RKE2. Correct kubernetes_version in the cluster's settings.`;
   if (here === null)
-    return `it runs ${from}, which is neither K3s nor RKE2; only these are upgraded here. Upgrade it where it was installed.`;
+    return `it runs ${from}, which is neither K3s nor RKE2; Davit upgrades only these. Upgrade it where it was installed.`;
   if (here.distribution !== there.distribution)
     return `it runs ${from}, and ${to} is of another distribution. Correct kubernetes_version in the cluster's settings.`;
   if (compareVersions(here, there) > 0)
-    return `it runs ${from}, and ${to} is older; Kubernetes does not go back. Set a later kubernetes_version.`;
+    return `it runs ${from}, and ${to} is older; Kubernetes cannot be downgraded. Set a later kubernetes_version.`;
   if (here.major !== there.major || there.minor > here.minor + 1)
-    return `it runs ${from}, and ${to} leaves out a minor version, which Kubernetes does not allow. Set kubernetes_version to one of v${here.major}.${here.minor + 1} first.`;
+    return `it runs ${from}, and ${to} skips a minor version, which Kubernetes does not allow. Set kubernetes_version to one of v${here.major}.${here.minor + 1} first.`;
   return null;
 }

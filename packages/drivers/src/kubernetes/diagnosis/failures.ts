@@ -49,13 +49,13 @@ export async function explain(
     case 'REFUSED': {
       const { words } = suspicion;
       const { cause = 'ADMISSION_REFUSED', retryable = false } = meaningOf(words) ?? {};
-      const message = `The cluster does not take the instance: ${words}`;
+      const message = `The cluster refused the instance: ${words}`;
       return new DriverError({ cause, message, evidence: { original: words }, retryable });
     }
     case 'UNSCHEDULED':
       return unscheduled(suspicion.words);
     case 'VOLUME':
-      return failure('VOLUME_UNAVAILABLE', `The volume could not be had: ${suspicion.words}`, suspicion.words);
+      return failure('VOLUME_UNAVAILABLE', `The volume is not available: ${suspicion.words}`, suspicion.words);
     case 'IMAGE':
       return imageFailure(workload, suspicion);
     case 'UNSTARTABLE':
@@ -63,8 +63,8 @@ export async function explain(
     case 'UNMADE':
       return new DriverError({
         cause: 'ENGINE_FAILED',
-        message: `The node could not make the instance (${suspicion.reason}): ${suspicion.words}`,
-        hint: 'The words are those of the node: have its operator look at its network and its container runtime, then deploy again.',
+        message: `The node could not create the instance (${suspicion.reason}): ${suspicion.words}`,
+        hint: 'The message comes from the node: have its operator check its network and its container runtime, then deploy again.',
         evidence: { original: suspicion.words },
       });
     case 'REJECTED':
@@ -85,8 +85,8 @@ function failure(cause: Cause, message: string, original: string): DriverError {
 // The scheduler waits for claims as it does for nodes. Its message shows which of the two is missing.
 function unscheduled(words: string): DriverError {
   if (/persistentvolumeclaim|volume/i.test(words))
-    return failure('VOLUME_UNAVAILABLE', `The volume could not be had: ${words}`, words);
-  return failure('UNSCHEDULABLE', `No node takes the instance: ${words}`, words);
+    return failure('VOLUME_UNAVAILABLE', `The volume is not available: ${words}`, words);
+  return failure('UNSCHEDULABLE', `No node can run the instance: ${words}`, words);
 }
 
 const imageCauses: Readonly<Record<Extract<Suspicion, { type: 'IMAGE' }>['fault'], Cause>> = {
@@ -98,10 +98,10 @@ const imageCauses: Readonly<Record<Extract<Suspicion, { type: 'IMAGE' }>['fault'
 
 /** The user who deploys cannot change the helper image. */
 const helperHint =
-  'Have the operator set helper_image in the settings of the cluster to an image with sh and tar that its nodes can pull and run (docs/kubernetes.md#settings-of-a-cluster); nothing of the service has to change.';
+  'Have the operator set helper_image in the settings of the cluster to an image with sh and tar that its nodes can pull and run (docs/kubernetes.md#settings-of-a-cluster); the service itself needs no change.';
 
 function imageFailure({ image }: Explained, { fault, words, helper }: Extract<Suspicion, { type: 'IMAGE' }>): DriverError {
-  const what = helper === undefined ? image : `${helper}, which is to hold what the process leaves in its folders`;
+  const what = helper === undefined ? image : `${helper}, which keeps the files that the process leaves in its folders`;
   return new DriverError({
     cause: imageCauses[fault],
     message: `The nodes cannot pull ${what}: ${words}`,
@@ -113,11 +113,11 @@ function imageFailure({ image }: Explained, { fault, words, helper }: Extract<Su
 
 function unstartable({ reason, words, helper }: Extract<Suspicion, { type: 'UNSTARTABLE' }>): DriverError {
   if (helper !== undefined) {
-    const message = `${helper}, which is to hold what the process leaves in its folders, could not be started (${reason}): ${words}`;
+    const message = `${helper}, which keeps the files that the process leaves in its folders, could not be started (${reason}): ${words}`;
     return new DriverError({ cause: 'START_FAILED', message, hint: helperHint, evidence: { original: words } });
   }
   if (/runAsNonRoot|run as root/i.test(words))
-    return failure('RUN_AS_ROOT', `The cluster does not run the image: ${words}`, words);
+    return failure('RUN_AS_ROOT', `The cluster refuses to run the image: ${words}`, words);
   return failure('START_FAILED', `The process could not be started (${reason}): ${words}`, words);
 }
 
@@ -131,9 +131,9 @@ function rejected({ reason, words, isFinal }: Extract<Suspicion, { type: 'REJECT
   return new DriverError({
     cause: isRefusal ? 'UNSCHEDULABLE' : 'ENGINE_FAILED',
     message: isRefusal
-      ? `The node does not take the instance: ${original}`
-      : `The node gave the instance up before its process began: ${original}`,
-    ...(!isRefusal && { hint: 'Deploy or run it again; look at the events of the node if that does not help.' }),
+      ? `The node refused the instance: ${original}`
+      : `The node ended the instance before its process started: ${original}`,
+    ...(!isRefusal && { hint: 'Deploy or run it again; if that does not help, check the events of the node.' }),
     evidence: { original },
     retryable: !isFinal,
   });
@@ -186,7 +186,7 @@ async function unreadyFailure(
     const { message, hint } = describeClosed(missing, listeners, seconds);
     return new DriverError({ cause: 'PORT_NOT_LISTENING', message, ...(hint !== null && { hint }), evidence });
   }
-  const last = attempts.at(-1) ?? 'The kubelet does not say what it saw';
+  const last = attempts.at(-1) ?? 'The kubelet reports no details';
   return new DriverError({
     cause: 'PROBE_FAILED',
     message: `The instance was not ready ${seconds === 0 ? 'in time' : `within ${seconds} s`}. ${last}.`,

@@ -184,7 +184,7 @@ describe('an instance has been started', () => {
     const taken: Pod = { ...pod(), spec: { nodeName: 'node1', containers: [] } };
     expect(start(taken)).toEqual({ type: 'WAIT', againAt: 600_000 });
     expect(start(taken, { now: 601_000 })).toMatchObject({
-      suspicion: { type: 'UNMADE', reason: 'node1', words: expect.stringContaining('not begun') },
+      suspicion: { type: 'UNMADE', reason: 'node1', words: expect.stringContaining('not started to create it') },
     });
     const ready = { type: 'PodReadyToStartContainers', status: 'True' };
     const pulling: Pod = { ...taken, status: { ...taken.status, startTime: '1970-01-01T00:00:00Z', conditions: [ready] } };

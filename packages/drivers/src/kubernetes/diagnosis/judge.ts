@@ -251,7 +251,7 @@ function isUnscheduled(pod: Pod): boolean {
 function unscheduled(seen: Seen, pod: Pod): Fault {
   const grows = seen.events.some(({ reason }) => reason === 'TriggeredScaleUp' || reason === 'Nominated');
   const condition = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-  const words = condition?.message ?? 'the scheduler does not say why';
+  const words = condition?.message ?? 'the scheduler gives no reason';
   return toFault(seen, grows ? growMilliseconds : scheduleMilliseconds, { type: 'UNSCHEDULED', words });
 }
 
@@ -384,7 +384,7 @@ function silence(seen: Seen, pod: Pod): Fault | null {
   const { spec, status } = pod;
   const isSilent = status?.startTime === undefined || conditionOf(pod) === 'False';
   if (spec?.nodeName === undefined || !isSilent) return null;
-  const words = 'the node has not begun to make it, and does not say why';
+  const words = 'the node has not started to create it and gives no reason';
   return toFault(seen, silentMilliseconds, { type: 'UNMADE', reason: spec.nodeName, words }, 'SILENCE');
 }
 

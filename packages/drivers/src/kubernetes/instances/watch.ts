@@ -33,7 +33,7 @@ export async function watchInstances(scope: Scope, onEvent: (event: InstanceEven
     await follow<Pod>(scope.api, { path: pathOf('Pod'), query }, { onEvent: tell, onChange }, signal);
   } catch (error) {
     if (signal.aborted) return;
-    throw translated(error, 'The cluster tells no events');
+    throw translated(error, 'The events of the cluster could not be read');
   }
 }
 

@@ -78,8 +78,8 @@ function lateTeller(context: CallContext): (pods: readonly Pod[]) => void {
       if (!isLate || told.has(uid)) continue;
       told.add(uid);
       context.log(
-        `The ${nameOf(pod)} should have ended more than ${lateMilliseconds / 1_000} s ago and is still there; it is waited for. ` +
-          'Should its node not answer any more, have the operator of the cluster repair or remove the node.',
+        `The ${nameOf(pod)} should have ended more than ${lateMilliseconds / 1_000} s ago and still exists; Davit keeps waiting for it. ` +
+          'If its node no longer answers, have the operator of the cluster repair or remove the node.',
       );
     }
   };

@@ -97,7 +97,7 @@ describe('a name that a service has no longer, and another one has', () => {
     expect(deleted).toEqual(['api']);
     expect(leadsTo('api')).toEqual([owner.service, 'ours']);
     expect(isHeadless(service('api') ?? {})).toBe(after.ports !== undefined);
-    expect(lines).toEqual([expect.stringContaining('The name api leads to this service from now on')]);
+    expect(lines).toEqual([expect.stringContaining('The name api now leads to this service')]);
     // The other names of the other service stay its own.
     expect(leadsTo(serviceObjectName(other))).toEqual([other.service, 'theirs']);
   });
@@ -119,7 +119,7 @@ describe('a name that a service has no longer, and another one has', () => {
     await start({ owner: other, rollout: 'theirs', hostnames: ['api', 'app-z1'], ...changes });
     expect(leadsTo('api')).toEqual([owner.service, 'ours']);
     expect(leadsTo('app-z1')).toEqual([other.service, 'theirs']);
-    expect(lines).toEqual([expect.stringContaining('The name api leads to another service')]);
+    expect(lines).toEqual([expect.stringContaining('The name api now belongs to another service')]);
   });
 });
 

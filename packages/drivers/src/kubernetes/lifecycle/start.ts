@@ -47,7 +47,7 @@ export async function startWorkload(scope: ClusterScope, workload: Workload, con
 
 function tellRemarks({ hostnames, takesNames }: Workload, { others }: Served, context: CallContext): void {
   for (const name of hostnames.filter((one) => !isServiceName(one))) {
-    context.log(`Kubernetes takes no name such as ${name}: other services reach this one by its other names.`);
+    context.log(`Kubernetes does not accept the name ${name}: other services reach this one by its other names.`);
   }
   for (const name of new Set(hostnames)) {
     const other = others.get(name);
@@ -55,8 +55,8 @@ function tellRemarks({ hostnames, takesNames }: Workload, { others }: Served, co
     const id = other.metadata?.labels?.[label.service];
     context.log(
       takesNames === true
-        ? `The name ${name} leads to this service from now on, and no more to the service ${id}, which was deployed under it.`
-        : `The name ${name} leads to another service by now (${id}), and stays with that: this one is reached by its other names.`,
+        ? `The name ${name} now leads to this service and no longer to the service ${id}, which was deployed under that name.`
+        : `The name ${name} now belongs to another service (${id}): this service is reached by its other names.`,
     );
   }
 }
@@ -127,7 +127,7 @@ async function ensureClaim(scope: Scope, claim: PersistentVolumeClaim, context: 
     await apply(scope, wanted, context.signal);
   } catch (error) {
     if (found === null || !(error instanceof ApiRefusal)) throw error;
-    context.log(`The volume stays at ${size(found)}: the cluster does not make it ${size(claim)} (${error.words}).`);
+    context.log(`The volume keeps its size of ${size(found)}: the cluster did not resize it to ${size(claim)} (${error.words}).`);
   }
 }
 

@@ -58,6 +58,6 @@ function refuseHostPorts({ ports }: Workload): void {
   throw new DriverError({
     cause: 'START_FAILED',
     message: `Port ${port.internalPort} is UDP and public, which Davit cannot offer on a Kubernetes cluster.`,
-    hint: 'Set publicly_accessible of the port to false; other services of the environment reach it then.',
+    hint: 'Set publicly_accessible of the port to false; other services of the environment can reach it then.',
   });
 }

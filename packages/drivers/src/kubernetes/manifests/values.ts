@@ -58,7 +58,7 @@ function refuseLarge({ environment, files }: Workload): void {
   if (bytes <= mostBytes) return;
   throw new DriverError({
     cause: 'START_FAILED',
-    message: `The variables and files of the service have ${bytes} bytes; Kubernetes takes at most ${mostBytes}.`,
+    message: `The variables and files of the service have ${bytes} bytes; Kubernetes accepts at most ${mostBytes}.`,
     hint: 'Put large files into the image or on a volume.',
   });
 }

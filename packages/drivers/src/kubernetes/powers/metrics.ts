@@ -42,7 +42,7 @@ export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
         for (const id of counters.keys()) if (!ids.has(id)) counters.delete(id);
         return usages;
       } catch (error) {
-        throw translated(error, 'What instances use could not be read');
+        throw translated(error, 'The resource usage of instances could not be read');
       }
     },
     volumes: () => Promise.resolve([]),

@@ -24,7 +24,7 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
         await removeRoutes(scope, owner, { except: wanted }, signal);
         return wanted.length > 0 && letsNobodyIn(scope) ? [nobodyIsLetIn] : [];
       } catch (error) {
-        throw hasNoGateways(scope, error) ? withoutGateways(error) : translated(error, 'The routes could not be made');
+        throw hasNoGateways(scope, error) ? withoutGateways(error) : translated(error, 'The routes could not be created');
       }
     },
     remove: async (owner, signal) => {
@@ -38,8 +38,8 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
 }
 
 const nobodyIsLetIn =
-  'Pods of this environment take connections from each other alone, if this cluster enforces network policies: should these addresses not ' +
-  'answer, have the operator name the namespace of the ingress controller as source_namespaces in the settings of the cluster.';
+  'If this cluster enforces network policies, pods of this environment accept connections from each other only: if these addresses do not ' +
+  'answer, have the operator add the namespace of the ingress controller to source_namespaces in the settings of the cluster.';
 
 function letsNobodyIn({ settings: { sources } }: ClusterScope): boolean {
   return sources.namespaces.length + sources.networks.length === 0;
@@ -87,7 +87,7 @@ export function withName(route: ClusterRoute, services: readonly ChartService[])
         ? `The chart has several Services ${words.replace('selects', 'select')} with port ${internalPort}: ${found.map(({ name }) => name).join(', ')}.`
         : named.length > 0
           ? `The Service ${words} has no port ${internalPort}; it has ${portsOf(named)}.`
-          : `The chart has no Service ${words}, to which port ${internalPort} would lead.`,
+          : `The chart has no Service ${words} for port ${internalPort}.`,
     hint: 'Correct service_name, service_selectors or internal_port of the port; GET …/listServices lists what the chart has.',
   });
 }
@@ -113,8 +113,8 @@ function hasNoGateways({ settings }: ClusterScope, error: unknown): boolean {
 function withoutGateways(error: unknown): DriverError {
   return new DriverError({
     cause: 'ENGINE_FAILED',
-    message: 'The cluster has no Gateway API (gateway.networking.k8s.io/v1), and its settings name a Gateway.',
-    hint: 'Have the operator install the Gateway API on the cluster, or take gateway out of its settings.',
+    message: 'The cluster has no Gateway API (gateway.networking.k8s.io/v1), but its settings name a Gateway.',
+    hint: 'Have the operator install the Gateway API on the cluster, or remove gateway from its settings.',
     error,
   });
 }

@@ -23,12 +23,12 @@ const deciders = ['HorizontalPodAutoscaler', 'ScaledObject', 'TriggerAuthenticat
  */
 export function clusterScaling(scope: Scope): ClusterScaling {
   return {
-    missing: (by, signal) => inWords('The cluster does not tell whether it can scale', () => missing(scope, by, signal)),
-    apply: (scaled, signal) => inWords('The scaling could not be made', () => applyScaling(scope, scaled, signal)),
+    missing: (by, signal) => inWords('The scaling support of the cluster could not be read', () => missing(scope, by, signal)),
+    apply: (scaled, signal) => inWords('The scaling could not be created', () => applyScaling(scope, scaled, signal)),
     remove: (owner, signal) => inWords('The scaling could not be removed', () => removeScaling(scope, owner, signal)),
     wanted: (signal) => inWords('The numbers of instances could not be read', () => wanted(scope, signal)),
     report: ({ environment, service }, running, signal) =>
-      inWords('The number of instances could not be told', async () => {
+      inWords('The number of instances could not be reported', async () => {
         const name = serviceObjectName({ installation: scope.installation, service });
         const path = pathOf('ScaleTarget', { namespace: namespaceName(scope.installation, environment), name });
         await call(scope.api, {

@@ -26,7 +26,7 @@ export function clusterSchedules(scope: ClusterScope): ClusterSchedules {
   return {
     unable: (schedule, signal) => unable(scope, schedule, signal),
     apply: (schedule, options, context) =>
-      told('The schedule could not be put on the cluster', () => applySchedule(scope, schedule, options, context)),
+      told('The schedule could not be created on the cluster', () => applySchedule(scope, schedule, options, context)),
     suspend: (owner, signal) => told('The schedule could not be suspended', () => setSuspended(scope, owner, true, signal)),
     resume: (owner, signal) => told('The schedule could not be resumed', () => setSuspended(scope, owner, false, signal)),
     remove: (owner, signal) =>
@@ -52,13 +52,13 @@ async function unable(
   { expression }: Pick<ClusterSchedule, 'expression'>,
   signal: AbortSignal,
 ): Promise<string | null> {
-  if (!traits.hasSidecars) return 'have sidecars: it is older than Kubernetes 1.29';
+  if (!traits.hasSidecars) return 'support sidecars: it is older than Kubernetes 1.29';
   const translation = toKubernetesCron(expression);
-  if ('unknown' in translation) return `know ${translation.unknown} in schedules`;
-  const may = await told('The cluster does not tell what Davit may do', () =>
+  if ('unknown' in translation) return `support ${translation.unknown} in schedules`;
+  const may = await told('The permissions of Davit on the cluster could not be read', () =>
     mayDo(api, { group: 'batch', resource: 'cronjobs', verb: 'create' }, signal),
   );
-  return may ? null : 'let Davit make CronJobs: its role lacks cronjobs.batch';
+  return may ? null : 'let Davit create CronJobs: its role lacks cronjobs.batch';
 }
 
 /** Creates the CronJob suspended, so that no run starts before its values exist. */
@@ -70,7 +70,7 @@ async function applySchedule(
 ): Promise<void> {
   const { workload } = schedule;
   const translation = toKubernetesCron(schedule.expression);
-  if ('unknown' in translation) throw refused(`it does not know ${translation.unknown}`);
+  if ('unknown' in translation) throw refused(`it does not support ${translation.unknown}`);
   const timezone = toKubernetesZone(schedule.timezone);
   const cronJob = toCronJob({ ...schedule, expression: translation.expression, timezone, isSuspended: true }, scope);
   const { namespace, networkPolicy, secrets } = toManifests(workload, scope, workload.rollout);
@@ -94,7 +94,7 @@ async function applyCronJob(scope: Scope, cronJob: CronJob, signal: AbortSignal)
 }
 
 function refused(words: string, error?: unknown): DriverError {
-  const message = `The cluster does not take the schedule: ${words}`;
+  const message = `The cluster refused the schedule: ${words}`;
   return new DriverError({ cause: 'SCHEDULE_REFUSED', message, evidence: { original: words }, error });
 }
 

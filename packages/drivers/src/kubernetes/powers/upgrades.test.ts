@@ -36,7 +36,10 @@ describe('what Plans and running versions say', () => {
   test('nothing was begun: the next one is the one that is set, unless all of it has that', () => {
     expect(judgeUpgrade([], [here, here], later)).toEqual({ ...none, next: '1.36.3+k3s1' });
     expect(judgeUpgrade([], [here, here], here)).toEqual(none);
-    expect(judgeUpgrade([], [later, here], here)).toEqual({ ...none, hindrance: expect.stringContaining('does not go back') });
+    expect(judgeUpgrade([], [later, here], here)).toEqual({
+      ...none,
+      hindrance: expect.stringContaining('cannot be downgraded'),
+    });
   });
 
   test('it is under way until every node has the version of the Plans', () => {

@@ -37,14 +37,14 @@ export function clusterUpgrades(scope: Scope, wanted: string): ClusterUpgrades {
       try {
         return await readState(scope, wanted, signal);
       } catch (error) {
-        throw translated(error, 'It could not be asked how far an upgrade of the cluster is');
+        throw translated(error, 'The progress of an upgrade of the cluster could not be read');
       }
     },
     begin: async (version, signal) => {
       try {
         for (const plan of plansFor(version, scope.installation)) await apply(scope, plan, signal);
       } catch (error) {
-        throw translated(error, 'The upgrade of the cluster could not be begun');
+        throw translated(error, 'The upgrade of the cluster could not be started');
       }
     },
   };

@@ -54,7 +54,7 @@ export function buildFailure(build: FailedBuild): DriverError {
     const image = imageOf(build);
     return new DriverError({
       cause: 'BASE_IMAGE_UNAVAILABLE',
-      message: `The image ${image} could not be had: ${words}.`,
+      message: `The image ${image} could not be pulled: ${words}.`,
       evidence,
       retryable: patterns.network.test(message),
     });
@@ -123,7 +123,7 @@ function invalid({ message, dockerfilePath, dockerfile, outcome }: FailedBuild, 
   // A builder without support for heredocs takes the lines of the document for instructions.
   const document = dockerfile.instructions.find(({ hasHeredoc }) => hasHeredoc);
   if (document !== undefined && /unknown instruction/i.test(message)) {
-    const words = `the builder of this engine does not know here-documents, and took what follows line ${document.line} for instructions`;
+    const words = `the builder of this engine does not support here-documents and parsed the lines after line ${document.line} as instructions`;
     return new DriverError({
       cause: 'DOCKERFILE_INVALID',
       message: `${dockerfilePath}, line ${document.line}: ${words}.`,

@@ -112,12 +112,12 @@ describe('where it is', () => {
     });
   });
 
-  test('a root path never leads out of the repository, by dots or by a link', async () => {
+  test('a root path never points outside the repository, by dots or by a link', async () => {
     write({ Dockerfile: '' });
     symlinkSync('/etc', join(folder, 'out'));
     await expect(at('/out')).rejects.toMatchObject({
       code: 'BUILD_ROOT_MISSING',
-      message: expect.stringContaining('leads out of the repository'),
+      message: expect.stringContaining('points outside the repository'),
     });
     await expect(at('/../../etc')).rejects.toMatchObject({ code: 'BUILD_ROOT_MISSING' });
   });
@@ -134,7 +134,10 @@ describe('where it is', () => {
   test('a Dockerfile never is a file of this machine, by dots or by a link', async () => {
     write({ 'api/x': '', 'other/Dockerfile': 'FROM scratch' });
     symlinkSync('/etc/passwd', join(folder, 'api/Dockerfile'));
-    await expect(at('/api')).rejects.toMatchObject({ code: 'DOCKERFILE_MISSING', message: expect.stringContaining('leads out') });
+    await expect(at('/api')).rejects.toMatchObject({
+      code: 'DOCKERFILE_MISSING',
+      message: expect.stringContaining('points outside'),
+    });
     await expect(at('/api', '../other/Dockerfile')).rejects.toMatchObject({ code: 'DOCKERFILE_MISSING' });
   });
 

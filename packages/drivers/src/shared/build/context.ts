@@ -84,7 +84,7 @@ async function findRoot(checkout: string, rootPath: string): Promise<string> {
   const folders = (await readdir(checkout, { withFileTypes: true }))
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
-  const why = root === null ? 'does not exist' : isInside(checkout, root) ? 'is a file' : 'leads out of the repository';
+  const why = root === null ? 'does not exist' : isInside(checkout, root) ? 'is a file' : 'points outside the repository';
   const there = folders.length === 0 ? 'It has no folders.' : `Its folders: ${list(folders, 10)}.`;
   throw new DriverError({
     cause: 'BUILD_ROOT_MISSING',
@@ -103,8 +103,8 @@ async function dockerfileMissing({ checkout, root, written, leaves }: MissingDoc
   const folder = posix.join('/', toPosix(relative(checkout, root)));
   const candidates = await dockerfilesIn(checkout);
   const there =
-    candidates.length === 0 ? 'The repository has no file of such a name.' : `The repository has: ${list(candidates, 10)}.`;
-  const why = leaves ? 'leads out of that folder' : 'is not there';
+    candidates.length === 0 ? 'The repository has no file with such a name.' : `The repository has: ${list(candidates, 10)}.`;
+  const why = leaves ? 'points outside that folder' : 'is not there';
   return new DriverError({
     cause: 'DOCKERFILE_MISSING',
     message: `${written} ${why} (looked for in the folder ${folder} of the repository). ${there}`,

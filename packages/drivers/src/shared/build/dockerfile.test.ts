@@ -91,14 +91,14 @@ describe('faults', () => {
   test.each([
     ['', 1, 'it has no FROM instruction'],
     ['# only words\n', 1, 'it has no FROM instruction'],
-    ['ARG A\nRUN x\nFROM a\n', 2, 'RUN stands before the first FROM'],
+    ['ARG A\nRUN x\nFROM a\n', 2, 'RUN comes before the first FROM'],
     ['FROM scratch\n\nFROB x\n', 3, 'unknown instruction FROB'],
     ['FROM scratch\nRUN\n', 2, 'RUN needs at least one argument'],
     ['FROM scratch bas\n', 1, 'FROM takes an image, or an image, AS and a name'],
     ['FROM scratch\nCOPY a\n', 2, 'COPY needs a source and a destination'],
     ['FROM scratch\nENV A\n', 2, 'ENV A has no value'],
-    ['FROM scratch\nLABEL a=1 b\n', 2, 'LABEL takes name=value, and b is none'],
-    ['FROM scratch\nEXPOSE 80 web\n', 2, 'EXPOSE takes ports, and web is none'],
+    ['FROM scratch\nLABEL a=1 b\n', 2, 'LABEL takes name=value, not b'],
+    ['FROM scratch\nEXPOSE 80 web\n', 2, 'EXPOSE takes ports, not web'],
   ])('of %j: line %i, %s', (text, line, message) => {
     expect(parseDockerfile(text).fault).toEqual({ line, message });
   });

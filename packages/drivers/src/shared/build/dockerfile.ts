@@ -190,7 +190,7 @@ function faultOf(instructions: readonly Instruction[]): DockerfileFault | null {
     const message = faultIn(instruction);
     if (message !== null) return { line: instruction.line, message };
   }
-  if (first.keyword !== 'FROM') return { line: first.line, message: `${first.keyword} stands before the first FROM` };
+  if (first.keyword !== 'FROM') return { line: first.line, message: `${first.keyword} comes before the first FROM` };
   return null;
 }
 
@@ -207,11 +207,11 @@ function faultIn({ keyword, rest, hasHeredoc }: Instruction): string | null {
     const [first = '', ...others] = words(rest);
     if (!first.includes('=') && others.length === 0) return `${keyword} ${first} has no value`;
     const bare = first.includes('=') ? others.find((word) => !word.includes('=')) : undefined;
-    if (bare !== undefined) return `${keyword} takes name=value, and ${bare} is none`;
+    if (bare !== undefined) return `${keyword} takes name=value, not ${bare}`;
   }
   // Podman 4.3 builds such an image, but then cannot even inspect it.
   const port = keyword === 'EXPOSE' ? words(rest).find((word) => !/^\d+(-\d+)?(\/(tcp|udp|sctp))?$|\$/i.test(word)) : undefined;
-  return port === undefined ? null : `EXPOSE takes ports, and ${port} is none`;
+  return port === undefined ? null : `EXPOSE takes ports, not ${port}`;
 }
 
 /** Splits at blanks outside of quotes; keeps quotes and escapes. */

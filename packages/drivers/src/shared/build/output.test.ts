@@ -192,7 +192,7 @@ describe('why a build failed', () => {
   ])('an image that cannot be had: %s', (message, instruction, image, isRetryable) => {
     const error = said(message, instruction);
     expect([error.code, error.retryable]).toEqual(['BASE_IMAGE_UNAVAILABLE', isRetryable]);
-    expect(error.message).toContain(`The image ${image} could not be had`);
+    expect(error.message).toContain(`The image ${image} could not be pulled`);
   });
 
   test.each([

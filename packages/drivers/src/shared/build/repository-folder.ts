@@ -5,8 +5,8 @@ const gitCommand = /\bgit\s+(?:-[cC]\s+\S+\s+|-\S+\s+)*(?:rev-parse|describe|log
 
 /** Advice for a build that needs `.git`. */
 export const withoutRepository =
-  'Builds get the files of the commit and no .git, which would change with each checkout, so that nothing is cached, and can hold credentials. ' +
-  'Pass what you need of it as an argument (ARG, and a variable of the service), or write it into a file of the repository in your pipeline.';
+  'Builds get the files of the commit without .git: it differs from checkout to checkout, so that nothing would be cached, and it can hold ' +
+  'credentials. Pass what you need of it as an argument (ARG, and a variable of the service), or write it to a file of the repository in your pipeline.';
 
 /** Returns the first instruction that copies `.git` or runs git on it; null if there is none. */
 export function wantsRepository(dockerfile: Dockerfile): Instruction | null {

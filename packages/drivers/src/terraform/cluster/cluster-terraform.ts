@@ -86,7 +86,7 @@ export class ClusterTerraform implements TerraformDriver {
     call.log(`Runs on the cluster with the image ${image}.`);
     await cluster.start(toRunWorkload(run, image, state), call);
     const instance = await this.#find(run, call.signal);
-    if (instance === null) throw new DriverError({ cause: 'TERRAFORM_INTERRUPTED', message: 'its pod is gone already' });
+    if (instance === null) throw new DriverError({ cause: 'TERRAFORM_INTERRUPTED', message: 'its pod no longer exists' });
     await cluster.putInto(instance.id, { folder: runFolder, archive: filesOf(run) }, call.signal);
     return this.#placeOf(run, instance.id);
   }

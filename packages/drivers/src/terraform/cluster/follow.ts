@@ -180,14 +180,14 @@ export async function instanceOf({ cluster, service, runId }: RunPlace, signal: 
   return (await cluster.observe({ service, rollout: runId }, signal))[0] ?? null;
 }
 
-/** Fails as `followCommand` does if the process of a run has ended or its pod is gone. */
+/** Fails as `followCommand` does if the process of a run has ended or its pod no longer exists. */
 export async function refuseEnded(place: FollowedPlace, lines: readonly string[], signal: AbortSignal): Promise<void> {
   const instance = await instanceOf(place, signal);
   if (instance?.state === 'RUNNING' || instance?.state === 'CREATED') return;
   const exit = instance?.exit ?? null;
   const evidence = { lines, ...(exit !== null && { exit: { code: exit.code, outOfMemory: exit.outOfMemory } }) };
   if (exit?.outOfMemory === true) throw outOfMemory(place, evidence);
-  const what = exit === null ? 'its pod is gone' : `its pod ended with exit code ${exit.code}`;
+  const what = exit === null ? 'its pod no longer exists' : `its pod ended with exit code ${exit.code}`;
   throw new DriverError({
     cause: 'TERRAFORM_INTERRUPTED',
     message: `the run ended before its command did: ${what}`,

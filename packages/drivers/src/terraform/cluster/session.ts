@@ -126,7 +126,7 @@ export class ClusterSession implements TerraformSession {
     const errored = posix.join(sourceFolder, this.#run.rootPath, erroredFile);
     const text = await cluster.readFile(instanceId, { path: errored, mostBytes: mostOutputBytes }, signal);
     if (text === null) return;
-    call.log('A command could not store its state; that is done now.');
+    call.log('A command could not store its state; storing it now.');
     try {
       await this.#command('state', ['push', '-force', errored], { ...call, signal });
     } catch {
@@ -142,7 +142,7 @@ export class ClusterSession implements TerraformSession {
     const { cluster, instanceId } = this.#place;
     const text = await cluster.readFile(instanceId, { path: places.output(key), mostBytes: mostOutputBytes }, call.signal);
     if (text !== null) return text;
-    throw new DriverError({ cause: 'TERRAFORM_FAILED', message: `what terraform ${command} printed could not be read` });
+    throw new DriverError({ cause: 'TERRAFORM_FAILED', message: `the output of terraform ${command} could not be read` });
   }
 
   async #command(
@@ -153,7 +153,7 @@ export class ClusterSession implements TerraformSession {
   ): Promise<CommandResult & { readonly key: string }> {
     call.signal.throwIfAborted();
     const hasBegun = this.#begun.has(key);
-    if (hasBegun) call.log(`terraform ${command} had begun already: its output follows from its start.`);
+    if (hasBegun) call.log(`terraform ${command} had already started: its output follows from the beginning.`);
     else await this.#begin(key, withCommon(command, args), { quiet, signal: call.signal });
     const end = await this.#follow(key, hasBegun ? null : this.#until, call);
     this.#until = end.until;
@@ -197,7 +197,7 @@ export class ClusterSession implements TerraformSession {
     const onAbort = (): void => {
       if (leave?.aborted === true || force?.aborted === true) return giveUp();
       patience = setTimeout(giveUp, this.#run.limits.graceSeconds * 1_000 + stopMilliseconds);
-      call.log('Terraform is told to stop; it ends what is under way and stores its state.');
+      call.log('Stopping Terraform: it finishes what is under way and stores its state.');
       void this.#tellToStop(key, enough.signal).catch(giveUp);
     };
     if (signal.aborted) onAbort();

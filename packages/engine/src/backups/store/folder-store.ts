@@ -95,7 +95,7 @@ export class FolderBackupStore implements BackupStore {
   }
 
   #fileOf(id: string): string {
-    if (!/^[0-9a-f-]{36}$/.test(id)) throw new Error(`no id of a backup: ${id}`);
+    if (!/^[0-9a-f-]{36}$/.test(id)) throw new Error(`not an id of a backup: ${id}`);
     return path.join(this.#folder, `${id}.backup`);
   }
 }
@@ -113,7 +113,7 @@ function failure(error: unknown): DriverError {
   const isFull = codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT';
   return new DriverError({
     cause: isFull ? 'DISK_FULL' : 'BACKUP_STORE_FAILED',
-    message: `The folder of backups cannot be worked with: ${original}.`,
+    message: `The backup folder cannot be used: ${original}.`,
     evidence: { original },
     error,
   });

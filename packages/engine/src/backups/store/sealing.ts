@@ -41,7 +41,7 @@ export async function* opened(stored: AsyncIterable<Uint8Array>, key: Buffer): A
   let number = 0;
   let isOver = false;
   for await (const bytes of piecesOf(stored)) {
-    if (isOver) throw damaged('something follows its end');
+    if (isOver) throw damaged('there is data after its end');
     const piece = openPiece(key, bytes, number);
     number += 1;
     isOver = piece.isLast;
@@ -57,7 +57,7 @@ async function* piecesOf(stored: AsyncIterable<Uint8Array>): AsyncIterable<Buffe
   for await (const bytes of stored) {
     rest = Buffer.concat([rest, bytes]);
     while (rest.length >= begin + lengthBytes) {
-      if (begin > 0 && !rest.subarray(0, begin).equals(magic)) throw damaged('it does not begin as a backup does');
+      if (begin > 0 && !rest.subarray(0, begin).equals(magic)) throw damaged('it does not have the header of a backup');
       const size = rest.readUInt32BE(begin);
       if (size > pieceBytes) throw damaged('a piece has an impossible length');
       const end = begin + lengthBytes + size + tagBytes;
@@ -103,7 +103,7 @@ function openPiece(key: Buffer, piece: Buffer, number: number): { readonly conte
       // The other nonce is tried next.
     }
   }
-  throw damaged(`piece ${number} is not what was stored, or was stored with another key`);
+  throw damaged(`piece ${number} differs from what was stored, or was stored with another key`);
 }
 
 function damaged(why: string): DriverError {

@@ -22,7 +22,7 @@ const packaged = 'chart.tgz';
 
 export function helmOf(config: ReleaseConfig): HelmReleaseSource {
   const source = chartSourceOf(config);
-  if (source === null) throw new Error(`${config.name} is no Helm chart`);
+  if (source === null) throw new Error(`${config.name} is not a Helm chart`);
   return source;
 }
 
@@ -36,7 +36,7 @@ export async function fetchChart(context: StepContext): Promise<void> {
   const values = source.values.file?.git ?? null;
   if (values !== null && task.valuesCommit === null) {
     task.valuesCommit = await driverSet(context).source.resolve(await valuesSource(context, values.git_repository), call);
-    call.log(`The values are of commit ${task.valuesCommit.slice(0, 12)}.`);
+    call.log(`The values are from commit ${task.valuesCommit.slice(0, 12)}.`);
   }
   const commit = task.commit === null ? null : JSON.stringify(task.commit);
   await journal.writeAny(store.setChartCommits, [task.releaseId, commit, task.valuesCommit]);
@@ -85,7 +85,7 @@ async function refuseLinksOutside(root: string): Promise<void> {
     if (target !== null && (target === real || target.startsWith(`${real}${sep}`))) continue;
     throw new DriverError({
       cause: 'HELM_CHART_INVALID',
-      message: `${path.slice(root.length + 1)} is a link that leads out of the repository, or nowhere`,
+      message: `${path.slice(root.length + 1)} is a link that points outside the repository, or to nothing`,
       hint: 'Remove the link from the repository, or put the file itself there.',
     });
   }

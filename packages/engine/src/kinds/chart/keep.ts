@@ -27,7 +27,7 @@ async function readState(charts: ClusterCharts, runtime: Kept, { parts, stop }: 
     return await charts.state(placeOfRuntime(parts.settings.installation, runtime), stop);
   } catch (error) {
     if (stop.aborted || error instanceof ClusterUnreachable) throw error;
-    parts.log.warn({ err: error, service: runtime.service_id }, 'the keeper could not look after a chart');
+    parts.log.warn({ err: error, service: runtime.service_id }, 'the keeper could not check a chart');
     if (runtime.running_status !== null) await parts.database.run(setRunningStatus, [runtime.service_id, null, null]);
     return null;
   }

@@ -27,7 +27,7 @@ export const chartKind: Kind<ChartStep> = {
   plan: planChart,
   refusals: {
     RESTART: {
-      reason: 'is a Helm chart, whose parts are not restarted as a whole. Leave it out, or deploy it.',
+      reason: 'is a Helm chart, which cannot be restarted as a whole. Leave it out, or deploy it.',
       isLeftOut: false,
     },
   },

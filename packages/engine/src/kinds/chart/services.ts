@@ -27,7 +27,7 @@ export async function readChartServices(
     const reason = messageOf(error);
     throw new AppError({
       code: 'CLUSTER_UNREACHABLE',
-      message: `The cluster does not say which Services the chart has: ${reason}`,
+      message: `The Services of the chart could not be read from the cluster: ${reason}`,
       cause: error,
     });
   }

@@ -88,7 +88,7 @@ export const install: Step = {
       task.releaseId,
     ]);
     const isThere = isInstalled(await ownRevisions(context), task.rollout);
-    if (isThere) call.log('It was installed before Davit stopped.');
+    if (isThere) call.log('It was already installed before Davit stopped.');
     // Every attempt wakes a stopped release, because it is unknown whether an earlier attempt did.
     const wakes = task.former?.desired === 'STOPPED';
     if (isThere && !wakes) return {};
@@ -149,7 +149,7 @@ export const diff: Step = {
     const isInstalled = (await ownRevisions(context)).length > 0;
     const lines = await using(context, { installs: true }, (session) => session.diff({ isInstalled }, call));
     for (const line of lines) call.log(line);
-    call.log(lines.length === 0 ? 'Nothing would change.' : 'Nothing was changed: this was asked for with forceEvent=DIFF.');
+    call.log(lines.length === 0 ? 'Nothing would change.' : 'Nothing was changed: this deployment has forceEvent=DIFF.');
     await removeRun(context);
     return {};
   },
@@ -163,7 +163,7 @@ export const haltChart: Step = {
   cancelable: false,
   async run(context) {
     await chartsOf(context).stop(placeOf(context), context.call);
-    context.call.log('What the chart runs is stopped.');
+    context.call.log('The workloads of the chart are stopped.');
     return {};
   },
 };
@@ -214,7 +214,7 @@ async function repairReady(context: StepContext): Promise<void> {
     return await repair({ ...context, call: { ...call, signal } }, { waits: true });
   } catch (error) {
     if (call.signal.aborted || error instanceof ClusterUnreachable) throw error;
-    call.log('It is put back without waiting until it is ready.');
+    call.log('It is restored without waiting until it is ready.');
   }
   await repair(context, { waits: false });
 }
@@ -230,8 +230,8 @@ async function repair(context: StepContext, options: { readonly waits: boolean }
   if (todo.type === 'NOTHING') return;
   call.log(
     todo.type === 'ROLLBACK'
-      ? `Revision ${todo.revision}, which was deployed before, is brought back.`
-      : 'What was left half installed is removed.',
+      ? `Revision ${todo.revision}, which was deployed before, is restored.`
+      : 'The partly installed release is removed.',
   );
   await using(context, { installs: false }, async (session) => {
     if (todo.type === 'ROLLBACK') await session.rollback(todo.revision, options, call);
@@ -259,7 +259,7 @@ async function leaveElsewhere({ task, parts, call }: StepContext): Promise<void>
     await leaveOthers(parts, task, parts.settings.terminationGraceSeconds, call);
   } catch (error) {
     if (!(error instanceof DriverError) || call.signal.aborted) throw error;
-    call.log(`Where it was before, the release could not be uninstalled: ${error.message}. Davit tries again later.`);
+    call.log(`The release could not be uninstalled from its former cluster: ${error.message}. Davit tries again later.`);
   }
 }
 
@@ -284,7 +284,7 @@ async function refuseOutside(context: StepContext, objects: readonly ChartObject
   if (outside.length === 0) return;
   throw new DriverError({
     cause: 'HELM_OUTSIDE_ENVIRONMENT',
-    message: `the chart would make what is not in the namespace of its environment: ${outside.join(', ')}`,
+    message: `the chart would create objects outside the namespace of its environment: ${outside.join(', ')}`,
   });
 }
 
@@ -312,7 +312,7 @@ function chartsOf(context: StepContext): ClusterCharts {
   if (charts !== undefined) return charts;
   throw new DriverError({
     cause: 'HELM_NEEDS_KUBERNETES',
-    message: `${context.task.name} is a Helm chart, and ${context.parts.clusters.nameOf(context.task.driver)} is no Kubernetes cluster`,
+    message: `${context.task.name} is a Helm chart, but ${context.parts.clusters.nameOf(context.task.driver)} is not a Kubernetes cluster`,
   });
 }
 

@@ -193,7 +193,8 @@ function running({ task, deployment }: Pick<StepContext, 'task' | 'deployment'>)
   const { job } = configOf(task);
   const event = eventOf(deployment.action, job, task.forcedEvent);
   const command = job === undefined || event === null ? undefined : job.events[event];
-  if (job === undefined || event === null || command === undefined) throw new Error(`${task.name} has nothing to run`);
+  if (job === undefined || event === null || command === undefined)
+    throw new Error(`${task.name} has no command or image to run`);
   return { job, event, command };
 }
 

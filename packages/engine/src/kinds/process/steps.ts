@@ -95,9 +95,9 @@ export const start: Step<Started> = {
     const workload = await workloadOf(context, { secrets: true });
     if (workload.instances === 0) call.log('min_running_instances is 0: no instance is started.');
     const obstacle = scalingObstacle(config);
-    if (obstacle !== null)
-      call.log(`The number of instances stays ${config.instances}: ${obstacle}, so none is added under load.`);
-    if (workload.instances > config.instances) call.log(`${workload.instances} instances are started, as many as ran before.`);
+    if (obstacle !== null) call.log(`The number of instances stays ${config.instances} even under load: ${obstacle}.`);
+    if (workload.instances > config.instances)
+      call.log(`${workload.instances} instances are started, the number that ran before.`);
     const image = { driver: task.driver, serviceName: task.name, source: config.source, imageName: task.imageName };
     await noteHere(context);
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
@@ -201,8 +201,8 @@ export const route: Step = {
 };
 
 function decisionRemark({ instances, scaling }: ReleaseConfig): string {
-  const by = scaling?.events === undefined ? 'the use of its instances' : 'events';
-  return `From now on the cluster decides by ${by} how many instances there are: from ${instances} to ${scaling?.most ?? 'as many as it holds'}.`;
+  const by = scaling?.events === undefined ? 'the resource usage of its instances' : 'events';
+  return `From now on the cluster sets the number of instances by ${by}: from ${instances} to ${scaling?.most ?? 'as many as fit'}.`;
 }
 
 /**
@@ -214,7 +214,7 @@ async function runningOrAgainReady(context: StepContext, count: number): Promise
   const instances = await runningInstances(context, count);
   if (instances.length >= count) return instances;
   const message = `${count - instances.length} of ${count} instances ended after they had been ready`;
-  context.call.log(`${message}: they are waited for once more.`);
+  context.call.log(`${message}: waiting for them once more.`);
   const workload = await workloadOf(context, { secrets: false });
   const readyTimeoutSeconds = Math.min(workload.readyTimeoutSeconds, readyAgainWithinSeconds);
   await driverSet(context).cluster.awaitReady({ ...workload, readyTimeoutSeconds }, context.call);
@@ -267,7 +267,7 @@ async function startFormer(context: StepContext): Promise<void> {
   const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
   const { serving } = instanceCounts(former, former.config);
   if (left.filter(({ state, index }) => state === 'RUNNING' && index < serving).length >= serving) return;
-  call.log('The former release starts again.');
+  call.log('Starting the former release again.');
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);

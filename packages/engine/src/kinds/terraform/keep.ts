@@ -55,12 +55,15 @@ async function endRuns(
   try {
     for (const left of (await set.terraform?.end({ ...owner, runs }, defaultGraceSeconds, call)) ?? []) {
       const isStored = await storeLeft(parts, owner.service, left);
-      log.warn({ service: owner.service, run: left.runId, isStored }, 'a run of Terraform had a state that was not stored');
+      log.warn(
+        { service: owner.service, run: left.runId, isStored },
+        'stored the state that a run of Terraform had left unstored',
+      );
     }
   } catch (error) {
     // If its files can never be read, the run must not stay forever.
     if (!(error instanceof DriverError) || error.retryable) throw error;
-    log.error({ err: error, service: owner.service }, 'what a run of Terraform left could not be read');
+    log.error({ err: error, service: owner.service }, 'the files of a run of Terraform could not be read');
   }
   // Only these rollouts are retired, because a new deployment of the service may have begun.
   for (const rollout of runs) await set.cluster.retire({ service: owner.service, rollout }, defaultGraceSeconds, call);

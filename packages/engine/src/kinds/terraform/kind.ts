@@ -16,7 +16,7 @@ const steps = {
 export type TerraformStep = keyof typeof steps;
 
 const nothingRuns: Refusal = {
-  reason: 'is a Terraform configuration: nothing of it runs that could be stopped or restarted. Leave it out.',
+  reason: 'is a Terraform configuration: it has no instances to stop or restart. Leave it out.',
   isLeftOut: true,
 };
 

@@ -5,7 +5,9 @@ export const noTerraform: TerraformDriver = {
   versions: () => Promise.resolve([]),
   remove: () => Promise.resolve(),
   open: () =>
-    Promise.reject(new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: 'this process runs no Terraform configurations' })),
+    Promise.reject(
+      new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: 'this process cannot run Terraform configurations' }),
+    ),
   end: () => Promise.resolve([]),
   hasUnstoredState: () => Promise.resolve(false),
 };

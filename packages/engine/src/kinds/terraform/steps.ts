@@ -53,12 +53,12 @@ export const obtain: Step<Obtained> = {
     if (source.hasFragment) {
       throw new DriverError({
         cause: 'TERRAFORM_FRAGMENT_UNSUPPORTED',
-        message: `${task.name} has a dockerfile_fragment, and there is no image to put it into`,
+        message: `${task.name} has a dockerfile_fragment, but its runs do not use an image that Davit builds`,
       });
     }
     const { cluster, terraform } = driverSet(context);
     if (cluster.kind === 'kubernetes' && terraform === undefined)
-      call.log('Runs on the machine of Davit and not on the cluster, as the settings of the cluster have no davit_address.');
+      call.log('Runs on the machine of Davit and not on the cluster, because the settings of the cluster have no davit_address.');
     const git = await sourceAt(context, source.git);
     const id = task.commit?.id ?? (await driverSet(context).source.resolve(git, call));
     const commit = await checkout(context, configOf(task), id);
@@ -112,7 +112,7 @@ export const terraformApply: Step = {
     const { call } = context;
     await usingObtained(context, async (session, isNew) => {
       if (isNew || (await session.wasApplied())) {
-        call.log('This apply was interrupted: what is left of it is planned anew.');
+        call.log('This apply was interrupted: planning again what is left of it.');
         if (!isNew) await session.init(call);
         if (!(await session.plan(call)).changes) return;
       }
@@ -232,8 +232,8 @@ export const unlock: Step = {
     if (terraformOf(configOf(task)).source.backend.kubernetes === undefined) {
       throw new DriverError({
         cause: 'TERRAFORM_FAILED',
-        message: 'the state is not with Davit, which therefore does not know its lock',
-        hint: 'Run terraform force-unlock with the id that the failed run names, where you can reach that backend.',
+        message: 'the state is not stored by Davit, which therefore does not know its lock',
+        hint: 'Run terraform force-unlock with the id that the failed run names, from a machine that can reach that backend.',
       });
     }
     const unlocked = await parts.database.maybe(store.unlockState, [deployment.id, deployment.fence, task.serviceId, null]);
@@ -255,7 +255,7 @@ export const migrate: Step = {
       throw new DriverError({
         cause: 'TERRAFORM_FAILED',
         message: 'nothing has been applied yet, so there is no state to move',
-        hint: 'Deploy it: the state then begins in the backend that is configured now.',
+        hint: 'Deploy it: the state is then created in the backend that is configured now.',
       });
     }
     const state = await using(
@@ -287,7 +287,9 @@ export async function removeRun(context: StepContext): Promise<void> {
   for (const one of [config, former?.config ?? null]) {
     const source = one === null ? null : terraformSourceOf(one);
     if (source === null || !(await terraform.hasUnstoredState(folder, source.git.rootPath))) continue;
-    context.call.log(`A state could not be stored: it stays in ${folder}. Push it by hand before anything else is applied.`);
+    context.call.log(
+      `A state could not be stored and stays in ${folder}. Push it by hand (terraform state push) before anything else is applied.`,
+    );
     return;
   }
   await rm(folder, { recursive: true, force: true });
@@ -312,13 +314,13 @@ async function rescue(context: StepContext, terraform: TerraformDriver, graceSec
   const { task, call, parts } = context;
   try {
     for (const left of await terraform.end(ownerOf(context), graceSeconds, call)) {
-      if (await storeLeft(parts, task.serviceId, left)) call.log('A state that a run could not store is stored now.');
+      if (await storeLeft(parts, task.serviceId, left)) call.log('The state that a run could not store is now stored.');
     }
   } catch (error) {
     // An existing state must not be lost with its pod because the database was unreachable when the state was to be
     // stored.
     if (call.signal.aborted || error instanceof ClusterUnreachable || isDatabaseUnreachable(error)) throw error;
-    call.log(`What the run left could not be read: ${messageOf(error)}`);
+    call.log(`The files of the run could not be read: ${messageOf(error)}`);
   }
 }
 
@@ -330,7 +332,7 @@ async function endFailed(context: StepContext): Promise<void> {
   const { call } = context;
   const own = { ...context, call: { ...call, signal: call.leave ?? call.signal } };
   await endOnCluster(own, terraformOn(context)).catch((error: unknown) => {
-    call.log(`The run could not be removed at once: ${messageOf(error)}`);
+    call.log(`The first attempt to remove the run failed: ${messageOf(error)}`);
   });
 }
 

@@ -40,7 +40,7 @@ export interface DatabaseState {
 export async function lookAtDatabase(config: Configuration, tell: (state: DatabaseState) => void): Promise<Finding[]> {
   const place = config.databaseUrl === null ? 'the embedded database' : 'the database of DATABASE_URL';
   if (config.databaseUrl === null && !(await hasEmbedded(config)))
-    return [ok('none yet: the first start makes the embedded one')];
+    return [ok('none yet: the first start creates the embedded one')];
   let state: Awaited<ReturnType<typeof openState>>;
   try {
     state = await openState(config, () => undefined);
@@ -74,7 +74,7 @@ async function findings(config: Configuration, database: Database): Promise<Find
   if (number < leastVersion * 10_000) {
     return [fail(`${words} is too old`, `Use PostgreSQL ${leastVersion} or later.`)];
   }
-  if (is_new) return [ok(`${words}, empty: the first start makes the schema`)];
+  if (is_new) return [ok(`${words}, empty: the first start creates the schema`)];
   return [await schema(database, words), await secretKey(config, database), await queue(database)];
 }
 
@@ -84,7 +84,7 @@ async function schema(database: Database, words: string): Promise<Finding> {
   const tooNew = applied.find(({ needs }) => needs > own.length);
   if (tooNew !== undefined) {
     return fail(
-      `a newer version of Davit was here: it has migration ${tooNew.name}`,
+      `it was used by a newer version of Davit: it has migration ${tooNew.name}`,
       'Start that version or a later one, or restore a backup made before the upgrade.',
     );
   }
@@ -93,9 +93,9 @@ async function schema(database: Database, words: string): Promise<Finding> {
     return fail(`migration ${foreign.name} was applied with another text`, 'Use an unmodified release of Davit.');
   }
   const missing = own.length - applied.length;
-  if (missing < 0) return ok(`${words}, schema ${applied.length} of a newer version, which this one works with`);
+  if (missing < 0) return ok(`${words}, schema ${applied.length} of a newer version, which this one supports`);
   if (missing === 0) return ok(`${words}, schema ${own.length}`);
-  return warn(`${words}, ${missing} migrations behind`, 'The next start applies them; make an export before.');
+  return warn(`${words}, ${missing} migrations behind`, 'The next start applies them; make an export first.');
 }
 
 /** Checks the key without creating the key file: a new file must not hide that the old one is lost. */
@@ -105,7 +105,7 @@ async function secretKey(config: Configuration, database: Database): Promise<Fin
   const file = path.join(config.stateFolder, 'secret-key');
   if (config.secretKey === null && (await stat(file).catch(() => null)) === null) {
     return fail(
-      `${file} is not there: secrets cannot be read`,
+      `${file} is missing: secrets cannot be read`,
       'Put back the file that belongs to this database, or set DAVIT_SECRET_KEY.',
     );
   }
@@ -122,5 +122,5 @@ async function queue(database: Database): Promise<Finding> {
   if (waiting === 0) return ok('no deployment waits');
   const alive = await heldSessionLocks(database, runners);
   if (alive.size > 0) return ok(`${waiting} deployments wait or are under way`);
-  return warn(`${waiting} deployments wait, and nobody runs them`, 'Start davit serve with DAVIT_ROLE all or worker.');
+  return warn(`${waiting} deployments wait, and no worker is running`, 'Start davit serve with DAVIT_ROLE all or worker.');
 }

@@ -88,7 +88,7 @@ test('a wrong configuration is told completely', async () => {
 });
 
 test('misspelt variables are warned of, and broken catalogues fail', async () => {
-  await finds({ DAVIT_PROT: '1' }, /^WARN {2}configuration: DAVIT_PROT mean/m);
+  await finds({ DAVIT_PROT: '1' }, /^WARN {2}configuration: variables that this version does not know: DAVIT_PROT$/m);
   const file = path.join(folder, 'catalogue.json');
   await writeFile(file, '{"vendors": ');
   const { code } = await finds({ DAVIT_CATALOGUE: file }, /^FAIL {2}configuration: .*catalogue/m);
@@ -97,7 +97,7 @@ test('misspelt variables are warned of, and broken catalogues fail', async () =>
 
 test('a state folder that is a file, and one without room, fail', async () => {
   await writeFile(path.join(folder, 'file'), '');
-  await finds({ DAVIT_HOME: path.join(folder, 'file') }, /^FAIL {2}state folder: .* is no folder\n {6}Set DAVIT_HOME/m);
+  await finds({ DAVIT_HOME: path.join(folder, 'file') }, /^FAIL {2}state folder: .* is not a folder\n {6}Set DAVIT_HOME/m);
   const { code } = await finds(
     { DAVIT_LEAST_FREE_DISK_MIB: '1073741824' },
     /^FAIL {2}state folder: only .* GiB free at .*\n {6}Free space/m,
@@ -112,9 +112,9 @@ test('a database that is not there, or that a newer version used, fails; one tha
   expect(text).not.toContain(password);
   const newer = "insert into davit_migration (number, name, sha256) values (9999, '9999-later', 'x')";
   await database.database.run(statement('test_doctor_newer', newer));
-  expect((await look()).text).toMatch(/^ok {4}database: PostgreSQL .* of a newer version, which this one works with/m);
+  expect((await look()).text).toMatch(/^ok {4}database: PostgreSQL .* of a newer version, which this one supports/m);
   await database.database.run(statement('test_doctor_needs', 'update davit_migration set needs = 9999 where number = 9999'));
-  await finds({}, /^FAIL {2}database: a newer version of Davit was here: it has migration 9999-later/m);
+  await finds({}, /^FAIL {2}database: it was used by a newer version of Davit: it has migration 9999-later/m);
   const { length } = await readMigrations(migrationsFolder);
   await database.database.run(statement('test_doctor_older', 'delete from davit_migration where number > $1'), [length - 1]);
   await finds({}, /^WARN {2}database: PostgreSQL .*, 1 migrations behind\n {6}The next start applies/m);
@@ -127,7 +127,7 @@ test('a secret key that is gone, or is another one, fails and is not made anew',
   const { text } = await finds({ DAVIT_SECRET_KEY: other }, /^FAIL {2}database: The secret key does not open this database/m);
   expect(text).not.toContain(other);
   await rm(path.join(home, 'secret-key'));
-  await finds({}, /^FAIL {2}database: .*secret-key is not there/m);
+  await finds({}, /^FAIL {2}database: .*secret-key is missing/m);
   expect(await readdir(home)).toEqual([]);
 });
 
@@ -163,9 +163,9 @@ test('a domain that leads nowhere, elsewhere or to silent servers is told', asyn
   const dns = await TestDns.start();
   const environment = { DAVIT_GATEWAY_DOMAIN: 'apps.example.org', DAVIT_DNS_SERVERS: dns.server };
   const name = 'davit-doctor.apps.example.org';
-  await finds(environment, /^FAIL {2}dns: nothing is in DNS under .*\n {6}Add a wildcard record \*\.apps\.example\.org/m);
+  await finds(environment, /^FAIL {2}dns: DNS has no record for .*\n {6}Add a wildcard record \*\.apps\.example\.org/m);
   dns.records.set(name, { a: ['192.0.2.7'] });
-  await finds(environment, /^WARN {2}dns: .* leads to 192\.0\.2\.7, which is no address of this machine/m);
+  await finds(environment, /^WARN {2}dns: .* leads to 192\.0\.2\.7, which is not an address of this machine/m);
   const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
   dns.records.set(name, { a: [own.find(({ family }) => family === 'IPv4')?.address ?? '127.0.0.1'] });
   expect((await look(environment)).text).toMatch(/^ok {4}dns: \*\.apps/m);
@@ -180,7 +180,7 @@ test('a server that runs is asked, and one that hangs fails', async () => {
   const config = readConfiguration({ ...own, DAVIT_HOME: home });
   const lock = await lockStateFolder(config, server.database.connectionString);
   expect((await look(own)).text).toMatch(/^ok {4}api: answers at /m);
-  await finds({ ...own, DAVIT_PORT: String(await freePort()) }, /^FAIL {2}api: davit serve runs, but .* does not answer well/m);
+  await finds({ ...own, DAVIT_PORT: String(await freePort()) }, /^FAIL {2}api: davit serve runs, but .* does not report ready/m);
   await lock.release();
   await server.close();
 });

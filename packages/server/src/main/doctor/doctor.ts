@@ -22,7 +22,7 @@ export async function doctor(environment: NodeJS.ProcessEnv, print: Print): Prom
     config = readConfiguration(environment);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    tell('configuration', fail(error.message, 'Nothing else can be checked before.'), print);
+    tell('configuration', fail(error.message, 'Nothing else can be checked until then.'), print);
     return 1;
   }
   return look(config, print);
@@ -55,7 +55,7 @@ async function found(find: Check['look']): Promise<readonly Finding[]> {
   try {
     return await find();
   } catch (error) {
-    return [fail(messageOf(error), 'This was not expected; please report it.')];
+    return [fail(messageOf(error), 'This is unexpected; please report it.')];
   }
 }
 

@@ -34,19 +34,21 @@ export async function lookAtConfiguration(config: Configuration): Promise<Findin
     try {
       await read();
     } catch (error) {
-      found.push(fail(messageOf(error), 'Correct the file; the start ends with it.'));
+      found.push(fail(messageOf(error), 'Correct the file; Davit does not start with it.'));
     }
   }
   if (config.unknownVariables.length > 0) {
     const names = config.unknownVariables.join(', ');
-    found.push(warn(`${names} mean nothing to this version`, 'Correct or remove them; docs/operate.md lists all variables.'));
+    found.push(
+      warn(`variables that this version does not know: ${names}`, 'Correct or remove them; docs/operate.md lists all variables.'),
+    );
   }
   return found.length === 0 ? [ok('complete')] : found;
 }
 
 /** Checks the container engine, and the disk with its images and volumes. */
 export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
-  if (!config.localEngine) return [ok('none is worked with (DAVIT_LOCAL_ENGINE)')];
+  if (!config.localEngine) return [ok('none is used (DAVIT_LOCAL_ENGINE)')];
   const signal = AbortSignal.timeout(engineTimeoutMilliseconds);
   try {
     const engine = await openDockerEngine({
@@ -82,9 +84,9 @@ function withoutInit(engine: 'docker' | 'podman'): Finding {
 function slowFindings({ storage }: Pick<DockerEngine, 'storage'>): Finding[] {
   if (storage !== 'vfs') return [];
   const words =
-    'the engine keeps images by the storage driver vfs, which copies all files for each layer and each instance: it is slow and takes much disk';
+    'the engine uses the storage driver vfs, which copies all files for each layer and each instance: it is slow and needs much disk';
   const advice =
-    'Without root, install fuse-overlayfs (or use a kernel from 5.13 on), then let the engine begin with empty storage: `podman system reset`.';
+    'Without root, install fuse-overlayfs (or use a kernel from 5.13 on), then reset the storage of the engine: `podman system reset`.';
   return [warn(words, advice)];
 }
 
@@ -92,7 +94,7 @@ function slowFindings({ storage }: Pick<DockerEngine, 'storage'>): Finding[] {
 function closedFindings({ engine, isLocal }: Pick<DockerEngine, 'engine' | 'isLocal'>): Finding[] {
   const isHeld = isLocal && process.getuid?.() === 0 && findProgram('iptables') !== null;
   if (isHeld || engine === 'docker') return [];
-  const words = 'environments are closed to each other only as far as Podman does it';
+  const words = 'environments are isolated from each other only as far as Podman does it';
   return [warn(words, 'Run Davit as root with iptables installed; docs/operate.md, "What containers reach".')];
 }
 
@@ -101,11 +103,13 @@ export async function lookAtStateFolder(config: Configuration): Promise<Finding[
   const there = await stat(folder).catch(() => null);
   // The first start creates the folder; until then the parent folder is checked.
   const asked = there === null ? path.dirname(folder) : folder;
-  if (there !== null && !there.isDirectory()) return [fail(`${folder} is no folder`, 'Set DAVIT_HOME to a folder.')];
+  if (there !== null && !there.isDirectory()) return [fail(`${folder} is not a folder`, 'Set DAVIT_HOME to a folder.')];
   try {
     await access(asked, constants.W_OK | constants.X_OK);
   } catch (error) {
-    return [fail(`${asked} cannot be written: ${messageOf(error)}`, 'Give it to the user that runs Davit, or set DAVIT_HOME.')];
+    return [
+      fail(`${asked} cannot be written: ${messageOf(error)}`, 'Make the user that runs Davit its owner, or set DAVIT_HOME.'),
+    ];
   }
   const { bavail, bsize } = await statfs(asked);
   return [diskFinding({ folder: asked, freeBytes: bavail * bsize }, config)];
@@ -116,7 +120,7 @@ function diskFinding({ folder, freeBytes }: { folder: string; freeBytes: number 
   const least = leastFreeDiskMiB * mebibyte;
   const advice = 'Free space there; davit disk shows what Davit keeps.';
   if (freeBytes < least) return fail(`only ${words}: below the ${leastFreeDiskMiB} MiB of DAVIT_LEAST_FREE_DISK_MIB`, advice);
-  return freeBytes < 2 * least ? warn(`${words}: images for rollbacks are given up`, advice) : ok(words);
+  return freeBytes < 2 * least ? warn(`${words}: images for rollbacks are removed`, advice) : ok(words);
 }
 
 /** Checks the programs that Davit runs. */
@@ -136,8 +140,8 @@ export async function lookAtPrograms(config: Configuration): Promise<Finding[]> 
 async function lookAtHelm({ helmProgram }: Configuration): Promise<Finding> {
   const version = await new Helm(helmProgram ?? 'helm').version();
   if (version !== null) return ok(`Helm ${version}`);
-  if (helmProgram === null) return ok('no Helm 4 as helm: charts are not deployed (DAVIT_HELM)');
-  return fail(`there is no Helm 4 as ${helmProgram}`, 'Install Helm 4, or correct DAVIT_HELM.');
+  if (helmProgram === null) return ok('no Helm 4 found as helm: charts cannot be deployed (DAVIT_HELM)');
+  return fail(`no Helm 4 found as ${helmProgram}`, 'Install Helm 4, or correct DAVIT_HELM.');
 }
 
 async function lookAtProgram(program: string, advice: string): Promise<Finding> {

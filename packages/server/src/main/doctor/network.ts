@@ -27,12 +27,12 @@ export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
   if (await answers(path.join(config.stateFolder, 'gateway', 'master.sock'))) return [ok(`${version}, serves on port ${port}`)];
   const taken = await whyTaken(host, port);
   if (taken === null) return [ok(`${version}, port ${port} is free`)];
-  return [fail(`${version}, and port ${port} cannot be listened on: ${taken}`, adviceFor(taken, 'DAVIT_GATEWAY'))];
+  return [fail(`${version}, but Davit cannot listen on port ${port}: ${taken}`, adviceFor(taken, 'DAVIT_GATEWAY'))];
 }
 
 /** Checks that the API's port is served by Davit or free. */
 export async function lookAtApi({ host, port, role }: Configuration, isServing: boolean): Promise<Finding[]> {
-  if (role === 'worker') return [ok('this process answers no requests but those for its health (DAVIT_ROLE)')];
+  if (role === 'worker') return [ok('this process answers health requests only (DAVIT_ROLE)')];
   const at = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const url = `http://${at.includes(':') ? `[${at}]` : at}:${port}`;
   if (isServing && port !== 0) {
@@ -40,12 +40,12 @@ export async function lookAtApi({ host, port, role }: Configuration, isServing: 
     if (typeof answer !== 'string' && answer.status === 200)
       return [ok(`answers at ${url}`), ...logFindings(await answer.text())];
     const said = typeof answer === 'string' ? answer : `status ${answer.status}`;
-    return [fail(`davit serve runs, but ${url}/readyz does not answer well: ${said}`, 'Look at its log.')];
+    return [fail(`davit serve runs, but ${url}/readyz does not report ready: ${said}`, 'Check its log.')];
   }
   if (isServing) return [ok('davit serve runs')];
   const taken = await whyTaken(host, port);
   if (taken === null) return [ok(`davit serve does not run; port ${port} is free`)];
-  return [fail(`davit serve does not run, and ${host}:${port} cannot be listened on: ${taken}`, adviceFor(taken, 'DAVIT'))];
+  return [fail(`davit serve does not run, and Davit cannot listen on ${host}:${port}: ${taken}`, adviceFor(taken, 'DAVIT'))];
 }
 
 /** Checks the state of the log in `text`, the body of `/readyz?verbose`. */
@@ -53,13 +53,13 @@ function logFindings(text: string): Finding[] {
   const dropped = Number(/"dropped_lines":(\d+)/.exec(text)?.[1] ?? 0);
   if (dropped === 0) return [];
   const failure = /"error":"(\w+)"/.exec(text)?.[1];
-  const now = failure === undefined ? 'it is written again' : `it cannot be written now (${failure})`;
-  return [warn(`the log of davit serve lacks ${dropped} lines; ${now}`, 'Make room where its standard error goes.')];
+  const now = failure === undefined ? 'it is being written again' : `it cannot be written now (${failure})`;
+  return [warn(`the log of davit serve lacks ${dropped} lines; ${now}`, 'Free space where its standard error is written.')];
 }
 
 function adviceFor(code: string, prefix: string): string {
   if (code === 'EADDRINUSE') return `Another program listens there: end it, or set ${prefix}_PORT to another port.`;
-  if (code === 'EACCES') return `This user may not: set ${prefix}_PORT to a port from 1024 on.`;
+  if (code === 'EACCES') return `This user is not permitted to listen there: set ${prefix}_PORT to a port from 1024 on.`;
   return `Set ${prefix}_HOST to an address of this machine.`;
 }
 
@@ -90,11 +90,11 @@ export async function lookAtDns(config: Configuration): Promise<Finding[]> {
     }
   }
   if (found.length === 0) {
-    return [fail(`nothing is in DNS under ${name}`, `Add a wildcard record *.${domain} that leads to this machine.`)];
+    return [fail(`DNS has no record for ${name}`, `Add a wildcard record *.${domain} that leads to this machine.`)];
   }
   if (found.some((address) => own.has(address))) return [ok(`*.${domain} leads to ${found.join(', ')}`)];
-  const words = `*.${domain} leads to ${found.join(', ')}, which is no address of this machine`;
-  return [warn(words, 'Right where a router or load balancer stands before it; otherwise correct the record.')];
+  const words = `*.${domain} leads to ${found.join(', ')}, which is not an address of this machine`;
+  return [warn(words, 'This is right behind a router or load balancer; otherwise correct the record.')];
 }
 
 /** Returns whether a process listens on this unix socket. */

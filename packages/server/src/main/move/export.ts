@@ -65,10 +65,12 @@ export async function exportInstance(
     await state.close();
   }
   const { size } = await stat(file);
-  print(`${file}: ${(size / 1024 / 1024).toFixed(1)} MiB. It holds all records, secrets and logs; keep its passphrase apart.`);
-  if (withVolumes) print('The files of volumes are in it, as they were while their services were stopped.');
-  else print('Not in it: the data of volumes (with --with-volumes it is, of services that do not run).');
-  print('Not in it either: images (they are built or pulled again), and admin-token.');
+  print(
+    `${file}: ${(size / 1024 / 1024).toFixed(1)} MiB. It holds all records, secrets and logs; keep its passphrase elsewhere.`,
+  );
+  if (withVolumes) print('It includes the files of volumes, as they were while their services were stopped.');
+  else print('Not included: the data of volumes (--with-volumes includes that of stopped services).');
+  print('Also not included: images (they are built or pulled again), and admin-token.');
   return 0;
 }
 

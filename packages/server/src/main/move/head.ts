@@ -28,7 +28,7 @@ const longestHead = 1024 * 1024;
 export function readHead(bytes: Buffer): { readonly head: Head; readonly bytes: Buffer } | null {
   const begin = `${magic}\n`;
   const there = bytes.toString('utf8', 0, begin.length);
-  if (!begin.startsWith(there)) throw damaged('This file is no export of Davit, or one of a later format.');
+  if (!begin.startsWith(there)) throw damaged('This file is not an export of Davit, or has a later format.');
   const end = bytes.indexOf('\n', begin.length);
   if (bytes.length >= begin.length && end >= 0) {
     const head: Head = JSON.parse(bytes.toString('utf8', begin.length, end));

@@ -41,9 +41,9 @@ export async function importInstance(config: Configuration, file: string, print:
     await state.close();
   }
   const data = names.length === 0 ? 'with empty volumes' : `${names.length} volumes are filled`;
-  print(`Tokens and passwords are those of before. davit serve deploys now what ran there, ${data}. The older images are`);
-  print('not here, so a rollback to an older release of a repository is a deployment of its commit.');
-  print('Do not go on with the former instance: both would deliver webhooks and run the schedules of jobs.');
+  print(`Tokens and passwords are unchanged. davit serve now deploys what ran there, ${data}. Older images are`);
+  print('not included, so a rollback to an older release of a repository is a deployment of its commit.');
+  print('Do not use the former instance any longer: both would deliver webhooks and run the schedules of jobs.');
   return 0;
 }
 
@@ -186,7 +186,7 @@ function assertKeysGiven({ secretKey }: Configuration, keys: readonly string[]):
   throw new AppError({
     code: 'SECRET_KEY_WRONG',
     message:
-      'DAVIT_SECRET_KEY has not the keys of the instance that was exported. Set it as it was there, or leave it out: then the keys of the export are written to secret-key in the state folder.',
+      'DAVIT_SECRET_KEY does not have the keys of the instance that was exported. Set it to the value of that instance, or leave it out: then the keys of the export are written to secret-key in the state folder.',
   });
 }
 

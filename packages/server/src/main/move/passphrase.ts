@@ -11,6 +11,6 @@ export function passphraseOf({ exportPassphrase }: Configuration): Sensitive {
   if (exportPassphrase !== null && exportPassphrase.reveal().length >= shortest) return exportPassphrase;
   throw new AppError({
     code: 'PASSPHRASE_MISSING',
-    message: `an export is everything of this instance, its secrets included, under a passphrase: set DAVIT_EXPORT_PASSPHRASE to one of at least ${shortest} characters. Without it nobody can read the file.`,
+    message: `an export contains everything of this instance, including its secrets, encrypted with a passphrase: set DAVIT_EXPORT_PASSPHRASE to at least ${shortest} characters. Without it nobody can read the file.`,
   });
 }

@@ -84,7 +84,7 @@ export async function* unsealed(seal: Seal, content: AsyncIterable<Buffer>): Asy
     try {
       return Buffer.concat([decipher.update(piece.subarray(0, -tagBytes)), decipher.final()]);
     } catch {
-      throw number === 0 ? damaged('The passphrase is not that of this export, or the file was changed.') : damaged();
+      throw number === 0 ? damaged('The passphrase is wrong, or the file was changed.') : damaged();
     }
   };
   let number = 0;
@@ -96,7 +96,7 @@ export async function* unsealed(seal: Seal, content: AsyncIterable<Buffer>): Asy
   yield decrypt(number, last ?? Buffer.alloc(0), true);
 }
 
-export function damaged(message = 'The export is not complete, or was changed.'): AppError {
+export function damaged(message = 'The export is incomplete, or was changed.'): AppError {
   return new AppError({ code: 'EXPORT_UNREADABLE', message: `${message} Nothing was imported.` });
 }
 

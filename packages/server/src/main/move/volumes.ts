@@ -21,7 +21,7 @@ export async function volumesOf(config: Configuration, installation: string): Pr
     throw new AppError({
       code: 'NOT_SUPPORTED',
       message:
-        'the volumes of Podman cannot be moved: it hands out their files without their owners. Move the rest without --with-volumes, and the volumes with podman volume export and import.',
+        'the volumes of Podman cannot be moved: it exports their files without the owners. Move the rest without --with-volumes, and the volumes with podman volume export and import.',
     });
   }
   const store = createVolumeStore(docker);
@@ -36,6 +36,6 @@ export async function openVolumes(config: Configuration, installation: string): 
   if (users.length === 0) return volumes;
   throw new AppError({
     code: 'VOLUME_IN_USE',
-    message: `these run and write to their volumes: ${[...new Set(users)].join(', ')}. Stop their services, then export.`,
+    message: `these containers run and write to their volumes: ${[...new Set(users)].join(', ')}. Stop their services, then export.`,
   });
 }

@@ -36,7 +36,7 @@ export async function createSession(deps: Needs<'sessions'>, caller: Caller): Pr
 export async function deleteSession(deps: Needs<'tokens' | 'sessions'>, caller: Caller): Promise<void> {
   const { sessionId } = personOf(caller);
   if (sessionId === null) {
-    throw invalid('Authorization', 'must be the session that is to end; an issuer’s own token ends at its issuer');
+    throw invalid('Authorization', 'must be the session to end; a token of an issuer can only be ended there');
   }
   await deps.sessions.end(sessionId);
   deps.tokens.forget();

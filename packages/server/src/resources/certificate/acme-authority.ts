@@ -108,12 +108,12 @@ class AcmeOrders {
     now = await this.#until(client, now, request, ['pending', 'ready', 'processing']);
     if (now.status !== 'valid') {
       await request.keep(null);
-      throw new AuthorityFailure('AUTHORITY', `The authority gave up the order: ${toText(now.error) ?? `it is ${now.status}`}`);
+      throw new AuthorityFailure('AUTHORITY', `The authority canceled the order: ${toText(now.error) ?? `it is ${now.status}`}`);
     }
     const pem = toPem(key, await client.getCertificate(now));
     if (new X509Certificate(pem).checkHost(request.host) !== undefined || request.host.startsWith('*.')) return pem;
     await request.keep(null);
-    throw new AuthorityFailure('AUTHORITY', 'The authority gave a certificate for another name.');
+    throw new AuthorityFailure('AUTHORITY', 'The authority issued a certificate for another name.');
   }
 
   /**
@@ -163,7 +163,7 @@ class AcmeOrders {
     const challenge = authorization.challenges.find(({ type }) => type === 'http-01');
     if (challenge === undefined) {
       await keep(null);
-      throw new AuthorityFailure('AUTHORITY', 'The authority does not offer to look at the domain over HTTP (HTTP-01).');
+      throw new AuthorityFailure('AUTHORITY', 'The authority does not offer to verify the domain over HTTP (HTTP-01).');
     }
     await publish(challenge.token, await client.getChallengeKeyAuthorization(challenge));
     await client.completeChallenge(challenge);
@@ -174,13 +174,10 @@ class AcmeOrders {
       if (now?.status !== 'pending') {
         await keep(null);
         const error = now?.challenges.map((one) => toText('error' in one ? one.error : null)).find((text) => text !== null);
-        throw new AuthorityFailure(
-          'AUTHORITY',
-          `The authority could not see that the domain leads here: ${error ?? 'it does not say why'}`,
-        );
+        throw new AuthorityFailure('AUTHORITY', `The authority could not verify the domain: ${error ?? 'no reason given'}`);
       }
       if (performance.now() > deadline) {
-        throw new AuthorityFailure('AUTHORITY', 'The authority did not look at the domain within two minutes.');
+        throw new AuthorityFailure('AUTHORITY', 'The authority did not verify the domain within two minutes.');
       }
       await abortablePause(this.#settings.pollMilliseconds ?? 1000, signal);
     }
@@ -197,7 +194,7 @@ class AcmeOrders {
     for (let now = order; ; now = await client.getOrder(order)) {
       if (!statuses.includes(now.status)) return now;
       if (performance.now() > deadline) {
-        throw new AuthorityFailure('AUTHORITY', 'The authority did not make the certificate within two minutes.');
+        throw new AuthorityFailure('AUTHORITY', 'The authority did not issue the certificate within two minutes.');
       }
       await abortablePause(this.#settings.pollMilliseconds ?? 1000, signal);
     }
@@ -237,14 +234,14 @@ function sentences(...texts: readonly (string | undefined)[]): string {
 }
 
 const advice: Readonly<Record<string, string>> = {
-  caa: 'A CAA record of the domain forbids this authority: add it there.',
-  connection: 'Port 80 of the domain must lead to the gateway: open it in the firewall, and let it lead to DAVIT_GATEWAY_PORT.',
+  caa: 'A CAA record of the domain forbids this authority: add the authority to it.',
+  connection: 'Port 80 of the domain must reach the gateway: open it in the firewall, and forward it to DAVIT_GATEWAY_PORT.',
   dns: 'The authority finds no address of the domain in DNS; look at the record, and at DNSSEC.',
-  unauthorized: 'Something else than this gateway answers at port 80 of the domain.',
-  rateLimited: 'The authority limits how many certificates it makes.',
-  rejectedIdentifier: 'The authority makes no certificates for this domain.',
-  externalAccountRequired: 'The authority wants DAVIT_ACME_KEY_ID and DAVIT_ACME_HMAC_KEY.',
-  userActionRequired: 'The authority wants its terms to be agreed to anew.',
+  unauthorized: 'Something other than this gateway answers at port 80 of the domain.',
+  rateLimited: 'The rate limit of the authority was reached.',
+  rejectedIdentifier: 'The authority refuses certificates for this domain.',
+  externalAccountRequired: 'The authority requires DAVIT_ACME_KEY_ID and DAVIT_ACME_HMAC_KEY.',
+  userActionRequired: 'The authority requires its terms to be accepted again.',
 };
 
 function toFailure(error: unknown, { type, retryAfterSeconds }: Heard): AuthorityFailure {

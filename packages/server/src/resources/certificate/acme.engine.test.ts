@@ -180,7 +180,7 @@ describe.skipIf(!hasPebble)(`an ACME server${remedy}`, () => {
     await until(async () => ((await read(made)).certificate_next_attempt === null ? undefined : true));
     const { certificate_details, certificate_next_attempt } = await read(made);
     expect(status.certificate_valid_until).toBeNull();
-    expect(certificate_details).toMatch(new RegExp(`nothing in DNS under ${made.domain}: add a CNAME`));
+    expect(certificate_details).toMatch(new RegExp(`DNS has no record for ${made.domain}: add a CNAME`));
     expect(Date.parse(certificate_next_attempt ?? '') - Date.now()).toBeLessThan(20_000);
     expect(pebble.orders).toBe(before);
     dns.records.set(made.domain, { a: ['127.0.0.1'] });
@@ -197,9 +197,7 @@ describe.skipIf(!hasPebble)(`an ACME server${remedy}`, () => {
     await api.call('editAdvancedSettings', { params: { applicationId: made.applicationId }, body });
     await server.database.database.run(dueNow, [domain]);
     const status = await reaches(made, 'FAILED');
-    expect(status.certificate_details).toMatch(
-      /could not see that the domain leads here: .*could not resolve.*The next attempt/s,
-    );
+    expect(status.certificate_details).toMatch(/could not verify the domain: .*could not resolve.*The next attempt/s);
     expect(Date.parse(status.certificate_next_attempt ?? '') - Date.now()).toBeGreaterThan(4 * 60_000);
   });
 

@@ -105,7 +105,7 @@ describe('without a public authority', () => {
     await deploy(made.applicationId);
     const status = await until(() => isServed(made));
     expect(status).toMatchObject({
-      certificate_details: expect.stringContaining('renewed by itself'),
+      certificate_details: expect.stringContaining('renewed automatically'),
       certificate_next_attempt: null,
     });
     const { pem, redirect } = await until(() => shown(made.domain));

@@ -30,7 +30,7 @@ export async function awaitChallenge(
   for (;;) {
     if ((await ask(url, host)) === answer) return;
     if (performance.now() > deadline) {
-      const message = `The gateway at ${address}:${gatewayPort} does not answer for the authority; the log of Davit and docs/operate.md tell more.`;
+      const message = `The gateway at ${address}:${gatewayPort} does not answer the challenge of the authority; see the log of Davit and docs/operate.md.`;
       throw new AuthorityFailure('GATEWAY', message);
     }
     await abortablePause(pollMilliseconds, signal);

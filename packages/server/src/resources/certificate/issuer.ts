@@ -43,7 +43,7 @@ export class CertificateIssuer {
     this.#loop = new Loop({
       look: () => this.#look(),
       everyMilliseconds: lookEveryMilliseconds,
-      onError: (error) => parts.log.warn({ err: error }, 'certificates could not be looked at; what is due stays due'),
+      onError: (error) => parts.log.warn({ err: error }, 'the due certificates could not be read; they stay due'),
     });
   }
 
@@ -92,11 +92,11 @@ export class CertificateIssuer {
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof AuthorityFailure)) {
-        this.#parts.log.warn({ err: error, host: due.host }, 'a certificate could not be made');
+        this.#parts.log.warn({ err: error, host: due.host }, 'a certificate could not be created');
       }
       const source = error instanceof AuthorityFailure ? error.source : 'GATEWAY';
       const message =
-        error instanceof AuthorityFailure || isAppError(error) ? error.message : 'Davit itself failed; its log says how.';
+        error instanceof AuthorityFailure || isAppError(error) ? error.message : 'Davit itself failed; its log has the details.';
       const retryAfterSeconds = error instanceof AuthorityFailure ? error.retryAfterSeconds : null;
       await this.#failed(due, { source, message, retryAfterSeconds });
     } finally {

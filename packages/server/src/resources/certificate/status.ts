@@ -39,26 +39,26 @@ export async function certificateStatus(
     certificate_next_attempt: null,
   });
   if (!domain.generate_certificate) {
-    return none('NOT_SERVED', 'None is asked for: whoever serves HTTPS for the domain has the certificate.');
+    return none('NOT_SERVED', 'None is requested: whoever serves HTTPS for the domain provides the certificate.');
   }
   if (!isLocalDriver(domain.driver)) {
     return none(
       'NOT_SERVED',
-      'The cluster of the service has its own front door, and the certificate is the one that this has for the domain.',
+      'Requests reach the cluster of the service through its own ingress controller, which provides the certificate.',
     );
   }
   if (config.gatewayHttpsPort === null) {
-    return none('NOT_SERVED', 'HTTPS is off in this installation: the operator switches it on with DAVIT_GATEWAY_HTTPS_PORT.');
+    return none('NOT_SERVED', 'HTTPS is off in this installation: the operator enables it with DAVIT_GATEWAY_HTTPS_PORT.');
   }
   if (config.acme !== null && domain.host.startsWith('*.')) {
     return none(
       'NOT_SERVED',
-      'A wildcard cannot have one: the authority looks at a domain over HTTP, and a wildcard has none to look at. Add the domains below it one by one, or let a proxy in front have the certificate.',
+      'A wildcard domain cannot have one: the authority verifies domains over HTTP, which is impossible for a wildcard. Add the domains below it one by one, or have a proxy in front provide the certificate.',
     );
   }
-  if (!isProven) return none('WAITING', 'It is made once the domain is proven to be yours; see ownership_details.');
+  if (!isProven) return none('WAITING', 'It is issued once the domain is proven to be yours; see ownership_details.');
   const row = await database.maybe(store.readCertificate, [domain.host]);
-  return row === undefined ? none('WAITING', 'It is made within a minute.') : toStatus(row, isAnswered);
+  return row === undefined ? none('WAITING', 'It is issued within a minute.') : toStatus(row, isAnswered);
 }
 
 function toStatus(row: store.CertificateRow, isAnswered: boolean): CertificateStatus {
@@ -66,22 +66,22 @@ function toStatus(row: store.CertificateRow, isAnswered: boolean): CertificateSt
   const facts = { certificate_valid_until: not_after, certificate_next_attempt: failure === null ? null : due_at };
   const why = failure === null ? '' : `${failure.message} The next attempt is at ${due_at}.`;
   if (!is_served) {
-    if (failure === null) return { certificate_status: 'ISSUING', certificate_details: 'It is being made.', ...facts };
+    if (failure === null) return { certificate_status: 'ISSUING', certificate_details: 'It is being issued.', ...facts };
     const certificate_status = failure.source === 'DNS' ? 'WAITING' : 'FAILED';
     return { certificate_status, certificate_details: why, ...facts };
   }
   const isOver = not_after !== null && Date.parse(not_after) <= Date.now();
   if (failure === null && !isOver && !isAnswered) {
     const certificate_details =
-      'It is made, and served once the service answers under the domain: deploy the service, or start it where it is stopped.';
+      'It is issued, and is served once the service answers at the domain: deploy the service, or start it if it is stopped.';
     return { certificate_status: 'WAITING', certificate_details, ...facts };
   }
   if (failure === null && !isOver) {
-    const details = `It is served, by ${row.directory === '' ? 'the authority of this installation' : String(row.directory)}, and renewed by itself after ${due_at}.`;
+    const details = `It is served, issued by ${row.directory === '' ? 'the authority of this installation' : String(row.directory)}, and renewed automatically after ${due_at}.`;
     return { certificate_status: 'SERVED', certificate_details: details, ...facts };
   }
   const certificate_status = isOver ? 'EXPIRED' : 'RENEWAL_FAILING';
-  const former = isOver ? `It ended at ${not_after}.` : `It is served until ${not_after}.`;
+  const former = isOver ? `It expired at ${not_after}.` : `It is served until ${not_after}.`;
   return { certificate_status, certificate_details: `${former} ${why}`.trim(), ...facts };
 }
 

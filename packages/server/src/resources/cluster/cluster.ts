@@ -89,7 +89,7 @@ export async function editCluster(
         throw invalid('kubernetes', `must stay ${stored.kubernetes}`);
       }
       if (isLocal(stored) && body.region !== stored.region)
-        throw invalid('region', `must stay ${stored.region}: it is this machine`);
+        throw invalid('region', `must stay ${stored.region}: the cluster is this machine`);
       const kind = { provider: stored.cloud_provider, kubernetes: stored.kubernetes, region: body.region };
       const spec = request.specOf(body, stored.spec);
       request.checkRequest(deps.catalogue, kind, spec);
@@ -138,7 +138,7 @@ export async function deleteCluster(
       if (names.length > 0) throw inUse('The cluster', { noun: 'the environments', names });
       const left =
         mode === 'DELETE_SERVICE_CONFIG' ? [] : (await tx.many(store.clusterLeftovers, [row.driver])).map(({ name }) => name);
-      if (left.length > 0) throw inUse('The cluster', { noun: 'what is left there of the environments', names: left });
+      if (left.length > 0) throw inUse('The cluster', { noun: 'remaining volumes of the environments', names: left });
       await tx.run(store.clusterForget, [row.driver]);
       await tx.run(store.clusterDelete, [row.id]);
     });
@@ -152,7 +152,7 @@ export async function deleteCluster(
 function isDefault({ name }: store.ClusterRow): AppError {
   return new AppError({
     code: 'CLUSTER_IS_DEFAULT',
-    message: `The cluster ${name} is the default one of its organization, which environments without a cluster are put on; it stays.`,
+    message: `The cluster ${name} is the default one of its organization, which environments without a cluster are put on. It cannot be deleted.`,
   });
 }
 
@@ -176,7 +176,8 @@ export async function specifyProviderInfo(
     deps.database.transaction(async (tx) => {
       const stored = await changeCluster(tx, caller, place);
       const region = info.region ?? stored.region;
-      if (isLocal(stored) && region !== stored.region) throw invalid('region', `must stay ${stored.region}: it is this machine`);
+      if (isLocal(stored) && region !== stored.region)
+        throw invalid('region', `must stay ${stored.region}: the cluster is this machine`);
       const kind = { provider: stored.cloud_provider, kubernetes: stored.kubernetes, region };
       request.checkRequest(deps.catalogue, kind, stored.spec);
       const cluster = { ...kind, organizationId: stored.organization_id };

@@ -138,7 +138,7 @@ test('a chart keeps any arguments there; with one that no deployment takes, none
     client.call('deployEnvironment', { params: inEnvironment }),
     client.call('deployAllServices', { params: inEnvironment, body: { helms: [{ id: made.id }] } }),
   ]);
-  const message = expect.stringContaining('redis has the argument --kube-token, which is not taken: Davit chooses cluster');
+  const message = expect.stringContaining('redis has the argument --kube-token, which is not accepted: Davit chooses cluster');
   for (const call of calls) {
     expect(call).toMatchObject({ status: 'rejected', reason: { status: 400, code: 'NOT_SUPPORTED', message } });
     expect(String(Object(call).reason)).not.toContain('sesame');
@@ -158,7 +158,7 @@ test('a chart keeps any name of a value; with one that Helm would read further, 
   const body = { name: 'redis', source: { git_repository }, values_override: { set_string } };
   const made = await client.call('createHelm', { params: inEnvironment, body });
   expect(made.values_override.set_string).toEqual(set_string);
-  const message = expect.stringContaining('redis has a name in values_override.set_string.1 that Helm cannot be given');
+  const message = expect.stringContaining('redis has a name in values_override.set_string.1 that cannot be passed to Helm');
   await expect(client.call('deployHelm', { params: { helmId: made.id } })).rejects.toMatchObject({
     status: 400,
     code: 'NOT_SUPPORTED',
@@ -315,9 +315,9 @@ test('one that can be upgraded is, and says how far it is', async () => {
   const { results } = await client.call('listClusterLogs', { params: place });
   const words = results.map(({ message }) => message?.safe_message);
   expect(words.slice(1)).toEqual([
-    expect.stringContaining('to 1.36.3+k3s1, one node after the other'),
-    expect.stringContaining('does not go on: davit-servers: JobFailed: node one'),
-    expect.stringContaining('to 1.36.3+k3s1, one node after the other'),
+    expect.stringContaining('to 1.36.3+k3s1, one node at a time'),
+    expect.stringContaining('is stuck: davit-servers: JobFailed: node one'),
+    expect.stringContaining('to 1.36.3+k3s1, one node at a time'),
   ]);
   const refused = (message: string) => ({
     status: 409,
@@ -348,7 +348,7 @@ test('an environment moves to another cluster with its next deployment, and its 
   expect(east.fake.instances).toHaveLength(1);
   const status = await client.call('getApplicationStatus', { params: inApplication });
   expect(status).toMatchObject({ service_deployment_status: 'OUT_OF_DATE' });
-  const inUse = { status: 409, code: 'IN_USE', message: expect.stringContaining('what is left there') };
+  const inUse = { status: 409, code: 'IN_USE', message: expect.stringContaining('remaining volumes') };
   await expect(client.call('deleteCluster', { params: east.place })).rejects.toMatchObject(inUse);
   await client.call('deployApplication', { params: inApplication });
   await vi.waitFor(() => expect([east.fake.instances.length, west.fake.instances.length]).toEqual([0, 1]), patience);

@@ -51,27 +51,27 @@ function refusalOf(deps: Needs<'engine'>, row: store.ClusterRow): AppError {
   if (row.kubernetes === 'MANAGED' || !deps.engine.connectsClusters) return notProvisionable(row);
   return new AppError({
     code: 'CLUSTER_NOT_DEPLOYED',
-    message: `The cluster ${row.name} has no kubeconfig yet. Store one by a PUT of /organization/${row.organization_id}/cluster/${row.id}/kubeconfig.`,
+    message: `The cluster ${row.name} has no kubeconfig yet. Store one with PUT /organization/${row.organization_id}/cluster/${row.id}/kubeconfig.`,
   });
 }
 
 function outcomeOf(row: store.ClusterRow, { facts, failure, missingPermissions, upgrade }: ClusterState) {
   const what = isLocal(row) ? 'The container engine' : 'The cluster';
   if (missingPermissions.length > 0) {
-    const message = `${what} answers, and does not let Davit do all that it needs to: ${missingPermissions.join(', ')}.`;
-    return { message, error: { tag: 'CLUSTER_ACCESS_DENIED', hint: 'Give the account of the kubeconfig these permissions.' } };
+    const message = `${what} answers, but does not permit everything that Davit needs: ${missingPermissions.join(', ')}.`;
+    return { message, error: { tag: 'CLUSTER_ACCESS_DENIED', hint: 'Grant the account of the kubeconfig these permissions.' } };
   }
   if (facts === null) {
     const hint = isLocal(row) ? 'Start Docker or Podman on this machine; `davit doctor` looks for them.' : (failure?.hint ?? '');
     const message = isLocal(row)
       ? `${what} of this machine does not answer.`
-      : `${(failure?.message ?? 'it is not known').replace(/\.$/, '')}.`;
+      : `${(failure?.message ?? 'the reason is not known').replace(/\.$/, '')}.`;
     return { message, error: { tag: failure?.code ?? 'ENGINE_UNREACHABLE', hint } };
   }
   if (upgrade !== null && upgrade.failure !== null)
     return {
-      message: `The upgrade to ${upgrade.underWay} does not go on: ${upgrade.failure}`,
-      error: { tag: 'ENGINE_FAILED', hint: 'Look at the Plans and Jobs in the namespace system-upgrade of the cluster.' },
+      message: `The upgrade to ${upgrade.underWay} is stuck: ${upgrade.failure}`,
+      error: { tag: 'ENGINE_FAILED', hint: 'Check the Plans and Jobs in the namespace system-upgrade of the cluster.' },
     };
   const has = `${facts.cpuMillicores} millicores, ${facts.memoryMiB} MiB`;
   return { message: `${what} answers: ${facts.engine} ${facts.version}, ${has}.`, error: null };
@@ -120,12 +120,12 @@ export async function upgradeCluster(
     await deps.engine.upgradeCluster(row.driver, version);
   } catch (error) {
     if (isAppError(error)) {
-      const message = `The upgrade to ${version} could not be begun.`;
+      const message = `The upgrade to ${version} could not be started.`;
       await addLog(deps, row, message, { tag: error.code, hint: error.message });
     }
     throw error;
   }
-  await addLog(deps, row, `The cluster is upgraded from ${state.facts?.version} to ${version}, one node after the other.`, null);
+  await addLog(deps, row, `The cluster is being upgraded from ${state.facts?.version} to ${version}, one node at a time.`, null);
   return statusOf(deps, row, await deps.engine.checkCluster(row.driver));
 }
 
@@ -142,8 +142,8 @@ function nextVersion(row: store.ClusterRow, { facts, failure, missingPermissions
   }
   if (upgrade === null)
     throw unsupportedHere(
-      'Davit did not install it. Upgrade it where it was installed; Davit works on meanwhile. One with a system-upgrade-controller is upgraded ' +
-        'by Davit when its operator has set kubernetes_version for it.',
+      'Davit did not install it. Upgrade it where it was installed; Davit keeps working meanwhile. Davit upgrades a cluster with a ' +
+        'system-upgrade-controller once its operator has set kubernetes_version for it.',
     );
   if (upgrade.hindrance !== null) throw unsupportedHere(upgrade.hindrance);
   if (upgrade.next === null) throw unsupportedHere(`it has ${facts.version} already, the version that its operator has set.`);

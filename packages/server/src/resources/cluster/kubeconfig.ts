@@ -18,13 +18,13 @@ export async function readKubeconfig(
 ): Promise<string> {
   const row = await openCluster(deps.database, caller, place);
   if (withTokenFromCli) {
-    throw invalid('with_token_from_cli', 'is not offered: a kubeconfig is answered as it was stored, with its own credentials');
+    throw invalid('with_token_from_cli', 'is not offered: a kubeconfig is returned as it was stored, with its own credentials');
   }
   refuseLocal(row);
   if (row.kubernetes === 'MANAGED') throw notDeployed(row, 'it has no kubeconfig');
   const { kubeconfig_sealed: sealed } = await deps.database.one(store.kubeconfigRead, [row.id]);
   if (sealed !== null) return deps.vault.open(row.id, sealed);
-  const why = row.uses_service_account ? 'and needs none: Davit runs on it' : 'yet. Store one by a PUT';
+  const why = row.uses_service_account ? 'and needs none: Davit runs on it' : 'yet. Store one with a PUT';
   throw new AppError({ code: 'NOT_FOUND', message: `The cluster ${row.name} has no kubeconfig ${why}.` });
 }
 

@@ -16,7 +16,7 @@ export async function readEvents(deps: Needs<'database'>, caller: Caller, cluste
   if (!isLocal(row)) throw notDeployed(row, 'Davit reads no events of it');
   throw unsupported(
     `The cluster ${row.name} is the container engine of this machine, which keeps no events. What happened to a service is in its ` +
-      'log, its deployment history and the deployment logs of its environment; the live streams tell it as it happens.',
+      'log, its deployment history and the deployment logs of its environment; the live streams report it as it happens.',
   );
 }
 

@@ -37,7 +37,7 @@ export function checkRequest(catalogue: Catalogue, kind: ClusterKind, spec: Clus
   checkNodes(problems, catalogue, kind, spec);
   for (const [index, { id, value }] of (spec.features ?? []).entries()) {
     const feature = vendorOf(catalogue, kind.provider)?.features.find((one) => one.id === id);
-    if (feature === undefined) problems.add(`features.${index}.id`, `is no feature of clusters of ${kind.provider}`);
+    if (feature === undefined) problems.add(`features.${index}.id`, `is not a feature of clusters of ${kind.provider}`);
     else checkFeature(problems, `features.${index}.value`, feature, value);
   }
   problems.throwIfAny();
@@ -57,7 +57,7 @@ function checkRegion(problems: Problems, catalogue: Catalogue, { provider, kuber
   if (kubernetes !== 'MANAGED' || vendor === undefined) return;
   const names = vendor.regions.map(({ name }) => name);
   if (!names.includes(region))
-    problems.add('region', `is no region of ${provider} in the catalogue; use one of ${names.join(', ')}`);
+    problems.add('region', `is not a region of ${provider} in the catalogue; use one of ${names.join(', ')}`);
 }
 
 function checkNodes(
@@ -73,7 +73,7 @@ function checkNodes(
   const wanted = spec.instance_type ?? null;
   if (kubernetes !== 'MANAGED' || vendor === undefined || wanted === null) return;
   const type = vendor.instance_types.find((one) => one.type === wanted || one.type.toLowerCase() === wanted.toLowerCase());
-  if (type === undefined) problems.add('instance_type', `is no instance type of ${provider} in the catalogue`);
+  if (type === undefined) problems.add('instance_type', `is not an instance type of ${provider} in the catalogue`);
   else if (!isOffered(vendor, type.places, region)) problems.add('instance_type', `is not offered in ${region}`);
 }
 

@@ -35,7 +35,7 @@ export async function editSettings(
   const values = new Map<string, unknown>(Object.entries(request));
   for (const name of clusterAdvancedSettingsNotOffered) {
     if ((values.get(name) ?? null) !== null)
-      problems.add(name, 'is not offered: this version of Davit installs nothing that it could set');
+      problems.add(name, 'is not offered: this version of Davit installs nothing that it would apply to');
   }
   problems.throwIfAny();
   return {};
@@ -67,7 +67,7 @@ export async function editRoutes(
     const row = await changeCluster(tx, caller, place);
     if (row.kubernetes !== 'MANAGED') {
       throw unsupported(
-        `The cluster ${row.name} is not managed: its network has no routes of Davit's. Set them where its machines are.`,
+        `The cluster ${row.name} is not managed: Davit manages no routes of its network. Set them where its machines are.`,
       );
     }
     problems.throwIfAny();

@@ -152,7 +152,7 @@ function highestFirst(tags: readonly string[]): string[] {
 async function namesOf(client: RegistryClient, prefix: string, search: string): Promise<Versions['results']> {
   const names = await client.images();
   if (names === null) {
-    const message = 'This registry does not list its images. Name one with the query imageName to have its tags.';
+    const message = 'This registry does not list its images. Set the query parameter imageName to get the tags of one image.';
     throw new AppError({ code: 'NOT_SUPPORTED', message });
   }
   return names
@@ -186,7 +186,7 @@ export function registrySignIn(
   credentials: Credentials,
 ): { readonly username: string; readonly password: string } | null {
   if (kind === 'ECR') {
-    const message = 'Davit cannot identify itself at registries of kind ECR yet: their passwords are made by another API.';
+    const message = 'Davit cannot authenticate at registries of kind ECR yet: their passwords come from another API.';
     throw new AppError({ code: 'NOT_SUPPORTED', message });
   }
   const password = credentials.password ?? credentials.vendora_secret_key ?? credentials.json_credentials;

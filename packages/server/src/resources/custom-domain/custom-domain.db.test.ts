@@ -251,7 +251,7 @@ describe('a deployment', () => {
       });
     };
     expect((await deploy(id))?.status).toBe('DEPLOYED');
-    expect(await remarks()).toEqual([expect.stringContaining(`nothing in DNS under ${wrong}`)]);
+    expect(await remarks()).toEqual([expect.stringContaining(`DNS has no record for ${wrong}`)]);
     const body = { 'deployment.custom_domain_check_enabled': false };
     await api.call('editAdvancedSettings', { ...of(id), body });
     dns.asked.length = 0;

@@ -196,11 +196,11 @@ async function refuseServed(
 ): Promise<void> {
   const other = await tx.maybe(store.servedElsewhere, [host, id]);
   if (other !== undefined) {
-    throw taken(domain, `is still answered by ${nameFor(caller, other)}, until that is deployed again or stopped`);
+    throw taken(domain, `is still answered by ${nameFor(caller, other)}, until that service is deployed again or stopped`);
   }
   const wildcard = host.replace(/^[^.]+/, '*');
   const above = host.startsWith('*') ? undefined : await tx.maybe(store.wildcardElsewhere, [wildcard, organization_id]);
-  if (above !== undefined) throw taken(domain, `is one of ${wildcard}, which belongs to ${nameFor(caller, above)}`);
+  if (above !== undefined) throw taken(domain, `is covered by ${wildcard}, which belongs to ${nameFor(caller, above)}`);
 }
 
 async function refuseTaken<Result>(name: DomainName | null, write: () => Promise<Result>): Promise<Result> {

@@ -33,7 +33,7 @@ export function toDomainName(text: string, ownDomains: readonly string[]): Domai
   if (host.length + (isWildcard ? 2 : 0) > 253) return { fault: 'must have at most 253 characters in DNS' };
   const own = ownDomains.find((one) => host === one || host.endsWith(`.${one}`));
   if (own !== undefined) {
-    return { fault: `must not be in ${own}, where services have their addresses by themselves` };
+    return { fault: `must not be in ${own}, where services get their addresses automatically` };
   }
   return { domain, host: isWildcard ? `*.${host}` : host };
 }

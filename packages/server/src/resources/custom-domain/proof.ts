@@ -55,12 +55,12 @@ async function look(
   { host, lead, name, text }: { readonly host: string; readonly lead: string; readonly name: string; readonly text: string },
 ): Promise<string | null> {
   const dns = createDns(config);
-  const todo = `Nothing answers under ${host} before it is proven to be yours: make a CNAME record of ${host} to ${lead}, or a TXT record of ${name} with the text ${text}; then deploy.`;
+  const todo = `Nothing answers at ${host} until it is proven to be yours: create a CNAME record of ${host} to ${lead}, or a TXT record of ${name} with the text ${text}; then deploy.`;
   try {
     if ((await dns.ask(host))?.names.includes(lead) === true) return null;
     return (await dns.texts(name)).includes(text) ? null : todo;
   } catch (error) {
-    return `${todo} DNS could not be asked just now: ${messageOf(error)}.`;
+    return `${todo} DNS could not be queried just now: ${messageOf(error)}.`;
   }
 }
 
@@ -69,11 +69,11 @@ async function note({ database }: Needs<'database'>, { id, host, service_id, org
   try {
     return await database.transaction(async (tx) => {
       if ((await tx.maybe(store.servedElsewhere, [host, service_id])) !== undefined) {
-        return taken('is still answered by another service, until that is deployed again or stopped');
+        return taken('is still answered by another service, until that service is deployed again or stopped');
       }
       const wildcard = host.replace(/^[^.]+/, '*');
       if (!host.startsWith('*') && (await tx.maybe(store.wildcardElsewhere, [wildcard, organization_id])) !== undefined) {
-        return taken(`is one of ${wildcard}, which belongs to another organization`);
+        return taken(`is covered by ${wildcard}, which belongs to another organization`);
       }
       // This changes nothing if the domain was edited or deleted in the meantime.
       await tx.run(store.proveDomain, [id, host]);
@@ -81,6 +81,6 @@ async function note({ database }: Needs<'database'>, { id, host, service_id, org
     });
   } catch (error) {
     if (!isUniqueViolation(error, 'custom_domain_host')) throw error;
-    return taken('was proven by another organization before; who has it must delete it first');
+    return taken('was already proven by another organization, which must delete it first');
   }
 }

@@ -25,7 +25,7 @@ export async function domainRemarks(
     const { name, text } = proofRecord(row.host, row.organization_id);
     return row.proven_at === null && found.details === null
       ? {
-          details: `${row.host} is not proven to be yours yet, so nothing answers there: a TXT record of ${name} with the text ${text} proves it, and needs another deployment.`,
+          details: `${row.host} is not proven to be yours yet, so nothing answers there: create a TXT record of ${name} with the text ${text}, then deploy again.`,
         }
       : found;
   });
@@ -33,6 +33,6 @@ export async function domainRemarks(
   const late = pause(longestMilliseconds, given.signal).then(() => null);
   const found = await Promise.race([Promise.all(checks), late]);
   given.abort();
-  if (found === null) return ['DNS does not answer in time; whether it is right is not known.'];
+  if (found === null) return ['DNS did not answer in time, so the domain could not be checked.'];
   return found.flatMap(({ details }) => (details === null ? [] : [details]));
 }

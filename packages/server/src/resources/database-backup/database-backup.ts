@@ -103,7 +103,7 @@ export async function restore(
     if (view !== null) return toRestoreRecord(view);
     throw new AppError({
       code: 'RESTORE_UNDER_WAY',
-      message: `Something is being restored into ${owner.subject.name} already. Wait until that has ended.`,
+      message: `A restore into ${owner.subject.name} is already under way. Wait until it has ended.`,
     });
   });
 }
@@ -130,7 +130,7 @@ async function openRunning(deps: Needs<'engine'>, tx: Queryable, caller: Caller,
   if (!(await deps.engine.backups.runs(tx, id))) {
     throw new AppError({
       code: 'DATABASE_NOT_RUNNING',
-      message: `${facts.name} does not run: its own tools must reach it. Deploy it first.`,
+      message: `${facts.name} is not running, and its own tools must reach it. Deploy it first.`,
     });
   }
   return {

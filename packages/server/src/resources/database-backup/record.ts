@@ -59,7 +59,7 @@ export function toBackupRecord(view: BackupView, storageGiB: number | null = nul
 function warningOf({ data_bytes: bytes }: BackupView, storageGiB: number | null): string | null {
   if (bytes === null || storageGiB === null || bytes < nearlyFull * storageGiB * gigabyte) return null;
   const gigabytes = (bytes / gigabyte).toFixed(1);
-  return `The database has ${gigabytes} GB of data, of ${storageGiB} GB of storage. Raise storage, and see to the disk of this machine: nothing stops the data at that size.`;
+  return `The database has ${gigabytes} GB of data, of ${storageGiB} GB of storage. Raise storage, and check the disk of this machine: nothing limits the data to that size.`;
 }
 
 export function toRestoreRecord(view: RestoreView): RestoreRecord {

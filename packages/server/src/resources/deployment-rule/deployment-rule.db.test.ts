@@ -192,7 +192,7 @@ test('a server follows the rules by itself, goes on after a failure, and stops w
   } finally {
     await following.stop();
   }
-  expect(warnings).toEqual(['deployment rules could not be looked at']);
+  expect(warnings).toEqual(['deployment rules could not be read']);
   expect((await settled(at)).map(({ trigger_action }) => trigger_action)).toEqual(['STOP', 'DEPLOY']);
 });
 

@@ -58,6 +58,6 @@ export async function openEnvironment(tx: Queryable, caller: Caller, id: string,
 function beingDeleted(): AppError {
   return new AppError({
     code: 'BEING_DELETED',
-    message: 'The environment is being deleted; nothing in it can be changed any more.',
+    message: 'The environment is being deleted; nothing in it can be changed.',
   });
 }

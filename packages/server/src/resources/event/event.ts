@@ -29,7 +29,7 @@ export async function listEvents(
   const days = plan.audit_logs_retention_in_days;
   const { continueToken, stepBackToken } = query;
   if (continueToken !== undefined && stepBackToken !== undefined) {
-    throw invalid('stepBackToken', 'and continueToken lead to two sides; send one of them');
+    throw invalid('stepBackToken', 'and continueToken lead to different pages; send one of them');
   }
   const size = query.pageSize ?? defaultPageSize;
   const filters = [
@@ -120,7 +120,7 @@ function sequenceOf(path: string, token: string): number {
   const text = Buffer.from(token, 'base64url').toString('latin1');
   const number = /^e\d{1,15}$/.test(text) ? Number(text.slice(1)) : Number.NaN;
   if (!Number.isNaN(number)) return number;
-  throw invalid(path, 'is not one that an answer of this operation had in its links');
+  throw invalid(path, 'is not from the links of an answer of this operation');
 }
 
 function linkOf(organizationId: string, query: EventsQuery, name: 'continueToken' | 'stepBackToken', sequence: number): string {

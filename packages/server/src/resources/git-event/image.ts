@@ -169,7 +169,7 @@ async function answer(
   if (failure !== undefined) throw failure;
   const noun = type === 'JOB' ? 'job' : 'container';
   const why = told.map(({ service_name, environment_name, reason }) => `${service_name} in ${environment_name}: ${reason}`);
-  const rest = why.length === 0 ? 'none runs it' : why.slice(0, 10).join('; ');
-  const message = `There is no ${noun} of the image ${JSON.stringify(request.image_name)} to do this for: ${rest}.`;
+  const rest = why.length === 0 ? 'none uses it' : why.slice(0, 10).join('; ');
+  const message = `There is no ${noun} of the image ${JSON.stringify(request.image_name)} that qualifies: ${rest}.`;
   throw new AppError({ code: 'NOT_FOUND', message });
 }

@@ -42,14 +42,14 @@ export class GitInbox {
     if (!isSigned(delivery, vault.open(webhook.id, webhook.sealed))) {
       return this.#refuse(webhook, {
         status: 401,
-        message: 'The signature is not right: enter the secret of this webhook again.',
+        message: 'The signature is wrong: enter the secret of this webhook at the git host again.',
       });
     }
     const payload = payloadOf(delivery);
     if (payload === undefined) {
       return this.#refuse(webhook, {
         status: 400,
-        message: 'The body is no JSON object; choose application/json at the git host.',
+        message: 'The body is not a JSON object; choose application/json at the git host.',
       });
     }
     const events = this.#eventsOf(webhook, delivery, payload);
@@ -102,5 +102,5 @@ function complete(event: GitEvent): GitEvent {
       ? event.after === null || event.after.length === 40
       : event.number !== '' && event.source.branch !== '' && event.target.branch !== '');
   if (isWhole) return event;
-  return { kind: 'OTHER', summary: 'The git host tells of something.', reason: 'it does not say of which branch or commit' };
+  return { kind: 'OTHER', summary: 'The git host sent an event.', reason: 'it names no branch or commit' };
 }

@@ -75,7 +75,7 @@ async function poll(deps: Needs<'database' | 'engine', 'gitPollSeconds'>, log: P
   } catch (error) {
     if (!(error instanceof TryAgain)) log.warn({ err: error, repository }, 'a repository could not be polled');
     const pause = Math.min(longestPauseSeconds, interval * 2 ** Math.min(row.failures + 1, 12));
-    const why = error instanceof TryAgain ? error.message : 'Davit failed; its log says how.';
+    const why = error instanceof TryAgain ? error.message : 'Davit failed; its log has the details.';
     await deps.database.run(polls.failPoll, [organization_id, repository, why, pause]);
   }
 }

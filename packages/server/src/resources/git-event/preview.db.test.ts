@@ -102,7 +102,7 @@ test('a pull request gets a copy of the environment with its commit, which follo
   expect(await scene.verdictOf(web)).toMatchObject({
     verdict: 'PREVIEWED',
     git_commit_id: second,
-    reason: `the preview PR ${request.number} shop: live gets ${second.slice(0, 12)}`,
+    reason: `the preview PR ${request.number} shop: live is now at ${second.slice(0, 12)}`,
     deployment_request_id: expect.any(String),
   });
   expect(await scene.verdictOf(other)).toMatchObject({ verdict: 'IGNORED', reason: 'auto_preview is off' });

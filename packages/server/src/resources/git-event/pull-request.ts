@@ -97,7 +97,7 @@ async function whyNot(deps: Needs<never, 'previewForks'>, considered: Considered
   if (event.isFork && !deps.config.previewForks) {
     return 'the request comes from another repository: code of others would run with the secrets of this environment (DAVIT_PREVIEW_FORKS)';
   }
-  if (event.isFork && event.source.url === null) return 'the repository that the request comes from is gone';
+  if (event.isFork && event.source.url === null) return 'the repository that the request comes from no longer exists';
   const branch = service.branch ?? (await look.heads()).defaultBranch;
   if (branch !== event.target.branch)
     return `it follows the branch ${branch ?? 'HEAD'}; the request goes to ${event.target.branch}`;
@@ -113,7 +113,7 @@ async function whyNotPaths({ event, look, service, commitId }: Considered): Prom
   if (target === undefined) throw new TryAgain(`the repository has no branch ${event.target.branch}`);
   const { files } = await look.changes({ base: target, head: commitId, sinceParting: true });
   if (files === null || filesThatCount(files, filter).length > 0) return null;
-  return `of ${files.length} files that the request changes none counts for it (root_path ${service.root_path}, deployment restrictions)`;
+  return `none of the ${files.length} files that the request changes affects it (root_path ${service.root_path}, deployment restrictions)`;
 }
 
 interface Group {
@@ -164,7 +164,7 @@ async function makeOrUpdate(
   const place = { organizationId, environmentId, repository, request: event.number, name };
   const copies = services.map((service) => copyOf(deps, event, service, commitId));
   await asRequest(deps, caller, name, async (tx) => {
-    const reason = `the preview ${name} gets ${commitId.slice(0, 12)}`;
+    const reason = `the preview ${name} is now at ${commitId.slice(0, 12)}`;
     const fresh: string[] = [];
     for (const service of services) {
       if (await writeVerdict(tx, request.id, service, { verdict: 'PREVIEWED', reason, commitId })) fresh.push(service.id);

@@ -106,7 +106,7 @@ test('what is not deployed says why', async () => {
   await scene.send(address, 'push', pushOf(second, { before: first }));
   expect(await scene.verdictOf(follows)).toMatchObject({
     verdict: 'IGNORED',
-    reason: expect.stringContaining('asked for already'),
+    reason: expect.stringContaining('already requested'),
   });
   const { results } = await scene.api.call('listOrganizationGitEvents', {
     params: { organizationId: scene.owner.id },
@@ -128,7 +128,10 @@ test('a push counts for a service when it touches root_path, or what its restric
   const second = repository.commit('only the readme', { 'README.md': 'two' });
   await scene.send(address, 'push', pushOf(second, { before: first }));
   for (const id of [web, matched, excluded]) {
-    expect(await scene.verdictOf(id)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('of 1 files') });
+    expect(await scene.verdictOf(id)).toMatchObject({
+      verdict: 'IGNORED',
+      reason: expect.stringContaining('none of the 1 files'),
+    });
   }
   const third = repository.commit('the api', { 'api/index.ts': 'two' });
   await scene.send(address, 'push', pushOf(third, { before: second }));
@@ -176,7 +179,7 @@ test('tags, deleted branches and other events are in the ledger with their reaso
   expect(await scene.newest(id)).toMatchObject({
     kind: 'OTHER',
     status: 'DONE',
-    reason: expect.stringContaining('tags deploy nothing'),
+    reason: expect.stringContaining('tags trigger no deployments'),
   });
   await scene.send(address, 'push', pushOf('0'.repeat(40), { before: first, deleted: true }));
   expect(await scene.newest(id)).toMatchObject({

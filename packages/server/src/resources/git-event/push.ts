@@ -22,7 +22,7 @@ type Service = store.CandidateRow;
  */
 export async function followPush(deps: GitEventDeps, push: Push): Promise<string | null> {
   const { event } = push;
-  if (event.after === null) return 'the branch was deleted; what is deployed of it goes on';
+  if (event.after === null) return 'the branch was deleted; what is deployed from it keeps running';
   const all = await deps.database.many(store.candidates, [push.organization_id, push.repository]);
   if (all.length === 0) return 'no service comes from this repository any more';
   const services = await withoutVerdict(deps.database, push.id, all);
@@ -57,10 +57,10 @@ async function whyNot(deps: Needs<never, 'gitDeployForcePushes'>, considered: Co
   if (service.is_skipped) return 'it is skipped in its stage';
   const state = whyNotNow(view);
   if (state !== null) return state;
-  if (service.asked_commit_id === event.after) return 'a deployment of this commit was asked for already';
+  if (service.asked_commit_id === event.after) return 'a deployment of this commit was already requested';
   if (service.asked_commit_id === null && service.deployed_commit_id === event.after) return 'this commit is deployed already';
   if (!deps.config.gitDeployForcePushes && (await isForced(push, look))) {
-    return 'the push rewrote the history of the branch, which may bring back what was replaced; deploy it by hand, or push once more';
+    return 'the push rewrote the history of the branch, which may bring back replaced commits; deploy it by hand, or push once more';
   }
   return whyNotPaths(considered);
 }
@@ -91,9 +91,11 @@ async function whyNotPaths({ push, look, service }: Considered): Promise<string 
   if (takesAll(filter) || base === null || after === null) return null;
   const { files } = await look.changes({ base, head: after, sinceParting: false });
   if (files === null || filesThatCount(files, filter).length > 0) return null;
-  const where =
-    service.match.length > 0 ? 'what its deployment restrictions match' : `${service.root_path} or its restrictions exclude it`;
-  return `of ${files.length} files that changed since ${base.slice(0, 12)}, which is deployed, none is in ${where}`;
+  const outcome =
+    service.match.length > 0
+      ? 'matches its deployment restrictions'
+      : `counts: all are outside ${service.root_path} or excluded by its restrictions`;
+  return `none of the ${files.length} files that changed since the deployed commit ${base.slice(0, 12)} ${outcome}`;
 }
 
 /**

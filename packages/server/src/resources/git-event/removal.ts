@@ -34,7 +34,7 @@ export function followPreviews(deps: Needs<'database' | 'engine'>, log: RemovalL
     look: remove,
     everyMilliseconds: intervalMilliseconds,
     // The database is unreachable. The next attempt follows soon, and due previews stay due.
-    onError: (error) => log.warn({ err: error }, 'previews that are over could not be looked at'),
+    onError: (error) => log.warn({ err: error }, 'ended previews could not be read'),
   });
   loop.start();
   return { look: () => void loop.wake(), stop: () => loop.stop() };
@@ -62,7 +62,7 @@ async function removePreview(
     await deleteEnvironment(deps, gitCaller(due.organization_id, ''), environmentId);
   } catch (error) {
     if (error instanceof AppError && error.code === 'NOT_FOUND') return;
-    log.warn({ err: error, environmentId }, 'a preview could not be removed; it is tried again');
+    log.warn({ err: error, environmentId }, 'a preview could not be removed; trying again');
   }
 }
 

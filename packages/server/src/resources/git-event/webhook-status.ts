@@ -48,7 +48,7 @@ export async function syncWebhook(deps: GitEventDeps, caller: Caller, serviceId:
   if (deps.config.publicUrl === null) {
     throw new AppError({
       code: 'NOT_SUPPORTED',
-      message: 'The git host cannot be told where this API is: the operator must set DAVIT_PUBLIC_URL.',
+      message: 'The git host needs the address of this API: the operator must set DAVIT_PUBLIC_URL.',
     });
   }
   const settings = remoteSettings(deps.config);

@@ -24,7 +24,7 @@ export async function repositoryOf(db: Queryable, caller: Caller, serviceId: str
   if (row === undefined) throw notFound('service');
   const { repository, url } = row;
   if (repository === null || url === null) {
-    throw invalid('', 'the service comes from no git repository: it runs an image or a chart of a repository of charts');
+    throw invalid('', 'the service has no git repository: it runs an image or a chart of a Helm repository');
   }
   return { ...row, repository, url, provider: row.provider ?? 'GENERIC' };
 }

@@ -78,7 +78,10 @@ export class GitWorker {
       look: () => database.run(store.keepEvent, [row.id, row.attempts]),
       everyMilliseconds: keepEveryMilliseconds,
       onError: (error) =>
-        this.#log.warn({ err: error, event: row.id }, 'an event of a git host could not be kept; another process may repeat it'),
+        this.#log.warn(
+          { err: error, event: row.id },
+          'the claim on an event of a git host could not be renewed; another process may repeat it',
+        ),
     });
     keeping.start();
     try {
@@ -104,9 +107,10 @@ export class GitWorker {
       // back.
       const last = error instanceof DatabaseUnavailable ? pausesSeconds.at(-1) : null;
       const pause = pausesSeconds[row.attempts - 1] ?? last ?? null;
-      const reason = error instanceof TryAgain || error instanceof AppError ? error.message : 'Davit failed; its log says how.';
+      const reason =
+        error instanceof TryAgain || error instanceof AppError ? error.message : 'Davit failed; its log has the details.';
       if (!(error instanceof TryAgain))
-        this.#log.warn({ err: error, event: row.id }, 'an event of a git host could not be followed');
+        this.#log.warn({ err: error, event: row.id }, 'an event of a git host could not be processed');
       return [pause === null ? 'FAILED' : 'WAITING', reason, pause];
     }
   }

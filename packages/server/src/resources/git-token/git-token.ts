@@ -80,7 +80,7 @@ export async function editGitToken(
   );
   if (row !== undefined) return toRecord(row);
   await readGitToken(deps, caller, place);
-  throw invalid('token', 'must be given again, as type or git_api_url change: a stored token goes to no other host');
+  throw invalid('token', 'must be sent again because type or git_api_url changes: a stored token is never sent to another host');
 }
 
 export async function deleteGitToken(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {

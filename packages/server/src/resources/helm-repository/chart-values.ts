@@ -85,7 +85,7 @@ async function indexedArchive(url: URL, wanted: WantedChart, { credentials, sett
   const place = await understood(index.url, () => findChart(index.body, { name, version }, settings.signal));
   if (place === null) return null;
   const [first = ''] = place.urls;
-  if (!URL.canParse(first, index.url.href)) throw notUnderstood(index.url, `its index does not say where ${name} ${version} is`);
+  if (!URL.canParse(first, index.url.href)) throw notUnderstood(index.url, `its index has no address for ${name} ${version}`);
   const archive = new URL(first, index.url);
   const answer = await get(
     {
@@ -97,8 +97,8 @@ async function indexedArchive(url: URL, wanted: WantedChart, { credentials, sett
     },
     settings,
   );
-  if (answer.status === 401 || answer.status === 403) throw refused(archive, `it does not give ${name} ${version} to Davit`);
-  if (answer.status !== 200) throw notUnderstood(archive, `asked for ${name} ${version}, it answered ${answer.status}`);
+  if (answer.status === 401 || answer.status === 403) throw refused(archive, `it refuses Davit access to ${name} ${version}`);
+  if (answer.status !== 200) throw notUnderstood(archive, `it answered ${answer.status} to a request for ${name} ${version}`);
   return answer.body;
 }
 

@@ -85,10 +85,10 @@ export async function readIndex(
     },
     settings,
   );
-  if (answer.status === 401 || answer.status === 403) throw refused(index, 'the credentials in config do not suffice to read it');
+  if (answer.status === 401 || answer.status === 403) throw refused(index, 'the credentials in config do not permit reading it');
   if (answer.status === 404)
     throw notUnderstood(index, `there is no ${index.pathname}, so the url is not that of a Helm repository`);
-  if (answer.status !== 200) throw notUnderstood(index, `asked for ${index.pathname}, it answered ${answer.status}`);
+  if (answer.status !== 200) throw notUnderstood(index, `it answered ${answer.status} to a request for ${index.pathname}`);
   return { url: index, body: answer.body };
 }
 
@@ -109,7 +109,8 @@ async function registryCharts(
   { credentials, settings, chartName }: RegistryQuestion,
 ): Promise<readonly Chart[]> {
   if (chartName === undefined) {
-    const message = 'An OCI registry does not tell which of its repositories are charts. Name one with the query chartName.';
+    const message =
+      'An OCI registry does not list which of its repositories are charts. Name one with the query parameter chartName.';
     throw new AppError({ code: 'NOT_SUPPORTED', message });
   }
   const { client, repository } = openRegistry(deps, row, { credentials, settings });

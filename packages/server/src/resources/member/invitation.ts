@@ -79,7 +79,7 @@ async function wantedRole(tx: Queryable, organizationId: string, { role, role_id
     return { role: builtIn, custom_role_id: null, custom_role_name: null };
   }
   const found = await findRole(tx, organizationId, role_id);
-  if (found === undefined) throw invalidReference('role_id', 'names no role of this organization; availableRole lists them');
+  if (found === undefined) throw invalidReference('role_id', 'is not a role of this organization; availableRole lists them');
   if (found.role === 'OWNER') {
     throw invalid('role_id', 'must be another role than Owner: use transferOwnership once the person is a member');
   }

@@ -26,7 +26,7 @@ export async function editMemberRole(
 ): Promise<void> {
   await changeMembers(deps, caller, organizationId, async (tx, owner) => {
     const role = await findRole(tx, organizationId, role_id);
-    if (role === undefined) throw invalidReference('role_id', 'names no role of this organization; availableRole lists them');
+    if (role === undefined) throw invalidReference('role_id', 'is not a role of this organization; availableRole lists them');
     if (role.role === 'OWNER') throw invalid('role_id', 'must be another role than Owner: use transferOwnership');
     if (isSame(owner, user_id)) throw ownerRequired('has the role of the owner, which cannot be changed');
     const count = await tx.run(store.memberRoleEdit, [organizationId, user_id, role.role, role.custom_role_id]);
@@ -78,7 +78,7 @@ async function changeMembers(
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 function noMember(): AppError {
-  return invalidReference('user_id', 'names no member of this organization');
+  return invalidReference('user_id', 'is not a member of this organization');
 }
 
 function ownerRequired(what: string): AppError {

@@ -118,14 +118,14 @@ async function writePermissions(tx: Queryable, place: Place, request: EditReques
 function checkFound(rows: readonly { id: string }[], wanted: readonly string[], pathOf: (at: number) => string): void {
   const found = new Set(rows.map(({ id }) => id));
   const at = wanted.findIndex((id) => !found.has(id.toLowerCase()));
-  if (at >= 0) throw invalidReference(pathOf(at), 'names nothing in this organization');
+  if (at >= 0) throw invalidReference(pathOf(at), 'is not an id of this organization');
 }
 
 function checkRepetitions({ cluster_permissions, project_permissions }: EditRequest): void {
   const problems = new Problems();
   const once = (values: readonly string[], pathOf: (at: number) => string): void => {
     values.forEach((value, at) => {
-      if (values.indexOf(value) < at) problems.add(pathOf(at), 'is there already; name it once');
+      if (values.indexOf(value) < at) problems.add(pathOf(at), 'is named twice; name it once');
     });
   };
   once(

@@ -94,6 +94,6 @@ function restrictsNobody(name: string, settings: readonly string[]): AppError {
   const words = settings.join(' and ');
   return new AppError({
     code: 'CLUSTER_KIND_UNSUPPORTED',
-    message: `${name} restricts who is served by ${words}, and the cluster of its environment would serve everybody: its own ingress controller leads requests in, and does not know such settings. Restrict who is served there, as by a group of annotations with the scope INGRESS, and set ${words} back to the default (null)`,
+    message: `${name} restricts client addresses by ${words}, but the cluster of its environment would serve everybody: requests enter through its own ingress controller, which ignores these settings. Restrict client addresses there, for example by an annotation group with the scope INGRESS, and set ${words} back to the default (null)`,
   });
 }

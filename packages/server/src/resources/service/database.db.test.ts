@@ -268,10 +268,10 @@ describe('a deployed database', () => {
     [{ type: 'POSTGRESQL', version: '16.1' }, '16.4', '16.4'],
     [{ type: 'POSTGRESQL', version: '16.1' }, '16', '16'],
     [{ type: 'POSTGRESQL', version: '16' }, '17', 'cannot become 17'],
-    [{ type: 'POSTGRESQL', version: '16' }, '15', 'cannot go back'],
+    [{ type: 'POSTGRESQL', version: '16' }, '15', 'cannot be downgraded'],
     [{ type: 'MYSQL', version: '8.0' }, '8.4', 'cannot become 8.4'],
     [{ type: 'REDIS', version: '6' }, '7', '7'],
-    [{ type: 'REDIS', version: '7' }, '6', 'cannot go back'],
+    [{ type: 'REDIS', version: '7' }, '6', 'cannot be downgraded'],
   ] as const)('%j that is set to version %s is answered with %s', async (body, version, expected) => {
     const id = await deployed(body);
     const edit = api.call('editDatabase', { ...at(id), body: { version } });

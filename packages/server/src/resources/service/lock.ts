@@ -45,7 +45,10 @@ export async function lockService(
  */
 export async function assertStays(deps: Needs<'engine'>, db: Queryable, facts: ServiceFacts): Promise<void> {
   if (!(await isBeingDeleted(deps, db, facts))) return;
-  throw new AppError({ code: 'BEING_DELETED', message: `${facts.name} is being deleted; nothing can be done with it any more.` });
+  throw new AppError({
+    code: 'BEING_DELETED',
+    message: `${facts.name} is being deleted; it no longer accepts changes or actions.`,
+  });
 }
 
 export async function isBeingDeleted(deps: Needs<'engine'>, db: Queryable, facts: ServiceFacts): Promise<boolean> {

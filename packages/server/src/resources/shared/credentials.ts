@@ -104,7 +104,7 @@ export function checkPlace(url: string, schemes: readonly string[], problems: Pr
   if (parsed === null || !schemes.includes(parsed.protocol) || !/^[a-z]+:\/\/[^/?#\\\s]+[^\s\\]*$/i.test(url)) {
     problems.add('url', `must start with ${scheme}// and name a host, as in ${example}`);
   } else if (parsed.username !== '' || parsed.password !== '' || url.includes('@')) {
-    problems.add('url', 'must not contain credentials; they belong into config');
+    problems.add('url', 'must not contain credentials; put them into config');
   } else if (url.includes('?') || url.includes('#')) {
     problems.add('url', `must have no query and no fragment, as in ${example}`);
   }

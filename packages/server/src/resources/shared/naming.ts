@@ -13,7 +13,7 @@ export function nameTaken({ noun, name, where }: TakenName, cause?: unknown): Ap
   const article = /^[aeiou]/i.test(noun) ? 'An' : 'A';
   return new AppError({
     code: 'NAME_TAKEN',
-    message: `${article} ${noun} named ${JSON.stringify(name)} exists already ${where}; upper and lower case do not tell names apart.`,
+    message: `${article} ${noun} named ${JSON.stringify(name)} exists already ${where}; names are compared without regard to case.`,
     cause,
   });
 }

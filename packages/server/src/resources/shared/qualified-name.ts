@@ -26,7 +26,7 @@ export function checkKeys(path: string, entries: readonly { readonly key: string
         'must be a name such as team or example.org/team: at most 63 letters, digits, - _ . that begin and end with a letter or digit, after a domain of small letters',
       );
     } else if (entry.key.startsWith(reservedPrefix)) {
-      problems.add(place, `begins with ${reservedPrefix}, as the keys by which Davit finds what it made do: choose another one`);
+      problems.add(place, `begins with ${reservedPrefix}, which is reserved for the keys of Davit: choose another one`);
     } else if (earlier !== undefined) {
       problems.add(place, `is the key of entry ${earlier} already`);
     }

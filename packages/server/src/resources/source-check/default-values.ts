@@ -32,7 +32,7 @@ export async function readDefaultValues(
     const files = ['Chart.yaml', 'values.yaml'].map((path) => ({ path, at: `${at}.root_path` }));
     const [head, values] = await readFiles(deps, caller, environmentId, { repository: git, files, at });
     if (typeof head === 'string') return values ?? '';
-    throw notUsable(`${at}.root_path`, 'CHART_MISSING', 'There is no Chart.yaml there, so it is no Helm chart.');
+    throw notUsable(`${at}.root_path`, 'CHART_MISSING', 'There is no Chart.yaml there, so it is not a Helm chart.');
   }
   if (!chart) throw invalid('source', 'must have exactly one of git_repository and helm_repository; none of them is set');
   const { organizationId } = await openEnvironment(deps.database, caller, environmentId, 'read');

@@ -90,7 +90,7 @@ test('a registry that is away, asked too often or none at all is told', async ()
   await expect(often).rejects.toMatchObject({
     status: 424,
     code: 'REMOTE_REFUSED',
-    message: expect.stringContaining('too often'),
+    message: expect.stringContaining('rate limit was reached'),
   });
   await busy.close();
   const page = await startTestSite((_request, response) => response.end('<html>'));

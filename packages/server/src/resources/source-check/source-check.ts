@@ -72,7 +72,7 @@ export async function checkChart(
   const at = 'git_repository.root_path';
   const [content] = await readFiles(deps, caller, environmentId, { repository, files: [{ path: 'Chart.yaml', at }] });
   if (typeof content === 'string') return {};
-  const message = 'there is no Chart.yaml there, so it is no Helm chart';
+  const message = 'there is no Chart.yaml there, so it is not a Helm chart';
   throw new AppError({ code: 'SOURCE_NOT_USABLE', message: `${at}: ${message}`, errors: [{ path: at, message }] });
 }
 

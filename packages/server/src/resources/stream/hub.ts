@@ -83,7 +83,7 @@ export class StreamHub {
   wake(): void {
     if (this.#followers.size === 0) return;
     this.refresh().catch((error: unknown) => {
-      this.#parts.log.warn({ err: error }, 'what is new for streams could not be read; the next look is in a second');
+      this.#parts.log.warn({ err: error }, 'new events for streams could not be read; trying again in a second');
     });
   }
 

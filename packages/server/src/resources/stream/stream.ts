@@ -73,13 +73,13 @@ function positionOf(id: string, { log }: Watch): Position {
   // A position within old log lines is valid only for a stream that begins with a log.
   if (position !== undefined && (position.line === undefined || log !== undefined)) return position;
   throw validationFailed([
-    { path: 'Last-Event-ID', message: 'must be the id of an event of this stream; leave it out to begin anew' },
+    { path: 'Last-Event-ID', message: 'must be the id of an event of this stream; leave it out to start from now' },
   ]);
 }
 
 function idsOf(value: unknown, path: string, problems: ErrorDetail[]): string[] | undefined {
   if (typeof value !== 'string') return undefined;
   const ids = value.toLowerCase().split(',');
-  if (!ids.every(isUuid)) problems.push({ path, message: 'must be uuids, divided by commas' });
+  if (!ids.every(isUuid)) problems.push({ path, message: 'must be uuids, separated by commas' });
   return ids;
 }

@@ -62,11 +62,11 @@ export class Streams {
     if (own >= config.streamsPerToken) {
       throw new AppError({
         code: 'TOO_MANY_STREAMS',
-        message: `As many streams as are allowed to one token are open: ${config.streamsPerToken}. Close one, or follow the organization with one.`,
+        message: `The token has reached its limit of ${config.streamsPerToken} open streams. Close one, or follow the whole organization with one stream.`,
       });
     }
     if (this.#isClosing || this.#open.size >= mostStreams) {
-      const why = this.#isClosing ? 'This server stops.' : 'This server has as many streams open as it can.';
+      const why = this.#isClosing ? 'This server is stopping.' : 'This server has reached its limit of open streams.';
       throw new AppError({ code: 'OVERLOADED', message: `${why} Try again in some seconds.` });
     }
     const parts = {

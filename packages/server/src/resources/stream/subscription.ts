@@ -37,15 +37,15 @@ const finished: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED
 
 const stopping: End = {
   code: 'SERVER_STOPPING',
-  message: 'This server stops. Come back with the last id.',
+  message: 'This server is stopping. Reconnect with the last id.',
   resume: true,
 };
 const tooSlow: End = {
   code: 'TOO_SLOW',
-  message: 'Nothing was taken for too long. Come back with the last id, and ask for fewer events.',
+  message: 'The client read nothing for too long. Reconnect with the last id, and request fewer events.',
   resume: true,
 };
-const done: End = { code: 'DONE', message: 'The deployment has ended; there is nothing more to tell.', resume: false };
+const done: End = { code: 'DONE', message: 'The deployment has ended; no more events follow.', resume: false };
 
 /**
  * One stream, which sends events at the pace of its client. It holds at most one page and the text being written,
@@ -134,7 +134,7 @@ export class Subscription implements Stream {
     // again.
     if (isAppError(error)) return this.#rest(retryMilliseconds);
     this.#parts.log.warn({ err: error }, 'a stream failed');
-    this.#end = { code: 'INTERNAL', message: 'Davit itself failed; the log of the server says how.', resume: true };
+    this.#end = { code: 'INTERNAL', message: 'Davit itself failed; the log of the server has the details.', resume: true };
   }
 
   async #admit(): Promise<void> {
@@ -385,4 +385,4 @@ export class Subscription implements Stream {
 }
 
 const resetMessage =
-  'What happened since the Last-Event-ID is not kept any more. Read what you show anew; from here on everything is told.';
+  'The events since the Last-Event-ID are no longer stored. Read the current state again; all events from here on follow.';

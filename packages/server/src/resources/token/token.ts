@@ -55,7 +55,7 @@ export async function createToken(
   request: CreateRequest,
 ): Promise<Created> {
   const expiresAt = request.expires_at ?? null;
-  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) throw invalid('expires_at', 'must lie in the future');
+  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) throw invalid('expires_at', 'must be in the future');
   await readOrganization(deps, caller, organizationId);
   const rights = await rightsOfNew(deps, caller, organizationId, request);
   const token = newToken();
@@ -117,7 +117,7 @@ async function rightsOfNew(
 const noRole: RoleReference = { role: null, custom_role_id: null, custom_role_name: null };
 
 function unknownRole(): AppError {
-  return invalidReference('role_id', 'names no role of this organization; availableRole lists them');
+  return invalidReference('role_id', 'is not a role of this organization; availableRole lists them');
 }
 
 function tooMuch(what: string, own: BuiltInRole): AppError {

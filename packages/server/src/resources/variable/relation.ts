@@ -75,7 +75,7 @@ export async function createOverride(scene: Scene, wish: TargetWish, request: Ov
   const rows = await rowsOf(scene);
   const { row, builtIn } = await findTarget(scene, rows, wish);
   if (row === undefined) {
-    throw notEditable(`${builtIn?.key ?? 'This'} is a built-in variable: it follows from what it tells of and has no overrides`);
+    throw notEditable(`${builtIn?.key ?? 'This'} is a built-in variable: its value is computed and cannot be overridden`);
   }
   assertOverridable(row, place, wish);
   const taken = rows.find((one) => one.key === row.key && standsAt(one, place));
@@ -105,7 +105,10 @@ export async function createOverride(scene: Scene, wish: TargetWish, request: Ov
 function assertOverridable(row: VariableRow, place: VariablePlace, { scopePath = '' }: TargetWish): void {
   const noun = sortNoun(row.is_secret);
   if (standsAt(row, place)) {
-    throw invalid(scopePath, `${row.key} stands at this ${placeNoun(place)} itself; edit it, or override it at a narrower scope`);
+    throw invalid(
+      scopePath,
+      `${row.key} is defined at this ${placeNoun(place)} itself; edit it, or override it at a narrower scope`,
+    );
   }
   if (row.type === 'OVERRIDE') {
     throw invalid(
@@ -132,8 +135,11 @@ async function findTarget({ tx, place }: Scene, rows: readonly VariableRow[], wi
   const isBelow =
     found.project_id === place.projectId && (place.environmentId === null || found.environment_id === place.environmentId);
   if (isBelow && place.service === null) {
-    throw invalid(scopePath ?? '', `must not be wider than where ${found.key} stands: this ${placeNoun(place)} does not see it`);
+    throw invalid(
+      scopePath ?? '',
+      `must not be wider than where ${found.key} is defined: this ${placeNoun(place)} does not see it`,
+    );
   }
   if (scopePath === undefined) throw notFound(sortNoun(isSecret));
-  throw invalid(scopePath, `names a place from which ${found.key} is not seen`);
+  throw invalid(scopePath, `names a place that does not see ${found.key}`);
 }

@@ -160,11 +160,11 @@ test('what is wrong with the place of a variable is told with its field', async 
   const params = { projectId: world.projectId };
   const sibling = await api.call('createEnvironment', { params, body: { name: randomUUID() } });
   expect(await alias(place('ENVIRONMENT', sibling.id))).toMatch(
-    /^400 VALIDATION_FAILED: Validation error: alias_scope names a place from which/,
+    /^400 VALIDATION_FAILED: Validation error: alias_scope names a place that does not see /,
   );
   const override = { value: 'x', override_scope: 'ENVIRONMENT', override_parent_id: world.environmentId } as const;
   expect(await failure(api.call('createVariableOverride', { params: { variableId: id }, body: override }))).toMatch(
-    /^400 VALIDATION_FAILED: Validation error: override_scope PLACED stands at this environment itself/,
+    /^400 VALIDATION_FAILED: Validation error: override_scope PLACED is defined at this environment itself/,
   );
   const body = { key: 'X', value: '', is_secret: false, variable_scope: 'PROJECT', variable_parent_id: randomUUID() } as const;
   expect(await failure(api.call('createVariable', { body }))).toMatch(

@@ -207,7 +207,10 @@ function referenceOf(path: string, scope: VariableScope, id: string): PlaceRefer
   // Ids are compared as text, and PostgreSQL returns them in lower case.
   const reference = placeReference(scope, id.toLowerCase());
   if (reference !== undefined) return reference;
-  throw invalid(path, 'must be PROJECT, ENVIRONMENT or a type of service: built-in variables stand nowhere, they are computed');
+  throw invalid(
+    path,
+    'must be PROJECT, ENVIRONMENT or a type of service: built-in variables are not defined anywhere, they are computed',
+  );
 }
 
 async function inBody<Place>(path: string, { scope }: PlaceReference, held: Promise<Place>): Promise<Place> {

@@ -101,7 +101,7 @@ export function notEditable(message: string): AppError {
 export function cycle(way: readonly string[], where: string): AppError {
   const [first] = way;
   const keys = way.length > 12 ? [...way.slice(0, 11), '…', first] : way;
-  const text = `${keys.join(' → ')}: the value of ${first} leads back to itself ${where}, so it can never be resolved`;
-  const hint = 'Take one of these {{references}} out';
+  const text = `${keys.join(' → ')}: the value of ${first} refers to itself ${where}, so it can never be resolved`;
+  const hint = 'Remove one of these {{references}}';
   return new AppError({ code: 'VARIABLE_CYCLE', message: `${text}. ${hint}.` });
 }

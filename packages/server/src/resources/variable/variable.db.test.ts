@@ -123,7 +123,7 @@ test('an override has the key of what it overrides, follows its renaming and goe
   const one = { environmentVariableId: target.id };
   const ofTarget = { params: { ...ofProject.params, ...one } };
   expect(await failure(api.call('createProjectEnvironmentVariableOverride', { ...ofTarget, body: { value: 'x' } }))).toMatch(
-    /^400 VALIDATION_FAILED: .*LEVEL stands at this project itself/,
+    /^400 VALIDATION_FAILED: .*LEVEL is defined at this project itself/,
   );
   const middle = await api.call('createEnvironmentEnvironmentVariableOverride', {
     params: { ...ofEnvironment.params, ...one },
@@ -168,7 +168,7 @@ test('an alias is at the scope of its target or narrower, and can be overridden'
   const one = { environmentVariableId: target.id };
   const params = { ...ofProject.params, ...one };
   expect(await failure(api.call('createProjectEnvironmentVariableAlias', { params, body: { key: 'WIDER' } }))).toMatch(
-    /^400 VALIDATION_FAILED: .*must not be wider than where HOST stands: this project does not see it/,
+    /^400 VALIDATION_FAILED: .*must not be wider than where HOST is defined: this project does not see it/,
   );
   const alias = await api.call('createEnvironmentEnvironmentVariableAlias', {
     params: { ...ofEnvironment.params, ...one },
@@ -252,7 +252,9 @@ test('secrets have the same operations at every scope, and never show a value', 
 test('a value that leads back to itself is refused with the way that it takes', async () => {
   const create = (key: string, value: string) =>
     api.call('createEnvironmentEnvironmentVariable', { ...ofEnvironment, body: { key, value } });
-  expect(await failure(create('LOOP', 'x{{ LOOP }}'))).toMatch(/^400 VARIABLE_CYCLE: LOOP → LOOP: the value of LOOP leads back/);
+  expect(await failure(create('LOOP', 'x{{ LOOP }}'))).toMatch(
+    /^400 VARIABLE_CYCLE: LOOP → LOOP: the value of LOOP refers to itself/,
+  );
   await create('ROUND_A', '{{ROUND_B}}');
   const secret = await api.call('createEnvironmentSecret', { ...ofEnvironment, body: { key: 'ROUND_B', value: '{{ROUND_C}}' } });
   expect(await failure(create('ROUND_C', '{{UNKNOWN}}{{ROUND_A}}'))).toMatch(

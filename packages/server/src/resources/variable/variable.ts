@@ -197,7 +197,7 @@ function ownRow({ rows, place }: View, id: string, isSecret: IsSecret): Variable
   if (row !== undefined && standsAt(row, place)) return row;
   const builtIn = place.builtIns.find((one) => one.id === id && isBuiltInOfSort(one, isSecret));
   if (builtIn !== undefined) {
-    throw notEditable(`${builtIn.key} is a built-in variable: it follows from what it tells of`);
+    throw notEditable(`${builtIn.key} is a built-in variable: its value is computed`);
   }
   if (row === undefined) throw notFound(sortNoun(isSecret));
   throw notEditable(`${row.key} belongs to the ${levelNouns[level(row)]} and cannot be changed from this ${placeNoun(place)}`);

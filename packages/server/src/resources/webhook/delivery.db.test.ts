@@ -178,7 +178,7 @@ test('a chat gets a line of text', async () => {
   await deploy((await makeApplication('<chat>', 'DEVELOPMENT')).id);
   await settled();
   const [started] = at('/chat').map(({ text }): unknown => JSON.parse(text));
-  expect(started).toEqual({ text: 'The deploy of &lt;chat&gt; / live (web) started. Asked for by token WRITE.' });
+  expect(started).toEqual({ text: 'The deploy of &lt;chat&gt; / live (web) started. Requested by token WRITE.' });
 });
 
 test('what is not answered with 2xx is repeated with growing pauses and given up after ten attempts', async () => {

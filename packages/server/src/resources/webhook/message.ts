@@ -33,7 +33,7 @@ function lineOf(event: Json): string {
   const what = `${textOf(member(payload, 'action')).toLowerCase()} of ${nameOf('project')} / ${nameOf('environment')}`;
   const of = services.length === 0 ? '' : ` (${services.join(', ')})`;
   const by = escaped(textOf(member(payload, 'triggered_by')));
-  return `The ${what}${of} ${words[textOf(event['event_type'])] ?? ''}. Asked for by ${by}.`;
+  return `The ${what}${of} ${words[textOf(event['event_type'])] ?? ''}. Requested by ${by}.`;
 }
 
 // Names are written by users. These three characters begin links and mentions of everybody.

@@ -83,7 +83,7 @@ test('a secret goes to no other address than the one that it was given for', asy
   await expect(edit(elsewhere)).rejects.toMatchObject({
     status: 400,
     code: 'VALIDATION_FAILED',
-    message: expect.stringContaining('target_secret must be given again'),
+    message: expect.stringContaining('target_secret must be sent again'),
   });
   expect(await client.call('getOrganizationWebhook', place)).toMatchObject({ target_url });
   expect(await edit({ ...elsewhere, target_secret: 'hush' })).toMatchObject({ ...elsewhere, target_secret_set: true });

@@ -93,7 +93,7 @@ export async function editWebhook(
   await readWebhook(deps, caller, place);
   throw invalid(
     'target_secret',
-    'must be given again (or null, for none), as target_url changes: a stored secret goes to no other address',
+    'must be sent again (or null, for none) because target_url changes: a stored secret is never sent to another address',
   );
 }
 

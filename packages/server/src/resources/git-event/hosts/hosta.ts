@@ -11,8 +11,8 @@ export function readHostA(name: string, payload: unknown): readonly GitEvent[] {
   if (name === 'push') return [readPush(partOf(payload))];
   if (name === 'pull_request') return [readPullRequest(partOf(payload))];
   if (name === 'ping')
-    return [nothing('The git host says hello.', 'the webhook works; pushes and pull requests are what is acted on')];
-  return [nothing(`The git host tells of ${name}.`, 'only pushes and pull requests are acted on')];
+    return [nothing('The git host sent a ping.', 'the webhook works; Davit acts on pushes and pull requests only')];
+  return [nothing(`The git host sent the event ${name}.`, 'Davit acts on pushes and pull requests only')];
 }
 
 function readPush(payload: Part): GitEvent {

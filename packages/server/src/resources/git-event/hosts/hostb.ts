@@ -9,7 +9,7 @@ export function readHostB(payload: unknown): readonly GitEvent[] {
   if (kind === 'push') return [readPush(whole)];
   if (kind === 'tag_push') return [notABranch(text(whole['ref']))];
   if (kind === 'merge_request') return [readMergeRequest(whole)];
-  return [nothing(`The git host tells of ${kind || 'something'}.`, 'only pushes and merge requests are acted on')];
+  return [nothing(`The git host sent the event ${kind || '(none)'}.`, 'Davit acts on pushes and merge requests only')];
 }
 
 function readPush(payload: Part): GitEvent {

@@ -16,7 +16,7 @@ export function readHostC(name: string, payload: unknown): readonly GitEvent[] {
     return list(partOf(whole, 'push')['changes']).map((change) => readChange(partOf(change), author));
   }
   if (open.has(name) || closed.has(name)) return [readPullRequest(name, whole)];
-  return [nothing(`The git host tells of ${name}.`, 'only pushes and pull requests are acted on')];
+  return [nothing(`The git host sent the event ${name}.`, 'Davit acts on pushes and pull requests only')];
 }
 
 function readChange(change: Part, author: string): GitEvent {

@@ -9,13 +9,15 @@ export function nothing(summary: string, reason: string): OtherEvent {
 }
 
 export function pushedTag(name: string): OtherEvent {
-  return nothing(`The tag ${name} was pushed.`, 'tags deploy nothing: services follow branches');
+  return nothing(`The tag ${name} was pushed.`, 'tags trigger no deployments: services follow branches');
 }
 
 /** Returns the event for a push of a reference for which `branchOf` returns null. */
 export function notABranch(ref: string): OtherEvent {
   const tag = 'refs/tags/';
-  return ref.startsWith(tag) ? pushedTag(ref.slice(tag.length)) : nothing(`${ref || 'Something'} was pushed.`, 'it is no branch');
+  return ref.startsWith(tag)
+    ? pushedTag(ref.slice(tag.length))
+    : nothing(`${ref || 'Something'} was pushed.`, 'it is not a branch');
 }
 
 /** Returns the branch of `refs/heads/<branch>`. Null for any other reference. */

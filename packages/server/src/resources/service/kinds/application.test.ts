@@ -290,14 +290,14 @@ describe('resources', () => {
     expect(faults({ autoscaling: null }, { scalesByEvents: false })).toEqual([]);
     expect(faults({ autoscaling })).toEqual([]);
     const storage = [{ type: 'FAST_SSD' as const, size: 4, mount_point: '/data' }];
-    expect(faults({ autoscaling, storage })).toEqual([expect.stringMatching(/^autoscaling: cannot be had with storage/)]);
+    expect(faults({ autoscaling, storage })).toEqual([expect.stringMatching(/^autoscaling: cannot be combined with storage/)]);
     expect(faults({ autoscaling, min_running_instances: 0, max_running_instances: 0 })).toEqual([
       'max_running_instances: must be above 0 with autoscaling, or -1',
     ]);
     const ofCpu = { ...autoscaling, scalers: [{ scaler_type: 'cpu', role: 'SAFETY' as const, config_json: { value: 60 } }] };
     expect(faults({ autoscaling: ofCpu })).toEqual([]);
     expect(faults({ autoscaling: ofCpu, min_running_instances: 0 })).toEqual([
-      expect.stringMatching(/^autoscaling\.scalers: must have one that is not cpu or memory/),
+      expect.stringMatching(/^autoscaling\.scalers: must have a scaler other than cpu and memory/),
     ]);
   });
 

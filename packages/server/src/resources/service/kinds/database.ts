@@ -124,7 +124,7 @@ function checkVersion(spec: DatabaseSpec, former: DatabaseSpec, { databases, isI
     const known = versionsOf(databases, type).join(', ');
     problems.add(
       'version',
-      `is no version of ${type} that Davit has; it has ${known}, and what is within them, as 1.2 is within 1`,
+      `is not a version of ${type} that Davit offers; it offers ${known} and versions within them, as 1.2 is within 1`,
     );
     return;
   }
@@ -132,7 +132,7 @@ function checkVersion(spec: DatabaseSpec, former: DatabaseSpec, { databases, isI
   const before = seriesOf(databases, type, former.version);
   const dump = 'create another database of that version and move the data with a dump';
   if (compareVersions(version, former.version) < 0) {
-    problems.add('version', `cannot go back: ${version} may not read the data of ${former.version}; ${dump}`);
+    problems.add('version', `cannot be downgraded: ${version} may not read the data of ${former.version}; ${dump}`);
   } else if (series !== before && databases.types[type].upgrades === 'SERIES') {
     problems.add('version', `cannot become ${version}: it does not read the data of ${former.version}; ${dump}`);
   }

@@ -117,7 +117,7 @@ function settingFault(values: HelmValuesSpec): string | null {
     for (const [index, [name = '']] of values[list].entries()) {
       const fault = helmSettingFault(name);
       if (fault !== null)
-        return `has a name in values_override.${list}.${index} that Helm cannot be given: ${fault}. Edit its values_override.`;
+        return `has a name in values_override.${list}.${index} that cannot be passed to Helm: ${fault}. Edit its values_override.`;
     }
   }
   return null;

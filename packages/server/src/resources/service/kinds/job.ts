@@ -135,12 +135,12 @@ function checkWish(
   }: { readonly tag: string | null; readonly commitId: string | null; readonly event: JobEvent | undefined },
 ): void {
   if (tag !== null && !isOfImage(spec)) {
-    throw invalid('image_tag', 'is of jobs whose source is an image; this one is built from a repository: send git_commit_id');
+    throw invalid('image_tag', 'is for jobs whose source is an image; this one is built from a repository: send git_commit_id');
   }
   if (commitId !== null && isOfImage(spec)) {
     throw invalid(
       'git_commit_id',
-      'is of jobs that are built from a repository; the source of this one is an image: send image_tag',
+      'is for jobs that are built from a repository; the source of this one is an image: send image_tag',
     );
   }
   if (event === undefined || spec.schedule[members[event]] !== null) return;
@@ -248,7 +248,7 @@ function toDocker(request: NonNullable<SourceRequest['docker']>, former: DockerS
         : request.docker_target_build_stage || null,
   };
   if (spec.dockerfile_path !== null && spec.dockerfile_raw !== null) {
-    at.add('dockerfile_raw', 'cannot be set together with dockerfile_path: one says where the Dockerfile is, the other is one');
+    at.add('dockerfile_raw', 'cannot be set together with dockerfile_path: one is the path of a Dockerfile, the other its text');
   }
   checkBuild({ ...spec, dockerfile_path: spec.dockerfile_path ?? defaultDockerfile }, at);
   return spec;
@@ -270,7 +270,7 @@ function toSchedule(request: ScheduleRequest, problems: Problems): ScheduleSpec 
     return { ...events, cronjob: null, lifecycle_type: lifecycle_type ?? 'GENERIC' };
   }
   if (isLifecycle || lifecycle_type) {
-    problems.add('schedule', 'of a cron job has cronjob alone; leave on_start, on_stop, on_delete and lifecycle_type out');
+    problems.add('schedule', 'of a cron job may only have cronjob; leave on_start, on_stop, on_delete and lifecycle_type out');
   }
   const fault = cronFault(cronjob.scheduled_at);
   if (fault !== null) at.add('cronjob.scheduled_at', fault);

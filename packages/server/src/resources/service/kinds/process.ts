@@ -159,7 +159,7 @@ function withAutoscaling(
   // Unsupported members are refused. If they were stored without effect, the user would believe that they work.
   problems.add(
     'autoscaling',
-    'is not offered on this cluster: scaling by events needs a Kubernetes cluster with KEDA. Leave it out; between min_running_instances and max_running_instances instances follow cpu and memory (advanced settings hpa.…)',
+    'is not offered on this cluster: scaling by events needs a Kubernetes cluster with KEDA. Leave it out; Davit then scales between min_running_instances and max_running_instances by cpu and memory (advanced settings hpa.…)',
   );
   return {};
 }
@@ -171,13 +171,13 @@ function checkAutoscaling(spec: ProcessSpec, request: ProcessRequest, { problems
   const concerned = [request.autoscaling, storage, ports, min_running_instances, max_running_instances];
   if (events === null || concerned.every((member) => member === undefined)) return;
   if (spec.storage.length > 0)
-    problems.add('autoscaling', 'cannot be had with storage: a volume has one writer. Leave one of them out');
+    problems.add('autoscaling', 'cannot be combined with storage: a volume has one writer. Leave one of them out');
   if (spec.max_running_instances === 0) problems.add('max_running_instances', 'must be above 0 with autoscaling, or -1');
   const isOfResources = events.triggers.every(({ type }) => type === 'cpu' || type === 'memory');
   if (spec.min_running_instances === 0 && isOfResources) {
     problems.add(
       'autoscaling.scalers',
-      'must have one that is not cpu or memory where min_running_instances is 0: what does not run uses nothing, so nothing would ever start it',
+      'must have a scaler other than cpu and memory if min_running_instances is 0: a service without instances uses neither, so it would never start',
     );
   }
 }

@@ -60,7 +60,7 @@ function supported(defaults: CompleteSettings): string {
 
 function faultOf(name: string, value: Value, most: number | undefined): string | null {
   if (typeof value === 'number' && most !== undefined && value > most) {
-    return `must be at most ${most}: what this installation gives to a build`;
+    return `must be at most ${most}: the limit for builds of this installation`;
   }
   if (typeof value !== 'string') return null;
   const words = toWords(value);
@@ -77,7 +77,7 @@ function faultOf(name: string, value: Value, most: number | undefined): string |
       return says(wrong(isOrigin), 'is not an origin, as in https://app.example.org, or *');
     case 'network.ingress.cors_allow_methods':
       if (words.length === 0)
-        return 'must have a method; to answer no pages of other origins set network.ingress.enable_cors to false';
+        return 'must have a method; to refuse pages of other origins set network.ingress.enable_cors to false';
       return says(wrong(isToken), 'is not a word of letters, digits, . _ -');
     case 'network.ingress.cors_allow_headers':
       if (words.length === 0) return 'must have a header; Accept alone allows only those that need no permission';

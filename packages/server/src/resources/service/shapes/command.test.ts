@@ -24,7 +24,7 @@ test('empty quotes are an empty word, an empty text is no word', () => {
 test('a quote that is not closed and a backslash at the end are faults', () => {
   expect(words('say "hello')).toEqual({ fault: 'has an opening " without a closing one' });
   expect(words("it's")).toEqual({ fault: "has an opening ' without a closing one" });
-  expect(words('a\\')).toEqual({ fault: 'ends in a backslash with nothing behind it' });
+  expect(words('a\\')).toEqual({ fault: 'ends in a backslash with nothing after it' });
 });
 
 test('any words, quoted for a shell, come back as they were', () => {

@@ -21,7 +21,7 @@ export function parseCommand(text: string): ParsedCommand {
       else word = (word ?? '') + character;
     } else if (character === '\\') {
       const next = text.charAt(index + 1);
-      if (next === '') return { fault: 'ends in a backslash with nothing behind it' };
+      if (next === '') return { fault: 'ends in a backslash with nothing after it' };
       const isKept = quote === '"' && !escapableInDoubleQuotes.has(next);
       // A backslash before a line end joins the lines.
       if (next !== '\n') word = (word ?? '') + (isKept ? character : '') + next;

@@ -42,7 +42,7 @@ export function toGitRepository(
   const place = readUrl(request.url, { problems, allowLocal, at });
   const branch = request.branch === undefined ? (before?.branch ?? null) : request.branch;
   if (branch !== null && !isBranchName(branch)) {
-    problems.add(`${at}.branch`, 'is not a name that git takes for a branch (see git check-ref-format)');
+    problems.add(`${at}.branch`, 'is not a name that git accepts for a branch (see git check-ref-format)');
   }
   const rootPath = request.root_path === undefined ? (before?.root_path ?? '/') : (request.root_path ?? '/');
   if (leavesRoot(rootPath) || hasControlCharacter(rootPath)) {
@@ -106,7 +106,7 @@ function readLocal(url: string, { problems, allowLocal, at }: Required<Repositor
   if (!allowLocal) {
     problems.add(
       path,
-      'is a place on this machine, which is not allowed; use an http or https URL, or have the operator set DAVIT_ALLOW_LOCAL_REPOSITORIES=true',
+      'is a path of this machine, which is not allowed; use an http or https URL, or have the operator set DAVIT_ALLOW_LOCAL_REPOSITORIES=true',
     );
   } else if (local === null || (local.host !== '' && local.host !== 'localhost') || place.name === '' || leavesRoot(url)) {
     problems.add(path, 'must be an absolute path or a URL such as file:///srv/repositories/name, without ..');

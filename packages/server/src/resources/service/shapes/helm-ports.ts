@@ -51,7 +51,10 @@ function toPort(request: PortRequest, id: string, problems: Problems, at: string
   const { service_name: name, service_selectors: selectors } = request;
   if (name && selectors) problems.add(at, 'must have exactly one of service_name and service_selectors; both are set');
   else if (!name && !selectors) {
-    problems.add(at, 'must have exactly one of service_name and service_selectors, which say whose port it is; none is set');
+    problems.add(
+      at,
+      'must have exactly one of service_name and service_selectors, which identify the Service of the port; none is set',
+    );
   }
   return {
     id,

@@ -15,7 +15,7 @@ test.each(['//', '/a//b', '/a//', '/./a', '/a/./b', '/a%2Fb', '/a%2fb', '/a/.', 
   'the path %s, which no Kubernetes cluster takes for a route, is refused',
   (path) => {
     expect(faults({ public_path: path })).toEqual([
-      'ports.0.public_path: must not contain //, /./, /../ or %2F, nor end with /. or /.., as no Kubernetes cluster takes such a route',
+      'ports.0.public_path: must not contain //, /./, /../ or %2F, nor end with /. or /.., because no Kubernetes cluster accepts such a route',
     ]);
   },
 );

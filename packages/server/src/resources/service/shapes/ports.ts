@@ -108,7 +108,7 @@ function checkPort(
     } else if (member === 'public_path' && unroutable.test(path)) {
       problems.add(
         `${at}.${member}`,
-        'must not contain //, /./, /../ or %2F, nor end with /. or /.., as no Kubernetes cluster takes such a route',
+        'must not contain //, /./, /../ or %2F, nor end with /. or /.., because no Kubernetes cluster accepts such a route',
       );
     }
   }

@@ -35,7 +35,7 @@ export function readTrigger(type: string, { text, path }: Written, isJson: boole
   for (const name of Object.keys(others)) problems.add(path, `${name} ${unknownMember(name)}`);
   const values = Object.entries(mapOf(metadata)).flatMap(([name, value]): [string, string][] => {
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return [[name, String(value)]];
-    problems.add(path, `${name} must be a text, a number or a truth value`);
+    problems.add(path, `${name} must be a string, a number or a boolean`);
     return [];
   });
   const trigger = Object.fromEntries(values);
@@ -51,9 +51,10 @@ export function readTrigger(type: string, { text, path }: Written, isJson: boole
 }
 
 function unknownMember(name: string): string {
-  if (name === 'type') return 'stands in scaler_type';
-  if (name === 'authenticationRef') return 'must not be here: write what it leads to in trigger_authentication';
-  return 'is no member of a trigger beside metadata: metricType and useCachedMetrics are';
+  if (name === 'type') return 'belongs in scaler_type';
+  if (name === 'authenticationRef')
+    return 'must not be here: write the content of the object that it names in trigger_authentication';
+  return 'is not a member of a trigger; besides metadata there are metricType and useCachedMetrics';
 }
 
 interface Place {
@@ -106,7 +107,7 @@ export function readAuthentication(written: Written, problems: Problems): Authen
       else if (member === 'secretTargetRef' && ownSecret.test(name))
         problems.add(
           path,
-          `${member} must not name ${name}: Secrets called so hold what Davit deploys with. Variables are named in env`,
+          `${member} must not name ${name}: Secrets with such names hold what Davit deploys with. Use env for variables`,
         );
     return list.length === 0 ? [] : [[member, list.map(({ parameter = '', name = '', key = '' }) => ({ parameter, name, key }))]];
   });
