@@ -7,8 +7,8 @@ ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-COPY packages/base/package.json packages/base/
 COPY packages/base-node/package.json packages/base-node/
+COPY packages/base/package.json packages/base/
 COPY packages/client/package.json packages/client/
 COPY packages/contract/package.json packages/contract/
 COPY packages/db/package.json packages/db/

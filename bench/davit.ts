@@ -35,12 +35,12 @@ export interface Davit {
 }
 
 /** Starts a server and waits for the first response to a request that reads the database. */
-export async function startDavit(place: Place, options: DavitOptions): Promise<Davit> {
-  const home = place.newFolder(options.name);
+export async function startDavit(location: Place, options: DavitOptions): Promise<Davit> {
+  const home = location.newFolder(options.name);
   const ports = { port: await freePort(), gatewayPort: await freePort() };
   const log = path.join(home, 'serve.log');
   const output = openSync(log, 'a');
-  const { address } = await place.engine();
+  const { address } = await location.engine();
   const env = { ...environmentOf(options, { home, ...ports }), DOCKER_HOST: address };
   const began = performance.now();
   // A later run finds the processes of a killed run by this folder.

@@ -23,7 +23,7 @@ export interface Row {
   /** The name of the row in `npm run bench -- <name>`. */
   readonly name: string;
   readonly about: string;
-  run(place: Place): Promise<Measurement[]>;
+  run(location: Place): Promise<Measurement[]>;
 }
 
 /** A limit of the ratio: a minimum or a maximum. */

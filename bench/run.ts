@@ -50,11 +50,11 @@ function readOptions(): Options | null {
   return { rows: chosen, isQuick: values.quick, mayMiss: values['no-fail'], engine };
 }
 
-async function measure(options: Options, place: Place): Promise<Measurement[]> {
+async function measure(options: Options, location: Place): Promise<Measurement[]> {
   const measurements: Measurement[] = [];
   for (const row of options.rows) {
     console.log(`${row.name}: ${row.about}`);
-    const found = await row.run(place);
+    const found = await row.run(location);
     console.log(`${toTable(found)}\n`);
     measurements.push(...found);
   }
@@ -79,12 +79,12 @@ async function main(): Promise<number> {
     return 2;
   }
   await removeLeftovers();
-  const place = new Place(options);
+  const location = new Place(options);
   // Everything that was started is stopped with the run, also if the run is interrupted.
-  const interrupted = (): void => void place.end().finally(() => process.exit(130));
+  const interrupted = (): void => void location.end().finally(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {
-    const measurements = await measure(options, place);
+    const measurements = await measure(options, location);
     const missed = measurements.filter(({ isMet }) => isMet === false);
     console.log(toTable(measurements));
     console.log(
@@ -92,7 +92,7 @@ async function main(): Promise<number> {
     );
     return missed.length === 0 || options.mayMiss ? 0 : 1;
   } finally {
-    await place.end();
+    await location.end();
   }
 }
 

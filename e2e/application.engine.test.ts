@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 /** An application that responds with its environment variables, so that a test sees which release serves. */
 const shop = {
@@ -18,37 +18,37 @@ const shop = {
 const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const };
 
 describe.each(testEngineKinds())('an application on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   let url: string;
   let id: string;
   let push: (text: string) => string;
   beforeAll(async () => {
-    stage = await Stage.open(kind, { DAVIT_READY_TIMEOUT_SECONDS: '5' });
-    const made = stage.repository('shop', shop);
+    setup = await TestSetup.open(kind, { DAVIT_READY_TIMEOUT_SECONDS: '5' });
+    const made = setup.repository('shop', shop);
     url = made.url;
     push = (text) => made.repository.commit(text, { 'www/index.html': `${text}\n` });
-    id = await stage.application('shop', url, { ports: [port], memory: 64, docker_target_build_stage: 'final' });
+    id = await setup.application('shop', url, { ports: [port], memory: 64, docker_target_build_stage: 'final' });
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
   });
 
   test('is READY, then deployed from git, and answers under its address', async () => {
-    expect(await stage.status(id)).toMatchObject({ state: 'READY', service_deployment_status: 'NEVER_DEPLOYED' });
-    const asked = await stage.davit.client.call('deployApplication', { params: { applicationId: id } });
-    expect(asked).toMatchObject({ status: 'QUEUED', application_id: id });
-    const status = await stage.reaches(id, 'DEPLOYED');
+    expect(await setup.status(id)).toMatchObject({ state: 'READY', service_deployment_status: 'NEVER_DEPLOYED' });
+    const requested = await setup.davit.client.call('deployApplication', { params: { applicationId: id } });
+    expect(requested).toMatchObject({ status: 'QUEUED', application_id: id });
+    const status = await setup.reaches(id, 'DEPLOYED');
     expect(status).toMatchObject({ service_deployment_status: 'UP_TO_DATE', is_part_last_deployment: true });
-    const address = await stage.link(id);
-    expect(await stage.fetch(address)).toEqual({ status: 200, body: 'version one\n' });
-    const log = await stage.log();
+    const address = await setup.link(id);
+    expect(await setup.fetch(address)).toEqual({ status: 200, body: 'version one\n' });
+    const log = await setup.log();
     expect(log).toContain('Fetched commit');
     expect(log).toMatch(/build: .*(Step|STEP)/);
   });
 
   test('shows its variables, secrets, files and built-ins to the process, and secrets to nobody else', async () => {
     const params = { applicationId: id };
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     await client.call('createApplicationEnvironmentVariable', {
       params,
       body: { key: 'GREETING', value: 'he said "$HOME"\\n {{NAME}}' },
@@ -63,9 +63,9 @@ describe.each(testEngineKinds())('an application on %s', (kind) => {
       params: { ...params, secretId: secret.id },
       body: { key: 'PGPASSWORD' },
     });
-    expect((await stage.status(id)).service_deployment_status).toBe('OUT_OF_DATE');
-    await stage.deploy(id);
-    const { body } = await stage.fetch(`${await stage.link(id)}/env`);
+    expect((await setup.status(id)).service_deployment_status).toBe('OUT_OF_DATE');
+    await setup.deploy(id);
+    const { body } = await setup.fetch(`${await setup.link(id)}/env`);
     expect(body).toContain('GREETING=he said "$HOME"\\n Åse ⛵');
     expect(body).toContain('PASSWORD=canary-4711');
     expect(body).toContain('PGPASSWORD=canary-4711');
@@ -76,61 +76,61 @@ describe.each(testEngineKinds())('an application on %s', (kind) => {
   });
 
   test('runs what was pushed after the next deployment, and the former release after a rollback', async () => {
-    const before = (await stage.history(id))[0]?.release_id ?? '';
+    const before = (await setup.history(id))[0]?.release_id ?? '';
     for (const text of ['version two', 'version three', 'version four']) {
       push(text);
-      expect((await stage.deploy(id)).state).toBe('DEPLOYED');
-      expect((await stage.fetch(await stage.link(id))).body).toBe(`${text}\n`);
+      expect((await setup.deploy(id)).state).toBe('DEPLOYED');
+      expect((await setup.fetch(await setup.link(id))).body).toBe(`${text}\n`);
     }
-    await stage.davit.client.call('createApplicationEnvironmentVariable', {
+    await setup.davit.client.call('createApplicationEnvironmentVariable', {
       params: { applicationId: id },
       body: { key: 'LATER', value: 'yes' },
     });
-    await stage.deploy(id, { release_id: before });
-    expect((await stage.fetch(await stage.link(id))).body).toBe('version one\n');
-    expect((await stage.fetch(`${await stage.link(id)}/env`)).body).not.toContain('LATER=yes');
-    expect((await stage.status(id)).service_deployment_status).toBe('OUT_OF_DATE');
+    await setup.deploy(id, { release_id: before });
+    expect((await setup.fetch(await setup.link(id))).body).toBe('version one\n');
+    expect((await setup.fetch(`${await setup.link(id)}/env`)).body).not.toContain('LATER=yes');
+    expect((await setup.status(id)).service_deployment_status).toBe('OUT_OF_DATE');
   });
 
   test('keeps serving when a deployment fails, and says why', async () => {
     const params = { applicationId: id };
     const wrong = [{ ...port, internal_port: 3999 }];
-    await stage.davit.client.call('editApplication', { params, body: { ports: wrong } });
-    const status = await stage.deploy(id).catch(async () => stage.status(id));
+    await setup.davit.client.call('editApplication', { params, body: { ports: wrong } });
+    const status = await setup.deploy(id).catch(async () => setup.status(id));
     expect(status.state).toBe('DEPLOYMENT_ERROR');
     expect(status.failure?.code).toBe('PORT_NOT_LISTENING');
     expect(status.failure?.message).toContain('3000');
-    expect((await stage.fetch(await stage.link(id))).status).toBe(200);
-    await stage.davit.client.call('editApplication', { params, body: { ports: [port] } });
-    await stage.deploy(id);
-    await stage.reaches(id, 'DEPLOYED');
+    expect((await setup.fetch(await setup.link(id))).status).toBe(200);
+    await setup.davit.client.call('editApplication', { params, body: { ports: [port] } });
+    await setup.deploy(id);
+    await setup.reaches(id, 'DEPLOYED');
   });
 
   test('runs several instances, restarts without changing the release, stops and starts again', async () => {
     const params = { applicationId: id };
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     await client.call('editApplication', { params, body: { min_running_instances: 3, max_running_instances: 3 } });
-    await stage.deploy(id);
-    const three = await stage.containers(id);
+    await setup.deploy(id);
+    const three = await setup.containers(id);
     expect(three.map((one) => one.State)).toEqual(['running', 'running', 'running']);
-    const release = (await stage.status(id)).release_id;
-    let former = await stage.latest(id);
+    const release = (await setup.status(id)).release_id;
+    let former = await setup.latest(id);
     await client.call('rebootApplication', { params });
-    expect(await stage.ends(id, former)).toMatchObject({ state: 'RESTARTED', release_id: release });
-    const restarted = await stage.containers(id);
+    expect(await setup.ends(id, former)).toMatchObject({ state: 'RESTARTED', release_id: release });
+    const restarted = await setup.containers(id);
     expect(restarted).toHaveLength(3);
     expect(restarted.some((one) => three.some((former) => former.Id === one.Id))).toBe(false);
-    former = await stage.latest(id);
+    former = await setup.latest(id);
     await client.call('stopApplication', { params });
-    expect((await stage.ends(id, former)).state).toBe('STOPPED');
-    expect(await stage.containers(id)).toEqual([]);
-    expect((await stage.fetch(await stage.link(id))).status).toBeGreaterThanOrEqual(404);
-    await stage.deploy(id);
-    expect((await stage.fetch(await stage.link(id))).status).toBe(200);
+    expect((await setup.ends(id, former)).state).toBe('STOPPED');
+    expect(await setup.containers(id)).toEqual([]);
+    expect((await setup.fetch(await setup.link(id))).status).toBeGreaterThanOrEqual(404);
+    await setup.deploy(id);
+    expect((await setup.fetch(await setup.link(id))).status).toBe(200);
   });
 
   test('has the output of containers that are gone', async () => {
-    const { results } = await stage.davit.client.call('listApplicationLog', {
+    const { results } = await setup.davit.client.call('listApplicationLog', {
       params: { applicationId: id },
       query: { tail: 5 },
     });
@@ -138,18 +138,18 @@ describe.each(testEngineKinds())('an application on %s', (kind) => {
   });
 
   test('comes back by itself when its process dies and when the engine restarts', async () => {
-    const [victim] = await stage.containers(id);
-    await stage.docker.getContainer(victim?.Id ?? '').kill();
+    const [victim] = await setup.containers(id);
+    await setup.docker.getContainer(victim?.Id ?? '').kill();
     const revived = await eventually(async () => {
-      const all = await stage.containers(id);
+      const all = await setup.containers(id);
       return all.every((one) => one.State === 'running') ? all : undefined;
     }, 'the revival');
     expect(revived).toHaveLength(3);
-    await stage.engine.restart();
+    await setup.engine.restart();
     await eventually(
       async () => {
-        const answer = await stage.fetch(await stage.link(id)).catch(() => null);
-        const all = await stage.containers(id).catch(() => []);
+        const answer = await setup.fetch(await setup.link(id)).catch(() => null);
+        const all = await setup.containers(id).catch(() => []);
         return answer?.status === 200 && all.length === 3 && all.every((one) => one.State === 'running') ? true : undefined;
       },
       'the return after a restart of the engine',
@@ -158,16 +158,16 @@ describe.each(testEngineKinds())('an application on %s', (kind) => {
   });
 
   test('is deleted with everything it had', async () => {
-    await stage.davit.client.call('deleteApplication', { params: { applicationId: id } });
+    await setup.davit.client.call('deleteApplication', { params: { applicationId: id } });
     await eventually(async () => {
-      const gone = await stage.status(id).catch((error: unknown) => error);
+      const gone = await setup.status(id).catch((error: unknown) => error);
       return gone instanceof Error ? true : undefined;
     }, 'the deletion');
-    expect(await stage.containers(id)).toEqual([]);
-    const { environmentId } = stage;
-    await stage.davit.client.call('deleteEnvironment', { params: { environmentId } });
-    await eventually(async () => ((await stage.networks()).length === 0 ? true : undefined), 'the removal of the network');
-    const images = await stage.docker.listImages({ filters: { label: [`davit.service=${id}`] } });
+    expect(await setup.containers(id)).toEqual([]);
+    const { environmentId } = setup;
+    await setup.davit.client.call('deleteEnvironment', { params: { environmentId } });
+    await eventually(async () => ((await setup.networks()).length === 0 ? true : undefined), 'the removal of the network');
+    const images = await setup.docker.listImages({ filters: { label: [`davit.service=${id}`] } });
     expect(images).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
-import { Stage } from './support/stage.ts';
+import { TestSetup } from './support/setup.ts';
 
 const serving = (text: string) => [
   'sh',
@@ -10,19 +10,19 @@ const serving = (text: string) => [
 ];
 
 describe.each(testEngineKinds())('a container from a registry on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   let registry: TestRegistry;
   let registryId: string;
   let params: { containerId: string };
   beforeAll(async () => {
-    stage = await Stage.open(kind, { DAVIT_ALLOW_HTTP_REGISTRIES: 'true' });
+    setup = await TestSetup.open(kind, { DAVIT_ALLOW_HTTP_REGISTRIES: 'true' });
     registry = await startTestRegistry(await testRegistryPort());
     const { username, password, url } = registry;
     const body = { name: 'own', kind: 'GENERIC_CR' as const, url: `${url}/team`, config: { username, password } };
-    const { organizationId, environmentId } = stage;
-    registryId = (await stage.davit.client.call('createContainerRegistry', { params: { organizationId }, body })).id;
+    const { organizationId, environmentId } = setup;
+    registryId = (await setup.davit.client.call('createContainerRegistry', { params: { organizationId }, body })).id;
     await registry.push('team/web', '1', serving('first'));
-    const made = await stage.davit.client.call('createContainer', {
+    const made = await setup.davit.client.call('createContainer', {
       params: { environmentId },
       body: {
         name: 'web',
@@ -36,20 +36,20 @@ describe.each(testEngineKinds())('a container from a registry on %s', (kind) => 
     params = { containerId: made.id };
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
     await registry?.close();
   });
 
   const deploy = async (body: { image_tag?: string; release_id?: string } = {}) => {
-    const history = async () => (await stage.davit.client.call('listContainerDeploymentHistoryV2', { params })).results[0];
+    const history = async () => (await setup.davit.client.call('listContainerDeploymentHistoryV2', { params })).results[0];
     const former = (await history())?.identifier.execution_id;
-    await stage.davit.client.call('deployContainer', { params, body });
-    await stage.idleAfter(async () => (await history())?.identifier.execution_id !== former);
-    return stage.davit.client.call('getContainerStatus', { params });
+    await setup.davit.client.call('deployContainer', { params, body });
+    await setup.idleAfter(async () => (await history())?.identifier.execution_id !== former);
+    return setup.davit.client.call('getContainerStatus', { params });
   };
   const served = async (): Promise<string> => {
-    const { results } = await stage.davit.client.call('listContainerLinks', { params });
-    return (await stage.fetch(results[0]?.url ?? '')).body.trim();
+    const { results } = await setup.davit.client.call('listContainerLinks', { params });
+    return (await setup.fetch(results[0]?.url ?? '')).body.trim();
   };
 
   test('is pulled with the credentials, runs and answers', async () => {
@@ -60,7 +60,7 @@ describe.each(testEngineKinds())('a container from a registry on %s', (kind) => 
   });
 
   test('runs what its tag means by now when it is deployed again, and what it meant then after a rollback', async () => {
-    const first = (await stage.davit.client.call('getContainerStatus', { params })).release_id ?? '';
+    const first = (await setup.davit.client.call('getContainerStatus', { params })).release_id ?? '';
     await registry.push('team/web', '1', serving('second'));
     expect((await deploy()).state).toBe('DEPLOYED');
     expect(await served()).toBe('second');
@@ -72,6 +72,6 @@ describe.each(testEngineKinds())('a container from a registry on %s', (kind) => 
     const status = await deploy({ image_tag: 'nope' });
     expect(status).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'IMAGE_NOT_FOUND' } });
     expect(await served()).toBe('first');
-    expect(await stage.log()).not.toContain(registry.password);
+    expect(await setup.log()).not.toContain(registry.password);
   });
 });

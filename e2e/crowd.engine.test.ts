@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 const environments = 20;
 const files = (text: string) => ({
@@ -10,18 +10,18 @@ const files = (text: string) => ({
 const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const };
 
 describe.each(testEngineKinds())('twenty environments on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   beforeAll(async () => {
-    stage = await Stage.open(kind);
+    setup = await TestSetup.open(kind);
   });
-  afterAll(() => stage?.close());
+  afterAll(() => setup?.close());
 
   test('that are deployed at once all end right, each with its own address', async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     const shops = await Promise.all(
       Array.from({ length: environments }, async (_, index) => {
-        const environmentId = await stage.newEnvironment(`shop ${index}`);
-        const { url } = stage.repository(`shop-${index}`, files(`shop ${index}\n`));
+        const environmentId = await setup.newEnvironment(`shop ${index}`);
+        const { url } = setup.repository(`shop-${index}`, files(`shop ${index}\n`));
         const body = {
           name: 'web',
           dockerfile_path: 'Dockerfile',
@@ -34,10 +34,10 @@ describe.each(testEngineKinds())('twenty environments on %s', (kind) => {
       }),
     );
     await Promise.all(shops.map(({ environmentId }) => client.call('deployEnvironment', { params: { environmentId } })));
-    await Promise.all(shops.map(({ id }) => stage.reaches(id, 'DEPLOYED')));
-    const answers = await Promise.all(shops.map(async ({ id }) => (await stage.fetch(await stage.link(id))).body));
+    await Promise.all(shops.map(({ id }) => setup.reaches(id, 'DEPLOYED')));
+    const answers = await Promise.all(shops.map(async ({ id }) => (await setup.fetch(await setup.link(id))).body));
     expect(answers).toEqual(shops.map(({ text }) => text));
-    const containers = await Promise.all(shops.map(({ id }) => stage.containers(id)));
+    const containers = await Promise.all(shops.map(({ id }) => setup.containers(id)));
     expect(containers.map(({ length }) => length)).toEqual(shops.map(() => 1));
   });
 });

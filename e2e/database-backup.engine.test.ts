@@ -7,7 +7,7 @@ import { mariadbImage, postgresImage, redisImage } from '../packages/testkit/src
 import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
 import { eventually } from './support/eventually.ts';
-import { Stage } from './support/stage.ts';
+import { TestSetup } from './support/setup.ts';
 
 const own = new URL('../packages/server/data/databases.json', import.meta.url);
 
@@ -29,7 +29,7 @@ insert into "odd ""name" values (1, null);
 `;
 
 describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   let registry: TestRegistry;
   let folder: ReturnType<typeof scratchFolder>;
   let store: string;
@@ -46,8 +46,8 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     folder = scratchFolder();
     const file = join(folder.path, 'databases.json');
     writeFileSync(file, readFileSync(own, 'utf8').replaceAll('docker.io/', `${registry.address}/`));
-    stage = await Stage.open(kind, { DAVIT_ALLOW_HTTP_REGISTRIES: 'true', DAVIT_DATABASE_CATALOGUE: file });
-    const { environmentId, davit } = stage;
+    setup = await TestSetup.open(kind, { DAVIT_ALLOW_HTTP_REGISTRIES: 'true', DAVIT_DATABASE_CATALOGUE: file });
+    const { environmentId, davit } = setup;
     const versions = { POSTGRESQL: '15', REDIS: '7', MYSQL: '8.0' };
     const make = async (name: string, type: 'POSTGRESQL' | 'REDIS' | 'MYSQL', mode: 'MANAGED' | 'CONTAINER'): Promise<string> => {
       const body = { name, type, version: versions[type], mode };
@@ -59,10 +59,10 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     ledger = await make('ledger', 'MYSQL', 'CONTAINER');
     const before = await newest();
     await davit.client.call('deployEnvironment', { params: { environmentId } });
-    await stage.idleAfter(async () => (await newest()) !== before);
+    await setup.idleAfter(async () => (await newest()) !== before);
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
     await registry?.close();
     folder?.remove();
   });
@@ -72,7 +72,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     const done = await eventually(
       async () => {
         try {
-          return { answer: await stage.davit.client.call(id, ...input) };
+          return { answer: await setup.davit.client.call(id, ...input) };
         } catch (error) {
           if (error instanceof Error && 'status' in error && error.status === 503) return undefined;
           throw error;
@@ -85,21 +85,21 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
   };
 
   const newest = async (): Promise<string | undefined> => {
-    const { environmentId } = stage;
+    const { environmentId } = setup;
     const { results } = await call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
     return results[0]?.identifier.execution_id;
   };
 
   /** Runs a command in the instance of a database. Returns what the command prints. */
   async function inside(databaseId: string, command: readonly string[], variables: readonly string[] = []): Promise<string> {
-    const [container] = await stage.containers(databaseId);
-    const exec = await stage.docker
+    const [container] = await setup.containers(databaseId);
+    const exec = await setup.docker
       .getContainer(container?.Id ?? '')
       .exec({ Cmd: [...command], Env: [...variables], AttachStdout: true, AttachStderr: true, Tty: true });
-    const said = await exec.start({ Tty: true });
+    const output = await exec.start({ Tty: true });
     const { ExitCode } = await exec.inspect();
-    if (ExitCode !== 0) throw new Error(`${command.join(' ')}: ${ExitCode} ${said}`);
-    return said.replaceAll('\r', '').trim();
+    if (ExitCode !== 0) throw new Error(`${command.join(' ')}: ${ExitCode} ${output}`);
+    return output.replaceAll('\r', '').trim();
   }
 
   async function sql(databaseId: string, statements: string, database = 'postgres'): Promise<string> {
@@ -144,13 +144,13 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
   }
 
   /** Returns the names of this Davit's containers that belong to no database. */
-  const benches = async (): Promise<string[]> => {
+  const tools = async (): Promise<string[]> => {
     const services = [store, copy, cache, ledger];
-    const all = await stage.containers();
+    const all = await setup.containers();
     return all.filter(({ Labels }) => !services.includes(Labels['davit.service'] ?? '')).map(({ Names }) => Names.join());
   };
 
-  const files = (): string[] => readdirSync(join(stage.davit.folder, 'backups')).toSorted();
+  const files = (): string[] => readdirSync(join(setup.davit.folder, 'backups')).toSorted();
 
   test('a managed database is backed up by itself as soon as it runs, and once only', async () => {
     const first = await eventually(async () => (await backups(store))[0], 'the first backup', 30_000);
@@ -175,12 +175,12 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     expect(made.proven_at).not.toBeNull();
     expect(made.data_bytes).toBeGreaterThan(1_000_000);
     expect(files()).toContain(`${made.id}.backup`);
-    const stored = readFileSync(join(stage.davit.folder, 'backups', `${made.id}.backup`));
+    const stored = readFileSync(join(setup.davit.folder, 'backups', `${made.id}.backup`));
     expect(stored.length).toBe(made.size_bytes);
     expect(stored.includes('visit')).toBe(false);
-    await expect.poll(benches, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(tools, { timeout: 20_000 }).toEqual([]);
     const { password } = await call('getDatabaseMasterCredentials', { params: { databaseId: store } });
-    expect(`${await stage.log()}${stage.davit.output}${JSON.stringify(made)}`).not.toContain(password);
+    expect(`${await setup.log()}${setup.davit.output}${JSON.stringify(made)}`).not.toContain(password);
   });
 
   test('a restore brings a database back as it was, with a safety backup of what it had', async () => {
@@ -254,14 +254,14 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
       status: { state: 'UNAVAILABLE' },
       failure: { code: 'BACKUP_NOT_PROVEN', evidence: { lines: expect.arrayContaining([expect.stringContaining('a_first')]) } },
     });
-    const asked = call('restoreDatabase', { params: { databaseId: copy }, body: { backup_id: made.id } });
-    await expect(asked).rejects.toMatchObject({ status: 409, code: 'BACKUP_NOT_GOOD' });
+    const requested = call('restoreDatabase', { params: { databaseId: copy }, body: { backup_id: made.id } });
+    await expect(requested).rejects.toMatchObject({ status: 409, code: 'BACKUP_NOT_GOOD' });
     await sql(copy, 'drop table a_first');
   });
 
   test('a backup that is damaged on the disk changes nothing, and says so', async () => {
     const made = await backup(copy, 'damaged');
-    const file = join(stage.davit.folder, 'backups', `${made.id}.backup`);
+    const file = join(setup.davit.folder, 'backups', `${made.id}.backup`);
     const bytes = readFileSync(file);
     bytes[bytes.length - 40] = (bytes[bytes.length - 40] ?? 0) ^ 1;
     writeFileSync(file, bytes);
@@ -272,24 +272,24 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     expect(await ended(copy, made.id)).toMatchObject({ backup_state: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
     await expect(restored(copy, { backup_id: made.id, safety_backup: false })).rejects.toMatchObject({ status: 409 });
     const cut = await backup(copy, 'cut short');
-    writeFileSync(join(stage.davit.folder, 'backups', `${cut.id}.backup`), 'short');
+    writeFileSync(join(setup.davit.folder, 'backups', `${cut.id}.backup`), 'short');
     expect((await restored(copy, { backup_id: cut.id, safety_backup: false })).failure?.code).toBe('BACKUP_DAMAGED');
   });
 
   test('a server that is killed at any moment of a backup goes on, with no second backup and nothing left over', async () => {
     const params = { databaseId: store };
-    const works = async (script: string): Promise<boolean> => (await benches()).some((name) => name.includes(`davit-${script}-`));
+    const works = async (script: string): Promise<boolean> => (await tools()).some((name) => name.includes(`davit-${script}-`));
     const isStored = async (id: string): Promise<boolean> =>
       (await backups(store)).some((one) => one.id === id && one.stored_at !== null);
     const moments = [(): Promise<boolean> => works('dump'), isStored, (): Promise<boolean> => works('prove')];
     for (const comes of moments) {
       const { id } = await call('addBackupDatabase', { params, body: { name: 'killed', message: '' } });
       await eventually(async () => ((await comes(id)) ? true : undefined), 'the moment to kill at', 60_000);
-      await stage.davit.kill('SIGKILL');
-      await stage.davit.serve();
+      await setup.davit.kill('SIGKILL');
+      await setup.davit.serve();
       expect(await ended(store, id)).toMatchObject({ backup_state: 'GOOD', failure: null });
     }
-    await expect.poll(benches, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(tools, { timeout: 20_000 }).toEqual([]);
     const ids = [...(await backups(store)), ...(await backups(copy)), ...(await backups(cache)), ...(await backups(ledger))].map(
       ({ id }) => `${id}.backup`,
     );
@@ -303,8 +303,8 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     expect(files()).toContain(`${second?.id}.backup`);
     const before = await newest();
     await call('deleteDatabase', { params: { databaseId: store } });
-    await stage.idleAfter(async () => (await newest()) !== before);
-    const { environmentId } = stage;
+    await setup.idleAfter(async () => (await newest()) !== before);
+    const { environmentId } = setup;
     const { results } = await call('listEnvironmentDatabaseBackup', { params: { environmentId } });
     expect(results.map(({ id }) => id)).toContain(second?.id);
     await sql(copy, 'drop table visit cascade');

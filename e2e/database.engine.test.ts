@@ -7,7 +7,7 @@ import { databaseClientImage, postgresImage, redisImage } from '../packages/test
 import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
 import { eventually } from './support/eventually.ts';
-import { Stage } from './support/stage.ts';
+import { TestSetup } from './support/setup.ts';
 
 /** A script that responds to each request with the number of requests so far, as counted by PostgreSQL and by Redis. */
 const counting = `#!/bin/sh
@@ -24,7 +24,7 @@ const serving = [
 const own = new URL('../packages/server/data/databases.json', import.meta.url);
 
 describe.each(testEngineKinds())('databases on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   let registry: TestRegistry;
   let folder: ReturnType<typeof scratchFolder>;
   let store: string;
@@ -40,8 +40,8 @@ describe.each(testEngineKinds())('databases on %s', (kind) => {
     folder = scratchFolder();
     const file = join(folder.path, 'databases.json');
     writeFileSync(file, readFileSync(own, 'utf8').replaceAll('docker.io/', `${registry.address}/`));
-    stage = await Stage.open(kind, { DAVIT_ALLOW_HTTP_REGISTRIES: 'true', DAVIT_DATABASE_CATALOGUE: file });
-    const { organizationId, environmentId, davit } = stage;
+    setup = await TestSetup.open(kind, { DAVIT_ALLOW_HTTP_REGISTRIES: 'true', DAVIT_DATABASE_CATALOGUE: file });
+    const { organizationId, environmentId, davit } = setup;
     const params = { environmentId };
     const mode = 'CONTAINER' as const;
     store = (
@@ -66,7 +66,7 @@ describe.each(testEngineKinds())('databases on %s', (kind) => {
     await alias('CACHE_URL', cache);
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
     await registry?.close();
     folder?.remove();
   });
@@ -74,17 +74,17 @@ describe.each(testEngineKinds())('databases on %s', (kind) => {
   /** Gives the container the URL of a database under another key. */
   async function alias(key: string, databaseId: string): Promise<void> {
     const params = { containerId: web };
-    const { results } = await stage.davit.client.call('listContainerSecrets', { params });
+    const { results } = await setup.davit.client.call('listContainerSecrets', { params });
     const url = results.find((one) => one.service_id === databaseId && one.key.endsWith('_DATABASE_URL'));
-    await stage.davit.client.call('createContainerSecretAlias', {
+    await setup.davit.client.call('createContainerSecretAlias', {
       params: { ...params, secretId: url?.id ?? '' },
       body: { key },
     });
   }
 
   const newest = async (): Promise<string | undefined> => {
-    const { environmentId } = stage;
-    const { results } = await stage.davit.client.call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
+    const { environmentId } = setup;
+    const { results } = await setup.davit.client.call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
     return results[0]?.identifier.execution_id;
   };
 
@@ -92,25 +92,25 @@ describe.each(testEngineKinds())('databases on %s', (kind) => {
   async function done(ask: () => Promise<unknown>): Promise<void> {
     const former = await newest();
     await ask();
-    await stage.idleAfter(async () => (await newest()) !== former);
+    await setup.idleAfter(async () => (await newest()) !== former);
   }
 
-  const status = (databaseId: string) => stage.davit.client.call('getDatabaseStatus', { params: { databaseId } });
+  const status = (databaseId: string) => setup.davit.client.call('getDatabaseStatus', { params: { databaseId } });
   const visit = async (): Promise<readonly string[]> => {
-    const { results } = await stage.davit.client.call('listContainerLinks', { params: { containerId: web } });
-    return (await stage.fetch(`${results[0]?.url}/cgi-bin/visit`)).body.trim().split('\n');
+    const { results } = await setup.davit.client.call('listContainerLinks', { params: { containerId: web } });
+    return (await setup.fetch(`${results[0]?.url}/cgi-bin/visit`)).body.trim().split('\n');
   };
 
   async function volumes(): Promise<readonly string[]> {
-    const { Volumes } = await stage.docker.listVolumes();
-    const storages = await stage.docker.listContainers({ all: true, filters: { label: [`davit.service=${store}`] } });
+    const { Volumes } = await setup.docker.listVolumes();
+    const storages = await setup.docker.listContainers({ all: true, filters: { label: [`davit.service=${store}`] } });
     const mounted = storages.flatMap(({ Mounts }) => Mounts.map(({ Name }) => Name ?? ''));
     return Volumes.map(({ Name }) => Name).filter((name) => mounted.includes(name));
   }
 
   test('come up with their environment, and a container of it connects with what the built-in variables say', async () => {
-    const { environmentId } = stage;
-    await done(() => stage.davit.client.call('deployEnvironment', { params: { environmentId } }));
+    const { environmentId } = setup;
+    await done(() => setup.davit.client.call('deployEnvironment', { params: { environmentId } }));
     expect([await status(store), await status(cache)]).toMatchObject([
       { state: 'DEPLOYED', service_deployment_status: 'UP_TO_DATE', failure: null },
       { state: 'DEPLOYED', service_deployment_status: 'UP_TO_DATE', failure: null },
@@ -121,10 +121,10 @@ describe.each(testEngineKinds())('databases on %s', (kind) => {
   test('keep their data through a stop, a deployment with another size and a restart', async () => {
     for (const databaseId of [store, cache]) {
       const params = { databaseId };
-      await done(() => stage.davit.client.call('stopDatabase', { params }));
-      await stage.davit.client.call('editDatabase', { params, body: { memory: 150 } });
-      await done(() => stage.davit.client.call('redeployDatabase', { params }));
-      await done(() => stage.davit.client.call('rebootDatabase', { params }));
+      await done(() => setup.davit.client.call('stopDatabase', { params }));
+      await setup.davit.client.call('editDatabase', { params, body: { memory: 150 } });
+      await done(() => setup.davit.client.call('redeployDatabase', { params }));
+      await done(() => setup.davit.client.call('rebootDatabase', { params }));
       expect((await status(databaseId)).state).toBe('RESTARTED');
     }
     expect(await visit()).toEqual(['2', '2']);
@@ -132,9 +132,9 @@ describe.each(testEngineKinds())('databases on %s', (kind) => {
 
   test('answer on a port of this machine once they are public, with their password only', async () => {
     const params = { databaseId: store };
-    await stage.davit.client.call('editDatabase', { params, body: { accessibility: 'PUBLIC' } });
-    await done(() => stage.davit.client.call('deployDatabase', { params }));
-    const { port, login, password } = await stage.davit.client.call('getDatabaseMasterCredentials', { params });
+    await setup.davit.client.call('editDatabase', { params, body: { accessibility: 'PUBLIC' } });
+    await done(() => setup.davit.client.call('deployDatabase', { params }));
+    const { port, login, password } = await setup.davit.client.call('getDatabaseMasterCredentials', { params });
     const connect = async (attempt: string): Promise<unknown> => {
       const client = new Client({ host: '127.0.0.1', port, user: login, password: attempt, database: 'postgres' });
       client.on('error', () => undefined);
@@ -150,14 +150,14 @@ describe.each(testEngineKinds())('databases on %s', (kind) => {
   });
 
   test('take their volumes with them when they are deleted, and say their passwords in no log', async () => {
-    const { password } = await stage.davit.client.call('getDatabaseMasterCredentials', { params: { databaseId: store } });
+    const { password } = await setup.davit.client.call('getDatabaseMasterCredentials', { params: { databaseId: store } });
     const kept = await volumes();
     expect(kept).toHaveLength(1);
     const params = { databaseId: store };
-    await done(() => stage.davit.client.call('deleteDatabase', { params }));
-    await expect(stage.davit.client.call('getDatabase', { params })).rejects.toMatchObject({ status: 404 });
-    const { Volumes } = await stage.docker.listVolumes();
+    await done(() => setup.davit.client.call('deleteDatabase', { params }));
+    await expect(setup.davit.client.call('getDatabase', { params })).rejects.toMatchObject({ status: 404 });
+    const { Volumes } = await setup.docker.listVolumes();
     expect(Volumes.map(({ Name }) => Name)).not.toContain(kept[0]);
-    expect(`${await stage.log()}${stage.davit.output}`).not.toContain(password);
+    expect(`${await setup.log()}${setup.davit.output}`).not.toContain(password);
   });
 });

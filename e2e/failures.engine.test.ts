@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 const from = `FROM ${busybox}\n`;
 const serving = (port: number): string => `CMD ["httpd", "-f", "-p", "${port}", "-h", "/tmp"]\n`;
@@ -11,8 +11,8 @@ interface Case {
   /** The text that the message must contain, so that a reader knows where to look. */
   readonly says: RegExp;
   readonly dockerfile?: string;
-  readonly fields?: Parameters<Stage['application']>[2];
-  readonly url?: (stage: Stage) => string;
+  readonly fields?: Parameters<TestSetup['application']>[2];
+  readonly url?: (setup: TestSetup) => string;
   readonly state?: string;
   readonly commit?: string;
 }
@@ -26,7 +26,7 @@ const cases: Readonly<Record<string, Case>> = {
   'repository that is not there': {
     cause: 'GIT_ACCESS_DENIED',
     says: /no-such-repository/,
-    url: (stage) => `${stage.git.url}/no-such-repository`,
+    url: (setup) => `${setup.git.url}/no-such-repository`,
   },
   'branch not found': {
     cause: 'GIT_REFERENCE_NOT_FOUND',
@@ -96,38 +96,38 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 describe.each(testEngineKinds())('on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   beforeAll(async () => {
-    stage = await Stage.open(kind, { DAVIT_READY_TIMEOUT_SECONDS: '4', DAVIT_BUILD_MEMORY_MIB: '128' });
+    setup = await TestSetup.open(kind, { DAVIT_READY_TIMEOUT_SECONDS: '4', DAVIT_BUILD_MEMORY_MIB: '128' });
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
   });
 
   test.each(Object.entries(cases))('%s is explained', async (what, given) => {
     const name = what.toLowerCase().replaceAll(/[^a-z]+/g, '-');
-    const { url } = stage.repository(name, { Dockerfile: given.dockerfile ?? from + serving(3000) });
-    const address = given.url?.(stage) ?? url;
+    const { url } = setup.repository(name, { Dockerfile: given.dockerfile ?? from + serving(3000) });
+    const address = given.url?.(setup) ?? url;
     const fields = { ports: [port], memory: 64, ...given.fields };
     if (fields.git_repository) fields.git_repository = { ...fields.git_repository, url: address };
-    const id = await stage.application(name, address, fields);
-    const status = await stage.deploy(id, given.commit === undefined ? {} : { git_commit_id: given.commit });
+    const id = await setup.application(name, address, fields);
+    const status = await setup.deploy(id, given.commit === undefined ? {} : { git_commit_id: given.commit });
     // This does not use toMatchObject, so that a failure of this test shows the whole failure object.
     expect(status.failure).toEqual(expect.objectContaining({ code: given.cause }));
     expect(`${status.failure?.message} ${status.failure?.evidence.listening?.join(' ') ?? ''}`).toMatch(given.says);
     expect(status.failure?.hint.length).toBeGreaterThan(20);
     expect(status.state).toBe(given.state ?? 'BUILD_ERROR');
-    expect(await stage.containers(id)).toEqual([]);
-    expect(await stage.log()).toContain(status.failure?.message.slice(0, 40));
+    expect(await setup.containers(id)).toEqual([]);
+    expect(await setup.log()).toContain(status.failure?.message.slice(0, 40));
   });
 
   test('an engine that is stopped is explained, and the service deploys once it is back', async () => {
-    const { url } = stage.repository('engine-stopped', { Dockerfile: from + serving(3000) });
-    const id = await stage.application('engine-stopped', url, { ports: [port], memory: 64 });
-    await stage.engine.stop();
-    const status = await stage.deploy(id);
+    const { url } = setup.repository('engine-stopped', { Dockerfile: from + serving(3000) });
+    const id = await setup.application('engine-stopped', url, { ports: [port], memory: 64 });
+    await setup.engine.stop();
+    const status = await setup.deploy(id);
     expect(status.failure).toMatchObject({ code: 'ENGINE_UNREACHABLE' });
-    await stage.engine.start();
-    expect((await stage.deploy(id)).state).toBe('DEPLOYED');
+    await setup.engine.start();
+    expect((await setup.deploy(id)).state).toBe('DEPLOYED');
   });
 });

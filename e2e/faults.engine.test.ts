@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Ear } from '../packages/server/src/resources/stream/testing.ts';
+import { TestSubscriber } from '../packages/server/src/resources/stream/testing.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 /*
  * A fault after DEPLOYED appears within seconds in the status, the log, the stream and the metrics. It disappears once
@@ -38,32 +38,32 @@ const fields = {
 };
 
 describe.each(testEngineKinds())('on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   let id = '';
-  let ear: Ear;
+  let ear: TestSubscriber;
   beforeAll(async () => {
     const settings = { DAVIT_STEADY_SECONDS: String(steadySeconds), DAVIT_READY_TIMEOUT_SECONDS: '20' };
-    stage = await Stage.open(kind, { ...settings, DAVIT_TERMINATION_GRACE_SECONDS: '1' });
-    const { organizationId } = stage;
-    const { client } = stage.davit;
-    ear = new Ear((signal) =>
+    setup = await TestSetup.open(kind, { ...settings, DAVIT_TERMINATION_GRACE_SECONDS: '1' });
+    const { organizationId } = setup;
+    const { client } = setup.davit;
+    ear = new TestSubscriber((signal) =>
       client.stream('streamOrganization', { params: { organizationId }, query: { kinds: 'CONDITION' }, signal }),
     );
-    id = await stage.application('faulty', stage.repository('faulty', files).url, fields);
-    await stage.deploy(id);
-    await stage.reaches(id, 'DEPLOYED');
+    id = await setup.application('faulty', setup.repository('faulty', files).url, fields);
+    await setup.deploy(id);
+    await setup.reaches(id, 'DEPLOYED');
   });
   afterAll(async () => {
     await ear?.close();
-    await stage?.close();
+    await setup?.close();
   });
 
-  type Status = Awaited<ReturnType<Stage['status']>>;
+  type Status = Awaited<ReturnType<TestSetup['status']>>;
 
   const reaches = (is: (status: Status) => boolean): Promise<Status> =>
     eventually(
       async () => {
-        const status = await stage.status(id);
+        const status = await setup.status(id);
         return is(status) ? status : undefined;
       },
       'a status of the service',
@@ -74,8 +74,8 @@ describe.each(testEngineKinds())('on %s', (kind) => {
   /** Runs a command in the instance. The command is retried, because the instance may be restarting. */
   const inside = (command: string): Promise<void> =>
     eventually(async () => {
-      const [container] = await stage.containers(id);
-      const exec = await stage.docker
+      const [container] = await setup.containers(id);
+      const exec = await setup.docker
         .getContainer(container?.Id ?? '')
         .exec({ Cmd: ['sh', '-c', command] })
         .catch(() => null);
@@ -88,21 +88,21 @@ describe.each(testEngineKinds())('on %s', (kind) => {
 
   /** Returns the delay in milliseconds between an event and the condition of this kind on the stream. */
   const toldAfter = async (kindOfCondition: string, happenedAt: string): Promise<number> => {
-    const isIt = (one: Ear['heard'][number]): boolean =>
+    const isIt = (one: TestSubscriber['received'][number]): boolean =>
       one.event === 'CONDITION' && one.data.service_id === id && one.data.kind === kindOfCondition && one.data.severity !== null;
-    await ear.until((heard) => heard.some(isIt));
-    const told = ear.heard.find(isIt);
-    return Date.parse(told?.event === 'CONDITION' ? told.data.at : '') - Date.parse(happenedAt);
+    await ear.until((received) => received.some(isIt));
+    const reported = ear.received.find(isIt);
+    return Date.parse(reported?.event === 'CONDITION' ? reported.data.at : '') - Date.parse(happenedAt);
   };
   const ends = async (cause: string): Promise<number> => {
-    const text = await (await fetch(`${stage.davit.url}/metrics`)).text();
+    const text = await (await fetch(`${setup.davit.url}/metrics`)).text();
     const line = text
       .split('\n')
       .find((one) => one.startsWith('davit_service_instance_ends_total') && one.includes(id) && one.includes(`"${cause}"`));
     return Number(line?.split(' ').at(-1) ?? 0);
   };
   const ownLines = async (): Promise<string> => {
-    const { results: lines } = await stage.davit.client.call('listApplicationLog', { params: { applicationId: id } });
+    const { results: lines } = await setup.davit.client.call('listApplicationLog', { params: { applicationId: id } });
     return lines
       .map(({ message }) => message)
       .filter((message) => message.startsWith('Davit: '))
@@ -142,7 +142,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
   });
 
   test('a crash loop, until it is mended', async () => {
-    const former = ear.heard.length;
+    const former = ear.received.length;
     await inside('touch /tmp/crash');
     const ofLoop = ({ conditions }: Status) =>
       conditions?.find(
@@ -155,11 +155,13 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     });
     await reaches(({ running_status: word }) => word === 'ERROR');
     await eventually(async () => ((await ends('process_exited')) >= 2 ? true : undefined), 'its ends in metrics', 30_000);
-    await ear.until((heard) => heard.slice(former).some((one) => one.event === 'CONDITION' && one.data.severity === 'ERROR'));
+    await ear.until((received) =>
+      received.slice(former).some((one) => one.event === 'CONDITION' && one.data.severity === 'ERROR'),
+    );
     await eventually(
       async () => {
         await inside('rm -f /tmp/crash');
-        return isWell(await stage.status(id)) ? true : undefined;
+        return isWell(await setup.status(id)) ? true : undefined;
       },
       'the service to be well',
       120_000,
@@ -168,14 +170,14 @@ describe.each(testEngineKinds())('on %s', (kind) => {
 
   test('an instance that listens for itself only is explained in the log long before the deployment fails', async () => {
     const alone = `FROM ${busybox}\nCMD ["httpd", "-f", "-p", "127.0.0.1:3000", "-h", "/tmp"]\n`;
-    const other = await stage.application('alone', stage.repository('alone', { Dockerfile: alone }).url, { ports: fields.ports });
-    const status = await stage.deploy(other);
+    const other = await setup.application('alone', setup.repository('alone', { Dockerfile: alone }).url, { ports: fields.ports });
+    const status = await setup.deploy(other);
     expect(status.failure).toMatchObject({ code: 'PORT_NOT_LISTENING' });
-    const lines = await stage.davit.client.call('listEnvironmentLogs', { params: { environmentId: stage.environmentId } });
-    const said = lines.find((line) =>
+    const lines = await setup.davit.client.call('listEnvironmentLogs', { params: { environmentId: setup.environmentId } });
+    const output = lines.find((line) =>
       line.message?.safe_message?.startsWith('Instance 0: The process listens on 127.0.0.1:3000 only'),
     );
     const failed = lines.findLast((line) => line.error !== undefined && line.error !== null);
-    expect(Date.parse(failed?.timestamp ?? '') - Date.parse(said?.timestamp ?? '')).toBeGreaterThan(10_000);
+    expect(Date.parse(failed?.timestamp ?? '') - Date.parse(output?.timestamp ?? '')).toBeGreaterThan(10_000);
   });
 });

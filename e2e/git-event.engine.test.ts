@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestRepository } from '../packages/drivers/src/source/testing.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 /** An application that responds with the text of its commit. */
 const shop = {
@@ -13,21 +13,21 @@ const shop = {
 const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const };
 
 describe.each(testEngineKinds())('a repository with a webhook on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   let repository: TestRepository;
   let id: string;
   let address: { url: string; secret: string };
   beforeAll(async () => {
-    stage = await Stage.open(kind);
-    const made = stage.repository('shop', shop);
+    setup = await TestSetup.open(kind);
+    const made = setup.repository('shop', shop);
     ({ repository } = made);
     const body = { ports: [port], memory: 64, auto_deploy: true, auto_preview: true };
-    id = await stage.application('shop', made.url, body);
-    address = await stage.davit.client.call('createServiceGitWebhook', { params: { serviceId: id }, body: {} });
-    await stage.deploy(id);
+    id = await setup.application('shop', made.url, body);
+    address = await setup.davit.client.call('createServiceGitWebhook', { params: { serviceId: id }, body: {} });
+    await setup.deploy(id);
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
   });
 
   async function tell(event: string, payload: object): Promise<void> {
@@ -46,14 +46,14 @@ describe.each(testEngineKinds())('a repository with a webhook on %s', (kind) => 
   }
 
   const answersAt = (link: string, text: string) =>
-    eventually(async () => ((await stage.fetch(link)).body === `${text}\n` ? true : undefined), `the answer ${text}`, 120_000);
+    eventually(async () => ((await setup.fetch(link)).body === `${text}\n` ? true : undefined), `the answer ${text}`, 120_000);
 
   test('a push is deployed and answers', async () => {
     const before = repository.git('rev-parse', 'main');
     const after = repository.commit('version two', { 'www/index.html': 'version two\n' });
     await tell('push', { ref: 'refs/heads/main', before, after, forced: false, pusher: { name: 'ada' } });
-    await answersAt(await stage.link(id), 'version two');
-    const { results } = await stage.davit.client.call('listServiceGitEvents', { params: { serviceId: id } });
+    await answersAt(await setup.link(id), 'version two');
+    const { results } = await setup.davit.client.call('listServiceGitEvents', { params: { serviceId: id } });
     expect(results[0]?.verdicts).toMatchObject([{ service_id: id, verdict: 'DEPLOYED', git_commit_id: after }]);
   });
 
@@ -72,27 +72,27 @@ describe.each(testEngineKinds())('a repository with a webhook on %s', (kind) => 
       return tell('pull_request', { action, number: 7, pull_request });
     };
     await request('opened');
-    const { client } = stage.davit;
-    const params = { projectId: stage.projectId };
+    const { client } = setup.davit;
+    const params = { projectId: setup.projectId };
     const previews = async () =>
       (await client.call('listEnvironment', { params })).results.filter(({ mode }) => mode === 'PREVIEW');
     const preview = await eventually(async () => (await previews())[0], 'the preview');
     expect(preview.name).toBe('PR 7 shop: production');
     const copies = await client.call('listApplication', { params: { environmentId: preview.id } });
     const copy = copies.results[0]?.id ?? '';
-    const link = await eventually(async () => stage.link(copy).catch(() => undefined), 'its address');
+    const link = await eventually(async () => setup.link(copy).catch(() => undefined), 'its address');
     await answersAt(link, 'a feature');
     head = repository.commit('a better feature', { 'www/index.html': 'a better feature\n' });
     await request('synchronize');
     await answersAt(link, 'a better feature');
-    expect((await stage.fetch(await stage.link(id))).body).toBe('version two\n');
-    expect(await stage.containers(copy)).not.toEqual([]);
+    expect((await setup.fetch(await setup.link(id))).body).toBe('version two\n');
+    expect(await setup.containers(copy)).not.toEqual([]);
     await request('closed');
     await eventually(async () => ((await previews()).length === 0 ? true : undefined), 'the removal', 120_000);
-    expect(await stage.containers(copy)).toEqual([]);
-    const networks = await stage.docker.listNetworks();
+    expect(await setup.containers(copy)).toEqual([]);
+    const networks = await setup.docker.listNetworks();
     expect(networks.filter(({ Name }) => Name.includes(preview.id))).toEqual([]);
-    expect((await stage.fetch(link)).status).toBeGreaterThanOrEqual(404);
-    expect((await stage.fetch(await stage.link(id))).body).toBe('version two\n');
+    expect((await setup.fetch(link)).status).toBeGreaterThanOrEqual(404);
+    expect((await setup.fetch(await setup.link(id))).body).toBe('version two\n');
   });
 });

@@ -8,7 +8,7 @@ import { TestRepository } from '../packages/drivers/src/source/testing.ts';
 import { hasRegistry, startTestRegistry } from '../packages/testkit/src/registry.ts';
 import { chartFiles, helm, missingHelm, startChartRepository, type ChartRepository } from './support/charts.ts';
 import { makeAccount } from './support/kubernetes-account.ts';
-import { KubernetesStage } from './support/kubernetes-stage.ts';
+import { KubernetesSetup } from './support/kubernetes-setup.ts';
 
 /* Charts on a real cluster, deployed by the real Helm through the API. Each test builds on the one before. */
 
@@ -20,7 +20,7 @@ type Body = CallInput<'createHelm'>['body'];
 type Params = { readonly helmId: string };
 
 describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
-  let stage: KubernetesStage;
+  let setup: KubernetesSetup;
   let repository: ChartRepository;
   let folder: string;
   let git: TestRepository;
@@ -36,15 +36,15 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
       'values/live.yaml': 'page: {git: from git, raw: from git}\n',
     });
     repository = await startChartRepository(['1.0.0', '1.1.0']);
-    stage = await KubernetesStage.open(cluster, { environment: { DAVIT_HELM: helm, DAVIT_ALLOW_LOCAL_REPOSITORIES: 'true' } });
-    const { client } = stage.davit;
+    setup = await KubernetesSetup.open(cluster, { environment: { DAVIT_HELM: helm, DAVIT_ALLOW_LOCAL_REPOSITORIES: 'true' } });
+    const { client } = setup.davit;
     const { url, username, password } = repository;
     const record = { name: 'charts', kind: 'HTTPS' as const, url, skip_tls_verification: false, config: { username, password } };
-    repositoryId = (await client.call('createHelmRepository', { params: stage.place, body: record })).id;
-    await client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
+    repositoryId = (await client.call('createHelmRepository', { params: setup.place, body: record })).id;
+    await client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
     await repository?.close();
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
@@ -57,27 +57,27 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     const values_override = { set: [image], ...body.values_override };
     const whole = { name, timeout_sec: 60, source: ofRepository(), ...body, values_override };
     return {
-      helmId: (await stage.davit.client.call('createHelm', { params: { environmentId: stage.environmentId }, body: whole })).id,
+      helmId: (await setup.davit.client.call('createHelm', { params: { environmentId: setup.environmentId }, body: whole })).id,
     };
   };
   const ended = async (params: Params, act: () => Promise<unknown>) => {
-    await stage.settled(act);
-    return stage.davit.client.call('getHelmStatus', { params });
+    await setup.settled(act);
+    return setup.davit.client.call('getHelmStatus', { params });
   };
   const deploy = (params: Params, body: CallInput<'deployHelm'>['body'] = {}) =>
-    ended(params, () => stage.davit.client.call('deployHelm', { params, body }));
+    ended(params, () => setup.davit.client.call('deployHelm', { params, body }));
   const releaseOf = ({ helmId }: Params): string => `helm-z${helmId.slice(0, 8)}`;
   const page = async (params: Params): Promise<Record<string, unknown>> => {
-    const text = await stage.answered(`${releaseOf(params)}-web`, ':80/proxy/index.html');
+    const text = await setup.answered(`${releaseOf(params)}-web`, ':80/proxy/index.html');
     return text.startsWith('{') ? JSON.parse(text) : { status: text };
   };
   const serves = async (params: Params, expected: object): Promise<void> => {
     await expect.poll(() => page(params)).toMatchObject(expected);
   };
-  const edit = (params: Params, body: CallInput<'editHelm'>['body']) => stage.davit.client.call('editHelm', { params, body });
+  const edit = (params: Params, body: CallInput<'editHelm'>['body']) => setup.davit.client.call('editHelm', { params, body });
 
   test('of a repository is installed with the values of all sources, and its secrets stay out of the logs', async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     web = await create('web', {
       values_override: {
         set: [image, ['page.set', 'true']],
@@ -107,9 +107,9 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
       string: '12',
       json: { list: [1, 'a'] },
     });
-    const log = await stage.log();
+    const log = await setup.log();
     expect(log).toContain('Fetched web 1.0.0.');
-    for (const text of [log, stage.davit.output]) {
+    for (const text of [log, setup.davit.output]) {
       expect(text).not.toContain(canary);
       expect(text).not.toContain(repository.password);
     }
@@ -132,10 +132,10 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
   });
 
   test('is upgraded to another version; what would change is told before', async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     await edit(web, { source: ofRepository('1.1.0') });
-    await stage.settled(() => client.call('deployHelm', { params: web, query: { forceEvent: 'DIFF' } }));
-    expect(await stage.log()).toContain(`Secret ${releaseOf(web)}-www`);
+    await setup.settled(() => client.call('deployHelm', { params: web, query: { forceEvent: 'DIFF' } }));
+    expect(await setup.log()).toContain(`Secret ${releaseOf(web)}-www`);
     expect(await page(web)).toMatchObject({ chart: '1.0.0' });
     expect((await client.call('getHelmStatus', { params: web })).service_deployment_status).toBe('OUT_OF_DATE');
     expect(await deploy(web)).toMatchObject({ state: 'DEPLOYED', service_deployment_status: 'UP_TO_DATE', failure: null });
@@ -169,10 +169,10 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     const refused = await deploy(reader);
     expect(refused.failure).toMatchObject({ code: 'HELM_OUTSIDE_ENVIRONMENT' });
     expect(refused.failure?.message).toContain(`ClusterRole ${releaseOf(reader)}-reader`);
-    expect((await stage.allNames('Deployment')).filter((name) => name.startsWith(releaseOf(reader)))).toEqual([]);
+    expect((await setup.allNames('Deployment')).filter((name) => name.startsWith(releaseOf(reader)))).toEqual([]);
     await edit(reader, { allow_cluster_wide_resources: true });
     expect(await deploy(reader)).toMatchObject({ state: 'DEPLOYED', failure: null });
-    await ended(reader, () => stage.davit.client.call('uninstallHelm', { params: reader }));
+    await ended(reader, () => setup.davit.client.call('uninstallHelm', { params: reader }));
   });
 
   test('that looks at the secrets of others sees none', async () => {
@@ -180,19 +180,19 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     const status = await deploy(spy);
     // The cluster rejects the deployment: the account of the chart has access to its own namespace only.
     expect(status.failure).toMatchObject({ code: 'HELM_FAILED', message: expect.stringContaining('forbidden') });
-    await ended(spy, () => stage.davit.client.call('uninstallHelm', { params: spy }));
+    await ended(spy, () => setup.davit.client.call('uninstallHelm', { params: spy }));
   });
 
   test('is brought back to an earlier release', async () => {
-    const { results } = await stage.davit.client.call('listHelmDeploymentHistoryV2', { params: web });
+    const { results } = await setup.davit.client.call('listHelmDeploymentHistoryV2', { params: web });
     const release_id = results.at(-1)?.release_id;
     expect(await deploy(web, { release_id })).toMatchObject({ state: 'DEPLOYED', failure: null, release_id });
     await serves(web, { chart: '1.0.0', secret: canary, set: true });
   });
 
   test('has no pods while it is stopped, and has them again after the next deployment', async () => {
-    const { client } = stage.davit;
-    const pods = async () => (await stage.allNames('Pod')).filter((name) => name.startsWith(releaseOf(web)));
+    const { client } = setup.davit;
+    const pods = async () => (await setup.allNames('Pod')).filter((name) => name.startsWith(releaseOf(web)));
     expect((await ended(web, () => client.call('stopHelm', { params: web }))).state).toBe('STOPPED');
     expect(await pods()).toEqual([]);
     expect((await deploy(web)).state).toBe('DEPLOYED');
@@ -203,18 +203,18 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
   // The server is killed before anything was made, after the upgrade was made, or in the middle of the upgrade.
   test.each(['obtain-chart:after', 'install:after'] as const)('goes on when the server is killed at %s', async (point) => {
     await edit(web, { values_override: { set: [image, ['page.set', point]] } });
-    stage.davit.order(point, 'kill');
+    setup.davit.order(point, 'kill');
     const status = await ended(web, async () => {
-      await stage.davit.client.call('deployHelm', { params: web, body: {} });
-      await stage.davit.exited();
-      await stage.davit.serve();
+      await setup.davit.client.call('deployHelm', { params: web, body: {} });
+      await setup.davit.exited();
+      await setup.davit.serve();
     });
     expect(status).toMatchObject({ state: 'DEPLOYED', failure: null });
     await serves(web, { set: point });
   });
 
   test('goes on when the server is killed while Helm waits, and is brought back when it is canceled then', async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     const slow = (text: string, seconds: number) =>
       edit(web, {
         values_override: {
@@ -222,9 +222,9 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
         },
       });
     const revisions = async () =>
-      (await stage.allNames('Secret')).filter((name) => name.startsWith(`sh.helm.release.v1.${releaseOf(web)}.`)).length;
+      (await setup.allNames('Secret')).filter((name) => name.startsWith(`sh.helm.release.v1.${releaseOf(web)}.`)).length;
     const newest = async () => {
-      const secrets = await stage.revisionsOf(releaseOf(web));
+      const secrets = await setup.revisionsOf(releaseOf(web));
       return secrets.at(-1)?.status;
     };
     expect(await revisions()).toBeGreaterThan(0);
@@ -232,18 +232,18 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     const status = await ended(web, async () => {
       await client.call('deployHelm', { params: web, body: {} });
       await expect.poll(newest).toBe('pending-upgrade');
-      await stage.davit.kill('SIGKILL');
-      await stage.davit.serve();
+      await setup.davit.kill('SIGKILL');
+      await setup.davit.serve();
     });
     expect(status).toMatchObject({ state: 'DEPLOYED', failure: null });
     await serves(web, { set: 'slow' });
-    expect(await stage.log()).toContain('now resumes it');
+    expect(await setup.log()).toContain('now resumes it');
 
     await slow('slower', 40);
     const canceled = await ended(web, async () => {
       await client.call('deployHelm', { params: web, body: {} });
       await expect.poll(newest).toBe('pending-upgrade');
-      await client.call('cancelEnvironmentDeployment', { params: { environmentId: stage.environmentId }, body: {} });
+      await client.call('cancelEnvironmentDeployment', { params: { environmentId: setup.environmentId }, body: {} });
     });
     expect(canceled.state).toBe('CANCELED');
     expect(await newest()).toBe('deployed');
@@ -251,11 +251,11 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
   });
 
   test('comes from git as well, with values from git, at their commits', async () => {
-    const place = { url: git.folder, branch: 'main' };
+    const location = { url: git.folder, branch: 'main' };
     const first = git.git('rev-parse', 'HEAD');
     const chart = await create('fromgit', {
-      source: { git_repository: { ...place, root_path: '/charts/web' } },
-      values_override: { set: [image], file: { raw: null, git: { git_repository: place, paths: ['values/live.yaml'] } } },
+      source: { git_repository: { ...location, root_path: '/charts/web' } },
+      values_override: { set: [image], file: { raw: null, git: { git_repository: location, paths: ['values/live.yaml'] } } },
     });
     expect(await deploy(chart)).toMatchObject({ state: 'DEPLOYED', failure: null });
     await serves(chart, { chart: '9.9.9', git: 'from git', raw: 'from git' });
@@ -270,7 +270,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     symlinkSync('/etc/hostname', join(git.folder, 'charts/web/values.yaml'));
     git.commit('a link to this machine');
     expect((await deploy(chart)).failure?.code).toBe('HELM_CHART_INVALID');
-    await ended(chart, () => stage.davit.client.call('uninstallHelm', { params: chart }));
+    await ended(chart, () => setup.davit.client.call('uninstallHelm', { params: chart }));
   });
 
   test('may be made of others: of a repository, and of a folder beside it', async () => {
@@ -297,13 +297,13 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
       expect(await deploy(both)).toMatchObject({ state: 'DEPLOYED', failure: null });
       // The version is not 1.1.0, which the repository also has.
       await serves(both, { chart: '1.0.0' });
-      expect(await stage.allNames('Secret')).toContain(`${releaseOf(both)}-note`);
+      expect(await setup.allNames('Secret')).toContain(`${releaseOf(both)}-note`);
       charts.commit('a version that nobody has', umbrella('~9.0'));
       const { failure } = await deploy(both);
       expect(failure).toMatchObject({ code: 'HELM_FAILED' });
       expect(failure?.message).toContain('helm dependency failed');
       await serves(both, { chart: '1.0.0' });
-      await ended(both, () => stage.davit.client.call('uninstallHelm', { params: both }));
+      await ended(both, () => setup.davit.client.call('uninstallHelm', { params: both }));
     } finally {
       await open.close();
     }
@@ -313,7 +313,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     const registry = await startTestRegistry();
     try {
       repository.push('1.1.0', registry);
-      const { client } = stage.davit;
+      const { client } = setup.davit;
       const { username, password } = registry;
       const url = `${registry.url.replace('http:', 'oci:')}/charts`;
       const body = {
@@ -323,7 +323,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
         skip_tls_verification: false,
         config: { username, password },
       };
-      const record = await client.call('createHelmRepository', { params: stage.place, body });
+      const record = await client.call('createHelmRepository', { params: setup.place, body });
       const source = (chart_version: string): Body['source'] => ({
         helm_repository: { repository: record.id, chart_name: 'web', chart_version },
       });
@@ -341,14 +341,14 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
   });
 
   test('answers outside where its ports lead in, found by name or by what a Service selects', async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     const name = `${releaseOf(web)}-web`;
     const selectors = [{ key: 'app', value: name }];
     const links = async () => (await client.call('listHelmLinks', { params: web })).results.map(({ url }) => url);
-    const backend = async () => (await stage.ingress(web.helmId))?.spec?.rules;
-    for (const place of [{ service_name: name }, { service_selectors: selectors }]) {
+    const backend = async () => (await setup.ingress(web.helmId))?.spec?.rules;
+    for (const location of [{ service_name: name }, { service_selectors: selectors }]) {
       await edit(web, {
-        ports: [{ name: 'web', internal_port: 80, is_default: true, ...place }],
+        ports: [{ name: 'web', internal_port: 80, is_default: true, ...location }],
         values_override: { set: [image] },
       });
       expect(await deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
@@ -364,14 +364,14 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     expect((await deploy(web)).failure?.message).toContain('app=nobody');
     await edit(web, { ports: [] });
     expect((await deploy(web)).state).toBe('DEPLOYED');
-    expect(await stage.names('Ingress', web.helmId)).toEqual([]);
+    expect(await setup.names('Ingress', web.helmId)).toEqual([]);
   });
 
   test('is deployed by an account that may do no more than the manifest for charts says', async () => {
-    const { client } = stage.davit;
-    const account = await makeAccount(cluster.kubeconfig, stage.installation);
+    const { client } = setup.davit;
+    const account = await makeAccount(cluster.kubeconfig, setup.installation);
     try {
-      await client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfigWith(account.token) });
+      await client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfigWith(account.token) });
       await edit(web, { values_override: { set: [image, ['page.set', 'least']] } });
       expect(await deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
       await serves(web, { set: 'least' });
@@ -382,21 +382,21 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
       expect((await deploy(web)).failure?.code).toBe('IMAGE_NOT_FOUND');
       expect(await page(web)).toMatchObject({ set: 'least' });
     } finally {
-      await client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
+      await client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
       await account.remove();
     }
   });
 
   test('that is deleted leaves nothing, its volumes neither', async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     await edit(web, { values_override: { set: [image, ['store', 'true']] } });
     expect(await deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
-    expect(await stage.allNames('PersistentVolumeClaim')).toHaveLength(1);
-    await stage.settled(() => client.call('deleteHelm', { params: web }));
+    expect(await setup.allNames('PersistentVolumeClaim')).toHaveLength(1);
+    await setup.settled(() => client.call('deleteHelm', { params: web }));
     await expect(client.call('getHelm', { params: web })).rejects.toMatchObject({ status: 404 });
     const left = async () => {
       const kinds = ['Deployment', 'StatefulSet', 'Pod', 'Secret', 'Service', 'PersistentVolumeClaim'];
-      return (await Promise.all(kinds.map((kind) => stage.allNames(kind)))).flat().filter((name) => name.includes('helm'));
+      return (await Promise.all(kinds.map((kind) => setup.allNames(kind)))).flat().filter((name) => name.includes('helm'));
     };
     await expect.poll(left).toEqual([]);
   });

@@ -7,7 +7,7 @@ import { TestDns } from '../packages/testkit/src/dns.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { hasPebble, Pebble } from '../packages/testkit/src/pebble.ts';
 import { eventually } from './support/eventually.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 const shop = {
   Dockerfile: `FROM ${busybox}\nRUN mkdir -p /www && echo hello > /www/index.html\nCMD ["httpd", "-f", "-p", "3000", "-h", "/www"]\n`,
@@ -18,7 +18,7 @@ const remedy = hasPebble ? '' : ' (skipped: the program pebble is missing; apt-g
 
 describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
   describe.skipIf(!hasPebble)(`by an ACME server${remedy}`, () => {
-    let stage: Stage;
+    let setup: TestSetup;
     let dns: TestDns;
     let pebble: Pebble;
     let ca: string;
@@ -29,7 +29,7 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
       dns = await TestDns.start();
       pebble = await Pebble.start({ dnsServer: dns.server, httpPort });
       ca = await pebble.root();
-      stage = await Stage.open(kind, {
+      setup = await TestSetup.open(kind, {
         DAVIT_DNS_SERVERS: dns.server,
         DAVIT_GATEWAY_PORT: String(httpPort),
         DAVIT_GATEWAY_HTTPS_PORT: String(httpsPort),
@@ -38,7 +38,7 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
       });
     });
     afterAll(async () => {
-      await stage?.close();
+      await setup?.close();
       await pebble?.close();
       await dns?.close();
     });
@@ -63,18 +63,18 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
       });
 
     test('comes by itself, is renewed under load without a lost request, and ends with the domain', async () => {
-      const { client } = stage.davit;
-      const { url } = stage.repository('shop', shop);
+      const { client } = setup.davit;
+      const { url } = setup.repository('shop', shop);
       const ports = [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const }];
-      const applicationId = await stage.application('shop', url, { ports, memory: 64 });
+      const applicationId = await setup.application('shop', url, { ports, memory: 64 });
       const params = { applicationId };
       dns.records.set(domain, { a: ['127.0.0.1'] });
       dns.records.set(`app-z${applicationId.slice(0, 8)}.localhost`, { a: ['127.0.0.1'] });
       const made = await client.call('createApplicationCustomDomain', { params, body: { domain } });
-      await stage.deploy(applicationId);
-      const place = { params: { ...params, customDomainId: made.id } };
+      await setup.deploy(applicationId);
+      const ids = { params: { ...params, customDomainId: made.id } };
       const status = await eventually(async () => {
-        const now = await client.call('getCustomDomainStatus', place);
+        const now = await client.call('getCustomDomainStatus', ids);
         return now.certificate_status === 'SERVED' ? now : undefined;
       }, 'a certificate');
       expect(status).toMatchObject({ dns_status: 'MATCHES_LOAD_BALANCER_HOST', ownership_status: 'PROVEN' });
@@ -97,7 +97,7 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
           );
         }
       });
-      await stage.davit.database.database.run(dueNow, [domain]);
+      await setup.davit.database.database.run(dueNow, [domain]);
       await eventually(async () => (serials.size > 1 ? true : undefined), 'another certificate');
       const since = count;
       await eventually(async () => (count > since + 300 ? true : undefined), 'more requests');
@@ -107,14 +107,14 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
       expect(faults).toEqual([]);
       expect(serials.size).toBe(2);
 
-      await stage.davit.kill('SIGKILL');
+      await setup.davit.kill('SIGKILL');
       expect((await ask()).text).toBe(first.text);
-      await stage.davit.serve();
+      await setup.davit.serve();
       expect((await ask()).text).toBe(first.text);
 
-      await client.call('deleteCustomDomain', place);
+      await client.call('deleteCustomDomain', ids);
       expect((await ask()).text).toBe(first.text);
-      await stage.deploy(applicationId);
+      await setup.deploy(applicationId);
       await expect(ask()).rejects.toThrow(/alert|disconnected|reset/i);
     });
   });

@@ -10,9 +10,9 @@ import { loadNodeImage } from '../packages/testkit/src/engine-images.ts';
 import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
 import { eventually } from './support/eventually.ts';
-import { KubernetesStage, madeKinds } from './support/kubernetes-stage.ts';
+import { KubernetesSetup, madeKinds } from './support/kubernetes-setup.ts';
 import { startLoad } from './support/load.ts';
-import { node } from './support/stage.ts';
+import { node } from './support/setup.ts';
 
 /*
  * A whole application on Kubernetes: built from git on this machine, pushed to a registry that requires a password,
@@ -88,7 +88,7 @@ function fetchAs(host: string, address: string): Promise<{ readonly status: numb
 }
 
 describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
-  let stage: KubernetesStage;
+  let setup: KubernetesSetup;
   /** The registry of the base images, without authentication. */
   let open: TestRegistry;
   /** The registry of the images that Davit builds. */
@@ -111,7 +111,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     const catalogue = join(folder.path, 'databases.json');
     const ours = readFileSync(new URL('../packages/server/data/databases.json', import.meta.url), 'utf8');
     writeFileSync(catalogue, ours.replaceAll('docker.io/', `${open.address}/`));
-    stage = await KubernetesStage.open(cluster, {
+    setup = await KubernetesSetup.open(cluster, {
       socketPath: engine.socketPath,
       environment: { DAVIT_DATABASE_CATALOGUE: catalogue },
       settings: async (made) => ({
@@ -121,10 +121,10 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
         ...(controller !== '' && { linger_seconds: 5 }),
       }),
     });
-    await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
+    await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
     await Promise.all([open?.close(), own?.close(), git?.close()]);
     folder?.remove();
   });
@@ -134,19 +134,20 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     shop.commit(version, { Dockerfile: dockerfile(base(), version), visit, ...files });
   const repository = () => ({ url: `${git.url}/shop`, branch: 'main' });
   const image = () => ({
-    image: { image_name: stage.image.name, tag: stage.image.tag, registry_id: stage.registryId },
+    image: { image_name: setup.image.name, tag: setup.image.tag, registry_id: setup.registryId },
   });
-  const deploy = (environmentId = stage.environmentId) =>
-    stage.settled(() => stage.davit.client.call('deployEnvironment', { params: { environmentId } }), environmentId);
-  const status = (applicationId = id.web) => stage.davit.client.call('getApplicationStatus', { params: { applicationId } });
+  const deploy = (environmentId = setup.environmentId) =>
+    setup.settled(() => setup.davit.client.call('deployEnvironment', { params: { environmentId } }), environmentId);
+  const status = (applicationId = id.web) => setup.davit.client.call('getApplicationStatus', { params: { applicationId } });
   const deployOne = async (applicationId: string, body: { release_id?: string } = {}) => {
-    await stage.settled(() => stage.davit.client.call('deployApplication', { params: { applicationId }, body }));
+    await setup.settled(() => setup.davit.client.call('deployApplication', { params: { applicationId }, body }));
     return status(applicationId);
   };
   const deployWeb = (body: { release_id?: string } = {}) => deployOne(id.web, body);
-  const visited = (service = id.web, namespace = stage.namespace) => stage.asked(service, ':8080/proxy/cgi-bin/visit', namespace);
+  const visited = (service = id.web, namespace = setup.namespace) =>
+    setup.requested(service, ':8080/proxy/cgi-bin/visit', namespace);
   /** Returns the version, the starts and the visits that the service reports. */
-  const seen = async (service = id.web, namespace = stage.namespace): Promise<string> =>
+  const seen = async (service = id.web, namespace = setup.namespace): Promise<string> =>
     eventually(
       async () => {
         const answer = await visited(service, namespace);
@@ -157,8 +158,8 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     );
 
   test('it is built, pushed and deployed with all that belongs to it', async () => {
-    const { client } = stage.davit;
-    const params = { environmentId: stage.environmentId };
+    const { client } = setup.davit;
+    const params = { environmentId: setup.environmentId };
     const database = { name: 'store', type: 'POSTGRESQL' as const, version: '15', mode: 'CONTAINER' as const, storage: 1 };
     id.store = (await client.call('createDatabase', { params, body: { ...database, cpu: 50, memory: 256 } })).id;
     commit('v1');
@@ -228,21 +229,21 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     expect(links.results.map((link) => link.url)).toEqual([
       expect.stringMatching(/^http:\/\/web-live-.*apps\.example\.org:8080$/),
     ]);
-    expect(await stage.names('Ingress', id.web)).toHaveLength(1);
-    const log = await stage.log();
+    expect(await setup.names('Ingress', id.web)).toHaveLength(1);
+    const log = await setup.log();
     expect(log).toContain(`Pushing the image to ${own.address}/shipyard/davit/${id.web}:`);
     expect(log).not.toContain(canary);
-    expect(log + stage.davit.output).not.toContain(own.password);
+    expect(log + setup.davit.output).not.toContain(own.password);
   });
 
   test('a new commit replaces it, an unchanged one is neither built nor started again', async () => {
     commit('v2');
     expect(await deployWeb()).toMatchObject({ state: 'DEPLOYED', service_deployment_status: 'UP_TO_DATE' });
     expect(await seen()).toBe(`v2 ${canary} welcome starts=2 visits=2`);
-    const pods = await stage.names('Pod', id.web);
+    const pods = await setup.names('Pod', id.web);
     expect((await deployWeb()).state).toBe('DEPLOYED');
-    expect(await stage.names('Pod', id.web)).toEqual(pods);
-    expect((await stage.log()).split('\n').filter((line) => line.startsWith('Built '))).toEqual([]);
+    expect(await setup.names('Pod', id.web)).toEqual(pods);
+    expect((await setup.log()).split('\n').filter((line) => line.startsWith('Built '))).toEqual([]);
   });
 
   test('a build that fails and a process that ends leave the former release serving', async () => {
@@ -259,21 +260,21 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
 
   test('a rollback runs the first release again, without a build', async () => {
     const params = { applicationId: id.web };
-    const { results } = await stage.davit.client.call('listApplicationDeploymentHistoryV2', { params });
+    const { results } = await setup.davit.client.call('listApplicationDeploymentHistoryV2', { params });
     const { release_id: releaseId } = results.at(-1) ?? {};
     expect(await deployWeb({ release_id: releaseId ?? '' })).toMatchObject({ state: 'DEPLOYED', release_id: releaseId });
     expect(await seen()).toContain('v1 ');
-    expect(await stage.log()).not.toContain('Built ');
+    expect(await setup.log()).not.toContain('Built ');
   });
 
   test(`${wanted} requests to its Service during five redeploys of two instances: none fails`, async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     new TestRepository(join(folder.path, 'front')).commit('first', {
       Dockerfile: `FROM ${node}\nCOPY server.js /\nUSER 1000\nCMD ["/usr/local/bin/node", "/server.js"]\n`,
       'server.js': server,
     });
     const created = await client.call('createApplication', {
-      params: { environmentId: stage.environmentId },
+      params: { environmentId: setup.environmentId },
       body: {
         name: 'front',
         git_repository: { url: `${git.url}/front`, branch: 'main' },
@@ -291,8 +292,8 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     const params = { applicationId: id.front };
     const variable = await client.call('createApplicationEnvironmentVariable', { params, body: { key: 'VERSION', value: '0' } });
     expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
-    expect(await stage.names('PodDisruptionBudget', id.front)).toHaveLength(1);
-    const address = await stage.addressOf(id.front);
+    expect(await setup.names('PodDisruptionBudget', id.front)).toHaveLength(1);
+    const address = await setup.addressOf(id.front);
     // Nodes learn of the first instances of a new Service a moment after the instances are ready. From then on no
     // request may be lost.
     const answers = () => fetchAs('front', `http://${address}:8080`).catch(() => null);
@@ -312,7 +313,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
   test.skipIf(controller === '')(
     `${wantedFromOutside} requests to a public address through an ingress controller during three redeploys: none fails`,
     async () => {
-      const { client } = stage.davit;
+      const { client } = setup.davit;
       const params = { applicationId: id.front };
       const ports = [{ internal_port: 8080, publicly_accessible: true, protocol: 'HTTP' as const }];
       const scale = { min_running_instances: 2, max_running_instances: 2 };
@@ -321,11 +322,11 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
       const [link] = (await client.call('listApplicationLinks', { params })).results;
       const { host } = new URL(link?.url ?? '');
       const { hostname, port } = new URL(controller);
-      const asked = async (): Promise<true | undefined> => {
+      const requested = async (): Promise<true | undefined> => {
         const { status } = await fetchAs(host, controller);
         return status === 200 ? true : undefined;
       };
-      await eventually(asked, 'an answer of the controller', 60_000);
+      await eventually(requested, 'an answer of the controller', 60_000);
       const { results } = await client.call('listApplicationEnvironmentVariable', { params });
       const { id: environmentVariableId = '' } = results.find(({ key }) => key === 'VERSION') ?? {};
       // Controllers that restart their proxy for a change cut the connections that clients keep open to the proxy.
@@ -342,22 +343,22 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
   );
 
   test('it is scaled up and down', async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     const params = { applicationId: id.front };
     for (const count of [3, 1]) {
       const body = { healthchecks: {}, min_running_instances: count, max_running_instances: count };
       await client.call('editApplication', { params, body });
       expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
-      const isSo = async () => ((await stage.names('Pod', id.front)).length === count ? true : undefined);
+      const isSo = async () => ((await setup.names('Pod', id.front)).length === count ? true : undefined);
       await eventually(isSo, `${count} pods`, 60_000);
     }
   });
 
   test('the environment is stopped and started, and its data are there', async () => {
-    const params = { environmentId: stage.environmentId };
-    await stage.settled(() => stage.davit.client.call('stopEnvironment', { params }));
+    const params = { environmentId: setup.environmentId };
+    await setup.settled(() => setup.davit.client.call('stopEnvironment', { params }));
     expect((await status()).state).toBe('STOPPED');
-    await eventually(async () => ((await stage.names('Pod')).length === 0 ? true : undefined), 'the end of all pods', 60_000);
+    await eventually(async () => ((await setup.names('Pod')).length === 0 ? true : undefined), 'the end of all pods', 60_000);
     commit('v4');
     await deploy();
     const answer = await seen();
@@ -367,13 +368,13 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
   });
 
   test('a clone has its own data; deleted, both leave nothing', async () => {
-    const { client } = stage.davit;
-    const params = { environmentId: stage.environmentId };
+    const { client } = setup.davit;
+    const params = { environmentId: setup.environmentId };
     const clone = (await client.call('cloneEnvironment', { params, body: { name: 'copy' } })).id;
     await deploy(clone);
     const { results } = await client.call('listApplication', { params: { environmentId: clone } });
-    expect(await seen(results[0]?.id, stage.namespaceOf(clone))).toContain('starts=1 visits=1');
-    for (const environmentId of [clone, stage.environmentId]) {
+    expect(await seen(results[0]?.id, setup.namespaceOf(clone))).toContain('starts=1 visits=1');
+    for (const environmentId of [clone, setup.environmentId]) {
       await client.call('deleteEnvironment', { params: { environmentId } });
       const gone = () =>
         client.call('getEnvironment', { params: { environmentId } }).then(
@@ -382,8 +383,8 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
         );
       await eventually(gone, 'the end of the environment', 120_000);
       for (const madeKind of madeKinds)
-        expect(await stage.names(madeKind, undefined, stage.namespaceOf(environmentId))).toEqual([]);
+        expect(await setup.names(madeKind, undefined, setup.namespaceOf(environmentId))).toEqual([]);
     }
-    expect(await stage.hasNamespace()).toBe(false);
+    expect(await setup.hasNamespace()).toBe(false);
   });
 });

@@ -10,7 +10,7 @@ import { scratchFolder, startGitServer, TestRepository, type GitServer } from '.
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
 import { eventually } from './support/eventually.ts';
 import { giveHostNetwork } from './support/host-network.ts';
-import { KubernetesStage } from './support/kubernetes-stage.ts';
+import { KubernetesSetup } from './support/kubernetes-setup.ts';
 
 /*
  * An application that is built on the cluster, by a Davit without a container engine. The registry is on 127.0.0.1, so
@@ -23,7 +23,7 @@ const secretKey = Buffer.alloc(32, 9).toString('base64');
 const signal = new AbortController().signal;
 
 describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing === null ? '' : ` (${cluster.missing})`}`, () => {
-  let stage: KubernetesStage;
+  let setup: KubernetesSetup;
   let own: TestRegistry;
   let git: GitServer;
   let api: Api;
@@ -40,7 +40,7 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
     git = await startGitServer(folder.path);
     web = new TestRepository(join(folder.path, 'web'));
     const { image, isolation } = testBuilds();
-    stage = await KubernetesStage.open(cluster, {
+    setup = await KubernetesSetup.open(cluster, {
       environment: { DAVIT_LOCAL_ENGINE: 'false', DAVIT_SECRET_KEY: secretKey },
       settings: async (made) => ({
         image_registry: await made.imageRegistry(own),
@@ -50,12 +50,12 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
         ...(image !== null && { builder_image: image }),
       }),
     });
-    namespace = buildNamespaceName(stage.installation);
+    namespace = buildNamespaceName(setup.installation);
     takeBack = await giveHostNetwork(api, namespace);
-    await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
+    await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
     await takeBack?.();
     await call(api, { method: 'DELETE', path: pathOf('Namespace', { name: namespace }), signal, accept: [404] });
     closeApi(api);
@@ -75,15 +75,15 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
         '',
       ].join('\n'),
     });
-  const begin = () => stage.davit.client.call('deployApplication', { params: { applicationId } });
-  const status = () => stage.davit.client.call('getApplicationStatus', { params: { applicationId } });
+  const begin = () => setup.davit.client.call('deployApplication', { params: { applicationId } });
+  const status = () => setup.davit.client.call('getApplicationStatus', { params: { applicationId } });
   const deploy = async () => {
-    await stage.settled(begin);
+    await setup.settled(begin);
     return status();
   };
   const serves = (version: string) =>
     eventually(
-      async () => ((await stage.asked(applicationId, ':8080/proxy/index.html')) === version ? true : undefined),
+      async () => ((await setup.requested(applicationId, ':8080/proxy/index.html')) === version ? true : undefined),
       version,
       90_000,
     );
@@ -95,12 +95,12 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
     await expect.poll(async () => [await left('Job'), await left('Pod'), await left('Secret')]).toEqual([[], [], []]);
   };
   const printed = async (text: RegExp) => {
-    await eventually(async () => (text.test(await stage.log()) ? true : undefined), String(text), 60_000);
+    await eventually(async () => (text.test(await setup.log()) ? true : undefined), String(text), 60_000);
   };
 
   test('an application is built on the cluster, pushed, and runs from there', async () => {
     commit('v1');
-    const params = { environmentId: stage.environmentId };
+    const params = { environmentId: setup.environmentId };
     const body = {
       name: 'web',
       git_repository: { url: `${git.url}/web`, branch: 'main' },
@@ -111,27 +111,27 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
       healthchecks: {},
       ports: [{ internal_port: 8080, publicly_accessible: true, protocol: 'HTTP' as const }],
     };
-    applicationId = (await stage.davit.client.call('createApplication', { params, body })).id;
+    applicationId = (await setup.davit.client.call('createApplication', { params, body })).id;
     const secret = { key: 'PASSWORD', value: canary };
-    await stage.davit.client.call('createApplicationSecret', { params: { applicationId }, body: secret });
+    await setup.davit.client.call('createApplicationSecret', { params: { applicationId }, body: secret });
     expect(await deploy()).toMatchObject({ state: 'DEPLOYED', failure: null });
     await serves('v1');
-    const log = await stage.log();
+    const log = await setup.log();
     expect(log).toContain(`in the namespace ${namespace}`);
     expect(log).toMatch(/^#\d+ kept layer, password none$/m);
     expect(log).toContain('PASSWORD gets no value');
-    expect(log + stage.davit.output).not.toContain(own.password);
+    expect(log + setup.davit.output).not.toContain(own.password);
     expect(log).not.toContain(canary);
     await nothingLeft();
   });
 
   test('an unchanged commit is not built again, and of a changed one only what changed', async () => {
     await deploy();
-    expect(await stage.log()).not.toContain('Building on the cluster');
+    expect(await setup.log()).not.toContain('Building on the cluster');
     commit('v2');
     expect(await deploy()).toMatchObject({ state: 'DEPLOYED', failure: null });
     await serves('v2');
-    const log = await stage.log();
+    const log = await setup.log();
     expect(log).toContain('CACHED');
     expect(log).not.toMatch(/^#\d+ kept layer/m);
   });
@@ -146,11 +146,11 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
 
   test('a deployment that is canceled takes its build away at once', async () => {
     commit('slow', 'RUN echo under-way; sleep 4321');
-    await stage.settled(async () => {
+    await setup.settled(async () => {
       await begin();
       await printed(/^#\d+ under-way$/m);
-      const params = { environmentId: stage.environmentId };
-      await stage.davit.client.call('cancelEnvironmentDeployment', { params, body: {} });
+      const params = { environmentId: setup.environmentId };
+      await setup.davit.client.call('cancelEnvironmentDeployment', { params, body: {} });
     });
     expect((await status()).state).toMatch(/CANCELED/);
     await nothingLeft();
@@ -163,9 +163,9 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
     await printed(/^#\d+ under-way-again$/m);
     const [former = ''] = await left('Job');
     expect(former).not.toBe('');
-    const other = await stage.davit.peer();
+    const other = await setup.davit.peer();
     try {
-      await stage.davit.kill('SIGKILL');
+      await setup.davit.kill('SIGKILL');
       await eventually(
         async () => ((await left('Job')).includes(former) ? undefined : true),
         'the end of the former build',
@@ -173,11 +173,11 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
       );
       await serves('v3');
       await nothingLeft().catch(async (error: unknown) => {
-        throw new Error(`${await stage.log()}\n${other.output}`, { cause: error });
+        throw new Error(`${await setup.log()}\n${other.output}`, { cause: error });
       });
     } finally {
       await other.remove();
-      await stage.davit.recover();
+      await setup.davit.recover();
     }
     expect(await status()).toMatchObject({ state: 'DEPLOYED', failure: null });
   });

@@ -11,8 +11,8 @@ import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
 import type { Davit } from './support/davit.ts';
 import { eventually } from './support/eventually.ts';
-import { kubeconfigOf, KubernetesStage } from './support/kubernetes-stage.ts';
-import { busybox } from './support/stage.ts';
+import { kubeconfigOf, KubernetesSetup } from './support/kubernetes-setup.ts';
+import { busybox } from './support/setup.ts';
 import { Way } from './support/way.ts';
 
 /* Deployments on Kubernetes whose worker dies or whose cluster becomes unreachable. */
@@ -30,7 +30,7 @@ const runnerOf = statement<{ runner_id: string | null; status: string }>(
 );
 
 describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
-  let stage: KubernetesStage;
+  let setup: KubernetesSetup;
   let own: TestRegistry;
   let git: GitServer;
   let way: Way;
@@ -40,13 +40,13 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
 
   const dockerfile = (version: string): string =>
     `FROM ${busybox}\nRUN mkdir -p /www && echo ${version} >/www/index.html\nCMD ["httpd", "-f", "-p", "8080", "-h", "/www"]\n`;
-  const served = () => stage.asked(applicationId, ':8080/proxy/index.html');
+  const served = () => setup.requested(applicationId, ':8080/proxy/index.html');
   /** Fails with the log of the deployment after a wait has timed out. */
-  const told = async (error: unknown): Promise<never> => {
-    throw new Error(await stage.log(), { cause: error });
+  const reported = async (error: unknown): Promise<never> => {
+    throw new Error(await setup.log(), { cause: error });
   };
   const serves = async (version: string): Promise<void> => {
-    await eventually(async () => ((await served()) === version ? true : undefined), version, 30_000).catch(told);
+    await eventually(async () => ((await served()) === version ? true : undefined), version, 30_000).catch(reported);
   };
 
   beforeAll(async () => {
@@ -59,16 +59,16 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
     web.commit('v0', { Dockerfile: dockerfile('v0') });
     const access = readKubeconfig(cluster.kubeconfig);
     way = new Way(new URL(access.server));
-    stage = await KubernetesStage.open(cluster, {
+    setup = await KubernetesSetup.open(cluster, {
       socketPath: engine.socketPath,
       environment: { DAVIT_SECRET_KEY: secretKey },
       // The certificate of every API server contains this name.
       kubeconfig: kubeconfigOf({ ...access, server: await way.open(), serverName: 'kubernetes.default' }),
       settings: async (made) => ({ image_registry: await made.imageRegistry(own) }),
     });
-    await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
-    const made = await stage.davit.client.call('createApplication', {
-      params: { environmentId: stage.environmentId },
+    await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
+    const made = await setup.davit.client.call('createApplication', {
+      params: { environmentId: setup.environmentId },
       body: {
         name: 'web',
         git_repository: { url: `${git.url}/web`, branch: 'main' },
@@ -81,31 +81,31 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
       },
     });
     applicationId = made.id;
-    await stage.settled(deploy);
+    await setup.settled(deploy);
     await serves('v0');
   });
   afterAll(async () => {
     way?.restore();
-    await stage?.close();
+    await setup?.close();
     await Promise.all([own?.close(), git?.close(), way?.close()]);
     folder?.remove();
   });
 
-  const deploy = () => stage.davit.client.call('deployApplication', { params: { applicationId } });
-  const held = () => stage.davit.holds().catch(told);
-  const newest = () => stage.davit.database.database.one(runnerOf);
+  const deploy = () => setup.davit.client.call('deployApplication', { params: { applicationId } });
+  const held = () => setup.davit.holds().catch(reported);
+  const newest = () => setup.davit.database.database.one(runnerOf);
 
   // The step is done, but not yet recorded.
   const points = ['resolve', 'checkout', 'build', 'start', 'ready', 'route', 'retire'].map((step) => `${step}:after`);
   test.each(points)('another worker goes on within 20 s when one is killed at %s', async (point) => {
     web.commit(point, { Dockerfile: dockerfile(point) });
-    stage.davit.order(point, 'hold');
+    setup.davit.order(point, 'hold');
     await deploy();
     await held();
     const former = await newest();
-    const other: Davit = await stage.davit.peer();
+    const other: Davit = await setup.davit.peer();
     try {
-      await stage.davit.kill('SIGKILL');
+      await setup.davit.kill('SIGKILL');
       const killed = Date.now();
       await eventually(
         async () => ((await newest()).runner_id === former.runner_id ? undefined : true),
@@ -120,7 +120,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
       console.log(`${point}: taken up after ${taken} ms, ended after ${Date.now() - killed} ms`);
     } finally {
       await other.remove();
-      await stage.davit.recover();
+      await setup.davit.recover();
     }
   });
 
@@ -128,11 +128,11 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
     'an API server that answers nothing for 60 s from %s on holds a deployment up, which goes on by itself',
     async (point) => {
       web.commit(point, { Dockerfile: dockerfile(`away ${point}`) });
-      stage.davit.order(point, 'hold');
+      setup.davit.order(point, 'hold');
       await deploy();
       await held();
       way.isCut = true;
-      stage.davit.release();
+      setup.davit.release();
       await pause(awayMilliseconds);
       expect((await newest()).status).toBe('RUNNING');
       way.restore();
@@ -141,7 +141,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
       expect((await eventually(end, 'the end', 60_000)).status).toBe('SUCCEEDED');
       await serves(`away ${point}`);
       console.log(`${point}: ended ${Date.now() - back} ms after the API server was back`);
-      expect(await stage.log()).toContain('does not answer');
+      expect(await setup.log()).toContain('does not answer');
     },
   );
 });

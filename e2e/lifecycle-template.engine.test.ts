@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadBusyboxImage } from '../packages/testkit/src/engine-images.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 /* Jobs made from the templates that come with Davit, as documented in docs/jobs.md. */
 
 describe.each(testEngineKinds())('a lifecycle template on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   let url: string;
   beforeAll(async () => {
-    stage = await Stage.open(kind);
-    await loadBusyboxImage(stage.docker, 'docker.io/library/busybox:1.37');
-    url = stage.repository('jobs', { 'readme.txt': 'nothing here\n' }).url;
+    setup = await TestSetup.open(kind);
+    await loadBusyboxImage(setup.docker, 'docker.io/library/busybox:1.37');
+    url = setup.repository('jobs', { 'readme.txt': 'nothing here\n' }).url;
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
   });
 
   /** Creates a job from the template with its variables. `values` replaces the values of some variables. */
   async function jobOf(name: string, values: Readonly<Record<string, string>> = {}): Promise<string> {
-    const { client } = stage.davit;
-    const at = { environmentId: stage.environmentId };
+    const { client } = setup.davit;
+    const at = { environmentId: setup.environmentId };
     const { results } = await client.call('listEnvironmentLifecycleTemplates', { params: at });
     const lifecycleTemplateId = results.find((one) => one.name === name)?.id ?? '';
     const template = await client.call('getEnvironmentLifecycleTemplate', { params: { ...at, lifecycleTemplateId } });
@@ -40,19 +40,19 @@ describe.each(testEngineKinds())('a lifecycle template on %s', (kind) => {
     });
     for (const { name: key, default: value, file, is_secret } of template.variables) {
       const mount = file === undefined ? {} : { mount_path: file.path };
-      const place = { variable_scope: 'JOB', variable_parent_id: id } as const;
-      await client.call('createVariable', { body: { key, value: values[key] ?? value, is_secret, ...place, ...mount } });
+      const ids = { variable_scope: 'JOB', variable_parent_id: id } as const;
+      await client.call('createVariable', { body: { key, value: values[key] ?? value, is_secret, ...ids, ...mount } });
     }
     return id;
   }
 
   async function runs(jobId: string, act: () => Promise<unknown>) {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     const params = { jobId };
     const latest = async () => (await client.call('listJobDeploymentHistoryV2', { params })).results[0]?.identifier.execution_id;
     const before = await latest();
     await act();
-    await stage.idleAfter(async () => (await latest()) !== before);
+    await setup.idleAfter(async () => (await latest()) !== before);
     const { state, failure } = await client.call('getJobStatus', { params });
     const output = (await client.call('listJobLog', { params, query: {} })).results.map(({ message }) => message);
     return { state, failure, output };
@@ -60,7 +60,7 @@ describe.each(testEngineKinds())('a lifecycle template on %s', (kind) => {
 
   test('of a script runs it at each event', async () => {
     const jobId = await jobOf('Run a script');
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     expect(await runs(jobId, () => client.call('deployJob', { params: { jobId } }))).toEqual({
       state: 'DEPLOYED',
       failure: null,
@@ -74,13 +74,13 @@ describe.each(testEngineKinds())('a lifecycle template on %s', (kind) => {
 
   test('of waiting ends when something answers', async () => {
     const files = { Dockerfile: `FROM ${busybox}\nCMD ["httpd", "-f", "-p", "8080"]\n` };
-    const { url: site } = stage.repository('site', files);
+    const { url: site } = setup.repository('site', files);
     const ports = [{ internal_port: 8080, publicly_accessible: false }];
-    const application = await stage.application('site', site, { ports });
-    await stage.deploy(application);
+    const application = await setup.application('site', site, { ports });
+    await setup.deploy(application);
     const host = `app-z${application.slice(0, 8)}`;
     const jobId = await jobOf('Wait for a port', { WAIT_HOST: host, WAIT_PORT: '8080' });
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     expect(await runs(jobId, () => client.call('deployJob', { params: { jobId } }))).toEqual({
       state: 'DEPLOYED',
       failure: null,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { startLoad } from './support/load.ts';
-import { node, Stage } from './support/stage.ts';
+import { node, TestSetup } from './support/setup.ts';
 
 const server = `
 const http = require('node:http');
@@ -15,43 +15,43 @@ process.on('SIGTERM', () => server.close(() => process.exit(0)));
 const wanted = 10_000;
 
 describe.each(testEngineKinds())('on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   beforeAll(async () => {
-    stage = await Stage.open(kind);
-    await stage.loadNode();
+    setup = await TestSetup.open(kind);
+    await setup.loadNode();
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
   });
 
   test(`${wanted} requests through the gateway during five redeploys: none fails`, async () => {
-    const { url } = stage.repository('load', {
+    const { url } = setup.repository('load', {
       Dockerfile: `FROM ${node}\nCOPY server.js /\nCMD ["/usr/local/bin/node", "/server.js"]\n`,
       'server.js': server,
     });
-    const id = await stage.application('load', url, {
+    const id = await setup.application('load', url, {
       ports: [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' }],
       memory: 128,
       min_running_instances: 2,
       max_running_instances: 2,
     });
     const params = { applicationId: id };
-    const variable = await stage.davit.client.call('createApplicationEnvironmentVariable', {
+    const variable = await setup.davit.client.call('createApplicationEnvironmentVariable', {
       params,
       body: { key: 'VERSION', value: '0' },
     });
-    await stage.deploy(id);
-    const load = startLoad(await stage.link(id));
+    await setup.deploy(id);
+    const load = startLoad(await setup.link(id));
     for (let version = 1; version <= 5; version += 1) {
       const body = { key: 'VERSION', value: String(version) };
-      await stage.davit.client.call('editApplicationEnvironmentVariable', {
+      await setup.davit.client.call('editApplicationEnvironmentVariable', {
         params: { ...params, environmentVariableId: variable.id },
         body,
       });
-      const before = await stage.latest(id);
-      await stage.davit.client.call('redeployApplication', { params });
-      expect((await stage.ends(id, before)).state).toBe('DEPLOYED');
-      expect((await stage.fetch(await stage.link(id))).body).toBe(String(version));
+      const before = await setup.latest(id);
+      await setup.davit.client.call('redeployApplication', { params });
+      expect((await setup.ends(id, before)).state).toBe('DEPLOYED');
+      expect((await setup.fetch(await setup.link(id))).body).toBe(String(version));
     }
     const result = await load.end(wanted);
     expect(result.failures).toEqual([]);

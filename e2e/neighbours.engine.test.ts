@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Client } from '../packages/client/src/index.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
-import { busybox, node, Stage } from './support/stage.ts';
+import { busybox, node, TestSetup } from './support/setup.ts';
 
 /*
  * Two organizations share one Davit. One organization attacks, and the other one must not notice. The pages of the
@@ -28,7 +28,7 @@ const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' 
 /** A client that requests a page twenty times per second. */
 class Visitor {
   readonly failures: string[] = [];
-  asked = 0;
+  requested = 0;
   #isOver = false;
   readonly #done: Promise<void>;
 
@@ -44,7 +44,7 @@ class Visitor {
   async #visit(ask: () => Promise<{ readonly status: number }>): Promise<void> {
     while (!this.#isOver) {
       const answer = await ask().catch((error: unknown) => ({ status: 0, error: String(error) }));
-      this.asked += 1;
+      this.requested += 1;
       if (answer.status !== 200) this.failures.push(`${new Date().toISOString()} ${JSON.stringify(answer)}`);
       await pause(50);
     }
@@ -52,7 +52,7 @@ class Visitor {
 }
 
 describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   let shopId: string;
   let visitor: Visitor;
   let attacker: Client;
@@ -60,34 +60,37 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
   let dumb: { readonly url: string; readonly server: Server };
 
   beforeAll(async () => {
-    stage = await Stage.open(kind, { DAVIT_ALLOW_PRIVATE_REPOSITORIES: '127.0.0.1', DAVIT_ALLOW_LOCAL_REPOSITORIES: 'false' });
-    await stage.loadNode();
-    const { url } = stage.repository('shop', {
+    setup = await TestSetup.open(kind, {
+      DAVIT_ALLOW_PRIVATE_REPOSITORIES: '127.0.0.1',
+      DAVIT_ALLOW_LOCAL_REPOSITORIES: 'false',
+    });
+    await setup.loadNode();
+    const { url } = setup.repository('shop', {
       Dockerfile: `FROM ${node}\nCOPY server.js /\nCMD ["/usr/local/bin/node", "/server.js"]\n`,
       'server.js': shop,
     });
-    shopId = await stage.application('shop', url, { ports: [port], memory: 128 });
-    await stage.deploy(shopId);
-    const link = await stage.link(shopId);
-    visitor = new Visitor(() => stage.fetch(link));
-    const admin = stage.davit.client;
+    shopId = await setup.application('shop', url, { ports: [port], memory: 128 });
+    await setup.deploy(shopId);
+    const link = await setup.link(shopId);
+    visitor = new Visitor(() => setup.fetch(link));
+    const admin = setup.davit.client;
     const organization = { organizationId: (await admin.call('createOrganization', { body: { name: 'Pirates' } })).id };
     const { token } = await admin.call('createOrganizationApiToken', {
       params: organization,
       body: { name: 'all', scope: 'ADMIN' },
     });
-    attacker = createClient({ baseUrl: stage.davit.url, token });
+    attacker = createClient({ baseUrl: setup.davit.url, token });
     const project = await attacker.call('createProject', { params: organization, body: { name: 'Ship' } });
     params = {
       environmentId: (await attacker.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'open sea' } }))
         .id,
     };
-    dumb = await serveFiles(stage.repositories.path);
+    dumb = await serveFiles(setup.repositories.path);
   });
   afterAll(async () => {
     dumb?.server.close();
     await visitor?.leave();
-    await stage?.close();
+    await setup?.close();
   });
 
   async function application(name: string, url: string, fields: object = {}): Promise<string> {
@@ -117,12 +120,12 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
 
   /** Checks that the other organization can deploy and that its pages were served all the time. */
   async function noticesNothing(): Promise<void> {
-    expect((await stage.deploy(shopId)).state).toBe('DEPLOYED');
+    expect((await setup.deploy(shopId)).state).toBe('DEPLOYED');
     expect(visitor.failures).toEqual([]);
   }
 
   test('with long lists in the settings of its routes is not noticed', async () => {
-    const { url } = stage.repository('lists', { Dockerfile: idle });
+    const { url } = setup.repository('lists', { Dockerfile: idle });
     const applicationId = await application('lists', url);
     const networks = Array.from({ length: 500 }, (_, index) => `10.${index >> 8}.${index & 255}.0/24`).join(',');
     const origins = Array.from({ length: 150 }, (_, index) => `https://page-${index}.example.org`).join(',');
@@ -139,7 +142,7 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
   });
 
   test('with secrets as large as they may be is not noticed, and none of them is in the log', async () => {
-    const { url } = stage.repository('secrets', { Dockerfile: idle });
+    const { url } = setup.repository('secrets', { Dockerfile: idle });
     const ids = await Promise.all([1, 2, 3].map((count) => application(`secrets ${count}`, url)));
     const canary = 'canary-of-the-pirates';
     const value = Array.from({ length: 400 }, (_, index) => `${canary} ${index} ${'x'.repeat(100)}`).join('\n');
@@ -149,15 +152,15 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
     await Promise.all(ids.map(deploy));
     await noticesNothing();
     for (const form of [canary, Buffer.from(canary).toString('hex'), Buffer.from(value).toString('base64').slice(0, 60)]) {
-      expect(stage.davit.output).not.toContain(form);
+      expect(setup.davit.output).not.toContain(form);
     }
   });
 
   test('that tries the addresses of others reaches nobody', async () => {
-    const addresses = await addressesOf(stage, shopId);
+    const addresses = await addressesOf(setup, shopId);
     expect(addresses.length).toBeGreaterThan(0);
     const tries = addresses.map((address) => `wget -T 2 -q -O - http://${address}:3000 && echo REACHED`).join('; ');
-    const { url } = stage.repository('scan', {
+    const { url } = setup.repository('scan', {
       Dockerfile: `FROM ${busybox}\nRUN (${tries}) || true\nCMD ["sh", "-c", "${tries}; echo tried; exec httpd -f -p 3000"]\n`,
     });
     const applicationId = await application('scan', url);
@@ -172,13 +175,13 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
   });
 
   test('whose git server is hostile, or an address of the inside, learns nothing and starts nothing', async () => {
-    const { repository } = stage.repository('plain', { Dockerfile: idle });
-    const bare = join(stage.repositories.path, 'dumb.git');
+    const { repository } = setup.repository('plain', { Dockerfile: idle });
+    const bare = join(setup.repositories.path, 'dumb.git');
     execFileSync('git', ['clone', '--quiet', '--bare', repository.folder, bare]);
     execFileSync('git', ['-C', bare, 'update-server-info']);
     const slow = await deploy(await application('dumb', `${dumb.url}/dumb.git`));
     expect([slow.state, slow.failure?.code]).toEqual(['BUILD_ERROR', 'GIT_UNREACHABLE']);
-    const inside = [stage.davit.gatewayPort, 1].map((number) => `http://127.0.0.2:${number}/repository.git`);
+    const inside = [setup.davit.gatewayPort, 1].map((number) => `http://127.0.0.2:${number}/repository.git`);
     const words = await Promise.all(
       inside.map(async (url, index) => (await deploy(await application(`inside ${index}`, url))).failure?.message),
     );
@@ -187,7 +190,7 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
   });
 
   test('that starts thousands of processes in a build and prints without end is not noticed', async () => {
-    const { url } = stage.repository('flood', {
+    const { url } = setup.repository('flood', {
       Dockerfile: [
         `FROM ${busybox}`,
         'RUN i=0; while [ $i -lt 2000 ]; do sleep 3 & i=$((i+1)); done; true',
@@ -203,8 +206,8 @@ describe.each(testEngineKinds())('a neighbour on %s', (kind) => {
   test('left no gap in what the other one printed, and no request of the other one failed', async () => {
     await visitor.leave();
     expect(visitor.failures).toEqual([]);
-    expect(visitor.asked).toBeGreaterThan(200);
-    const { results } = await stage.davit.client.call('listApplicationLog', { params: { applicationId: shopId } });
+    expect(visitor.requested).toBeGreaterThan(200);
+    const { results } = await setup.davit.client.call('listApplicationLog', { params: { applicationId: shopId } });
     const numbers = results.flatMap(({ message }) => (message.startsWith('line ') ? [Number(message.slice(5))] : []));
     // Each instance restarts the count at 1.
     const gaps = numbers.filter((number, index) => index > 0 && number !== 1 && number !== (numbers[index - 1] ?? 0) + 1);
@@ -227,9 +230,9 @@ async function serveFiles(root: string): Promise<{ readonly url: string; readonl
   return { url: `http://127.0.0.1:${address.port}`, server };
 }
 
-async function addressesOf(stage: Stage, serviceId: string): Promise<string[]> {
-  const containers = await stage.containers(serviceId);
-  const found = await Promise.all(containers.map(({ Id }) => stage.docker.getContainer(Id).inspect()));
+async function addressesOf(setup: TestSetup, serviceId: string): Promise<string[]> {
+  const containers = await setup.containers(serviceId);
+  const found = await Promise.all(containers.map(({ Id }) => setup.docker.getContainer(Id).inspect()));
   return found.flatMap(({ NetworkSettings }) =>
     Object.values(NetworkSettings.Networks).flatMap(({ IPAddress }) => (IPAddress === '' ? [] : [IPAddress])),
   );

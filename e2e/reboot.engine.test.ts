@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 const web = {
   Dockerfile: `FROM ${busybox}\nCOPY index.html /www/index.html\nCMD ["httpd", "-f", "-p", "3000", "-h", "/www"]\n`,
@@ -15,56 +15,56 @@ const store = { Dockerfile: `FROM ${busybox}\nCMD ["sh", "-c", "${script}"]\n` }
 const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const };
 
 describe.each(testEngineKinds())('a reboot of the machine with %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   beforeAll(async () => {
     // This uses the database that Davit brings along, so that the database goes down with everything else.
-    stage = await Stage.open(kind, { DATABASE_URL: '' });
+    setup = await TestSetup.open(kind, { DATABASE_URL: '' });
   });
-  afterAll(() => stage?.close());
+  afterAll(() => setup?.close());
 
   test('brings every service and address back without a hand, and data is as it was', async () => {
-    const webId = await stage.application('web', stage.repository('web', web).url, { ports: [port], memory: 64 });
-    const storeId = await stage.application('store', stage.repository('store', store).url, {
+    const webId = await setup.application('web', setup.repository('web', web).url, { ports: [port], memory: 64 });
+    const storeId = await setup.application('store', setup.repository('store', store).url, {
       ports: [port],
       memory: 64,
       storage: [{ type: 'FAST_SSD', size: 1, mount_point: '/data' }],
     });
-    const stoppedId = await stage.application('stopped', stage.repository('stopped', web).url, { ports: [port], memory: 64 });
-    for (const id of [webId, storeId, stoppedId]) await stage.deploy(id);
-    await stage.davit.client.call('stopApplication', { params: { applicationId: stoppedId } });
-    await stage.reaches(stoppedId, 'STOPPED');
-    const addresses = { web: await stage.link(webId), store: await stage.link(storeId) };
-    const kept = (await stage.fetch(addresses.store)).body;
+    const stoppedId = await setup.application('stopped', setup.repository('stopped', web).url, { ports: [port], memory: 64 });
+    for (const id of [webId, storeId, stoppedId]) await setup.deploy(id);
+    await setup.davit.client.call('stopApplication', { params: { applicationId: stoppedId } });
+    await setup.reaches(stoppedId, 'STOPPED');
+    const addresses = { web: await setup.link(webId), store: await setup.link(storeId) };
+    const kept = (await setup.fetch(addresses.store)).body;
     expect(kept).toMatch(/^[0-9a-f-]{36}\n$/);
 
-    await loseAllProcesses(stage);
-    await expect(stage.fetch(addresses.web)).rejects.toThrow(/ECONNREFUSED/);
+    await loseAllProcesses(setup);
+    await expect(setup.fetch(addresses.web)).rejects.toThrow(/ECONNREFUSED/);
     // The start of the machine does this.
-    await stage.engine.start();
-    await stage.davit.serve();
+    await setup.engine.start();
+    await setup.davit.serve();
 
     const back = async (address: string): Promise<string | undefined> => {
-      const answer = await stage.fetch(address).catch(() => null);
+      const answer = await setup.fetch(address).catch(() => null);
       return answer?.status === 200 ? answer.body : undefined;
     };
     expect(await eventually(() => back(addresses.web), 'the stateless one')).toBe('stateless\n');
     expect(await eventually(() => back(addresses.store), 'the one with data')).toBe(kept);
-    for (const id of [webId, storeId]) expect((await stage.status(id)).state).toBe('DEPLOYED');
-    expect((await stage.status(stoppedId)).state).toBe('STOPPED');
-    expect(await running(stage, stoppedId)).toBe(0);
+    for (const id of [webId, storeId]) expect((await setup.status(id)).state).toBe('DEPLOYED');
+    expect((await setup.status(stoppedId)).state).toBe('STOPPED');
+    expect(await running(setup, stoppedId)).toBe(0);
     // Each service has exactly one instance: none was started in addition to an existing one.
-    for (const id of [webId, storeId]) expect(await running(stage, id)).toBe(1);
-    expect(await stage.deploy(webId)).toMatchObject({ state: 'DEPLOYED' });
+    for (const id of [webId, storeId]) expect(await running(setup, id)).toBe(1);
+    expect(await setup.deploy(webId)).toMatchObject({ state: 'DEPLOYED' });
   });
 });
 
-async function running({ docker }: Stage, id: string): Promise<number> {
+async function running({ docker }: TestSetup, id: string): Promise<number> {
   return (await docker.listContainers({ filters: { label: [`davit.service=${id}`] } })).length;
 }
 
 /** Kills the server, the database, the gateway, the engine and every process in the engine, as a power failure does. */
-async function loseAllProcesses(stage: Stage): Promise<void> {
-  const { docker, davit, engine } = stage;
+async function loseAllProcesses(setup: TestSetup): Promise<void> {
+  const { docker, davit, engine } = setup;
   const containers = await docker.listContainers({ filters: { label: ['davit.service'] } });
   const processes = await Promise.all(containers.map(async ({ Id }) => (await docker.getContainer(Id).inspect()).State.Pid));
   await davit.kill('SIGKILL');

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
-import { node, Stage } from './support/stage.ts';
+import { node, TestSetup } from './support/setup.ts';
 
 /** Each request takes ten milliseconds of processor time. An instance has a tenth of a processor. */
 const server = `
@@ -19,21 +19,21 @@ process.on('SIGTERM', () => server.close(() => process.exit(0)));
 `;
 
 describe.each(testEngineKinds())('on %s', (kind) => {
-  let stage: Stage;
+  let setup: TestSetup;
   beforeAll(async () => {
-    stage = await Stage.open(kind, { DAVIT_METRICS_SECONDS: '1', DAVIT_SCALE_DOWN_SECONDS: '10' });
-    await stage.loadNode();
+    setup = await TestSetup.open(kind, { DAVIT_METRICS_SECONDS: '1', DAVIT_SCALE_DOWN_SECONDS: '10' });
+    await setup.loadNode();
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
   });
 
   test('instances come under load, stay through a restart of Davit and of the service, and go when it is over; no request is lost', async () => {
-    const { url } = stage.repository('burning', {
+    const { url } = setup.repository('burning', {
       Dockerfile: `FROM ${node}\nCOPY server.js /\nCMD ["/usr/local/bin/node", "/server.js"]\n`,
       'server.js': server,
     });
-    const id = await stage.application('burning', url, {
+    const id = await setup.application('burning', url, {
       ports: [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' }],
       cpu: 100,
       memory: 128,
@@ -43,23 +43,23 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     const params = { applicationId: id };
     // The target is low, so that it is reached on a busy machine.
     const body = { 'hpa.cpu.average_utilization_percent': 30 };
-    await stage.davit.client.call('editAdvancedSettings', { params, body });
-    await stage.deploy(id);
-    expect(await stage.status(id)).toMatchObject({ running_instances: 1, wanted_instances: 1 });
+    await setup.davit.client.call('editAdvancedSettings', { params, body });
+    await setup.deploy(id);
+    expect(await setup.status(id)).toMatchObject({ running_instances: 1, wanted_instances: 1 });
     const numbers = async (): Promise<string> => {
       // The pause limits the load on the busy machine. A server that is starting or overloaded returns an error.
       await pause(200);
-      const status = await stage.status(id).catch(() => null);
+      const status = await setup.status(id).catch(() => null);
       if (status === null) return 'no answer';
       const { wanted_instances: wanted, running_instances: running } = status;
-      return `${wanted} wanted, ${running} running, ${(await stage.containers(id)).length} containers`;
+      return `${wanted} wanted, ${running} running, ${(await setup.containers(id)).length} containers`;
     };
     const runs = async (count: number, when: string): Promise<void> => {
       const wanted = `${count} wanted, ${count} running, ${count} containers`;
       try {
         await eventually(async () => ((await numbers()) === wanted ? true : undefined), when, 120_000);
       } catch (error) {
-        const { scaling } = await stage.davit.client.call('getApplicationMetrics', { params });
+        const { scaling } = await setup.davit.client.call('getApplicationMetrics', { params });
         throw new Error(`${await numbers()}; ${JSON.stringify(scaling)}`, { cause: error });
       }
     };
@@ -70,28 +70,28 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     const killWhileScaling = async (end: number): Promise<void> => {
       await eventually(
         async () => {
-          const status = await stage.status(id).catch(() => null);
+          const status = await setup.status(id).catch(() => null);
           if (status === null) return undefined;
           const { wanted_instances: wanted, running_instances: running } = status;
-          const there = (await stage.containers(id)).length;
+          const there = (await setup.containers(id)).length;
           return (wanted !== 1 || end === 1) && (wanted !== running || wanted !== there || wanted === end) ? true : undefined;
         },
         'a change of the number of instances',
         120_000,
       );
-      await stage.davit.kill();
-      await stage.davit.serve();
+      await setup.davit.kill();
+      await setup.davit.serve();
     };
-    const load = new Load(await stage.link(id));
+    const load = new Load(await setup.link(id));
     load.clients(8);
     await killWhileScaling(3);
     await runs(3, 'three instances');
-    await stage.davit.kill();
-    await stage.davit.serve();
+    await setup.davit.kill();
+    await setup.davit.serve();
     await runs(3, 'three instances after a kill');
-    const before = await stage.latest(id);
-    await stage.davit.client.call('rebootApplication', { params });
-    expect((await stage.ends(id, before)).state).toBe('RESTARTED');
+    const before = await setup.latest(id);
+    await setup.davit.client.call('rebootApplication', { params });
+    expect((await setup.ends(id, before)).state).toBe('RESTARTED');
     await runs(3, 'three instances of the new rollout');
     load.calm();
     await killWhileScaling(1);
@@ -99,7 +99,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     const { succeeded, failures } = await load.end();
     expect(failures).toEqual([]);
     expect(succeeded).toBeGreaterThan(200);
-    const { scaling, results } = await stage.davit.client.call('getApplicationMetrics', { params });
+    const { scaling, results } = await setup.davit.client.call('getApplicationMetrics', { params });
     expect(scaling[0]).toMatchObject({ to: 1, reason: expect.stringContaining('would have been needed') });
     expect(scaling.at(-1)).toMatchObject({ from: 1, reason: expect.stringContaining('cpu is at') });
     expect(Math.max(...results.map((step) => step.maximum_instances))).toBeGreaterThanOrEqual(3);

@@ -13,7 +13,7 @@ import {
 } from '../packages/drivers/src/kubernetes/testing/scale-target.ts';
 import { eventually } from './support/eventually.ts';
 import { isAnswered } from './support/is-answered.ts';
-import { KubernetesStage } from './support/kubernetes-stage.ts';
+import { KubernetesSetup } from './support/kubernetes-setup.ts';
 
 /*
  * The number of instances where the cluster decides: through its own HorizontalPodAutoscaler, and through a writer that
@@ -81,16 +81,16 @@ class Load {
 
   #once(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const asked = request({ host: this.#host, port: 8080, path: this.#path, agent: false, timeout: 30_000 }, (response) => {
+      const requested = request({ host: this.#host, port: 8080, path: this.#path, agent: false, timeout: 30_000 }, (response) => {
         response.resume();
         response.once('end', () =>
           response.statusCode === 200 ? resolve() : reject(new Error(`status ${response.statusCode}`)),
         );
         response.once('error', reject);
       });
-      asked.once('timeout', () => asked.destroy(new Error('no answer within 30 s')));
-      asked.once('error', reject);
-      asked.end();
+      requested.once('timeout', () => requested.destroy(new Error('no answer within 30 s')));
+      requested.once('error', reject);
+      requested.end();
     });
   }
 
@@ -109,35 +109,35 @@ class Load {
 describe.skipIf(cluster.missing !== null)(
   `scaling on Kubernetes${cluster.missing === null ? '' : ` (${cluster.missing})`}`,
   () => {
-    let stage: KubernetesStage;
+    let setup: KubernetesSetup;
     let api: Api;
     let forget: (() => Promise<void>) | undefined;
     beforeAll(async () => {
       api = openApi(readKubeconfig(cluster.kubeconfig));
       forget = await noteScaleTargets(api);
       await defineScaleTargets(api);
-      stage = await KubernetesStage.open(cluster, {
+      setup = await KubernetesSetup.open(cluster, {
         environment: { DAVIT_SCALE_DOWN_SECONDS: '10', DAVIT_METRICS_SECONDS: '15' },
         // On a busy machine, proxies learn late of removed endpoints.
         settings: () => Promise.resolve({ linger_seconds: 5 }),
       });
-      await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
-      await stage.davit.client.call('deployCluster', { params: stage.place });
+      await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
+      await setup.davit.client.call('deployCluster', { params: setup.place });
     });
     afterAll(async () => {
-      await stage?.close();
+      await setup?.close();
       await forget?.();
       closeApi(api);
     });
 
     const path = (kind: string, { containerId }: { containerId: string }): string =>
-      pathOf(kind, { namespace: stage.namespace, name: stage.objectName(containerId) });
+      pathOf(kind, { namespace: setup.namespace, name: setup.objectName(containerId) });
     const has = async (kind: string, one: { containerId: string }): Promise<boolean> =>
       (await call(api, { method: 'GET', path: path(kind, one), signal, accept: [404] })).status === 200;
     const numbers = async (one: { containerId: string }): Promise<string> => {
       await pause(200);
-      const status = await stage.davit.client.call('getContainerStatus', { params: one }).catch(() => null);
-      const pods = (await stage.names('Pod', one.containerId)).length;
+      const status = await setup.davit.client.call('getContainerStatus', { params: one }).catch(() => null);
+      const pods = (await setup.names('Pod', one.containerId)).length;
       const target = await find<ScaleTarget>(api, path('ScaleTarget', one), signal);
       return `${target?.spec.replicas} asked for, ${status?.wanted_instances} wanted, ${pods} pods, ${status?.running_instances} running, ${target?.status?.replicas} told`;
     };
@@ -146,23 +146,23 @@ describe.skipIf(cluster.missing !== null)(
       let last = '';
       const isSo = async (): Promise<true | undefined> => ((last = await numbers(one)) === wanted ? true : undefined);
       await eventually(isSo, wanted, seconds * 1_000).catch((error: unknown) => {
-        throw new Error(`${last}\n${stage.davit.output.split('\n').slice(-20).join('\n')}`, { cause: error });
+        throw new Error(`${last}\n${setup.davit.output.split('\n').slice(-20).join('\n')}`, { cause: error });
       });
     };
 
     test('the autoscaler of the cluster adds instances under load and takes them away after it, through a kill of Davit; no request is lost', async (test) => {
       if (!(await isServed(api, '/apis/metrics.k8s.io/v1beta1'))) test.skip('the cluster has no metrics server');
-      const web = await stage.container('web', burning, { ports, min_running_instances: 1, max_running_instances: 3 });
-      await stage.davit.client.call('editContainerAdvancedSettings', {
+      const web = await setup.container('web', burning, { ports, min_running_instances: 1, max_running_instances: 3 });
+      await setup.davit.client.call('editContainerAdvancedSettings', {
         params: web,
         body: { 'hpa.cpu.average_utilization_percent': 30 },
       });
-      expect(await stage.deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
-      expect(await stage.log()).toContain(
+      expect(await setup.deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      expect(await setup.log()).toContain(
         'From now on the cluster sets the number of instances by the resource usage of its instances',
       );
       await runs(web, 1);
-      const address = await stage.addressOf(web.containerId);
+      const address = await setup.addressOf(web.containerId);
       // The proxies of nodes learn of a new Service a moment after its deployment.
       await eventually(() => isAnswered(`http://${address}:8080/cgi-bin/burn`), 'the first answer');
       const load = new Load(address, 4);
@@ -171,17 +171,17 @@ describe.skipIf(cluster.missing !== null)(
         'the autoscaler to ask for more',
         180_000,
       );
-      await stage.davit.kill();
-      await stage.davit.serve();
+      await setup.davit.kill();
+      await setup.davit.serve();
       await runs(web, 3, 180);
       load.calm();
       await runs(web, 1, 240);
       await load.end();
       expect(load.failures).toEqual([]);
       expect(load.succeeded).toBeGreaterThan(200);
-      const { scaling } = await stage.davit.client.call('getContainerMetrics', { params: web });
+      const { scaling } = await setup.davit.client.call('getContainerMetrics', { params: web });
       expect(scaling[0]).toMatchObject({ to: 1, reason: expect.stringContaining('HorizontalPodAutoscaler') });
-      await stage.ended(web, () => stage.davit.client.call('stopContainer', { params: web }));
+      await setup.ended(web, () => setup.davit.client.call('stopContainer', { params: web }));
       expect([await has('ScaleTarget', web), await has('HorizontalPodAutoscaler', web)]).toEqual([false, false]);
     }, 600_000);
 
@@ -190,11 +190,11 @@ describe.skipIf(cluster.missing !== null)(
       // If the cluster has the definitions of KEDA without its operator, the test writes the numbers that KEDA would
       // write.
       const operates = await isServed(api, '/apis/external.metrics.k8s.io/v1beta1');
-      const { client } = stage.davit;
-      const gauge = await stage.container('gauge', counting, { ports });
-      expect(await stage.deploy(gauge)).toMatchObject({ state: 'DEPLOYED', failure: null });
-      const address = await stage.addressOf(gauge.containerId);
-      const worker = await stage.container('worker', burning, {
+      const { client } = setup.davit;
+      const gauge = await setup.container('gauge', counting, { ports });
+      expect(await setup.deploy(gauge)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      const address = await setup.addressOf(gauge.containerId);
+      const worker = await setup.container('worker', burning, {
         ports,
         min_running_instances: 0,
         max_running_instances: 3,
@@ -220,29 +220,29 @@ describe.skipIf(cluster.missing !== null)(
        */
       const wait = async (jobs: number, instances: number): Promise<void> => {
         if (!operates) return writeScale(api, target, instances);
-        expect(await stage.asked(gauge.containerId, `:8080/proxy/cgi-bin/set?${jobs}`)).toBe('set');
+        expect(await setup.requested(gauge.containerId, `:8080/proxy/cgi-bin/set?${jobs}`)).toBe('set');
       };
-      expect(await stage.deploy(worker)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      expect(await setup.deploy(worker)).toMatchObject({ state: 'DEPLOYED', failure: null });
       expect(await has('ScaledObject', worker)).toBe(true);
       expect(await has('HorizontalPodAutoscaler', worker)).toBe(false);
       await wait(0, 0);
       await runs(worker, 0);
-      expect(await stage.served(worker)).toBe('status 503');
+      expect(await setup.served(worker)).toBe('status 503');
       await wait(10, 2);
-      const asked = async (): Promise<number> => (await find<ScaleTarget>(api, target, signal))?.spec.replicas ?? 0;
-      await eventually(async () => ((await asked()) > 0 ? true : undefined), 'a number', 120_000);
+      const requested = async (): Promise<number> => (await find<ScaleTarget>(api, target, signal))?.spec.replicas ?? 0;
+      await eventually(async () => ((await requested()) > 0 ? true : undefined), 'a number', 120_000);
       const began = Date.now();
-      const pods = async (): Promise<number> => (await stage.names('Pod', worker.containerId)).length;
+      const pods = async (): Promise<number> => (await setup.names('Pod', worker.containerId)).length;
       await eventually(async () => ((await pods()) > 0 ? true : undefined), 'a pod', 60_000);
       // Davit watches the number: the next measurement would have come later.
       expect(Date.now() - began).toBeLessThan(10_000);
       await runs(worker, 2);
-      await stage.serves(worker, 'fine');
+      await setup.serves(worker, 'fine');
       await wait(0, 0);
       await runs(worker, 0, 180);
-      expect(await stage.log()).not.toContain('canary');
-      expect(stage.davit.output).not.toContain('canary');
-      await stage.ended(worker, () => client.call('stopContainer', { params: worker }));
+      expect(await setup.log()).not.toContain('canary');
+      expect(setup.davit.output).not.toContain('canary');
+      await setup.ended(worker, () => client.call('stopContainer', { params: worker }));
       for (const kind of ['ScaleTarget', 'ScaledObject', 'TriggerAuthentication', 'HorizontalPodAutoscaler'])
         await expect.poll(async () => [kind, await has(kind, worker)]).toEqual([kind, false]);
     }, 600_000);

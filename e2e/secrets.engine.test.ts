@@ -4,7 +4,7 @@ import { statement } from '../packages/db/src/index.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { processTexts } from './support/davit.ts';
 import { eventually } from './support/eventually.ts';
-import { busybox, Stage } from './support/stage.ts';
+import { busybox, TestSetup } from './support/setup.ts';
 
 /** An image built with an ARG named like the secret, and a process that prints the secret in several forms. */
 const files = {
@@ -31,27 +31,27 @@ describe.each(testEngineKinds())('a secret on %s', (kind) => {
   const canary = `canary-${randomBytes(12).toString('hex')}`;
   const base64 = Buffer.from(canary).toString('base64').replace(/=+$/, '');
   const hex = Buffer.from(canary).toString('hex');
-  let stage: Stage;
+  let setup: TestSetup;
   let id: string;
   beforeAll(async () => {
-    stage = await Stage.open(kind, { DAVIT_LOG_LEVEL: 'trace', DAVIT_LOG_REQUESTS: 'true' });
-    const { url } = stage.repository('canary', files);
-    id = await stage.application('canary', url, {
+    setup = await TestSetup.open(kind, { DAVIT_LOG_LEVEL: 'trace', DAVIT_LOG_REQUESTS: 'true' });
+    const { url } = setup.repository('canary', files);
+    id = await setup.application('canary', url, {
       ports: [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' }],
       memory: 64,
     });
-    await stage.davit.client.call('createApplicationSecret', {
+    await setup.davit.client.call('createApplicationSecret', {
       params: { applicationId: id },
       body: { key: 'PASSWORD', value: canary },
     });
-    await stage.davit.client.call('createApplicationEnvironmentVariable', {
+    await setup.davit.client.call('createApplicationEnvironmentVariable', {
       params: { applicationId: id },
       body: { key: 'URL', value: 'postgres://me:{{PASSWORD}}@db' },
     });
-    await stage.deploy(id);
+    await setup.deploy(id);
   });
   afterAll(async () => {
-    await stage?.close();
+    await setup?.close();
   });
 
   /** Returns the names of the texts that contain the secret. */
@@ -59,21 +59,21 @@ describe.each(testEngineKinds())('a secret on %s', (kind) => {
     Object.keys(texts).filter((name) => [canary, base64, hex].some((form) => texts[name]?.includes(form)));
 
   test('reaches the process', async () => {
-    const [container] = await stage.containers(id);
-    const { Config } = await stage.docker.getContainer(container?.Id ?? '').inspect();
+    const [container] = await setup.containers(id);
+    const { Config } = await setup.docker.getContainer(container?.Id ?? '').inspect();
     expect(Config.Env).toContain(`PASSWORD=${canary}`);
     expect(Config.Env).toContain(`URL=postgres://me:${canary}@db`);
   });
 
   test('is not in the database in clear', async () => {
-    const dump = (await stage.davit.database.database.many(everyRow)).map((table) => table.rows).join('\n');
+    const dump = (await setup.davit.database.database.many(everyRow)).map((table) => table.rows).join('\n');
     expect(dump).toContain('PASSWORD');
     expect(leaksIn({ dump })).toEqual([]);
   });
 
   test('is not in what the process printed, as it is read by the API', async () => {
     const text = await eventually(async () => {
-      const { results } = await stage.davit.client.call('listApplicationLog', { params: { applicationId: id } });
+      const { results } = await setup.davit.client.call('listApplicationLog', { params: { applicationId: id } });
       return results.some((line) => line.message.startsWith('plain')) ? JSON.stringify(results) : undefined;
     }, 'the output');
     expect(text).toContain('[REDACTED]');
@@ -81,14 +81,14 @@ describe.each(testEngineKinds())('a secret on %s', (kind) => {
   });
 
   test('is not in build log, responses, server log, process list or build history', async () => {
-    const { client } = stage.davit;
+    const { client } = setup.davit;
     const params = { applicationId: id };
-    const { environmentId } = stage;
-    const [container] = await stage.containers(id);
-    const image = stage.docker.getImage(container?.ImageID ?? '');
+    const { environmentId } = setup;
+    const [container] = await setup.containers(id);
+    const image = setup.docker.getImage(container?.ImageID ?? '');
     const leaks = leaksIn({
-      deploymentLog: await stage.log(),
-      serverLog: stage.davit.output,
+      deploymentLog: await setup.log(),
+      serverLog: setup.davit.output,
       processes: processTexts(),
       imageHistory: JSON.stringify(await image.history()),
       image: JSON.stringify(await image.inspect()),

@@ -165,7 +165,7 @@ test('a worker answers for its health, and nothing else', async () => {
 test('every queued deployment runs once, in its order, to its end, while servers are killed', { timeout: 600_000 }, async () => {
   const organization = await ask('POST', '/organization', { name: 'Shipyard' });
   const project = await ask('POST', `/organization/${String(organization['id'])}/project`, { name: 'Dock' });
-  const places: { readonly environmentId: string; readonly applicationId: string }[] = [];
+  const locations: { readonly environmentId: string; readonly applicationId: string }[] = [];
   await inParallel(
     Array.from({ length: environmentCount }, (_, index) => `environment ${index}`),
     async (name) => {
@@ -178,7 +178,7 @@ test('every queued deployment runs once, in its order, to its end, while servers
         healthchecks: {},
       };
       const application = await ask('POST', `/environment/${environmentId}/application`, body);
-      places.push({ environmentId, applicationId: String(application['id']) });
+      locations.push({ environmentId, applicationId: String(application['id']) });
     },
   );
 
@@ -199,7 +199,7 @@ test('every queued deployment runs once, in its order, to its end, while servers
   };
   const request = async (): Promise<void> => {
     try {
-      await inParallel(places, async ({ applicationId }) => {
+      await inParallel(locations, async ({ applicationId }) => {
         for (const action of actions) await ask('POST', `/application/${applicationId}/${action}`);
       });
       await eventually(allEnded, 'the end of all deployments', 400_000);

@@ -7,7 +7,7 @@ import { readKubeconfig } from '../packages/drivers/src/kubernetes/client/kubeco
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../packages/drivers/src/source/testing.ts';
 import { eventually } from './support/eventually.ts';
-import { kubeconfigOf, KubernetesStage, madeKinds } from './support/kubernetes-stage.ts';
+import { kubeconfigOf, KubernetesSetup, madeKinds } from './support/kubernetes-setup.ts';
 import { ownAddress } from './support/own-address.ts';
 import { Way } from './support/way.ts';
 
@@ -56,7 +56,7 @@ class Counter {
 }
 
 describe.skipIf(missing !== null)(`Terraform on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
-  let stage: KubernetesStage;
+  let setup: KubernetesSetup;
   let way: Way;
   let git: GitServer;
   let folder: ReturnType<typeof scratchFolder>;
@@ -83,23 +83,23 @@ resource "terraform_data" "${name}" {
   provisioner "local-exec" { command = "wget -q -O /dev/null ${counterUrl}/${name} && sleep ${seconds}" }
 }
 `;
-  const row = () => stage.davit.database.database.maybe(stateRow, [terraformId]);
-  const last = () => stage.davit.database.database.one(newest);
-  const status = () => stage.davit.client.call('getTerraform', { params: { terraformId } });
+  const row = () => setup.davit.database.database.maybe(stateRow, [terraformId]);
+  const last = () => setup.davit.database.database.one(newest);
+  const status = () => setup.davit.client.call('getTerraform', { params: { terraformId } });
   const deploy = (action?: 'PLAN' | 'FORCE_UNLOCK' | 'MIGRATE_STATE') =>
-    stage.davit.client.call('deployTerraform', { params: { terraformId }, body: action === undefined ? {} : { action } });
+    setup.davit.client.call('deployTerraform', { params: { terraformId }, body: action === undefined ? {} : { action } });
   const outcome = async (): Promise<string> => (await last()).status;
   const began = (name: string) =>
     eventually(async () => (counter.counts.has(`/${name}`) ? true : undefined), `${name} to begin`, 60_000);
   const ended = () => eventually(async () => ((await outcome()) === 'RUNNING' ? undefined : outcome()), 'the end', 90_000);
   const succeeded = async (): Promise<void> => {
-    if ((await outcome()) !== 'SUCCEEDED') throw new Error(await stage.log());
+    if ((await outcome()) !== 'SUCCEEDED') throw new Error(await setup.log());
   };
   /** Returns the names of the service's objects on the cluster. */
-  const left = async (): Promise<string[]> => (await Promise.all(madeKinds.map((kind) => stage.names(kind, terraformId)))).flat();
+  const left = async (): Promise<string[]> => (await Promise.all(madeKinds.map((kind) => setup.names(kind, terraformId)))).flat();
   const output = async (name: string): Promise<string | null | undefined> => {
-    const { environmentId } = stage;
-    const { results } = await stage.davit.client.call('listEnvironmentEnvironmentVariable', { params: { environmentId } });
+    const { environmentId } = setup;
+    const { results } = await setup.davit.client.call('listEnvironmentEnvironmentVariable', { params: { environmentId } });
     return results.find(({ key }) => key === `DAVIT_OUTPUT_TERRAFORM_Z${terraformId.slice(0, 8).toUpperCase()}_${name}`)?.value;
   };
 
@@ -111,7 +111,7 @@ resource "terraform_data" "${name}" {
     counterUrl = await counter.open();
     const access = readKubeconfig(cluster.kubeconfig);
     way = new Way(new URL(access.server));
-    stage = await KubernetesStage.open(cluster, {
+    setup = await KubernetesSetup.open(cluster, {
       // The certificate of every API server contains this name.
       kubeconfig: kubeconfigOf({ ...access, server: await way.open(), serverName: 'kubernetes.default' }),
       environment: { DAVIT_HOST: '0.0.0.0', DAVIT_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') },
@@ -122,10 +122,10 @@ resource "terraform_data" "${name}" {
           pod_security: 'restricted',
         }),
     });
-    await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
+    await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
     infra.commit('first', { 'main.tf': hello('one') });
-    const made = await stage.davit.client.call('createTerraform', {
-      params: { environmentId: stage.environmentId },
+    const made = await setup.davit.client.call('createTerraform', {
+      params: { environmentId: setup.environmentId },
       body: {
         name: 'infra',
         terraform_files_source: { git_repository: { url: `${git.url}/infra`, branch: 'main' } },
@@ -140,7 +140,7 @@ resource "terraform_data" "${name}" {
       },
     });
     terraformId = made.id;
-    await stage.davit.client.call('createVariable', {
+    await setup.davit.client.call('createVariable', {
       body: {
         key: 'CERTIFICATE',
         value: 'pem-of-the-test',
@@ -153,15 +153,15 @@ resource "terraform_data" "${name}" {
   });
   afterAll(async () => {
     way?.restore();
-    await stage?.close();
+    await setup?.close();
     await Promise.all([git?.close(), counter?.close(), way?.close()]);
     folder?.remove();
   });
 
   test('is applied in a pod; its state is with Davit, its outputs are told, its secrets are not, and nothing of it stays', async () => {
-    await stage.settled(deploy);
+    await setup.settled(deploy);
     await succeeded();
-    const log = await stage.log();
+    const log = await setup.log();
     expect(log).toContain(`Runs on the cluster with the image ${image}.`);
     expect(log).toContain('Apply complete! Resources: 2 added');
     expect(log).not.toContain(secret);
@@ -171,23 +171,23 @@ resource "terraform_data" "${name}" {
     expect(state?.lock).toBeNull();
     expect(state?.bytes).toBeGreaterThan(500);
     expect(state?.text).not.toContain(secret);
-    const { results } = await stage.davit.client.call('getTerraformResources', { params: { terraformId } });
+    const { results } = await setup.davit.client.call('getTerraformResources', { params: { terraformId } });
     expect(results.map(({ address }) => address).toSorted()).toEqual(['terraform_data.hello', 'terraform_data.secret']);
     expect(await left()).toEqual([]);
-    expect(await stage.davit.database.database.many(runs)).toEqual([]);
+    expect(await setup.davit.database.database.many(runs)).toEqual([]);
     expect((await status()).name).toBe('infra');
   });
 
   test('a plan alone changes nothing; the apply of a change does', async () => {
     infra.commit('second', { 'main.tf': hello('two') });
     const before = await row();
-    await stage.settled(() => deploy('PLAN'));
-    expect(await stage.log()).toContain('Plan: 0 to add, 1 to change, 0 to destroy');
+    await setup.settled(() => deploy('PLAN'));
+    expect(await setup.log()).toContain('Plan: 0 to add, 1 to change, 0 to destroy');
     expect(await output('said')).toBe('one');
     expect(await row()).toEqual(before);
     expect(await left()).toEqual([]);
-    await stage.settled(deploy);
-    expect(await stage.log()).toContain('0 added, 1 changed, 0 destroyed');
+    await setup.settled(deploy);
+    expect(await setup.log()).toContain('0 added, 1 changed, 0 destroyed');
     expect(await output('said')).toBe('two');
   });
 
@@ -195,22 +195,22 @@ resource "terraform_data" "${name}" {
     const broken =
       'resource "terraform_data" "broken" {\n  provisioner "local-exec" { command = "echo no such luck; exit 3" }\n}\n';
     infra.commit('broken', { 'broken.tf': broken });
-    await stage.settled(deploy);
-    const log = await stage.log();
+    await setup.settled(deploy);
+    const log = await setup.log();
     expect(await outcome()).toBe('FAILED');
     expect(log).toContain('no such luck');
     expect(log).toContain('terraform apply failed with exit code 1: local-exec provisioner error');
     expect((await row())?.lock).toBeNull();
     expect(await left()).toEqual([]);
     infra.commit('mended', { 'broken.tf': '' });
-    await stage.settled(deploy);
-    expect(await stage.log()).toContain('0 added, 0 changed, 1 destroyed');
+    await setup.settled(deploy);
+    expect(await setup.log()).toContain('0 added, 0 changed, 1 destroyed');
   });
 
   test('what needs more memory than it may use, or an image that is not there, is told by its cause', async () => {
     const params = { terraformId };
     const edit = (ram_mib: number, explicit_version: string | null) =>
-      stage.davit.client.call('editTerraform', {
+      setup.davit.client.call('editTerraform', {
         params,
         body: {
           job_resources: { cpu_milli: 500, ram_mib, storage_gib: 1 },
@@ -218,19 +218,19 @@ resource "terraform_data" "${name}" {
         },
       });
     await edit(512, '0.0.1');
-    await stage.settled(deploy);
-    expect(await stage.log()).toMatch(/The nodes cannot pull .*:0\.0\.1/);
+    await setup.settled(deploy);
+    expect(await setup.log()).toMatch(/The nodes cannot pull .*:0\.0\.1/);
     await edit(64, null);
     infra.commit('large', {
       'large.tf': 'output "large" { value = length(jsonencode([for i in range(1024) : [for j in range(1024) : "x"]])) }\n',
     });
-    await stage.settled(deploy);
-    expect(await stage.log()).toContain('used more than the 64 MiB of memory');
+    await setup.settled(deploy);
+    expect(await setup.log()).toContain('used more than the 64 MiB of memory');
     expect(await left()).toEqual([]);
     await edit(512, version);
     infra.commit('small', { 'large.tf': '' });
-    await stage.settled(() => deploy('FORCE_UNLOCK'));
-    await stage.settled(deploy);
+    await setup.settled(() => deploy('FORCE_UNLOCK'));
+    await setup.settled(deploy);
     await succeeded();
     await edit(512, null);
   });
@@ -240,10 +240,10 @@ resource "terraform_data" "${name}" {
     await deploy();
     await began('canceled');
     expect((await row())?.lock).not.toBeNull();
-    const { environmentId } = stage;
-    await stage.davit.client.call('cancelEnvironmentDeployment', { params: { environmentId }, body: {} });
+    const { environmentId } = setup;
+    await setup.davit.client.call('cancelEnvironmentDeployment', { params: { environmentId }, body: {} });
     expect(await ended()).toBe('CANCELED');
-    expect(await stage.log()).toContain('Interrupt received');
+    expect(await setup.log()).toContain('Interrupt received');
     expect((await row())?.lock).toBeNull();
     expect(await left()).toEqual([]);
   });
@@ -252,14 +252,14 @@ resource "terraform_data" "${name}" {
     infra.commit('slower', { 'slow.tf': slow('forced', 60) });
     await deploy();
     await began('forced');
-    const { environmentId } = stage;
+    const { environmentId } = setup;
     const begin = Date.now();
-    await stage.davit.client.call('cancelEnvironmentDeployment', { params: { environmentId }, body: { force_cancel: true } });
+    await setup.davit.client.call('cancelEnvironmentDeployment', { params: { environmentId }, body: { force_cancel: true } });
     expect(await ended()).toBe('CANCELED');
     expect(Date.now() - begin).toBeLessThan(10_000);
     expect(await left()).toEqual([]);
     // The run may or may not have released the lock before it was killed.
-    await stage.settled(() => deploy('FORCE_UNLOCK'));
+    await setup.settled(() => deploy('FORCE_UNLOCK'));
     expect((await row())?.lock).toBeNull();
   });
 
@@ -267,26 +267,26 @@ resource "terraform_data" "${name}" {
     infra.commit('long', { 'slow.tf': slow('survives', 15) });
     await deploy();
     await began('survives');
-    const [job] = await stage.names('Job', terraformId);
+    const [job] = await setup.names('Job', terraformId);
     const former = await last();
-    const other = await stage.davit.peer();
+    const other = await setup.davit.peer();
     try {
-      await stage.davit.kill('SIGKILL');
+      await setup.davit.kill('SIGKILL');
       const killed = Date.now();
       await eventually(async () => ((await last()).runner_id === former.runner_id ? undefined : true), 'another worker', 30_000);
       const taken = Date.now() - killed;
       expect(taken).toBeLessThan(takenWithinMilliseconds);
-      expect(await stage.names('Job', terraformId)).toEqual([job]);
+      expect(await setup.names('Job', terraformId)).toEqual([job]);
       // The pod stores its state at the address of this server. It retries until the server is up.
-      await stage.davit.serve();
+      await setup.davit.serve();
       await ended();
       console.log(`taken up after ${taken} ms, ended after ${Date.now() - killed} ms`);
     } finally {
-      await stage.davit.recover();
+      await setup.davit.recover();
       await other.remove();
     }
     await succeeded();
-    const log = await stage.log();
+    const log = await setup.log();
     expect(log).toContain('had already started');
     expect(log).toContain('Apply complete!');
     expect(counter.counts.get('/survives')).toBe(1);
@@ -306,7 +306,7 @@ resource "terraform_data" "${name}" {
     way.restore();
     await ended();
     await succeeded();
-    const log = await stage.log();
+    const log = await setup.log();
     expect(log).toContain('The deployment waits for it');
     expect(log).toContain('Apply complete!');
     expect(counter.counts.get('/away')).toBe(1);
@@ -314,8 +314,8 @@ resource "terraform_data" "${name}" {
   });
 
   test('a deletion destroys what it made, in a pod as well', async () => {
-    await stage.settled(() => stage.davit.client.call('deleteTerraform', { params: { terraformId } }));
-    expect(await stage.log()).toMatch(/Destroy complete|Apply complete! Resources: 0 added, 0 changed, [1-9]\d* destroyed/);
+    await setup.settled(() => setup.davit.client.call('deleteTerraform', { params: { terraformId } }));
+    expect(await setup.log()).toMatch(/Destroy complete|Apply complete! Resources: 0 added, 0 changed, [1-9]\d* destroyed/);
     expect(await row()).toBeUndefined();
     expect(await left()).toEqual([]);
   });

@@ -62,9 +62,9 @@ async function importImage(docker: EngineConnection, archive: Pack, reference: s
   const [repo = '', name = ''] = reference.split(':');
   const query = { fromSrc: '-', repo, tag: name };
   const imported = { method: 'POST', path: '/images/create', query, archive: Readable.from(archive), signal } as const;
-  const said = JSON.stringify((await callEngine(docker, imported)).body);
-  const id = /sha256:[0-9a-f]{64}/.exec(said)?.[0];
-  if (id === undefined) throw new Error(`the container engine did not import the base image: ${said}`);
+  const output = JSON.stringify((await callEngine(docker, imported)).body);
+  const id = /sha256:[0-9a-f]{64}/.exec(output)?.[0];
+  if (id === undefined) throw new Error(`the container engine did not import the base image: ${output}`);
   // Podman 4.3 ignores the tag and assigns its own.
   await tag(docker, id, { repo, tag: name });
   const latest = { method: 'DELETE', path: `/images/${repo}:latest`, signal, accept: [404] } as const;

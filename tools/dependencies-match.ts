@@ -14,9 +14,9 @@ interface LockFile {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const wanted = packagesOf('package-lock.json');
 const installed = packagesOf('node_modules/.package-lock.json');
-const isMatching = Object.entries(wanted).every(([place, { version, optional, link }]) => {
-  if (!place.startsWith('node_modules/') || link === true) return true;
-  const found = installed[place];
+const isMatching = Object.entries(wanted).every(([location, { version, optional, link }]) => {
+  if (!location.startsWith('node_modules/') || link === true) return true;
+  const found = installed[location];
   // Optional packages may be missing: they are for other platforms, or could not be installed.
   return found === undefined ? optional === true : found.version === version;
 });

@@ -28,42 +28,42 @@ const isStore = (file: string): boolean => /\/(store|[\w-]+-store)\.ts$/.test(fi
  * Each room with the files of other rooms that it may import. Imports of its own files, of packages and of Node are
  * covered by other rules.
  */
-const layers: readonly { readonly room: RegExp; readonly name: string; readonly mayImport: readonly RegExp[] }[] = [
-  { name: 'base', room: inPackage('base'), mayImport: [] },
-  { name: 'base-node', room: inPackage('base-node'), mayImport: [inPackage('base')] },
-  { name: 'contract', room: inPackage('contract'), mayImport: [] },
-  { name: 'client', room: inPackage('client'), mayImport: [inPackage('contract')] },
-  { name: 'console', room: inPackage('console'), mayImport: [inPackage('client')] },
-  { name: 'cli', room: inPackage('cli'), mayImport: [inPackage('client')] },
-  { name: 'db', room: inPackage('db'), mayImport: [inPackage('base')] },
-  { name: 'drivers', room: inPackage('drivers'), mayImport: ['base', 'base-node'].map(inPackage) },
+const layers: readonly { readonly context: RegExp; readonly name: string; readonly mayImport: readonly RegExp[] }[] = [
+  { name: 'base', context: inPackage('base'), mayImport: [] },
+  { name: 'base-node', context: inPackage('base-node'), mayImport: [inPackage('base')] },
+  { name: 'contract', context: inPackage('contract'), mayImport: [] },
+  { name: 'client', context: inPackage('client'), mayImport: [inPackage('contract')] },
+  { name: 'console', context: inPackage('console'), mayImport: [inPackage('client')] },
+  { name: 'cli', context: inPackage('cli'), mayImport: [inPackage('client')] },
+  { name: 'db', context: inPackage('db'), mayImport: [inPackage('base')] },
+  { name: 'drivers', context: inPackage('drivers'), mayImport: ['base', 'base-node'].map(inPackage) },
   {
     name: 'engine',
-    room: inPackage('engine'),
+    context: inPackage('engine'),
     mayImport: [
       inPackage('base'),
       inPackage('base-node'),
       inPackage('db'),
-      /^packages\/drivers\/src\/(call-context|driver|errors|exit-code|found-anew|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|init-words|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
+      /^packages\/drivers\/src\/(call-context|driver|driver-proxy|errors|exit-code|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|init-words|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
     ],
   },
   {
     name: 'server/main',
-    room: /^packages\/server\/src\/main\//,
+    context: /^packages\/server\/src\/main\//,
     mayImport: ['base', 'base-node', 'db', 'contract', 'engine', 'drivers'].map(inPackage),
   },
   {
     name: 'server',
-    room: inPackage('server'),
+    context: inPackage('server'),
     mayImport: [...['base', 'base-node', 'db', 'contract'].map(inPackage), /^packages\/engine\/src\/port\.ts$/],
   },
 ];
 
-const layerRules: Rule[] = layers.map(({ name, room, mayImport }) => ({
+const layerRules: Rule[] = layers.map(({ name, context: folder, mayImport }) => ({
   name: `layer-${name}`,
-  applies: (file) => room.test(file) && !isTest(file) && layers.find((layer) => layer.room.test(file))?.name === name,
+  applies: (file) => folder.test(file) && !isTest(file) && layers.find((layer) => layer.context.test(file))?.name === name,
   allows: (target) => {
-    const own = name === 'server/main' ? inPackage('server') : room;
+    const own = name === 'server/main' ? inPackage('server') : folder;
     return isForeign(target) || own.test(target) || mayImport.some((allowed) => allowed.test(target));
   },
   because: `that room is above ${name} or beside it`,

@@ -12,9 +12,9 @@ const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(r
 
 // npm drops packages that a registry lacks from the lock file, and `npm ci` then rejects the lock file everywhere.
 test('the lock file has the packages of all platforms', () => {
-  const missing = Object.entries(packages).flatMap(([place, { optionalDependencies }]) =>
+  const missing = Object.entries(packages).flatMap(([location, { optionalDependencies }]) =>
     Object.keys(optionalDependencies ?? {}).filter(
-      (name) => packages[`${place}/node_modules/${name}`] === undefined && packages[`node_modules/${name}`] === undefined,
+      (name) => packages[`${location}/node_modules/${name}`] === undefined && packages[`node_modules/${name}`] === undefined,
     ),
   );
   expect(missing).toEqual([]);

@@ -27,7 +27,7 @@ interface FailedRun {
 }
 
 /** Above this number of failed tests nothing is run again: something is wrong. */
-const mostUnsteady = 3;
+const maxUnsteady = 3;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [wanted = 'all', ...rest] = process.argv.slice(2);
@@ -120,7 +120,7 @@ async function runParts(parts: readonly Part[]): Promise<void> {
  */
 async function runFailedAlone(): Promise<void> {
   const before = failedRuns.flatMap(({ failures: found }) => found);
-  if (before.length === 0 || before.length !== total.failed || before.length > mostUnsteady) return;
+  if (before.length === 0 || before.length !== total.failed || before.length > maxUnsteady) return;
   for (const { options, environment, failures: former } of failedRuns.splice(0)) {
     const files = [...new Set(former.map(({ file }) => file))];
     console.log(`Run once more, alone: ${files.join(', ')}`);

@@ -122,10 +122,10 @@ interface Followed {
  */
 async function follow(api: Api, { applicationId, former, wanted }: Followed, say: Say): Promise<void> {
   const deadline = Date.now() + deployWithinMilliseconds;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const tell = (line: string): void => {
-    if (!told.has(line)) say(`  ${line}`);
-    told.add(line);
+    if (!reported.has(line)) say(`  ${line}`);
+    reported.add(line);
   };
   for (;;) {
     const status = await api.get<Status>(`/application/${applicationId}/status`);

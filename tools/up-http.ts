@@ -23,15 +23,15 @@ export function get(url: string): Promise<Answer> {
       headers: { host },
       timeout: answerWithinMilliseconds,
     };
-    const asked = request(options, (response) => {
+    const requested = request(options, (response) => {
       let body = '';
       response.on('data', (chunk: Buffer) => (body += chunk.toString()));
       response.once('end', () => resolve({ status: response.statusCode ?? 0, body }));
       response.once('error', reject);
     });
-    asked.once('timeout', () => asked.destroy(new Error(`${url} does not answer`)));
-    asked.once('error', reject);
-    asked.end();
+    requested.once('timeout', () => requested.destroy(new Error(`${url} does not answer`)));
+    requested.once('error', reject);
+    requested.end();
   });
 }
 

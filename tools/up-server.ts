@@ -41,9 +41,9 @@ export async function startServer(server: Server): Promise<void> {
   const deadline = Date.now() + readyWithinMilliseconds;
   while (!(await isServing(server))) {
     if (end !== undefined || Date.now() > deadline) {
-      const said = readFileSync(logFile).subarray(logged).toString('utf8').trimEnd().split('\n').slice(-15).join('\n');
+      const output = readFileSync(logFile).subarray(logged).toString('utf8').trimEnd().split('\n').slice(-15).join('\n');
       throw new Error(
-        `Davit did not start: ${end ?? `it is not ready after ${readyWithinMilliseconds / 1000} s`}.\n${said}\nAll of its log is ${logFile}.`,
+        `Davit did not start: ${end ?? `it is not ready after ${readyWithinMilliseconds / 1000} s`}.\n${output}\nAll of its log is ${logFile}.`,
       );
     }
     await pause(50);

@@ -67,12 +67,12 @@ async function archiveOf(directory: string): Promise<Buffer> {
 async function buildImage({ url, name, builder }: Deployment): Promise<string> {
   const directory = path.join(folder, name);
   await git('clone', '--quiet', '--depth=1', '--single-branch', '--no-tags', '--branch=main', url, directory);
-  const said = await call({
+  const output = await call({
     method: 'POST',
     path: `/build?t=bench/${name}:1&version=${builder === 'buildkit' ? '2' : '1'}`,
     body: await archiveOf(directory),
   });
-  if (/"error"/.test(said)) throw new Error(`the build failed: ${said}`);
+  if (/"error"/.test(output)) throw new Error(`the build failed: ${output}`);
   void rm(directory, { recursive: true, force: true });
   return `bench/${name}:1`;
 }

@@ -11,10 +11,10 @@ export class RawEngine {
     this.#floor = floor;
   }
 
-  static async start(place: Place): Promise<RawEngine> {
-    const { address } = await place.engine();
-    const floor = await startFloor('engine-calls', [address.replace('unix://', ''), place.newFolder('checkouts')]);
-    place.onEnd(() => floor.stop());
+  static async start(location: Place): Promise<RawEngine> {
+    const { address } = await location.engine();
+    const floor = await startFloor('engine-calls', [address.replace('unix://', ''), location.newFolder('checkouts')]);
+    location.onEnd(() => floor.stop());
     return new RawEngine(floor);
   }
 

@@ -39,10 +39,10 @@ test('each answer of another status is counted', async () => {
 });
 
 test('a connection that ends in the middle of a request is a lost request', async () => {
-  let asked = 0;
+  let requested = 0;
   const result = await loadOn((request, response) => {
-    asked += 1;
-    if (asked === 5) request.socket.destroy();
+    requested += 1;
+    if (requested === 5) request.socket.destroy();
     else response.end('fine');
   });
   expect(Object.values(result.failures)).toEqual([1]);

@@ -10,10 +10,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export const checkRow: Row = {
   name: 'check',
   about: '`npm run check` (format, lint, types, import rules) of this checkout as it is',
-  run: async (place) => {
+  run: async (location) => {
     const times: number[] = [];
     const codes: unknown[] = [];
-    for (let round = 0; round < place.rounds(3, 1); round += 1) {
+    for (let round = 0; round < location.rounds(3, 1); round += 1) {
       const began = performance.now();
       const child = spawn('npm', ['run', '--silent', 'check'], { cwd: root, stdio: 'ignore' });
       const [code]: unknown[] = await once(child, 'exit');

@@ -10,11 +10,11 @@ const target = { atLeast: 0.6 };
 export const createsRow: Row = {
   name: 'creates',
   about: 'create of one record against a bare Fastify route with one insert',
-  run: async (place) => measureCreates(place, await openRecords(place)),
+  run: async (location) => measureCreates(location, await openRecords(location)),
 };
 
 /** `where`: the suffix of the measurements' names. */
-export async function measureCreates(place: Place, records: Records, where = ''): Promise<Measurement[]> {
+export async function measureCreates(location: Place, records: Records, where = ''): Promise<Measurement[]> {
   const project = {
     path: `/organization/${records.organizationId}/project`,
     body: { name: 'created #', description: 'by a benchmark' },
@@ -24,8 +24,8 @@ export async function measureCreates(place: Place, records: Records, where = '')
     body: { ...applicationBody, name: 'created #' },
   };
   return [
-    await compare(place, records, { what: `create of a project${where}`, ...project, status: 200 }),
-    await compare(place, records, { what: `create of an application${where}`, ...application, status: 201 }),
+    await compare(location, records, { what: `create of a project${where}`, ...project, status: 200 }),
+    await compare(location, records, { what: `create of an application${where}`, ...application, status: 201 }),
   ];
 }
 
@@ -36,7 +36,7 @@ interface Case {
   readonly status: number;
 }
 
-async function compare(place: Place, records: Records, { what, path, body, status }: Case): Promise<Measurement> {
+async function compare(location: Place, records: Records, { what, path, body, status }: Case): Promise<Measurement> {
   const seen: { davit: LoadResult[]; floor: LoadResult[] } = { davit: [], floor: [] };
   const request: PlannedRequest = { method: 'POST', path, headers: records.davit.headers, body: JSON.stringify(body) };
   const round = async (side: 'davit' | 'floor', number: number): Promise<number> => {
@@ -45,7 +45,7 @@ async function compare(place: Place, records: Records, { what, path, body, statu
       port,
       connections: 32,
       warmUpMilliseconds: 500,
-      milliseconds: place.isQuick ? 500 : 2000,
+      milliseconds: location.isQuick ? 500 : 2000,
       requests: [request],
       status,
       // Names are unique: each round starts at a number that no earlier round reached.
@@ -55,7 +55,7 @@ async function compare(place: Place, records: Records, { what, path, body, statu
     seen[side].push(result);
     return result.perSecond;
   };
-  const compared = await alternate(place.rounds(7, 2), {
+  const compared = await alternate(location.rounds(7, 2), {
     davit: (number) => round('davit', number),
     floor: (number) => round('floor', number),
   });

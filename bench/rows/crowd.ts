@@ -13,16 +13,16 @@ const indices = Array.from({ length: environments }, (_, index) => index);
 export const crowdRow: Row = {
   name: 'crowd',
   about: `the same with ${environments} environments at once, until the last is DEPLOYED, against raw calls at the same parallelism`,
-  run: async (place) => {
-    const address = await place.database('crowd');
-    const davit = await startDavit(place, { name: 'crowd', databaseUrl: address });
-    const git = await place.git();
+  run: async (location) => {
+    const address = await location.database('crowd');
+    const davit = await startDavit(location, { name: 'crowd', databaseUrl: address });
+    const git = await location.git();
     const url = git.commit('crowd', busyboxApplication);
     const projectId = await createProject(davit, 'Crowd');
     const applications: BenchApplication[] = [];
     for (const index of indices)
       applications.push(await BenchApplication.create(davit, { projectId, name: `shop ${index}`, url }));
-    const raw = await RawEngine.start(place);
+    const raw = await RawEngine.start(location);
     for (const index of indices) await raw.makeNetwork(`bench-crowd-${index}`);
     const rawUrl = git.commit('raw-crowd', busyboxApplication);
     const seen: DeployAnswer[] = [];
@@ -46,7 +46,7 @@ export const crowdRow: Row = {
     // The first deployments on each side build the images; they are not measured.
     await sides.davit(-1);
     await sides.floor(-1);
-    const compared = await alternate(place.rounds(5, 1), sides);
+    const compared = await alternate(location.rounds(5, 1), sides);
     const details = { steps: await stepTimes(address), raw: seen };
     await davit.stop();
     const what = `deploy, ${environments} environments at once`;

@@ -14,11 +14,11 @@ export const deploysRow: Row = {
   name: 'deploys',
   about:
     'deploy of an unchanged application (cached build), request to DEPLOYED, against raw git and engine calls to the first 200',
-  run: async (place) => {
-    const { address, davit: server, davitOnce, application } = await openDavit(place);
-    const raw = await RawEngine.start(place);
+  run: async (location) => {
+    const { address, davit: server, davitOnce, application } = await openDavit(location);
+    const raw = await RawEngine.start(location);
     await raw.makeNetwork('bench-deploys');
-    const url = (await place.git()).commit('raw', busyboxApplication);
+    const url = (await location.git()).commit('raw', busyboxApplication);
     const plan = (builder: Deployment['builder'], generation: string): Deployment => {
       return { name: 'raw', url, generation, network: 'bench-deploys', port, ...limits, builder };
     };
@@ -27,11 +27,11 @@ export const deploysRow: Row = {
       return { milliseconds: deployments[0]?.milliseconds ?? Number.NaN, phases: deployments[0]?.phases ?? {} };
     };
     await davitOnce('first');
-    const builder = await fasterBuilder(place, rawOnce);
+    const builder = await fasterBuilder(location, rawOnce);
     const davit: number[] = [];
     const full: RawRound[] = [];
     const known: RawRound[] = [];
-    for (let round = 0; round < place.rounds(15, 4); round += 1) {
+    for (let round = 0; round < location.rounds(15, 4); round += 1) {
       davit.push(await davitOnce(`davit ${round}`));
       full.push(await rawOnce(builder, `full ${round}`));
       known.push(await rawOnce('none', `known ${round}`));
@@ -54,10 +54,10 @@ interface RawRound {
   readonly phases: Readonly<Record<string, number>>;
 }
 
-async function openDavit(place: Place) {
-  const address = await place.database('deploys');
-  const davit = await startDavit(place, { name: 'deploys', databaseUrl: address });
-  const url = (await place.git()).commit('deploys', busyboxApplication);
+async function openDavit(location: Place) {
+  const address = await location.database('deploys');
+  const davit = await startDavit(location, { name: 'deploys', databaseUrl: address });
+  const url = (await location.git()).commit('deploys', busyboxApplication);
   const application = await BenchApplication.create(davit, {
     projectId: await createProject(davit, 'Deploys'),
     name: 'shop',
@@ -78,8 +78,8 @@ async function openDavit(place: Place) {
 type Once = (builder: Deployment['builder'], generation: string) => Promise<RawRound>;
 
 // Docker's version determines which of its two builders is faster if everything is cached.
-async function fasterBuilder(place: Place, once: Once): Promise<'buildkit' | 'classic'> {
-  if (place.engineKind === 'podman') {
+async function fasterBuilder(location: Place, once: Once): Promise<'buildkit' | 'classic'> {
+  if (location.engineKind === 'podman') {
     await once('classic', 'warm-up');
     return 'classic';
   }

@@ -16,23 +16,23 @@ export const growthRow: Row = {
   name: 'growth',
   about:
     'with 100,000 services in the database: p99 of reads against one environment of 20, reads and creates against their floors',
-  run: async (place) => {
-    const few = await openFilled(place, 'few', 1);
-    const services = place.isQuick ? 10_000 : 100_000;
-    const many = await openFilled(place, 'many', services / servicesPerEnvironment);
+  run: async (location) => {
+    const few = await openFilled(location, 'few', 1);
+    const services = location.isQuick ? 10_000 : 100_000;
+    const many = await openFilled(location, 'many', services / servicesPerEnvironment);
     const sides = { davit: many, floor: few };
     const found = [
-      await compare(place, sides, { what: 'p99, read of an application', requests: (side) => applicationReads(side) }),
-      await compare(place, sides, {
+      await compare(location, sides, { what: 'p99, read of an application', requests: (side) => applicationReads(side) }),
+      await compare(location, sides, {
         what: 'p99, status of an application',
         requests: (side) => applicationReads(side, '/status'),
       }),
-      await compare(place, sides, { what: 'p99, lists of an environment', requests: environmentReads }),
+      await compare(location, sides, { what: 'p99, lists of an environment', requests: environmentReads }),
     ];
     await few.davit.stop();
     const where = `, ${services.toLocaleString('en')} services`;
-    const records = await addRecords(place, many.address, many.davit);
-    found.push(...(await measureReads(place, records, where)), ...(await measureCreates(place, records, where)));
+    const records = await addRecords(location, many.address, many.davit);
+    found.push(...(await measureReads(location, records, where)), ...(await measureCreates(location, records, where)));
     await many.davit.stop();
     return found;
   },
@@ -44,10 +44,10 @@ interface Side {
   readonly filled: Filled;
 }
 
-async function openFilled(place: Place, name: string, environments: number): Promise<Side> {
-  const address = await place.database(name);
-  const davit = await startDavit(place, { name, databaseUrl: address });
-  const url = (await place.git()).commit(name, busyboxApplication);
+async function openFilled(location: Place, name: string, environments: number): Promise<Side> {
+  const address = await location.database(name);
+  const davit = await startDavit(location, { name, databaseUrl: address });
+  const url = (await location.git()).commit(name, busyboxApplication);
   const origin = await BenchApplication.create(davit, { projectId: await createProject(davit, 'Growth'), name: 'origin', url });
   await origin.request();
   await origin.untilDeployed();
@@ -72,7 +72,7 @@ interface Case {
   readonly requests: (side: Side) => PlannedRequest[];
 }
 
-async function compare(place: Place, sides: { davit: Side; floor: Side }, { what, requests }: Case): Promise<Measurement> {
+async function compare(location: Place, sides: { davit: Side; floor: Side }, { what, requests }: Case): Promise<Measurement> {
   const seen: { davit: LoadResult[]; floor: LoadResult[] } = { davit: [], floor: [] };
   const round = async (which: 'davit' | 'floor'): Promise<number> => {
     const side = sides[which];
@@ -81,7 +81,7 @@ async function compare(place: Place, sides: { davit: Side; floor: Side }, { what
       // Few connections: with more, the queue for one busy core would be measured.
       connections: 4,
       warmUpMilliseconds: 500,
-      milliseconds: place.isQuick ? 500 : 2000,
+      milliseconds: location.isQuick ? 500 : 2000,
       requests: requests(side),
       status: 200,
       serverPid: side.davit.pid,
@@ -89,6 +89,6 @@ async function compare(place: Place, sides: { davit: Side; floor: Side }, { what
     seen[which].push(result);
     return result.latency.p99;
   };
-  const compared = await alternate(place.rounds(9, 2), { davit: () => round('davit'), floor: () => round('floor') });
+  const compared = await alternate(location.rounds(9, 2), { davit: () => round('davit'), floor: () => round('floor') });
   return { what, unit: 'ms', ...compared, ...ratioVerdict(compared.ratio, target), details: seen };
 }

@@ -24,31 +24,31 @@ const kinds = ['deployments', 'secrets', 'services', 'ingresses'];
 export const kubernetesRow: Row = {
   name: 'kubernetes',
   about: 'deploy of an unchanged application on Kubernetes, against kubectl apply of the same objects and rollout status',
-  run: async (place) => [await one(place, await World.open(place, 'kubernetes'))],
+  run: async (location) => [await one(location, await World.open(location, 'kubernetes'))],
 };
 
 export const kubernetesCrowdRow: Row = {
   name: 'kubernetes-crowd',
   about: `the same with ${environments} environments at once`,
-  run: async (place) => [await crowd(place, await World.open(place, 'kubernetes-crowd'))],
+  run: async (location) => [await crowd(location, await World.open(location, 'kubernetes-crowd'))],
 };
 
-async function one(place: Place, world: World): Promise<Measurement> {
-  const application = await world.application('shop');
-  await world.deploy([application], 'first');
-  const namespace = await world.rawNamespace('one');
-  const objects = rewritten(await world.objectsOf(application), namespace);
+async function one(location: Place, fixture: World): Promise<Measurement> {
+  const application = await fixture.application('shop');
+  await fixture.deploy([application], 'first');
+  const namespace = await fixture.rawNamespace('one');
+  const objects = rewritten(await fixture.objectsOf(application), namespace);
   await applyAndWait(objects, namespace);
-  const compared = await alternate(place.rounds(15, 4), {
-    davit: (round) => world.deploy([application], `davit ${round}`),
+  const compared = await alternate(location.rounds(15, 4), {
+    davit: (round) => fixture.deploy([application], `davit ${round}`),
     floor: async (round) => {
       const milliseconds = await applyAndWait(withGeneration(objects, `floor ${round}`), namespace);
-      await world.settled();
+      await fixture.settled();
       return milliseconds;
     },
   });
   const details = {
-    steps: await stepTimes(world.database),
+    steps: await stepTimes(fixture.database),
     objects: objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
   };
   return { what: 'deploy on Kubernetes, unchanged', unit: 'ms', ...compared, ...ratioVerdict(compared.ratio, target), details };
@@ -56,25 +56,25 @@ async function one(place: Place, world: World): Promise<Measurement> {
 
 // The sides run one after the other: a node accepts 110 pods, and each side needs twice its number of pods during a
 // replacement.
-async function crowd(place: Place, world: World): Promise<Measurement> {
+async function crowd(location: Place, fixture: World): Promise<Measurement> {
   const applications: BenchApplication[] = [];
-  for (let index = 0; index < environments; index += 1) applications.push(await world.application(`shop ${index}`));
-  await world.deploy(applications, 'first');
-  const rounds = place.rounds(3, 1);
+  for (let index = 0; index < environments; index += 1) applications.push(await fixture.application(`shop ${index}`));
+  await fixture.deploy(applications, 'first');
+  const rounds = location.rounds(3, 1);
   const davit: number[] = [];
-  for (let round = 0; round < rounds; round += 1) davit.push(await world.deploy(applications, `davit ${round}`));
-  const details = { steps: await stepTimes(world.database) };
-  const namespace = await world.rawNamespace('crowd');
+  for (let round = 0; round < rounds; round += 1) davit.push(await fixture.deploy(applications, `davit ${round}`));
+  const details = { steps: await stepTimes(fixture.database) };
+  const namespace = await fixture.rawNamespace('crowd');
   const [first] = applications;
-  const model = first === undefined ? [] : await world.objectsOf(first);
+  const model = first === undefined ? [] : await fixture.objectsOf(first);
   for (const application of applications) await application.stop();
-  await world.settled();
+  await fixture.settled();
   const all: Manifest[] = applications.flatMap((_one, index) => rewritten(model, namespace, `-${index}`));
   await applyAndWait(all, namespace);
   const floor: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     floor.push(await applyAndWait(withGeneration(all, `floor ${round}`), namespace));
-    await world.settled();
+    await fixture.settled();
   }
   const series = { davit: toSeries(davit), floor: toSeries(floor) };
   const ratio = ratioOf(series.davit, series.floor);
@@ -97,21 +97,21 @@ class World {
     this.#url = parts.url;
   }
 
-  static async open(place: Place, name: string): Promise<World> {
+  static async open(location: Place, name: string): Promise<World> {
     const [file = ''] = (process.env['KUBECONFIG'] ?? '').split(path.delimiter);
     const image = process.env['DAVIT_TEST_KUBERNETES_IMAGE'];
     if (file === '' || image === undefined) throw new Error('set KUBECONFIG and DAVIT_TEST_KUBERNETES_IMAGE');
     const registry = await startTestRegistry(undefined, { isOpen: true });
-    place.onEnd(() => registry.close());
-    const database = await place.database(name);
-    const settings = path.join(place.newFolder(`${name}-settings`), 'clusters.json');
+    location.onEnd(() => registry.close());
+    const database = await location.database(name);
+    const settings = path.join(location.newFolder(`${name}-settings`), 'clusters.json');
     writeFileSync(settings, '{}');
     const environment = {
       DAVIT_CLUSTER_SETTINGS: settings,
       DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
       DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
     };
-    const first = await startDavit(place, { name, databaseUrl: database, environment });
+    const first = await startDavit(location, { name, databaseUrl: database, environment });
     const { client } = first;
     const { id: organizationId } = await client.call('createOrganization', { body: { name: 'Kubernetes' } });
     const params = { organizationId };
@@ -123,14 +123,14 @@ class World {
     const own = { address: 'http://apps.example.org', image_registry: registryId, helper_image: image };
     writeFileSync(settings, JSON.stringify({ [cluster]: own }));
     await first.stop();
-    const davit = await startDavit(place, { name, databaseUrl: database, environment });
+    const davit = await startDavit(location, { name, databaseUrl: database, environment });
     const at = { organizationId, clusterId: cluster };
     await davit.client.call('editClusterKubeconfig', { params: at, body: readFileSync(file, 'utf8') });
-    const url = (await place.git()).commit(name, busyboxApplication);
-    const world = new World({ davit, database, ids: { project, cluster }, url });
+    const url = (await location.git()).commit(name, busyboxApplication);
+    const fixture = new World({ davit, database, ids: { project, cluster }, url });
     // The cleanup also runs if the run is interrupted: the cluster may be shared with others.
-    place.onEnd(() => world.close());
-    return world;
+    location.onEnd(() => fixture.close());
+    return fixture;
   }
 
   /** The instances are small, so that all of them fit on the nodes. */

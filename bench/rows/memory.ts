@@ -12,10 +12,10 @@ const limitMegabytes = 150;
 export const memoryRow: Row = {
   name: 'memory',
   about: 'resident memory of the control plane, idle: all its processes but PostgreSQL; HAProxy apart',
-  run: async (place) => {
-    await openInstallation(place);
-    const davit = await startDavit(place, { name: 'installation' });
-    const fresh = await sample(place, davit);
+  run: async (location) => {
+    await openInstallation(location);
+    const davit = await startDavit(location, { name: 'installation' });
+    const fresh = await sample(location, davit);
     await load({
       port: davit.port,
       connections: 16,
@@ -24,7 +24,7 @@ export const memoryRow: Row = {
       requests: [{ method: 'GET', path: '/organization', headers: davit.headers }],
       status: 200,
     });
-    const used = await sample(place, davit);
+    const used = await sample(location, davit);
     await davit.stop();
     return [
       toMeasurement('idle memory, one application runs', fresh, (memory) => memory.controlPlane, true),
@@ -41,10 +41,10 @@ interface Memory {
 }
 
 /** Samples the memory of an idle server several times, seconds apart. */
-async function sample(place: Place, davit: Davit): Promise<Memory[]> {
+async function sample(location: Place, davit: Davit): Promise<Memory[]> {
   const memories: Memory[] = [];
-  for (let look = 0; look < place.rounds(6, 2); look += 1) {
-    await pause(place.isQuick ? 1500 : 5000);
+  for (let look = 0; look < location.rounds(6, 2); look += 1) {
+    await pause(location.isQuick ? 1500 : 5000);
     memories.push(lookAt(davit));
   }
   return memories;

@@ -24,28 +24,28 @@ const floorConnections = '32';
 const davitConnections = '32';
 
 /** Opened once per run. */
-export function openRecords(place: Place): Promise<Records> {
-  const known = opened.get(place) ?? makeRecords(place);
-  opened.set(place, known);
+export function openRecords(location: Place): Promise<Records> {
+  const known = opened.get(location) ?? makeRecords(location);
+  opened.set(location, known);
   return known;
 }
 
-async function makeRecords(place: Place): Promise<Records> {
-  const address = await place.database('records');
-  const davit = await startDavit(place, {
+async function makeRecords(location: Place): Promise<Records> {
+  const address = await location.database('records');
+  const davit = await startDavit(location, {
     name: 'records',
     databaseUrl: address,
     environment: { DAVIT_DATABASE_CONNECTIONS: davitConnections },
   });
-  place.onEnd(() => davit.stop());
-  return addRecords(place, address, davit);
+  location.onEnd(() => davit.stop());
+  return addRecords(location, address, davit);
 }
 
 /**
  * Adds records to a Davit server on the database with this URL, whatever the database contains, and starts a floor
  * program.
  */
-export async function addRecords(place: Place, address: string, davit: Davit): Promise<Records> {
+export async function addRecords(location: Place, address: string, davit: Davit): Promise<Records> {
   const { client } = davit;
   const { id: organizationId } = await client.call('createOrganization', { body: { name: 'Shipyard' } });
   const projectIds: string[] = [];
@@ -62,7 +62,7 @@ export async function addRecords(place: Place, address: string, davit: Davit): P
   }
   await copyTables(address);
   const floor = await startFloor('records', [address, floorConnections]);
-  place.onEnd(() => floor.stop());
+  location.onEnd(() => floor.stop());
   return { davit, floor, floorPort: Number(floor.greeting), organizationId, environmentId, projectIds, applicationIds };
 }
 

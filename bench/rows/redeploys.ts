@@ -6,7 +6,7 @@ import type { Row } from '../row.ts';
 import { toSeries } from '../statistics.ts';
 import { BenchApplication, createProject, port } from './applications.ts';
 
-const leastRequests = 10_000;
+const minRequests = 10_000;
 const redeploys = 5;
 
 /** A server that returns $GENERATION. On SIGTERM it finishes the requests in progress and exits. */
@@ -22,10 +22,10 @@ process.on('SIGTERM', () => server.close(() => process.exit(0)));
 export const redeploysRow: Row = {
   name: 'redeploys',
   about: `requests lost through the gateway while a service is redeployed ${redeploys} times under load`,
-  run: async (place) => {
-    const address = await place.database('redeploys');
-    const davit = await startDavit(place, { name: 'redeploys', databaseUrl: address });
-    const url = (await place.git()).commit('redeploys', nodeApplication);
+  run: async (location) => {
+    const address = await location.database('redeploys');
+    const davit = await startDavit(location, { name: 'redeploys', databaseUrl: address });
+    const url = (await location.git()).commit('redeploys', nodeApplication);
     const application = await BenchApplication.create(davit, {
       projectId: await createProject(davit, 'Redeploys'),
       name: 'shop',
@@ -36,7 +36,7 @@ export const redeploysRow: Row = {
     const link = await application.address();
     const loads: LoadResult[] = [];
     const counted = (): number => loads.reduce((sum, { requests }) => sum + requests, 0);
-    while (counted() < leastRequests) loads.push(await loadWhile(link, () => redeployAll(application, loads.length)));
+    while (counted() < minRequests) loads.push(await loadWhile(link, () => redeployAll(application, loads.length)));
     await davit.stop();
     const lost = loads.flatMap(({ failures }) => Object.values(failures)).reduce((sum, count) => sum + count, 0);
     const what = `requests lost of ${counted()} in ${loads.length * redeploys} redeploys`;

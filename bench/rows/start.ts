@@ -9,20 +9,20 @@ const limitMilliseconds = 1500;
 export const startRow: Row = {
   name: 'start',
   about: 'start of `./davit serve` with existing state to the first answer that comes from the database',
-  run: async (place) => {
-    await openInstallation(place);
+  run: async (location) => {
+    await openInstallation(location);
     return [
-      await measure(place, 'start, database stopped as well', 'SIGTERM'),
-      await measure(place, 'start after kill -9, database still runs', 'SIGKILL'),
+      await measure(location, 'start, database stopped as well', 'SIGTERM'),
+      await measure(location, 'start after kill -9, database still runs', 'SIGKILL'),
     ];
   },
 };
 
-async function measure(place: Place, what: string, signal: NodeJS.Signals): Promise<Measurement> {
+async function measure(location: Place, what: string, signal: NodeJS.Signals): Promise<Measurement> {
   const times: number[] = [];
-  await (await startDavit(place, { name: 'installation' })).stop(signal);
-  for (let round = 0; round < place.rounds(9, 3); round += 1) {
-    const davit = await startDavit(place, { name: 'installation' });
+  await (await startDavit(location, { name: 'installation' })).stop(signal);
+  for (let round = 0; round < location.rounds(9, 3); round += 1) {
+    const davit = await startDavit(location, { name: 'installation' });
     times.push(davit.startMilliseconds);
     await davit.stop(signal);
   }

@@ -4,7 +4,7 @@ import { scratchFolder } from '../../packages/drivers/src/source/testing.ts';
 import { redisImage } from '../../packages/testkit/src/database-images.ts';
 import { startTestEngine, testRegistryPort, type EngineKind } from '../../packages/testkit/src/engines.ts';
 import { startTestRegistry } from '../../packages/testkit/src/registry.ts';
-import { Stage } from '../support/stage.ts';
+import { TestSetup } from '../support/setup.ts';
 import { makeSubjects } from './subjects.ts';
 import { Survival } from './survival.ts';
 
@@ -19,18 +19,18 @@ export async function openMatrix(kind: EngineKind): Promise<{ readonly survival:
   const folder = scratchFolder();
   const catalogue = join(folder.path, 'databases.json');
   writeFileSync(catalogue, readFileSync(own, 'utf8').replaceAll('docker.io/', `${registry.address}/`));
-  const stage = await Stage.open(kind, {
+  const setup = await TestSetup.open(kind, {
     DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
     DAVIT_DATABASE_CATALOGUE: catalogue,
     DAVIT_TERRAFORM_PROGRAM: 'terraform',
   });
-  const { organizationId } = stage;
+  const { organizationId } = setup;
   const from = { name: 'own', kind: 'GENERIC_CR' as const, url: `${registry.url}/library`, config: {} };
-  const made = await stage.davit.client.call('createContainerRegistry', { params: { organizationId }, body: from });
+  const made = await setup.davit.client.call('createContainerRegistry', { params: { organizationId }, body: from });
   return {
-    survival: new Survival(stage, makeSubjects(stage, { registryId: made.id })),
+    survival: new Survival(setup, makeSubjects(setup, { registryId: made.id })),
     close: async () => {
-      await stage.close();
+      await setup.close();
       await registry.close();
       folder.remove();
     },

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { statement } from '../../packages/db/src/index.ts';
 import { eventually } from '../support/eventually.ts';
-import { busybox, type Stage } from '../support/stage.ts';
+import { busybox, type TestSetup } from '../support/setup.ts';
 import type { EngineSubjectName as SubjectName } from '../../packages/engine/src/testing/crash/cases.ts';
 
 /**
@@ -26,7 +26,7 @@ export interface Subject {
   output?(id: string): Promise<readonly string[]>;
 }
 
-export interface SubjectPlaces {
+export interface SubjectPaths {
   /** The id of the registry that has the databases and `web`, an image of busybox. */
   readonly registryId: string;
 }
@@ -43,21 +43,21 @@ const shell = (script: string) => ({ entrypoint: '/bin/sh', arguments: ['-c', sc
 const randomName = (): string => `s${randomUUID().slice(0, 8)}`;
 
 /** Creates every subject on one stage. */
-export function makeSubjects(stage: Stage, places: SubjectPlaces): Readonly<Record<SubjectName, Subject>> {
+export function makeSubjects(setup: TestSetup, locations: SubjectPaths): Readonly<Record<SubjectName, Subject>> {
   return {
-    application: application(stage),
-    'application with a volume': applicationWithVolume(stage),
-    container: container(stage, places),
-    database: database(stage),
-    job: job(stage),
-    'cron job': cronJob(stage),
-    terraform: terraform(stage),
+    application: application(setup),
+    'application with a volume': applicationWithVolume(setup),
+    container: container(setup, locations),
+    database: database(setup),
+    job: job(setup),
+    'cron job': cronJob(setup),
+    terraform: terraform(setup),
   };
 }
 
-type Repository = ReturnType<Stage['repository']>['repository'];
+type Repository = ReturnType<TestSetup['repository']>['repository'];
 
-function application(stage: Stage): Subject {
+function application(setup: TestSetup): Subject {
   const dockerfile = `FROM ${busybox}\nCOPY index.html /www/index.html\nCMD ["httpd", "-f", "-p", "3000", "-h", "/www"]\n`;
   const repositories = new Map<string, Repository>();
   return {
@@ -65,8 +65,8 @@ function application(stage: Stage): Subject {
     instances: 1,
     create: async (text) => {
       const name = randomName();
-      const { repository, url } = stage.repository(name, { Dockerfile: dockerfile, 'index.html': text });
-      const id = await create(stage, 'application', {
+      const { repository, url } = setup.repository(name, { Dockerfile: dockerfile, 'index.html': text });
+      const id = await create(setup, 'application', {
         name,
         dockerfile_path: 'Dockerfile',
         git_repository: { url, branch: 'main' },
@@ -77,11 +77,11 @@ function application(stage: Stage): Subject {
       return id;
     },
     change: async (id, text) => void repositories.get(id)?.commit(text, { 'index.html': text }),
-    shown: (id) => page(stage, 'application', id, '/'),
+    shown: (id) => page(setup, 'application', id, '/'),
   };
 }
 
-function applicationWithVolume(stage: Stage): Subject {
+function applicationWithVolume(setup: TestSetup): Subject {
   const script = `cp /text /data/text; [ -f /data/mark ] || cat /proc/sys/kernel/random/uuid > /data/mark; ${serve} /data`;
   const dockerfile = `FROM ${busybox}\nCOPY text /text\nCMD ["sh", "-c", "${script}"]\n`;
   const repositories = new Map<string, Repository>();
@@ -90,8 +90,8 @@ function applicationWithVolume(stage: Stage): Subject {
     instances: 1,
     create: async (text) => {
       const name = randomName();
-      const { repository, url } = stage.repository(name, { Dockerfile: dockerfile, text });
-      const id = await create(stage, 'application', {
+      const { repository, url } = setup.repository(name, { Dockerfile: dockerfile, text });
+      const id = await create(setup, 'application', {
         name,
         dockerfile_path: 'Dockerfile',
         git_repository: { url, branch: 'main' },
@@ -103,27 +103,27 @@ function applicationWithVolume(stage: Stage): Subject {
       return id;
     },
     change: async (id, text) => void repositories.get(id)?.commit(text, { text }),
-    shown: (id) => page(stage, 'application', id, '/text'),
-    mark: (id) => page(stage, 'application', id, '/mark'),
+    shown: (id) => page(setup, 'application', id, '/text'),
+    mark: (id) => page(setup, 'application', id, '/mark'),
   };
 }
 
-function container(stage: Stage, { registryId }: SubjectPlaces): Subject {
+function container(setup: TestSetup, { registryId }: SubjectPaths): Subject {
   const showing = (text: string) => shell(`mkdir -p /www; echo ${text} > /www/index.html; ${serve} /www`);
   return {
     noun: 'container',
     instances: 1,
     create: (text) => {
       const image = { registry_id: registryId, image_name: 'web', tag: '1' };
-      return create(stage, 'container', { name: randomName(), ...image, ...showing(text), memory: 64, ports: [port] });
+      return create(setup, 'container', { name: randomName(), ...image, ...showing(text), memory: 64, ports: [port] });
     },
-    change: async (id, text) => void (await stage.davit.ask('PUT', `/container/${id}`, showing(text))),
-    shown: (id) => page(stage, 'container', id, '/'),
+    change: async (id, text) => void (await setup.davit.ask('PUT', `/container/${id}`, showing(text))),
+    shown: (id) => page(setup, 'container', id, '/'),
   };
 }
 
 /** Returns the subject for Redis. Its text stands for the memory limit that the engine reports. Its data is a key. */
-function database(stage: Stage): Subject {
+function database(setup: TestSetup): Subject {
   const sizes = new Map<string, number>();
   let size = 100;
   const next = (text: string): number => {
@@ -136,12 +136,12 @@ function database(stage: Stage): Subject {
     instances: 1,
     create: (text) => {
       const kind = { type: 'REDIS', version: '7', mode: 'CONTAINER', accessibility: 'PUBLIC' };
-      return create(stage, 'database', { name: randomName(), ...kind, memory: next(text) });
+      return create(setup, 'database', { name: randomName(), ...kind, memory: next(text) });
     },
-    change: async (id, text) => void (await stage.davit.ask('PUT', `/database/${id}`, { memory: next(text) })),
+    change: async (id, text) => void (await setup.davit.ask('PUT', `/database/${id}`, { memory: next(text) })),
     shown: async (id) => {
-      const [one] = await stage.containers(id);
-      const limit = (await stage.docker.getContainer(one?.Id ?? '').inspect()).HostConfig.Memory ?? 0;
+      const [one] = await setup.containers(id);
+      const limit = (await setup.docker.getContainer(one?.Id ?? '').inspect()).HostConfig.Memory ?? 0;
       return [...sizes].find(([, mebibytes]) => mebibytes * 1024 * 1024 === limit)?.[0] ?? `${limit} bytes`;
     },
     mark: (id) =>
@@ -150,29 +150,29 @@ function database(stage: Stage): Subject {
           login,
           password,
           port: at,
-        } = await stage.davit.client.call('getDatabaseMasterCredentials', {
+        } = await setup.davit.client.call('getDatabaseMasterCredentials', {
           params: { databaseId: id },
         });
-        const said = await redis(at, [`AUTH ${login} ${password}`, `SET mark ${randomUUID()} NX`, 'GET mark']).catch(() => []);
+        const output = await redis(at, [`AUTH ${login} ${password}`, `SET mark ${randomUUID()} NX`, 'GET mark']).catch(() => []);
         // The replies are: OK, OK or nothing, a length, the text, OK.
-        return said.length === 5 ? said[3] : undefined;
+        return output.length === 5 ? output[3] : undefined;
       }, 'an answer of Redis'),
   };
 }
 
-function job(stage: Stage): Subject {
+function job(setup: TestSetup): Subject {
   const schedule = (text: string) => ({
     on_start: shell(`echo begin ${text}; sleep 0.3; echo end ${text}`),
     on_stop: shell(`echo stop ${text}`),
     on_delete: shell(`echo delete ${text}`),
   });
-  return jobSubject(stage, schedule, async (id) => {
-    const lines = await outputOf(stage, id);
+  return jobSubject(setup, schedule, async (id) => {
+    const lines = await outputOf(setup, id);
     return lines.findLast((line) => line.startsWith('end '))?.slice(4) ?? '';
   });
 }
 
-function cronJob(stage: Stage): Subject {
+function cronJob(setup: TestSetup): Subject {
   // The schedule is never due within the next days. Its minute stands for the text.
   const month = new Date(Date.now() + 120 * 86_400_000).getUTCMonth() + 1;
   const expressions = new Map<string, string>();
@@ -181,38 +181,38 @@ function cronJob(stage: Stage): Subject {
     expressions.set(text, scheduled_at);
     return { cronjob: { ...shell('echo tick'), timezone: 'UTC', scheduled_at } };
   };
-  return jobSubject(stage, schedule, async (id) => {
-    const [row] = await stage.davit.database.database.many(schedules, [id]);
+  return jobSubject(setup, schedule, async (id) => {
+    const [row] = await setup.davit.database.database.many(schedules, [id]);
     return [...expressions].find(([, expression]) => expression === row?.expression)?.[0] ?? 'no schedule';
   });
 }
 
-function jobSubject(stage: Stage, schedule: (text: string) => object, shown: Subject['shown']): Subject {
+function jobSubject(setup: TestSetup, schedule: (text: string) => object, shown: Subject['shown']): Subject {
   const repositories = new Map<string, Repository>();
   return {
     noun: 'job',
     instances: 0,
     create: async (text) => {
       const name = randomName();
-      const { repository, url } = stage.repository(name, { 'readme.txt': text });
+      const { repository, url } = setup.repository(name, { 'readme.txt': text });
       const dockerfile_raw = `FROM ${busybox}\nCOPY readme.txt /readme.txt\n`;
       const source = { docker: { git_repository: { url, branch: 'main' }, dockerfile_raw } };
-      const id = await create(stage, 'job', { name, source, memory: 64, schedule: schedule(text) });
+      const id = await create(setup, 'job', { name, source, memory: 64, schedule: schedule(text) });
       repositories.set(id, repository);
       return id;
     },
     change: async (id, text) => {
       // The commit is new, because the image of a known commit is not built again.
       repositories.get(id)?.commit(text, { 'readme.txt': text });
-      await stage.davit.ask('PUT', `/job/${id}`, { schedule: schedule(text) });
+      await setup.davit.ask('PUT', `/job/${id}`, { schedule: schedule(text) });
     },
     shown,
-    output: (id) => outputOf(stage, id),
+    output: (id) => outputOf(setup, id),
   };
 }
 
-async function outputOf(stage: Stage, jobId: string): Promise<readonly string[]> {
-  const { results } = await stage.davit.client.call('listJobLog', { params: { jobId }, query: {} });
+async function outputOf(setup: TestSetup, jobId: string): Promise<readonly string[]> {
+  const { results } = await setup.davit.client.call('listJobLog', { params: { jobId }, query: {} });
   return results.map(({ message }) => message);
 }
 
@@ -220,7 +220,7 @@ async function outputOf(stage: Stage, jobId: string): Promise<readonly string[]>
  * Returns the subject for Terraform. Its data is the id of a resource, which changes only if the resource was lost and
  * created again.
  */
-function terraform(stage: Stage): Subject {
+function terraform(setup: TestSetup): Subject {
   const files = (text: string) => ({
     'main.tf': `resource "terraform_data" "one" { input = "${text}" }
 output "text" { value = terraform_data.one.output }
@@ -228,8 +228,8 @@ output "mark" { value = terraform_data.one.id }\n`,
   });
   const repositories = new Map<string, Repository>();
   const output = async (id: string, name: string): Promise<string> => {
-    const { environmentId } = stage;
-    const { results } = await stage.davit.client.call('listEnvironmentEnvironmentVariable', { params: { environmentId } });
+    const { environmentId } = setup;
+    const { results } = await setup.davit.client.call('listEnvironmentEnvironmentVariable', { params: { environmentId } });
     const key = `DAVIT_OUTPUT_TERRAFORM_Z${id.slice(0, 8).toUpperCase()}_${name}`;
     return results.find((one) => one.key === key)?.value ?? '';
   };
@@ -238,8 +238,8 @@ output "mark" { value = terraform_data.one.id }\n`,
     instances: 0,
     create: async (text) => {
       const name = randomName();
-      const { repository, url } = stage.repository(name, files(text));
-      const id = await create(stage, 'terraform', { name, terraform_files_source: { git_repository: { url, branch: 'main' } } });
+      const { repository, url } = setup.repository(name, files(text));
+      const id = await create(setup, 'terraform', { name, terraform_files_source: { git_repository: { url, branch: 'main' } } });
       repositories.set(id, repository);
       return id;
     },
@@ -249,19 +249,19 @@ output "mark" { value = terraform_data.one.id }\n`,
   };
 }
 
-async function create(stage: Stage, noun: Subject['noun'], body: object): Promise<string> {
-  const made = await stage.davit.ask('POST', `/environment/${stage.environmentId}/${noun}`, { healthchecks: {}, ...body });
+async function create(setup: TestSetup, noun: Subject['noun'], body: object): Promise<string> {
+  const made = await setup.davit.ask('POST', `/environment/${setup.environmentId}/${noun}`, { healthchecks: {}, ...body });
   if (typeof made === 'object' && made !== null && 'id' in made) return String(made.id);
   throw new Error(`the ${noun} has no id`);
 }
 
 /** Returns a page of a service at the service's own address. */
-async function page(stage: Stage, noun: string, id: string, path: string): Promise<string> {
-  const links = await stage.davit.ask('GET', `/${noun}/${id}/link`);
+async function page(setup: TestSetup, noun: string, id: string, path: string): Promise<string> {
+  const links = await setup.davit.ask('GET', `/${noun}/${id}/link`);
   const list: unknown = Reflect.get(Object(links), 'results');
   const url: unknown = Array.isArray(list) ? Reflect.get(Object(list[0]), 'url') : undefined;
   if (typeof url !== 'string') throw new Error(`the ${noun} has no address`);
-  const { status, body } = await stage.fetch(new URL(path, url).href);
+  const { status, body } = await setup.fetch(new URL(path, url).href);
   if (status !== 200) throw new Error(`${url} answered ${status}`);
   return body.trim();
 }
@@ -270,11 +270,11 @@ async function page(stage: Stage, noun: string, id: string, path: string): Promi
 function redis(at: number, commands: readonly string[]): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const socket = new Socket();
-    let said = '';
+    let output = '';
     socket.setTimeout(2_000, () => socket.destroy(new Error('no answer')));
-    socket.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    socket.on('data', (chunk: Buffer) => (output += chunk.toString()));
     socket.once('error', reject);
-    socket.once('close', () => resolve(said.split('\r\n').filter((line) => line !== '')));
+    socket.once('close', () => resolve(output.split('\r\n').filter((line) => line !== '')));
     socket.connect(at, '127.0.0.1', () => socket.write(`${[...commands, 'QUIT'].join('\r\n')}\r\n`));
   });
 }

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { serverAddress } from '../../packages/testkit/src/database.ts';
 import { testEnginesFolder } from '../../packages/testkit/src/engines.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Stage } from '../support/stage.ts';
+import type { TestSetup } from '../support/setup.ts';
 import type {
   CrashCase as AnyCrashCase,
   EngineSubjectName as SubjectName,
@@ -36,15 +36,15 @@ export interface Survived {
 
 /** Runs cases on one stage, one after the other. */
 export class Survival {
-  readonly #stage: Stage;
+  readonly #setup: TestSetup;
   readonly #subjects: Readonly<Record<SubjectName, Subject>>;
   readonly #lives = new Map<SubjectName, Life>();
   /** Services of failed cases. They stay as the failed case left them. */
   readonly #given: string[] = [];
   #count = 0;
 
-  constructor(stage: Stage, subjects: Readonly<Record<SubjectName, Subject>>) {
-    this.#stage = stage;
+  constructor(setup: TestSetup, subjects: Readonly<Record<SubjectName, Subject>>) {
+    this.#setup = setup;
     this.#subjects = subjects;
   }
 
@@ -64,7 +64,7 @@ export class Survival {
       const life = this.#lives.get(one.subject);
       if (life !== undefined) this.#given.push(life.id);
       this.#lives.delete(one.subject);
-      await this.#stage.davit.recover();
+      await this.#setup.davit.recover();
       throw error;
     }
   }
@@ -77,7 +77,7 @@ export class Survival {
     if (one.action === 'DEPLOY') await subject.change(id, (life.text = this.#text()));
     const printed = await subject.output?.(id);
 
-    this.#stage.davit.order(one.point, one.fault === 'killed' ? 'kill' : 'hold');
+    this.#setup.davit.order(one.point, one.fault === 'killed' ? 'kill' : 'hold');
     const former = await this.#newest();
     await this.#ask(subject, id, one.action);
     const times = await this.#suffer(one, former);
@@ -90,7 +90,7 @@ export class Survival {
       await this.#ask(subject, id, one.action);
       await this.#ended(again);
     }
-    assert.equal(await this.#state(subject, id), ends[one.action], await this.#stage.log());
+    assert.equal(await this.#state(subject, id), ends[one.action], await this.#setup.log());
     await this.#check(one, life);
     // A run that the engine interrupted is repeated only by the next request.
     if (!mayFail && printed !== undefined) await this.#printedOnce(one, life, printed.length);
@@ -111,14 +111,14 @@ export class Survival {
       const former = await this.#newest();
       await this.#ask(subject, life.id, 'DEPLOY');
       await this.#ended(former);
-      assert.equal(await this.#state(subject, life.id), 'DEPLOYED', await this.#stage.log());
+      assert.equal(await this.#state(subject, life.id), 'DEPLOYED', await this.#setup.log());
     }
     await this.#running(subject, life);
     return life;
   }
 
   async #running(subject: Subject, life: Life): Promise<void> {
-    assert.equal((await this.#stage.containers(life.id)).length, subject.instances);
+    assert.equal((await this.#setup.containers(life.id)).length, subject.instances);
     assert.equal(await subject.shown(life.id), life.text);
     const mark = await subject.mark?.(life.id);
     life.mark ??= mark;
@@ -126,7 +126,7 @@ export class Survival {
   }
 
   async #suffer(one: CrashCase, former: string | undefined): Promise<Survived | null> {
-    const { davit } = this.#stage;
+    const { davit } = this.#setup;
     if (one.fault === 'killed') {
       await davit.exited();
       const restarted = Date.now();
@@ -134,22 +134,22 @@ export class Survival {
       const answered = Date.now() - restarted;
       // After the last point the deployment has ended, so there is nothing to resume.
       const isOver = one.point === 'finish:after';
-      const moves = isOver ? Date.now() : await eventually(() => this.#stage.resumedAt(restarted), 'the deployment to go on');
+      const moves = isOver ? Date.now() : await eventually(() => this.#setup.resumedAt(restarted), 'the deployment to go on');
       await this.#ended(former);
       return { answered, resumed: moves - restarted };
     }
     await davit.holds();
     if (one.fault === 'database cut') await this.#cutDatabase();
     if (one.fault === 'engine restarted') {
-      await this.#stage.engine.restart();
+      await this.#setup.engine.restart();
       davit.release();
     }
     if (one.fault === 'canceled') {
-      const { environmentId } = this.#stage;
+      const { environmentId } = this.#setup;
       await davit.client.call('cancelEnvironmentDeployment', { params: { environmentId }, body: {} });
       davit.release();
     }
-    const filler = one.fault === 'disk full' ? fillDisk(this.#stage.engine.kind) : null;
+    const filler = one.fault === 'disk full' ? fillDisk(this.#setup.engine.kind) : null;
     if (filler !== null) davit.release();
     try {
       await this.#ended(former);
@@ -161,7 +161,7 @@ export class Survival {
 
   /** Blocks connections to the database until the server has noticed. */
   async #cutDatabase(): Promise<void> {
-    const { davit } = this.#stage;
+    const { davit } = this.#setup;
     const name = new URL(davit.database.connectionString).pathname.slice(1);
     const client = new Client({ connectionString: serverAddress() });
     await client.connect();
@@ -184,7 +184,7 @@ export class Survival {
     const subject = this.#subjects[one.subject];
     const stays = one.action === 'DEPLOY' || one.action === 'RESTART';
     if (stays) await this.#running(subject, life);
-    else assert.deepEqual(await this.#stage.containers(life.id), []);
+    else assert.deepEqual(await this.#setup.containers(life.id), []);
     const removes = one.action === 'UNINSTALL' || one.action === 'DELETE';
     if (removes) {
       assert.deepEqual(await this.#volumes(life.id), []);
@@ -197,16 +197,16 @@ export class Survival {
   /** Checks that everything that Davit has on the engine belongs to an existing service. */
   async #nothingElse(): Promise<void> {
     const known = [...this.#given, ...[...this.#lives.values()].map(({ id }) => id)];
-    const strangers = (await this.#stage.containers()).filter(({ Labels }) => !known.includes(Labels['davit.service'] ?? ''));
+    const strangers = (await this.#setup.containers()).filter(({ Labels }) => !known.includes(Labels['davit.service'] ?? ''));
     assert.deepEqual(
       strangers.map(({ Names, Labels }) => ({ Names, Labels })),
       [],
     );
-    assert.ok((await this.#stage.networks()).length <= 1);
+    assert.ok((await this.#setup.networks()).length <= 1);
   }
 
   async #volumes(id: string): Promise<readonly string[]> {
-    const { Volumes } = await this.#stage.docker.listVolumes();
+    const { Volumes } = await this.#setup.docker.listVolumes();
     // Podman returns null if there are no volumes.
     return (Volumes ?? []).filter(({ Labels }) => Object.values(Labels ?? {}).includes(id)).map(({ Name }) => Name);
   }
@@ -222,12 +222,12 @@ export class Survival {
 
   async #ask(subject: Subject, id: string, action: CrashCase['action']): Promise<void> {
     const method = action === 'DELETE' ? 'DELETE' : 'POST';
-    await this.#stage.davit.ask(method, `/${subject.noun}/${id}${paths[action]}`);
+    await this.#setup.davit.ask(method, `/${subject.noun}/${id}${paths[action]}`);
   }
 
   async #state({ noun }: Subject, id: string): Promise<string> {
-    const { environmentId } = this.#stage;
-    const all = await this.#stage.davit.client.call('getEnvironmentStatuses', { params: { environmentId } });
+    const { environmentId } = this.#setup;
+    const all = await this.#setup.davit.client.call('getEnvironmentStatuses', { params: { environmentId } });
     const lists: Readonly<Record<Subject['noun'], readonly { readonly id: string; readonly state: string }[]>> = {
       application: all.applications ?? [],
       container: all.containers ?? [],
@@ -239,16 +239,16 @@ export class Survival {
   }
 
   async #newest(): Promise<string | undefined> {
-    const { environmentId } = this.#stage;
-    const { results } = await this.#stage.davit.client.call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
+    const { environmentId } = this.#setup;
+    const { results } = await this.#setup.davit.client.call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
     return results[0]?.identifier.execution_id;
   }
 
   async #ended(former: string | undefined): Promise<void> {
     try {
-      await this.#stage.idleAfter(async () => (await this.#newest()) !== former);
+      await this.#setup.idleAfter(async () => (await this.#newest()) !== former);
     } catch (error) {
-      throw new Error(`${await this.#stage.log()}\n${this.#stage.davit.output.split('\n').slice(-20).join('\n')}`, {
+      throw new Error(`${await this.#setup.log()}\n${this.#setup.davit.output.split('\n').slice(-20).join('\n')}`, {
         cause: error,
       });
     }

@@ -160,9 +160,9 @@ export async function startChartRepository(
     username,
     password,
     push: (version, registry) => {
-      const place = `${registry.url.replace('http:', 'oci:')}/charts`;
+      const location = `${registry.url.replace('http:', 'oci:')}/charts`;
       const access = ['--plain-http', '--username', registry.username, '--password', registry.password];
-      execFileSync(helm, ['push', join(folder, `web-${version}.tgz`), place, ...access], { stdio: 'pipe' });
+      execFileSync(helm, ['push', join(folder, `web-${version}.tgz`), location, ...access], { stdio: 'pipe' });
     },
     close: async () => {
       await site.close();

@@ -6,12 +6,12 @@ import { request } from 'node:http';
  */
 export function isAnswered(url: string): Promise<true | undefined> {
   return new Promise((resolve) => {
-    const asked = request(url, { agent: false, timeout: 2_000 }, (response) => {
+    const requested = request(url, { agent: false, timeout: 2_000 }, (response) => {
       response.resume();
       resolve(response.statusCode === 200 ? true : undefined);
     });
-    asked.once('timeout', () => asked.destroy());
-    asked.once('error', () => resolve(undefined));
-    asked.end();
+    requested.once('timeout', () => requested.destroy());
+    requested.once('error', () => resolve(undefined));
+    requested.end();
   });
 }

@@ -8,12 +8,12 @@ const everyMilliseconds = 1_000;
 function recordedLoop(options: { readonly everyMilliseconds?: number } = { everyMilliseconds }) {
   const looks: PromiseWithResolvers<void>[] = [];
   const errors: unknown[] = [];
-  let [running, mostRunning] = [0, 0];
+  let [running, maxRunning] = [0, 0];
   const look = async (): Promise<void> => {
     const end = Promise.withResolvers<void>();
     looks.push(end);
     running += 1;
-    mostRunning = Math.max(mostRunning, running);
+    maxRunning = Math.max(maxRunning, running);
     try {
       await end.promise;
     } finally {
@@ -21,7 +21,7 @@ function recordedLoop(options: { readonly everyMilliseconds?: number } = { every
     }
   };
   const loop = new Loop({ look, onError: (error) => errors.push(error), ...options });
-  return { loop, looks, errors, running: () => running, mostRunning: () => mostRunning };
+  return { loop, looks, errors, running: () => running, mostRunning: () => maxRunning };
 }
 
 /** Runs everything that is due without the passing of time. */
@@ -138,7 +138,7 @@ describe('a loop', () => {
     const { loop, looks } = recordedLoop();
     loop.start();
     void loop.wake();
-    const asked = loop.wake();
+    const requested = loop.wake();
     let isStopped = false;
     const stopped = loop.stop().then(() => (isStopped = true));
     expect(loop.signal.aborted).toBe(true);
@@ -146,7 +146,7 @@ describe('a loop', () => {
     expect(isStopped).toBe(false);
     looks[0]?.resolve();
     await stopped;
-    await expect(asked).resolves.toBeUndefined();
+    await expect(requested).resolves.toBeUndefined();
     await loop.wake();
     loop.start();
     await vi.advanceTimersByTimeAsync(3 * everyMilliseconds);
@@ -236,7 +236,7 @@ const steps = fc.array(fc.constantFrom<Step>('wake', 'wake', 'wake', 'end', 'end
 test('any order of wakes, ends, failures, ticks and a stop gives the looks of the model, one at a time', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (order) => {
-      const { loop, looks, errors, running, mostRunning } = recordedLoop();
+      const { loop, looks, errors, running, mostRunning: maxRunning } = recordedLoop();
       const model = new Model();
       const waits: Promise<void>[] = [];
       loop.start();
@@ -261,7 +261,7 @@ test('any order of wakes, ends, failures, ticks and a stop gives the looks of th
       // No caller waits for ever.
       await Promise.all(waits);
       expect(looks).toHaveLength(model.begun);
-      expect(mostRunning()).toBeLessThanOrEqual(1);
+      expect(maxRunning()).toBeLessThanOrEqual(1);
     }),
     { numRuns: 300 },
   );

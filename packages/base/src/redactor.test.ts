@@ -5,7 +5,7 @@ import { redactor } from './redactor.ts';
 
 // Limits of the contract: the longest value of a variable, and the maximum of one deployment.
 const longestValue = 524_288;
-const mostCharacters = 16 * 1024 * 1024;
+const maxCharacters = 16 * 1024 * 1024;
 
 const printable = (length: number): string => randomBytes(length).toString('base64').slice(0, length);
 
@@ -81,7 +81,7 @@ describe('a redactor', () => {
 
   test('takes as many characters as fit, and refuses more without a word of them', async () => {
     const line = printable(100);
-    const most = Array.from({ length: mostCharacters / longestValue }, (_, index) => `${index}`.padEnd(longestValue, line));
+    const most = Array.from({ length: maxCharacters / longestValue }, (_, index) => `${index}`.padEnd(longestValue, line));
     const redact = await redactor(most);
     expect(redact(most[7] ?? '') === '[REDACTED]').toBe(true);
     const failure = await redactor([...most, 'more']).catch((error: unknown) => error);

@@ -10,7 +10,7 @@ export interface Redactor {
 }
 
 /** Maximum number of characters of all values of one redactor together. */
-const mostCharacters = 16 * 1024 * 1024;
+const maxCharacters = 16 * 1024 * 1024;
 /**
  * Minimum length of a value in characters. Shorter values are not redacted: replacing every `1` of a log would destroy
  * it.
@@ -41,7 +41,7 @@ export async function redactor(values: Iterable<string>): Promise<Redactor> {
   const distinct = new Set(values);
   let characters = 0;
   for (const value of distinct) characters += value.length;
-  if (characters > mostCharacters) throw tooLarge();
+  if (characters > maxCharacters) throw tooLarge();
   const forms = new Forms();
   const seen = new Set<string>();
   let sincePause = 0;
@@ -61,7 +61,7 @@ export async function redactor(values: Iterable<string>): Promise<Redactor> {
 }
 
 function tooLarge(): AppError {
-  const message = `The secrets together are larger than ${mostCharacters} characters, which is more than Davit can keep out of logs.`;
+  const message = `The secrets together are larger than ${maxCharacters} characters, which is more than Davit can keep out of logs.`;
   return new AppError({ code: 'SECRETS_TOO_LARGE', message });
 }
 
@@ -210,7 +210,7 @@ class Forms {
   /**
    * Returns the length of the longest short form that starts at `at` and is longer than `more`, or 0 if there is none.
    */
-  #longestAt(text: string, { hashes, at, low, high, more }: Place): number {
+  #longestAt(text: string, { hashes, at, low, high, more }: Candidate): number {
     const most = Math.min(longForm - 1, text.length - at);
     for (let length = most; length > more && length >= shortestForm; length -= 1) {
       if ((((length >>> 5 === 0 ? low : high) >>> (length & 31)) & 1) === 0) continue;
@@ -241,7 +241,7 @@ class Forms {
   }
 }
 
-interface Place {
+interface Candidate {
   readonly hashes: Int32Array;
   readonly at: number;
   /** Lengths of the forms that may start there, as bits: lengths under 32 in `low`, the others in `high`. */

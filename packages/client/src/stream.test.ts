@@ -40,7 +40,7 @@ test('what the end of the connection cuts off is no event', async () => {
 const answer = (text: string, status = 200): Response => new Response(text, { status });
 
 test('a stream is followed over its connections, behind the last id, until it says that there is nothing more', async () => {
-  const asked: (string | null)[] = [];
+  const requested: (string | null)[] = [];
   const answers = [
     () => answer('id: s1.0\nevent: OPEN\ndata: {"resumed":false}\n\n: x\nid: s2.0\n\n'),
     () => answer('{"code": "OVERLOADED"}', 503),
@@ -49,16 +49,16 @@ test('a stream is followed over its connections, behind the last id, until it sa
     },
     () => answer('id: s3.0\nevent: END\ndata: {"code":"DONE","message":"","resume":false}\n\n'),
   ];
-  const heard: Received[] = [];
+  const received: Received[] = [];
   const open = async (id: string | null): Promise<Response> => {
-    asked.push(id);
+    requested.push(id);
     const next = answers.shift();
     if (next === undefined) throw new Error('asked too often');
     return Promise.resolve(next());
   };
-  for await (const one of follow(open, {})) heard.push(one);
-  expect(asked).toEqual([null, 's2.0', 's2.0', 's2.0']);
-  expect(heard.map(({ event, id }) => [event, id])).toEqual([
+  for await (const one of follow(open, {})) received.push(one);
+  expect(requested).toEqual([null, 's2.0', 's2.0', 's2.0']);
+  expect(received.map(({ event, id }) => [event, id])).toEqual([
     ['OPEN', 's1.0'],
     ['END', 's3.0'],
   ]);

@@ -8,19 +8,19 @@ beforeAll(async () => {
   await home.database.run(
     statement(
       'testChangeTable',
-      `create table note (id integer primary key, said text default nullif(current_setting('davit.request', true), ''))`,
+      `create table note (id integer primary key, output text default nullif(current_setting('davit.request', true), ''))`,
     ),
   );
 });
 afterAll(() => home.drop());
 
-const insert = statement<{ said: string | null }>('testChangeInsert', 'insert into note (id) values ($1) returning said');
-const taking = batchedStatement<{ said: string | null }>(
+const insert = statement<{ output: string | null }>('testChangeInsert', 'insert into note (id) values ($1) returning output');
+const taking = batchedStatement<{ output: string | null }>(
   'testChangeTaking',
   { id: 'int', setting: 'text', request: 'text' },
-  (asked) => `with ${asked}, made as (
-     insert into note (id, said) select id, coalesce(current_setting(setting, true), request) from asked returning id, said)
-   select call, said from made join asked using (id)`,
+  (requested) => `with ${requested}, made as (
+     insert into note (id, output) select id, coalesce(current_setting(setting, true), request) from asked returning id, output)
+   select call, output from made join asked using (id)`,
 );
 const setting = statement<{ text: string | null }>('testChangeSetting', `select current_setting('davit.request', true) as text`);
 
@@ -37,16 +37,16 @@ let next = 0;
 const id = (): number => (next += 1);
 
 test('a statement of its own carries the request, and leaves nothing of it on the connection', async () => {
-  const { said } = await forRequest(request, () => home.database.one(insert, [id()]));
-  expect(JSON.parse(said ?? '')).toEqual(request);
-  expect((await home.database.one(insert, [id()])).said).toBeNull();
+  const { output } = await forRequest(request, () => home.database.one(insert, [id()]));
+  expect(JSON.parse(output ?? '')).toEqual(request);
+  expect((await home.database.one(insert, [id()])).output).toBeNull();
   expect((await home.database.one(setting)).text ?? '').toBe('');
 });
 
 test('a transaction carries it, in all of its statements', async () => {
   await forRequest(request, () =>
     home.database.transaction(async (tx) => {
-      for (let n = 0; n < 2; n += 1) expect(JSON.parse((await tx.one(insert, [id()])).said ?? '')).toEqual(request);
+      for (let n = 0; n < 2; n += 1) expect(JSON.parse((await tx.one(insert, [id()])).output ?? '')).toEqual(request);
     }),
   );
   expect((await home.database.one(setting)).text ?? '').toBe('');
@@ -54,10 +54,10 @@ test('a transaction carries it, in all of its statements', async () => {
 
 test('requests at once do not mix', async () => {
   const operations = Array.from({ length: 100 }, (_, n) => `operation${n}`);
-  const said = await Promise.all(
+  const output = await Promise.all(
     operations.map((operation) => forRequest({ ...request, operation }, () => home.database.one(insert, [id()]))),
   );
-  const seen: ChangeRequest[] = said.map((row) => JSON.parse(row.said ?? ''));
+  const seen: ChangeRequest[] = output.map((row) => JSON.parse(row.output ?? ''));
   expect(seen.map(({ operation }) => operation)).toEqual(operations);
 });
 
@@ -68,23 +68,23 @@ test('a statement that fails says why and leaves its connection of use', async (
     const failing = forRequest(request, () => home.database.one(insert, [taken]));
     await expect(failing).rejects.toSatisfy((error: unknown) => isUniqueViolation(error, 'note_pkey'));
   }
-  expect(JSON.parse((await forRequest(request, () => home.database.one(insert, [id()]))).said ?? '')).toEqual(request);
+  expect(JSON.parse((await forRequest(request, () => home.database.one(insert, [id()]))).output ?? '')).toEqual(request);
 });
 
 test('a statement that is prepared again after the table changed still carries it', async () => {
-  const all = statement<{ said: string | null }>('testChangeAll', 'insert into note (id) values ($1) returning *');
+  const all = statement<{ output: string | null }>('testChangeAll', 'insert into note (id) values ($1) returning *');
   await forRequest(request, () => home.database.one(all, [id()]));
   await home.database.run(statement('testChangeAlter', 'alter table note add column more text'));
-  expect(JSON.parse((await forRequest(request, () => home.database.one(all, [id()]))).said ?? '')).toEqual(request);
+  expect(JSON.parse((await forRequest(request, () => home.database.one(all, [id()]))).output ?? '')).toEqual(request);
 });
 
 test('a batched statement gets the request as its last value; with a key to mark, or in a transaction, the setting has it', async () => {
   const values = (): unknown[] => [id(), 'davit.none'];
   const { database } = home;
-  expect(JSON.parse((await forRequest(request, () => database.batched(taking, values())))?.said ?? '')).toEqual(request);
-  expect((await database.batched(taking, values()))?.said).toBeNull();
+  expect(JSON.parse((await forRequest(request, () => database.batched(taking, values())))?.output ?? '')).toEqual(request);
+  expect((await database.batched(taking, values()))?.output).toBeNull();
   const keyed = { ...request, idempotency_id: 'x' };
-  expect((await forRequest(keyed, () => database.batched(taking, values())))?.said).toBeNull();
+  expect((await forRequest(keyed, () => database.batched(taking, values())))?.output).toBeNull();
   const inTransaction = forRequest(request, () => database.transaction((tx) => tx.batched(taking, values())));
-  expect((await inTransaction)?.said).toBeNull();
+  expect((await inTransaction)?.output).toBeNull();
 });

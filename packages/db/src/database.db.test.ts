@@ -331,16 +331,16 @@ test('a connection that is lost during a statement is DATABASE_UNAVAILABLE, and 
 });
 
 test('the loss of an idle connection is told and harms nothing', async () => {
-  const told = Promise.withResolvers<Error>();
+  const reported = Promise.withResolvers<Error>();
   const narrow = openDatabase({
     connectionString: home.connectionString,
     applicationName: 'test',
     maximumConnections: 1,
-    onIdleFailure: told.resolve,
+    onIdleFailure: reported.resolve,
   });
   const { pid } = await narrow.one(ownProcess);
   await database.run(terminate, [pid]);
-  expect((await told.promise).message).toMatch(/terminating connection/);
+  expect((await reported.promise).message).toMatch(/terminating connection/);
   expect((await narrow.one(ownProcess)).pid).not.toBe(pid);
   await narrow.close();
 });

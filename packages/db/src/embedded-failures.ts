@@ -17,8 +17,8 @@ export function diskFull(folder: string, cause?: unknown): AppError {
 /** Converts the output of a failed program to an error. */
 export function programFailure(program: string, folder: string, output: string): AppError {
   if (/No space left on device|Disk quota exceeded/.test(output)) return diskFull(folder);
-  const said = output.trim().split('\n').slice(-8).join('\n');
-  return embeddedFailure(`The embedded PostgreSQL could not be started: ${program} failed.\n${said}`);
+  const printed = output.trim().split('\n').slice(-8).join('\n');
+  return embeddedFailure(`The embedded PostgreSQL could not be started: ${program} failed.\n${printed}`);
 }
 
 /** Converts a file system error to an error for the operator. */

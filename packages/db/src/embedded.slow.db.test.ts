@@ -129,17 +129,17 @@ test('after a kill -9 of the server itself it recovers with all that was committ
 
 test('while it is watched it comes back by itself after a kill -9, until it is stopped', async () => {
   const server = await startAndFill();
-  const told: string[] = [];
-  server.keepRunning((message) => told.push(message));
+  const reported: string[] = [];
+  server.keepRunning((message) => reported.push(message));
   const pid = await postmaster(server);
   process.kill(pid, 'SIGKILL');
-  await vi.waitFor(() => expect(told.at(-1)).toBe('the embedded database runs again'), { timeout: 20_000 });
+  await vi.waitFor(() => expect(reported.at(-1)).toBe('the embedded database runs again'), { timeout: 20_000 });
   expect(await postmaster(server)).not.toBe(pid);
   expect(await isKept(server)).toBe(true);
   const second = await postmaster(server);
   await server.stop();
   await vi.waitFor(() => expect(isAlive(second)).toBe(false), { timeout: 10_000 });
-  expect(told).toHaveLength(2);
+  expect(reported).toHaveLength(2);
 });
 
 test('a lock file whose process id belongs to another program now is no obstacle', async () => {

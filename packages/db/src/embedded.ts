@@ -5,7 +5,7 @@ import path from 'node:path';
 import { AppError, messageOf, pause } from '@davit/base';
 import { Client, DatabaseError } from 'pg';
 import { embeddedFailure, fileFailure, programFailure, readFrom } from './embedded-failures.ts';
-import { exists, postgresMajor, preparePlace, removeLeftovers, type Place } from './embedded-place.ts';
+import { exists, postgresMajor, prepareFolders, removeLeftovers, type EmbeddedFolders } from './embedded-folders.ts';
 import { anyWorksIn, askServer, isAlive, readPidFile, serverAddress, worksIn } from './embedded-process.ts';
 
 /*
@@ -67,11 +67,11 @@ const largestLogBytes = 10 * 1024 * 1024;
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   try {
-    const place = await preparePlace(path.resolve(options.stateFolder));
-    await ensureData(place);
-    const { socketFolder, adopted } = await ensureRunning(place, options);
-    if (!adopted) await removeLeftovers(place);
-    return new RunningServer(place, options, { socketFolder, adopted });
+    const folders = await prepareFolders(path.resolve(options.stateFolder));
+    await ensureData(folders);
+    const { socketFolder, adopted } = await ensureRunning(folders, options);
+    if (!adopted) await removeLeftovers(folders);
+    return new RunningServer(folders, options, { socketFolder, adopted });
   } catch (error) {
     throw fileFailure(options.stateFolder, error);
   }
@@ -81,17 +81,21 @@ class RunningServer implements EmbeddedDatabase {
   readonly connectionString: string;
   readonly adopted: boolean;
   readonly folder: string;
-  readonly #place: Place;
+  readonly #location: EmbeddedFolders;
   readonly #options: EmbeddedOptions;
   #timer: NodeJS.Timeout | undefined;
   #restart: Promise<void> | undefined;
 
-  constructor(place: Place, options: EmbeddedOptions, found: { readonly socketFolder: string; readonly adopted: boolean }) {
-    this.#place = place;
+  constructor(
+    folders: EmbeddedFolders,
+    options: EmbeddedOptions,
+    found: { readonly socketFolder: string; readonly adopted: boolean },
+  ) {
+    this.#location = folders;
     this.#options = options;
     this.connectionString = serverAddress(found.socketFolder, databaseName);
     this.adopted = found.adopted;
-    this.folder = place.folder;
+    this.folder = folders.folder;
   }
 
   keepRunning(tell: (message: string) => void): () => void {
@@ -105,7 +109,7 @@ class RunningServer implements EmbeddedDatabase {
   async stop(): Promise<void> {
     this.#endWatch();
     await this.#restart;
-    await stopServer(this.#place.data);
+    await stopServer(this.#location.data);
   }
 
   #endWatch(): void {
@@ -115,9 +119,9 @@ class RunningServer implements EmbeddedDatabase {
 
   async #restartIfGone(tell: (message: string) => void): Promise<void> {
     try {
-      if ((await findServer(this.#place.data)) !== undefined) return;
+      if ((await findServer(this.#location.data)) !== undefined) return;
       tell('the embedded database has stopped; starting it again');
-      await ensureRunning(this.#place, this.#options);
+      await ensureRunning(this.#location, this.#options);
       tell('the embedded database runs again');
     } catch (error) {
       // The failure may be temporary, for example a full disk. The next check retries.
@@ -128,66 +132,69 @@ class RunningServer implements EmbeddedDatabase {
   }
 }
 
-async function ensureData(place: Place): Promise<void> {
-  const version = await readFile(path.join(place.data, 'PG_VERSION'), 'utf8').catch(() => undefined);
+async function ensureData(folders: EmbeddedFolders): Promise<void> {
+  const version = await readFile(path.join(folders.data, 'PG_VERSION'), 'utf8').catch(() => undefined);
   if (version === undefined) {
-    if (await exists(place.data)) {
+    if (await exists(folders.data)) {
       throw embeddedFailure(
-        `${place.data} is not a data folder of PostgreSQL: its PG_VERSION is missing. Restore it from a backup, or move it away to start with an empty database.`,
+        `${folders.data} is not a data folder of PostgreSQL: its PG_VERSION is missing. Restore it from a backup, or move it away to start with an empty database.`,
       );
     }
-    return makeData(place);
+    return makeData(folders);
   }
   if (version.trim() !== String(postgresMajor)) {
     throw new AppError({
       code: 'EMBEDDED_DATABASE_VERSION',
-      message: `${place.data} was made by PostgreSQL ${version.trim()}, and this version of Davit includes PostgreSQL ${postgresMajor}. Export with the former version of Davit and import here, or convert the folder with pg_upgrade.`,
+      message: `${folders.data} was made by PostgreSQL ${version.trim()}, and this version of Davit includes PostgreSQL ${postgresMajor}. Export with the former version of Davit and import here, or convert the folder with pg_upgrade.`,
     });
   }
 }
 
 // Creates the data in a temporary folder and renames it when complete, so that an interrupted initdb leaves nothing
 // that looks like data.
-async function makeData(place: Place): Promise<void> {
-  const fresh = path.join(place.dataParent, `new-${randomUUID()}`);
+async function makeData(folders: EmbeddedFolders): Promise<void> {
+  const fresh = path.join(folders.dataParent, `new-${randomUUID()}`);
   await mkdir(fresh, { mode: 0o700 });
-  if (place.user !== undefined) await chown(fresh, place.user.uid, place.user.gid);
-  const program = path.join(place.binaries, 'bin', 'initdb');
+  if (folders.user !== undefined) await chown(fresh, folders.user.uid, folders.user.gid);
+  const program = path.join(folders.binaries, 'bin', 'initdb');
   const options = ['--pgdata', fresh, '--username', 'davit', '--auth-local', 'trust', '--auth-host', 'reject'];
   const locale = ['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'];
   const child = spawn(program, [...options, ...locale, '--data-checksums', '--no-instructions'], {
-    ...spawnOptions(place),
+    ...spawnOptions(folders),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = await outputOf(child);
   if (output.code !== 0) {
     await rm(fresh, { recursive: true, force: true });
-    throw programFailure('initdb', place.folder, output.text);
+    throw programFailure('initdb', folders.folder, output.text);
   }
   // ENOTEMPTY: another Davit process created the data meanwhile; its data is equivalent.
-  await rename(fresh, place.data).catch(() => rm(fresh, { recursive: true, force: true }));
+  await rename(fresh, folders.data).catch(() => rm(fresh, { recursive: true, force: true }));
 }
 
-async function ensureRunning(place: Place, options: EmbeddedOptions): Promise<{ socketFolder: string; adopted: boolean }> {
+async function ensureRunning(
+  folders: EmbeddedFolders,
+  options: EmbeddedOptions,
+): Promise<{ socketFolder: string; adopted: boolean }> {
   const began = Date.now();
-  let told = false;
+  let reported = false;
   let own: StartedServer | undefined;
   while (Date.now() - began < startWithinMilliseconds) {
-    const found = await findServer(place.data);
+    const found = await findServer(folders.data);
     if (found !== undefined) {
       const answer = await askServer(found.socketFolder);
       if (answer === 'ready') return ready(found.socketFolder, own, found.pid);
     } else if (own === undefined) {
-      own = await startServer(place, options.settings ?? {});
+      own = await startServer(folders, options.settings ?? {});
     }
-    if (own?.ended === true) own = await afterEnd(place, own);
-    if (!told && Date.now() - began > tellAfterMilliseconds) {
-      told = true;
+    if (own?.ended === true) own = await afterEnd(folders, own);
+    if (!reported && Date.now() - began > tellAfterMilliseconds) {
+      reported = true;
       options.onWait?.('waiting for the embedded database, which recovers from a crash or is busy starting');
     }
     await pause(10);
   }
-  throw embeddedFailure(`The embedded database was not ready within ten minutes. Its log is ${place.log}.`);
+  throw embeddedFailure(`The embedded database was not ready within ten minutes. Its log is ${folders.log}.`);
 }
 
 async function ready(
@@ -223,13 +230,13 @@ interface StartedServer {
   ended: boolean;
 }
 
-async function startServer(place: Place, settings: Readonly<Record<string, string>>): Promise<StartedServer> {
-  await writeConfiguration(place, settings);
-  const logOffset = await rotateLog(place.log);
-  const log = await open(place.log, 'a', 0o600);
+async function startServer(folders: EmbeddedFolders, settings: Readonly<Record<string, string>>): Promise<StartedServer> {
+  await writeConfiguration(folders, settings);
+  const logOffset = await rotateLog(folders.log);
+  const log = await open(folders.log, 'a', 0o600);
   try {
-    const child = spawn(path.join(place.binaries, 'bin', 'postgres'), ['-D', place.data], {
-      ...spawnOptions(place),
+    const child = spawn(path.join(folders.binaries, 'bin', 'postgres'), ['-D', folders.data], {
+      ...spawnOptions(folders),
       // The server gets its own session, so that Ctrl-C on Davit's terminal and the exit of Davit do not affect it.
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
@@ -248,19 +255,19 @@ async function startServer(place: Place, settings: Readonly<Record<string, strin
 
 // The started server exited at once. If another server holds the folder, or children of a killed server still do, the
 // start is retried. Any other reason is a failure, which the log explains.
-async function afterEnd(place: Place, own: StartedServer): Promise<undefined> {
-  const said = await readFrom(place.log, own.logOffset);
-  if (!/lock file "[^"]*" already exists|pre-existing shared memory block/.test(said)) {
-    throw programFailure('postgres', place.folder, said);
+async function afterEnd(folders: EmbeddedFolders, own: StartedServer): Promise<undefined> {
+  const output = await readFrom(folders.log, own.logOffset);
+  if (!/lock file "[^"]*" already exists|pre-existing shared memory block/.test(output)) {
+    throw programFailure('postgres', folders.folder, output);
   }
   await pause(50);
   return undefined;
 }
 
-async function writeConfiguration(place: Place, settings: Readonly<Record<string, string>>): Promise<void> {
+async function writeConfiguration(folders: EmbeddedFolders, settings: Readonly<Record<string, string>>): Promise<void> {
   const values: Record<string, string> = {
     listen_addresses: '',
-    unix_socket_directories: place.socketFolder,
+    unix_socket_directories: folders.socketFolder,
     unix_socket_permissions: '0700',
     port: '5432',
     max_connections: '100',
@@ -281,12 +288,12 @@ async function writeConfiguration(place: Place, settings: Readonly<Record<string
     ...settings,
   };
   const lines = Object.entries(values).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`);
-  const file = path.join(place.data, 'postgresql.conf');
+  const file = path.join(folders.data, 'postgresql.conf');
   const head = '# Written by Davit at each start. Own settings go into operator.conf beside this file.\n';
   const text = `${head}${lines.join('\n')}\ninclude_if_exists = 'operator.conf'\n`;
   const fresh = `${file}.new`;
   await writeFile(fresh, text, { mode: 0o600 });
-  if (place.user !== undefined) await chown(fresh, place.user.uid, place.user.gid);
+  if (folders.user !== undefined) await chown(fresh, folders.user.uid, folders.user.gid);
   await rename(fresh, file);
 }
 
@@ -328,8 +335,8 @@ async function stopServer(data: string): Promise<void> {
   }
 }
 
-function spawnOptions(place: Place): { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } {
-  return { ...place.user, cwd: place.folder, env: { LC_ALL: 'C', TZ: 'UTC', PATH: process.env['PATH'] } };
+function spawnOptions(folders: EmbeddedFolders): { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } {
+  return { ...folders.user, cwd: folders.folder, env: { LC_ALL: 'C', TZ: 'UTC', PATH: process.env['PATH'] } };
 }
 
 async function outputOf(child: ChildProcess): Promise<{ code: number | null; text: string }> {

@@ -31,8 +31,8 @@ function wordsFor(cause: unknown, folder: string | null): string {
     return 'The database accepts no changes: its server is a standby, or was made read-only. Try again in a few seconds; if that does not help, check the server that DATABASE_URL names.';
   }
   if (hasState(cause, diskFullState)) {
-    const place = folder === null ? 'on the disk of its server' : `on the disk of ${folder}`;
-    return `The database cannot store anything at present: there is no space left ${place}. Free space there; writes then resume by themselves, and stored data is safe.`;
+    const location = folder === null ? 'on the disk of its server' : `on the disk of ${folder}`;
+    return `The database cannot store anything at present: there is no space left ${location}. Free space there; writes then resume by themselves, and stored data is safe.`;
   }
   if (isTransient(cause))
     return 'The database cannot do this at present: it is out of memory, or too busy. Try again in a few seconds.';
@@ -58,7 +58,7 @@ const unavailableStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', 
  *
  * Not included: 53400, a configured limit; and damaged data (XX001, XX002, 58P01), which waiting does not repair.
  */
-const passingStates = new Set(['53000', '53100', '53200', '58030', '55P03', '57014']);
+const transientStates = new Set(['53000', '53100', '53200', '58030', '55P03', '57014']);
 
 // Error codes of sockets. pg marks its own errors only by their messages.
 const socketCodes = new Set([
@@ -101,7 +101,7 @@ export function isServerSilent(error: unknown): boolean {
 }
 
 function isTransient(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code !== undefined && passingStates.has(error.code);
+  return error instanceof DatabaseError && error.code !== undefined && transientStates.has(error.code);
 }
 
 /**

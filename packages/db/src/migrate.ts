@@ -284,14 +284,14 @@ async function apply(client: Client, migration: Migration): Promise<void> {
     if (failure instanceof AppError) throw failure;
     throw new AppError({
       code: 'MIGRATION_FAILED',
-      message: `Migration ${migration.name} failed${place(migration, error)}: ${messageOf(error)}. Nothing of it remains in the database.`,
+      message: `Migration ${migration.name} failed${location(migration, error)}: ${messageOf(error)}. Nothing of it remains in the database.`,
       cause: error,
     });
   }
 }
 
 /** Returns ` at line 12` if PostgreSQL reports the position, otherwise an empty string. */
-function place(migration: Migration, error: unknown): string {
+function location(migration: Migration, error: unknown): string {
   if (!(error instanceof DatabaseError) || error.position === undefined) return '';
   return ` at line ${migration.text.slice(0, Number(error.position)).split('\n').length}`;
 }

@@ -15,23 +15,23 @@ beforeAll(async () => {
 afterAll(() => home.drop());
 
 test('notifications of the named channels arrive, also after the connection was lost and listening resumed', async () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const reconnected = vi.fn<() => void>();
   const listener = await listen({
     connectionString: home.connectionString,
     channels: ['first', 'Second "channel"'],
-    onNotification: ({ channel, payload }) => heard.push(`${channel}: ${payload}`),
+    onNotification: ({ channel, payload }) => received.push(`${channel}: ${payload}`),
     onReconnect: reconnected,
   });
   await home.database.run(notify, ['first', 'a']);
   await home.database.run(notify, ['other', 'not heard']);
   await home.database.run(notify, ['Second "channel"', 'b']);
-  await vi.waitFor(() => expect(heard).toEqual(['first: a', 'Second "channel": b']));
+  await vi.waitFor(() => expect(received).toEqual(['first: a', 'Second "channel": b']));
 
   expect(await home.database.run(terminateByName, ['davit listen'])).toBe(1);
   await vi.waitFor(() => expect(reconnected).toHaveBeenCalledOnce());
   await home.database.run(notify, ['first', 'c']);
-  await vi.waitFor(() => expect(heard.at(-1)).toBe('first: c'));
+  await vi.waitFor(() => expect(received.at(-1)).toBe('first: c'));
 
   await listener.close();
   expect(await home.database.run(terminateByName, ['davit listen'])).toBe(0);

@@ -103,7 +103,7 @@ function target({ name, columns }: MovedTable): string {
 }
 
 /** An empty database that receives the rows of an export in one transaction: all of them or none. */
-export interface Arrival {
+export interface ImportTarget {
   /** Writes rows in the format of `Snapshot.rows`. Returns their number. */
   fill(table: MovedTable, rows: AsyncIterable<Buffer>): Promise<number>;
   /** Runs statements on the imported rows, then commits everything. */
@@ -117,7 +117,7 @@ export interface Arrival {
  * INSTANCE_IN_USE if its server is running. Its triggers are disabled during the import, because the imported changes
  * were recorded at the source.
  */
-export async function openArrival(connectionString: string): Promise<Arrival> {
+export async function openImport(connectionString: string): Promise<ImportTarget> {
   const connection = await openConnection(connectionString, 'davit import');
   const { client } = connection;
   try {
@@ -130,14 +130,14 @@ export async function openArrival(connectionString: string): Promise<Arrival> {
       await client.query(`alter table ${escapeIdentifier(name)} disable trigger user`);
     }
     await client.query('delete from installation');
-    return arrivalOf(connection, tables);
+    return importOf(connection, tables);
   } catch (error) {
     await connection.close();
     throw toFailure(error);
   }
 }
 
-function arrivalOf(connection: DedicatedConnection, tables: readonly MovedTable[]): Arrival {
+function importOf(connection: DedicatedConnection, tables: readonly MovedTable[]): ImportTarget {
   const { client } = connection;
   return {
     fill: async (table, rows) => {

@@ -15,7 +15,7 @@ const defaultLookEveryMilliseconds = 1_000;
 const defaultAnswerWithinMilliseconds = 5_000;
 const looksBeforeAsking = 5;
 // For a long-running statement, the interval between queries to the server increases up to this number of checks.
-const mostLooksBetween = 60;
+const maxLooksBetween = 60;
 
 export interface WatchTimes {
   /** Milliseconds between two checks. Default: 1 s. */
@@ -88,12 +88,12 @@ export class Watch {
   /** Never rejects. */
   async #ask(): Promise<void> {
     this.#isAsking = true;
-    const asked = [...this.#watched]
+    const requested = [...this.#watched]
       .filter(([, { query }]) => query !== null)
       .map(([client, watched]) => ({ client, watched, query: watched.query }));
-    const report = await this.#report(asked.map(({ watched }) => watched.session.pid));
+    const report = await this.#report(requested.map(({ watched }) => watched.session.pid));
     this.#isAsking = false;
-    const still = asked.filter(({ client, query }) => this.#watched.has(client) && queryUnderWay(client) === query);
+    const still = requested.filter(({ client, query }) => this.#watched.has(client) && queryUnderWay(client) === query);
     const vanished = still.filter(({ watched }) => isVanished(watched, report)).map(({ client }) => client);
     if (vanished.length > 0) this.#options.onVanished(vanished);
   }
@@ -127,7 +127,7 @@ function isVanished(watched: Watched, report: Report): boolean {
     return isDoubted;
   }
   watched.isDoubted = false;
-  watched.due = watched.looks + (report === 'unknown' ? looksBeforeAsking : Math.min(watched.looks, mostLooksBetween));
+  watched.due = watched.looks + (report === 'unknown' ? looksBeforeAsking : Math.min(watched.looks, maxLooksBetween));
   return false;
 }
 

@@ -265,12 +265,12 @@ export interface ClusterDriver {
 
   /**
    * Returns the text of a file inside an instance, which may have exited. Returns null if the path does not exist, is
-   * not a file, or is larger than `mostBytes`. Fails with ENGINE_UNREACHABLE, and with a retryable ENGINE_FAILED if the
+   * not a file, or is larger than `maxBytes`. Fails with ENGINE_UNREACHABLE, and with a retryable ENGINE_FAILED if the
    * file cannot be read at the moment.
    */
   readFile(
     instanceId: string,
-    file: { readonly path: string; readonly mostBytes: number },
+    file: { readonly path: string; readonly maxBytes: number },
     signal: AbortSignal,
   ): Promise<string | null>;
 
@@ -279,13 +279,13 @@ export interface ClusterDriver {
    * part of `path`. The caller reads the stream to its end or destroys it; the stream fails if the signal aborts. Fails
    * with ENGINE_FAILED (the path does not exist), ENGINE_UNREACHABLE.
    */
-  takeOut(instanceId: string, path: string, signal: AbortSignal): Promise<Readable>;
+  download(instanceId: string, path: string, signal: AbortSignal): Promise<Readable>;
 
   /**
    * Unpacks a tar archive into an existing folder. If it fails in the middle, the files unpacked so far stay. Fails
    * with the error of the archive's stream, DISK_FULL, ENGINE_FAILED, ENGINE_UNREACHABLE.
    */
-  putInto(instanceId: string, what: { readonly folder: string; readonly archive: Readable }, signal: AbortSignal): Promise<void>;
+  upload(instanceId: string, what: { readonly folder: string; readonly archive: Readable }, signal: AbortSignal): Promise<void>;
 
   /**
    * Calls `onEvent` for each event until the signal aborts or the connection ends. The caller then calls `watch` again,

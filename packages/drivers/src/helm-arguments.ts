@@ -56,7 +56,7 @@ const historyMax = /^--history-max=([1-9]\d{0,3})$/;
  * Each revision is a Secret of up to a megabyte, and each deployment lists all of them. Larger numbers are lowered to
  * this one.
  */
-const mostRevisions = 50;
+const maxRevisions = 50;
 
 /** A fault in one of the arguments of a chart. */
 export interface HelmArgumentFault {
@@ -94,7 +94,7 @@ function readArguments(given: readonly string[]): { readonly taken: string[]; re
     if (switches.has(plain)) taken.push(plain);
     else if (historyMax.test(argument)) {
       const revisions = Number(historyMax.exec(argument)?.[1]);
-      taken.push(`--history-max=${Math.min(revisions, mostRevisions)}`);
+      taken.push(`--history-max=${Math.min(revisions, maxRevisions)}`);
     } else if (!without.has(plain) && !/^--wait=(?:watcher|legacy)$/.test(argument)) {
       faults.push(faultOf(argument, index));
       isRefused = one.startsWith('-') && !one.includes('=');

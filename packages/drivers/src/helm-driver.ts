@@ -97,7 +97,7 @@ export interface HelmSession {
 }
 
 /** Identifies a release: its owner, and its name in Helm. */
-export interface ChartPlace {
+export interface ChartRef {
   readonly owner: Ownership;
   readonly release: string;
 }
@@ -108,7 +108,7 @@ export interface ChartAccess {
   readonly kubeconfig: Sensitive;
 }
 
-export interface ChartWish {
+export interface ChartAccessRequest {
   /** True: Helm gets Davit's own account, with its rights on the whole cluster. */
   readonly isClusterWide: boolean;
   /**
@@ -157,18 +157,18 @@ export interface ClusterCharts {
    * elsewhere. The access stays valid for at least `seconds`. With `isClusterWide` the account is Davit's own; fails
    * with HELM_OUTSIDE_ENVIRONMENT if the operator does not allow that for charts.
    */
-  access(owner: Ownership, wish: ChartWish, signal: AbortSignal): Promise<ChartAccess>;
+  access(owner: Ownership, access: ChartAccessRequest, signal: AbortSignal): Promise<ChartAccess>;
   /** Returns the objects that would lie outside the environment's namespace, as text: `ClusterRole reader`. */
   outside(owner: Ownership, objects: readonly ChartObject[], signal: AbortSignal): Promise<readonly string[]>;
   /** Returns the revisions of a release, oldest first. */
-  revisions(place: ChartPlace, signal: AbortSignal): Promise<readonly ChartRevision[]>;
+  revisions(chart: ChartRef, signal: AbortSignal): Promise<readonly ChartRevision[]>;
   /**
    * Runs `work` and meanwhile watches the pods that these objects create. If a pod can never start, `work` is aborted.
    * If `work` fails, this fails with the reason why a pod is not ready, if it is known: IMAGE_NOT_FOUND,
    * PROCESS_EXITED, UNSCHEDULABLE, …
    */
   whileWatched(
-    place: ChartPlace,
+    chart: ChartRef,
     objects: readonly ChartObject[],
     work: (signal: AbortSignal) => Promise<void>,
     context: CallContext,
@@ -177,22 +177,22 @@ export interface ClusterCharts {
    * Scales the workloads of a release to zero and waits until their pods have ended. Logs the workloads that cannot be
    * scaled.
    */
-  stop(place: ChartPlace, context: CallContext): Promise<void>;
+  stop(chart: ChartRef, context: CallContext): Promise<void>;
   /**
    * Undoes `stop` for objects that an upgrade did not scale up: those whose chart sets no number of replicas. Waits
    * until the whole release is ready; fails with HELM_FAILED if that takes longer than `seconds`.
    */
-  wake(place: ChartPlace, objects: readonly ChartObject[], seconds: number, signal: AbortSignal): Promise<void>;
+  wake(chart: ChartRef, objects: readonly ChartObject[], seconds: number, signal: AbortSignal): Promise<void>;
   /**
    * Marks the PersistentVolumeClaims that StatefulSets of a release created, for the time when the release is gone:
    * Helm does not delete them.
    */
-  markClaims(place: ChartPlace, signal: AbortSignal): Promise<void>;
+  markClaims(chart: ChartRef, signal: AbortSignal): Promise<void>;
   /**
    * Deletes the marked claims; `removeService` does so as well. Kubernetes removes a claim once no pod uses it any
    * more.
    */
-  removeClaims(place: ChartPlace, signal: AbortSignal): Promise<void>;
-  services(place: ChartPlace, signal: AbortSignal): Promise<readonly ChartService[]>;
-  state(place: ChartPlace, signal: AbortSignal): Promise<ChartState>;
+  removeClaims(chart: ChartRef, signal: AbortSignal): Promise<void>;
+  services(chart: ChartRef, signal: AbortSignal): Promise<readonly ChartService[]>;
+  state(chart: ChartRef, signal: AbortSignal): Promise<ChartState>;
 }

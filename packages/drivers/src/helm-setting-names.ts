@@ -8,13 +8,13 @@
 /** One member of a name, without its leading dot and its list indexes. A backslash escapes special characters. */
 const member = /(?:[^\\.,=[\]{}\p{Cc}]|\\\P{Cc})+/u;
 const name = new RegExp(`^${member.source}(?:\\[\\d{1,5}\\])*(?:\\.${member.source}(?:\\[\\d{1,5}\\])*)*$`, 'u');
-const places = /(?<!\\)\[(\d+)\]/g;
+const locations = /(?<!\\)\[(\d+)\]/g;
 /** The steps of a name: members and list indexes. */
 const steps = /(?:[^\\.[]|\\.)+/gu;
 
 /** Both limits are Helm's own. */
 const largestIndex = 65_536;
-const mostSteps = 30;
+const maxSteps = 30;
 const longestName = 1_024;
 
 /** Returns why Helm cannot be given a value of that name, as the end of a sentence; null if the name is valid. Pure. */
@@ -23,7 +23,7 @@ export function helmSettingFault(text: string): string | null {
   if (!name.test(text)) {
     return 'it must consist of members and list indexes, as in image.tag or hosts[0].name; put a backslash before each of . , = [ ] { } that is part of a member';
   }
-  if ((text.match(steps)?.length ?? 0) > mostSteps) return `it has more than ${mostSteps} members and indexes`;
-  const tooLarge = [...text.matchAll(places)].find(([, index]) => Number(index) > largestIndex);
+  if ((text.match(steps)?.length ?? 0) > maxSteps) return `it has more than ${maxSteps} members and indexes`;
+  const tooLarge = [...text.matchAll(locations)].find(([, index]) => Number(index) > largestIndex);
   return tooLarge === undefined ? null : `the index ${tooLarge[0]} is larger than ${largestIndex}`;
 }

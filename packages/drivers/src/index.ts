@@ -1,6 +1,6 @@
 export * from './workload.ts';
 export * from './driver.ts';
-export * from './found-anew.ts';
+export * from './driver-proxy.ts';
 export * from './scaling.ts';
 export * from './schedules.ts';
 export * from './source-driver.ts';

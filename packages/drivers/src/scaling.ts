@@ -53,8 +53,8 @@ export interface ScaledService {
   readonly name: string;
   /** Initial number of instances, if the cluster has none of this service yet. Otherwise the current number stays. */
   readonly instances: number;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly scaleDownSeconds: number;
   readonly by: ScalingByUse | ScalingByEvents;
   /** Names of the variables of the service's processes, in the order of the workload. Triggers may refer to them. */

@@ -13,9 +13,9 @@ export interface ClusterSchedule {
   /** IANA name of the time zone. */
   readonly timezone: string;
   /** Most seconds that a run may take with all its attempts; then the run is killed. */
-  readonly mostSeconds: number;
+  readonly maxSeconds: number;
   /** Most restarts after the first attempt. */
-  readonly mostRestarts: number;
+  readonly maxRestarts: number;
   /** Seconds that the contents of a run's folders are kept for a reader. */
   readonly holdSeconds: number;
 }

@@ -59,9 +59,9 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     deployment: async (db, id) => (await withServices(kinds, db, await db.many(views.deploymentById, [id])))[0] ?? null,
     queueOfEnvironment: async (db, id) => withServices(kinds, db, await db.many(views.environmentQueue, [id])),
     queueOfService: async (db, id) => withServices(kinds, db, await db.many(views.serviceQueue, [id])),
-    placeOfRequest: async (db, id) => {
-      const place = await db.maybe(requests.requestPlace, [id]);
-      return place === undefined ? null : { organizationId: place.organization_id, environmentId: place.environment_id };
+    environmentOfRequest: async (db, id) => {
+      const ids = await db.maybe(requests.requestPlace, [id]);
+      return ids === undefined ? null : { organizationId: ids.organization_id, environmentId: ids.environment_id };
     },
     deploymentLog: readDeploymentLog,
     serviceLog: readServiceLog,

@@ -1,14 +1,14 @@
 import { DriverError, type FakeCharts } from '@davit/drivers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { releaseName } from './kinds/chart/place.ts';
+import { releaseName } from './kinds/chart/ref.ts';
 import type { RequestedService } from './port.ts';
 import { config, helmSource } from './testing/config.ts';
 import { Sites, type Site } from './testing/sites.ts';
-import { createWorld, eventually, service, type World } from './testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from './testing/test-engine.ts';
 
 /* Charts on clusters that are sometimes unreachable, or that their environment leaves. */
 
-let world: World;
+let fixture: TestEngine;
 let east: Site;
 let west: Site;
 let charts: FakeCharts;
@@ -16,13 +16,13 @@ beforeEach(async () => {
   const sites = new Sites(true, true);
   east = sites.add('east');
   west = sites.add('west');
-  world = await createWorld({}, sites);
-  charts = world.charts.elsewhere('east');
+  fixture = await createTestEngine({}, sites);
+  charts = fixture.charts.elsewhere('east');
   charts.onAsk = answers;
   east.charts = charts;
-  west.charts = world.charts.elsewhere('west');
+  west.charts = fixture.charts.elsewhere('west');
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const refused = () => Promise.reject(new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'refused', retryable: true }));
 const answers = (): Promise<void> => (east.isDown ? refused() : Promise.resolve());
@@ -42,21 +42,21 @@ const as = (one: RequestedService, text: string): RequestedService => ({
 });
 const live = ({ serviceId }: RequestedService): string | undefined => charts.live(releaseName(serviceId))?.values.set[0]?.[1];
 const plain = ({ release: _none, ...rest }: RequestedService): RequestedService => rest;
-const deploy = (one: RequestedService, overrides: Parameters<World['deploy']>[1] = {}) =>
-  world.deploy([one], { place: east.place, ...overrides });
+const deploy = (one: RequestedService, overrides: Parameters<TestEngine['deploy']>[1] = {}) =>
+  fixture.deploy([one], { environment: east.environment, ...overrides });
 const isLive = (one: RequestedService, text: string): Promise<true> =>
   eventually(() => Promise.resolve(live(one) === text ? true : undefined), `the values ${text}`);
 const inState = async (one: RequestedService, number: number, ...states: string[]) =>
   eventually(
     async () => {
-      const view = await world.view(one.serviceId);
+      const view = await fixture.view(one.serviceId);
       return view.executionId?.endsWith(`-${number}`) === true && states.includes(view.state) ? view : undefined;
     },
     `execution ${number} to be ${states.join(' or ')}`,
   );
 const waits = (): Promise<true> =>
   eventually(async () => {
-    const { lines } = await world.engine.port.deploymentLog(world.database.database, east.place.environmentId, null);
+    const { lines } = await fixture.engine.port.deploymentLog(fixture.database.database, east.environment.environmentId, null);
     return lines.some(({ message }) => message.includes('The deployment waits for it')) ? true : undefined;
   }, 'the wait');
 
@@ -96,10 +96,10 @@ test.each([false, true])(
     await deploy(as(redis, 'two'));
     await isLive(redis, 'two');
     east.isDown = true;
-    await world.engine.port.cancel(east.place.environmentId, false);
+    await fixture.engine.port.cancel(east.environment.environmentId, false);
     await waits();
-    expect((await world.view(redis.serviceId)).state).toBe('CANCELING');
-    if (force) await world.engine.port.cancel(east.place.environmentId, true);
+    expect((await fixture.view(redis.serviceId)).state).toBe('CANCELING');
+    if (force) await fixture.engine.port.cancel(east.environment.environmentId, true);
     else east.isDown = false;
     await inState(redis, 2, 'CANCELED');
     expect(live(redis)).toBe(force ? 'two' : 'one');
@@ -145,11 +145,11 @@ test.each(['answers', 'refuses the routes'])(
     await deploy(redis);
     await inState(redis, 1, 'DEPLOYED');
     west.refusesRoutes = how !== 'answers';
-    await deploy(redis, { place: { ...east.place, clusterId: west.id, driver: west.id } });
+    await deploy(redis, { environment: { ...east.environment, clusterId: west.id, driver: west.id } });
     await inState(redis, 2, 'DEPLOYED', 'DEPLOYMENT_ERROR');
     await eventually(() => Promise.resolve(charts.releases.size === 0 ? true : undefined), 'the end of the release');
     expect(charts.done).toEqual(['upgrade', 'uninstall', 'remove claims']);
-    expect(world.charts.elsewhere('west').releases.size).toBe(1);
+    expect(fixture.charts.elsewhere('west').releases.size).toBe(1);
     const removed = () =>
       Promise.resolve(east.fake.calls.some(({ method }) => method === 'removeEnvironment') ? true : undefined);
     await eventually(removed, 'the removal of the environment');

@@ -4,19 +4,19 @@ import { AppError } from '@davit/base';
 import { DatabaseUnavailable } from '@davit/db';
 import { DriverError, type FakeCharts } from '@davit/drivers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { releaseName } from './kinds/chart/place.ts';
+import { releaseName } from './kinds/chart/ref.ts';
 import type { HelmReleaseSource, RequestedService } from './port.ts';
 import { config, helmSource } from './testing/config.ts';
-import { createWorld, eventually, service, type World } from './testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from './testing/test-engine.ts';
 
-let world: World;
+let fixture: TestEngine;
 let charts: FakeCharts;
 beforeEach(async () => {
-  world = await createWorld();
-  charts = world.charts;
-  Object.assign(world.fake.cluster, { charts: charts.charts });
+  fixture = await createTestEngine();
+  charts = fixture.charts;
+  Object.assign(fixture.fake.cluster, { charts: charts.charts });
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 function chart(source: Partial<HelmReleaseSource> = {}): RequestedService {
   return service({ serviceType: 'HELM', name: 'redis', config: config({ source: helmSource(source), ports: [], instances: 0 }) });
@@ -36,20 +36,20 @@ const statuses = ({ serviceId }: RequestedService): string[] =>
   (charts.releases.get(releaseName(serviceId)) ?? []).map(({ status }) => status);
 
 async function log(): Promise<string> {
-  const { lines } = await world.engine.port.deploymentLog(world.database.database, world.environmentId, null);
+  const { lines } = await fixture.engine.port.deploymentLog(fixture.database.database, fixture.environmentId, null);
   return lines.map(({ message }) => message).join('\n');
 }
 
 /** Deploys the service, and waits until that execution has ended. */
-async function deployed(one: RequestedService, number: number, overrides: Parameters<World['deploy']>[1] = {}) {
-  await world.deploy([one], overrides);
+async function deployed(one: RequestedService, number: number, overrides: Parameters<TestEngine['deploy']>[1] = {}) {
+  await fixture.deploy([one], overrides);
   return ended(one, number);
 }
 
 async function ended({ serviceId }: RequestedService, number: number) {
   const ends = ['DEPLOYED', 'DEPLOYMENT_ERROR', 'CANCELED', 'STOPPED', 'READY', 'DELETE_ERROR', 'STOP_ERROR'];
   return eventually(async () => {
-    const view = await world.view(serviceId);
+    const view = await fixture.view(serviceId);
     return view.executionId?.endsWith(`-${number}`) === true && ends.includes(view.state) ? view : undefined;
   }, `the end of execution ${number}`);
 }
@@ -62,7 +62,7 @@ const hangs = (signal: AbortSignal): Promise<void> =>
 
 test('a chart is fetched and installed with its values, variables and labels, and nothing of it stays on this machine', async () => {
   const secret = crypto.randomUUID();
-  world.secrets.set(secret, 'sesame');
+  fixture.secrets.set(secret, 'sesame');
   const redis = service({
     serviceType: 'HELM',
     name: 'redis',
@@ -86,10 +86,10 @@ test('a chart is fetched and installed with its values, variables and labels, an
     ['PASSWORD', 'sesame'],
     ['CA', 'its text'],
   ]);
-  expect(existsSync(join(world.workFolder, view.executionId ?? ''))).toBe(false);
+  expect(existsSync(join(fixture.workFolder, view.executionId ?? ''))).toBe(false);
   expect(await log()).not.toContain('sesame');
   await eventually(
-    async () => ((await world.view(redis.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
+    async () => ((await fixture.view(redis.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
     'the status',
   );
 });
@@ -137,9 +137,9 @@ test('a cancel in the middle brings back what was deployed before', async () => 
   const redis = chart(set('one'));
   await deployed(redis, 1);
   charts.onUpgrade = hangs;
-  await world.deploy([as(redis, set('two'))]);
+  await fixture.deploy([as(redis, set('two'))]);
   await eventually(() => Promise.resolve(live(redis) === 'two' ? true : undefined), 'the upgrade');
-  await world.engine.port.cancel(world.environmentId, false);
+  await fixture.engine.port.cancel(fixture.environmentId, false);
   expect((await ended(redis, 2)).state).toBe('CANCELED');
   expect([live(redis), statuses(redis).at(-1)]).toEqual(['one', 'deployed']);
 });
@@ -149,12 +149,12 @@ test('a release that a killed worker left in the middle is repaired, and the dep
   await deployed(redis, 1);
   charts.onUpgrade = hangs;
   charts.dies = true;
-  await world.deploy([as(redis, set('two'))]);
+  await fixture.deploy([as(redis, set('two'))]);
   await eventually(() => Promise.resolve(live(redis) === 'two' ? true : undefined), 'the upgrade');
-  await world.engine.stop();
+  await fixture.engine.stop();
   expect(statuses(redis)).toEqual(['deployed', 'pending-upgrade']);
   charts.onUpgrade = null;
-  await world.restart();
+  await fixture.restart();
   expect((await ended(redis, 2)).state).toBe('DEPLOYED');
   expect(charts.done).toEqual(['upgrade', 'upgrade', 'rollback 1', 'upgrade']);
   expect(live(redis)).toBe('two');
@@ -166,19 +166,19 @@ test('an earlier release is installed again as it was: chart, commit and values'
     paths: ['Dockerfile'],
   };
   const values = { set: [['text', 'one']], set_string: [], set_json: [], file: { raw: null, git } };
-  world.fake.branches.set('main', 'a'.repeat(40));
+  fixture.fake.branches.set('main', 'a'.repeat(40));
   const redis = chart({ ...version('1.0.0'), values });
   const first = await deployed(redis, 1);
-  world.fake.branches.set('main', 'b'.repeat(40));
+  fixture.fake.branches.set('main', 'b'.repeat(40));
   await deployed(as(redis, { ...version('2.0.0'), values: { ...values, set: [['text', 'two']] } }), 2);
-  expect(world.fetched.at(-1)).toEqual({ name: 'redis', version: '2.0.0' });
+  expect(fixture.fetched.at(-1)).toEqual({ name: 'redis', version: '2.0.0' });
   await deployed({ ...redis, release: { releaseId: first.deployedReleaseId ?? '' } }, 3);
-  expect(world.fetched.at(-1)).toEqual({ name: 'redis', version: '1.0.0' });
+  expect(fixture.fetched.at(-1)).toEqual({ name: 'redis', version: '1.0.0' });
   expect(live(redis)).toBe('one');
   const commits = (await log()).match(/values are from commit (\w+)/g);
   // The commit is that of the first deployment: it is not resolved again.
   expect(commits).toBeNull();
-  expect(world.fake.calls.filter(({ method }) => method === 'resolve')).toHaveLength(2);
+  expect(fixture.fake.calls.filter(({ method }) => method === 'resolve')).toHaveLength(2);
 });
 
 test('a chart is stopped and comes back with the next deployment; it cannot be restarted', async () => {
@@ -188,8 +188,8 @@ test('a chart is stopped and comes back with the next deployment; it cannot be r
   expect(release).toBeDefined();
   expect((await deployed(plain, 2, { action: 'STOP' })).state).toBe('STOPPED');
   expect(charts.done).toEqual(['upgrade', 'stop']);
-  expect((await world.view(redis.serviceId)).runningStatus).toBe('STOPPED');
-  await expect(world.deploy([plain], { action: 'RESTART' })).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
+  expect((await fixture.view(redis.serviceId)).runningStatus).toBe('STOPPED');
+  await expect(fixture.deploy([plain], { action: 'RESTART' })).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
   await deployed(as(redis, set('two')), 3);
   expect(charts.done).toEqual(['upgrade', 'stop', 'upgrade', 'wake']);
 });
@@ -208,8 +208,8 @@ test('a deletion uninstalls the release with its volumes', async () => {
   const redis = chart();
   await deployed(redis, 1);
   const { release: _, ...plain } = redis;
-  await world.deploy([plain], { action: 'DELETE' });
-  await eventually(() => Promise.resolve(world.deleted.includes(redis.serviceId) ? true : undefined), 'the deletion');
+  await fixture.deploy([plain], { action: 'DELETE' });
+  await eventually(() => Promise.resolve(fixture.deleted.includes(redis.serviceId) ? true : undefined), 'the deletion');
   expect(charts.done).toEqual(['upgrade', 'uninstall', 'remove claims']);
   expect(charts.releases.size).toBe(0);
 });
@@ -257,11 +257,11 @@ test('what is brought back is not waited for after a cancel with force', async (
     waited.push(waits);
     return waits ? hangs(signal) : Promise.resolve();
   };
-  await world.deploy([as(redis, set('two'))]);
+  await fixture.deploy([as(redis, set('two'))]);
   await eventually(() => Promise.resolve(live(redis) === 'two' ? true : undefined), 'the upgrade');
-  await world.engine.port.cancel(world.environmentId, false);
+  await fixture.engine.port.cancel(fixture.environmentId, false);
   await eventually(() => Promise.resolve(waited.length > 0 ? true : undefined), 'the rollback');
-  await world.engine.port.cancel(world.environmentId, true);
+  await fixture.engine.port.cancel(fixture.environmentId, true);
   expect((await ended(redis, 2)).state).toBe('CANCELED');
   expect([live(redis), waited]).toEqual(['one', [true, false]]);
 });
@@ -271,16 +271,16 @@ test('a chart that cannot be looked at takes nothing from the status of others',
   await deployed(one, 1);
   await deployed(other, 2);
   const seen = ({ serviceId }: RequestedService, status: string | null) =>
-    eventually(async () => ((await world.view(serviceId)).runningStatus === status ? true : undefined), `the status ${status}`);
+    eventually(async () => ((await fixture.view(serviceId)).runningStatus === status ? true : undefined), `the status ${status}`);
   await seen(one, 'RUNNING');
   const sound = charts.charts;
-  const state: typeof sound.state = (place, signal) =>
-    place.owner.service === one.serviceId
+  const state: typeof sound.state = (chart, signal) =>
+    chart.owner.service === one.serviceId
       ? Promise.reject(new DriverError({ cause: 'CLUSTER_ACCESS_DENIED', message: 'not allowed' }))
-      : sound.state(place, signal);
-  Object.assign(world.fake.cluster, { charts: { ...sound, state } });
+      : sound.state(chart, signal);
+  Object.assign(fixture.fake.cluster, { charts: { ...sound, state } });
   charts.state = { wanted: 2, ready: 1 };
-  await world.restart();
+  await fixture.restart();
   expect(await seen(other, 'WARNING')).toBe(true);
   expect(await seen(one, null)).toBe(true);
 });
@@ -296,12 +296,12 @@ test('what a deployment would change is told, and nothing is changed', async () 
 
 test('a chart is fetched again where the database was away for a moment', async () => {
   const redis = chart();
-  world.onFetch = () => {
-    world.onFetch = null;
+  fixture.onFetch = () => {
+    fixture.onFetch = null;
     return Promise.reject(new DatabaseUnavailable(undefined));
   };
   expect(await deployed(redis, 1)).toMatchObject({ state: 'DEPLOYED', failure: null });
-  expect(world.fetched).toHaveLength(1);
+  expect(fixture.fetched).toHaveLength(1);
 });
 
 test('where there is no Kubernetes, no chart, or a release of somebody else, that is told', async () => {
@@ -310,11 +310,12 @@ test('where there is no Kubernetes, no chart, or a release of somebody else, tha
   expect((await deployed(redis, 1)).failure?.code).toBe('HELM_RELEASE_TAKEN');
   expect(statuses(redis)).toEqual(['deployed']);
   const other = chart();
-  world.onFetch = () => Promise.reject(new AppError({ code: 'SOURCE_NOT_USABLE', message: 'the repository has no 9 of redis' }));
+  fixture.onFetch = () =>
+    Promise.reject(new AppError({ code: 'SOURCE_NOT_USABLE', message: 'the repository has no 9 of redis' }));
   expect((await deployed(other, 2)).failure).toMatchObject({
     code: 'HELM_CHART_UNAVAILABLE',
     message: 'the repository has no 9 of redis',
   });
-  Object.assign(world.fake.cluster, { charts: undefined });
+  Object.assign(fixture.fake.cluster, { charts: undefined });
   expect((await deployed(as(other, {}), 3)).failure?.code).toBe('HELM_NEEDS_KUBERNETES');
 });

@@ -4,7 +4,7 @@ import type { EngineParts } from './shared/parts.ts';
 import type { ClusterHealth } from './port/platform.ts';
 import { Scaler } from './scaling/scaler.ts';
 
-interface Kept {
+interface ClusterKeepers {
   readonly keeper: Keeper;
   readonly scaler: Scaler;
   readonly meter: Meter;
@@ -16,7 +16,7 @@ interface Kept {
  */
 export class KeepClusters {
   readonly #parts: EngineParts;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, ClusterKeepers>();
 
   constructor(parts: EngineParts) {
     this.#parts = parts;

@@ -62,7 +62,7 @@ export interface ImageReleaseSource {
 }
 
 /** The location of a release's files, if no image is built from them. */
-export interface RepositoryPlace {
+export interface RepositoryLocation {
   readonly url: string;
   readonly branch: string | null;
   readonly rootPath: string;
@@ -75,7 +75,7 @@ export interface HelmReleaseSource {
   /** Nothing is installed; the differences are only reported. */
   readonly action?: 'DIFF';
   /** Location of the chart. Exactly one of `git` and `chart` is null. */
-  readonly git: RepositoryPlace | null;
+  readonly git: RepositoryLocation | null;
   /** A chart of a Helm repository; `repository` is the id of the Helm repository. */
   readonly chart: { readonly repository: string; readonly chart_name: string; readonly chart_version: string } | null;
   readonly arguments: readonly string[];
@@ -121,7 +121,7 @@ export type TerraformAction = 'APPLY' | 'PLAN' | 'FORCE_UNLOCK' | 'MIGRATE_STATE
 export interface TerraformReleaseSource {
   readonly type: 'TERRAFORM';
   readonly action: TerraformAction;
-  readonly git: RepositoryPlace;
+  readonly git: RepositoryLocation;
   readonly engine: 'TERRAFORM' | 'OPEN_TOFU';
   /** Required version of the program; null: the version that the configuration itself requires. */
   readonly version: string | null;

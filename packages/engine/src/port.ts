@@ -92,7 +92,7 @@ export interface EnginePort {
   queueOfService(db: Queryable, serviceId: string): Promise<readonly DeploymentView[]>;
 
   /** Returns the environment and organization of a request, whatever its outcome; null if it is unknown. */
-  placeOfRequest(
+  environmentOfRequest(
     db: Queryable,
     deploymentId: string,
   ): Promise<{ readonly organizationId: string; readonly environmentId: string } | null>;

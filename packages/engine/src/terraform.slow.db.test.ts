@@ -8,20 +8,20 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReleaseConfig, RequestedService, TerraformReleaseSource } from './port.ts';
 import { writeLeftState } from './store/terraform-runs.ts';
 import { config, terraformSource } from './testing/config.ts';
-import { createWorld, eventually, service, type World } from './testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from './testing/test-engine.ts';
 
 const hasTerraform = spawnSync('terraform', ['version']).status === 0;
 const long = { timeout: 60_000 };
 
-let world: World;
+let fixture: TestEngine;
 /** Files of the repository. */
 let files: Record<string, string>;
 beforeEach(async () => {
-  world = await createWorld();
+  fixture = await createTestEngine();
   files = {};
-  const { source: fake } = world.fake;
+  const { source: fake } = fixture.fake;
   const checkout = fake.checkout.bind(fake);
-  const written: World['fake']['source']['checkout'] = async (source, directory, call) => {
+  const written: TestEngine['fake']['source']['checkout'] = async (source, directory, call) => {
     const commit = await checkout(source, directory, call);
     for (const [name, text] of Object.entries(files)) {
       await mkdir(dirname(join(directory, name)), { recursive: true });
@@ -29,9 +29,9 @@ beforeEach(async () => {
     }
     return commit;
   };
-  Object.assign(world.fake.source, { checkout: written });
+  Object.assign(fixture.fake.source, { checkout: written });
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const stateRows = statement<{ text: string; lock: { ID: string } | null }>(
   'test_terraform_states',
@@ -43,7 +43,7 @@ const holdLock = statement(
    values ($1, $1, $1, '{"ID": "left", "Operation": "OperationTypeApply", "Who": "somebody"}', $1)
    on conflict (service_id) do update set lock = excluded.lock, lock_deployment_id = excluded.lock_deployment_id`,
 );
-const states = (serviceId: string) => world.database.database.many(stateRows, [serviceId]);
+const states = (serviceId: string) => fixture.database.database.many(stateRows, [serviceId]);
 
 function terraform(source: Partial<TerraformReleaseSource> = {}, more: Partial<ReleaseConfig> = {}): RequestedService {
   return service({
@@ -62,13 +62,13 @@ function as(infra: RequestedService, source: Partial<TerraformReleaseSource>): R
 }
 
 async function log(): Promise<string> {
-  const { lines } = await world.engine.port.deploymentLog(world.database.database, world.environmentId, null);
+  const { lines } = await fixture.engine.port.deploymentLog(fixture.database.database, fixture.environmentId, null);
   return lines.map(({ message }) => message).join('\n');
 }
 
-const reaches = (infra: RequestedService, ...words: string[]) => world.reaches(infra.serviceId, ...words);
+const reaches = (infra: RequestedService, ...words: string[]) => fixture.reaches(infra.serviceId, ...words);
 const left = async (): Promise<string[]> =>
-  (await readdir(world.workFolder, { recursive: true })).filter((name) => name.includes('source'));
+  (await readdir(fixture.workFolder, { recursive: true })).filter((name) => name.includes('source'));
 
 const hello = `
 variable "greeting" { type = string }
@@ -84,9 +84,9 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
   test('is planned and applied; its state is kept sealed, its outputs are told, its secrets are not', long, async () => {
     files = { 'main.tf': hello };
     const secret = randomUUID();
-    world.secrets.set(secret, 'sesame-42');
+    fixture.secrets.set(secret, 'sesame-42');
     const infra = terraform({ variables: [{ name: 'greeting', parts: [{ secret }] }] });
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
     expect(view).toMatchObject({ state: 'DEPLOYED', terraformAction: 'APPLY', runningStatus: 'COMPLETED', failure: null });
     expect(view.steps?.details.map(({ metric, status }) => `${metric} ${status}`)).toEqual([
@@ -95,14 +95,14 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
       'DEPLOYMENT_QUEUEING SUCCESS',
       'EXECUTING SUCCESS',
     ]);
-    expect(world.outputs.get(infra.serviceId)).toEqual([
+    expect(fixture.outputs.get(infra.serviceId)).toEqual([
       { name: 'hidden', value: 'sesame-42', sensitive: true, description: null },
       { name: 'said', value: 'sesame-42', sensitive: false, description: null },
     ]);
     const [state, ...others] = await states(infra.serviceId);
     expect(others).toEqual([]);
     expect(state).toMatchObject({ lock: null, text: expect.not.stringContaining('sesame') });
-    const resources = () => world.engine.port.terraformResources(world.database.database, infra.serviceId);
+    const resources = () => fixture.engine.port.terraformResources(fixture.database.database, infra.serviceId);
     // Its values contain the secret.
     expect((await resources())?.resources).toMatchObject([
       { address: 'terraform_data.hello', attributes: { id: expect.any(String) } },
@@ -112,20 +112,20 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     expect(await log()).not.toContain('sesame');
     expect(await left()).toEqual([]);
     // Nothing changed, so nothing is applied.
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     await eventually(
-      async () => ((await world.view(infra.serviceId)).executionId?.endsWith('-2') === true ? true : undefined),
+      async () => ((await fixture.view(infra.serviceId)).executionId?.endsWith('-2') === true ? true : undefined),
       'the second',
     );
     await reaches(infra, 'DEPLOYED');
     expect(await log()).toContain('No changes.');
     // A deletion destroys what was created, and removes its state.
-    await world.deploy([as(infra, { action: 'DESTROY' })], { action: 'DELETE' });
-    await eventually(() => Promise.resolve(world.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
+    await fixture.deploy([as(infra, { action: 'DESTROY' })], { action: 'DELETE' });
+    await eventually(() => Promise.resolve(fixture.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
     expect(await log()).toContain('1 destroyed');
     expect(await states(infra.serviceId)).toEqual([]);
     expect(await resources()).toBeNull();
-    expect(world.outputs.get(infra.serviceId)).toEqual([]);
+    expect(fixture.outputs.get(infra.serviceId)).toEqual([]);
     expect(await left()).toEqual([]);
   });
 
@@ -133,9 +133,9 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     const large = `output "kube-config" { value = join("", [for i in range(1000) : format("%0200d", i)]) }`;
     files = { 'main.tf': hello, 'large.tf': large };
     const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     expect(await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR')).toMatchObject({ state: 'DEPLOYED', failure: null });
-    expect(world.outputs.get(infra.serviceId)?.map(({ name }) => name)).toEqual(['hidden', 'said']);
+    expect(fixture.outputs.get(infra.serviceId)?.map(({ name }) => name)).toEqual(['hidden', 'said']);
     expect(await log()).toContain('Outputs: hidden, said.');
     expect(await log()).toMatch(/The output kube_config is ignored: its value of 200000 bytes .* takes 131071 bytes\./);
   });
@@ -143,7 +143,7 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
   test('is only planned when that is asked for', long, async () => {
     files = { 'main.tf': hello };
     const infra = terraform({ action: 'PLAN', variables: [{ name: 'greeting', parts: ['hello'] }] });
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
     expect(view).toMatchObject({ terraformAction: 'PLAN', failure: null, deployedConfigHash: null, deployedReleaseId: null });
     expect(await log()).toContain('Plan: 1 to add');
@@ -158,13 +158,13 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
 }`;
     files = { 'main.tf': hello, 'broken.tf': broken };
     const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
     expect(view).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'TERRAFORM_FAILED' }, deployedConfigHash: null });
     expect(view.failure?.message).toContain('local-exec provisioner error');
     expect(await left()).toEqual([]);
-    expect(await world.engine.port.isKnown(world.database.database, infra.serviceId)).toBe(true);
-    await world.deploy([as(infra, { action: 'DESTROY' })], { action: 'UNINSTALL' });
+    expect(await fixture.engine.port.isKnown(fixture.database.database, infra.serviceId)).toBe(true);
+    await fixture.deploy([as(infra, { action: 'DESTROY' })], { action: 'UNINSTALL' });
     await reaches(infra, 'READY', 'DELETE_ERROR');
     expect(await log()).toContain('2 destroyed');
     expect(await states(infra.serviceId)).toEqual([]);
@@ -173,9 +173,9 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
   test('that is given up leaves what it made in the world', long, async () => {
     files = { 'main.tf': hello };
     const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     await reaches(infra, 'DEPLOYED');
-    await world.deploy([as(infra, { action: 'FORGET' })], { action: 'UNINSTALL' });
+    await fixture.deploy([as(infra, { action: 'FORGET' })], { action: 'UNINSTALL' });
     await reaches(infra, 'READY');
     expect(await log()).not.toContain('destroyed');
     expect(await states(infra.serviceId)).toEqual([]);
@@ -184,33 +184,33 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
   test('whose state is locked is refused until it is unlocked', long, async () => {
     files = { 'main.tf': hello };
     const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
-    await world.database.database.run(holdLock, [infra.serviceId]);
-    await world.deploy([infra]);
+    await fixture.database.database.run(holdLock, [infra.serviceId]);
+    await fixture.deploy([infra]);
     expect((await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR')).failure?.code).toBe('TERRAFORM_STATE_LOCKED');
-    await world.deploy([as(infra, { action: 'FORCE_UNLOCK' })]);
+    await fixture.deploy([as(infra, { action: 'FORCE_UNLOCK' })]);
     await reaches(infra, 'DEPLOYED');
     expect(await states(infra.serviceId)).toMatchObject([{ lock: null }]);
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     await eventually(
-      async () => ((await world.view(infra.serviceId)).deployedConfigHash === null ? undefined : true),
+      async () => ((await fixture.view(infra.serviceId)).deployedConfigHash === null ? undefined : true),
       'the apply',
     );
   });
 
   test('moves its state to the backend that is configured now', long, async () => {
     files = { 'main.tf': hello };
-    const place = join(world.workFolder, 'kept.tfstate');
+    const location = join(fixture.workFolder, 'kept.tfstate');
     const variables = [{ name: 'greeting', parts: ['hello'] }];
-    const infra = terraform({ variables, backend: { blueprint: { type: 'local', config: { path: place } } } });
-    await world.deploy([infra]);
+    const infra = terraform({ variables, backend: { blueprint: { type: 'local', config: { path: location } } } });
+    await fixture.deploy([infra]);
     await reaches(infra, 'DEPLOYED');
     expect(await states(infra.serviceId)).toEqual([]);
-    await world.deploy([as(infra, { action: 'MIGRATE_STATE', backend: { kubernetes: {} } })]);
+    await fixture.deploy([as(infra, { action: 'MIGRATE_STATE', backend: { kubernetes: {} } })]);
     await eventually(async () => ((await states(infra.serviceId)).length > 0 ? true : undefined), 'the state');
     await reaches(infra, 'DEPLOYED');
-    await world.deploy([as(infra, { backend: { kubernetes: {} } })]);
+    await fixture.deploy([as(infra, { backend: { kubernetes: {} } })]);
     await eventually(
-      async () => ((await world.view(infra.serviceId)).executionId?.endsWith('-3') === true ? true : undefined),
+      async () => ((await fixture.view(infra.serviceId)).executionId?.endsWith('-3') === true ? true : undefined),
       'the third',
     );
     await reaches(infra, 'DEPLOYED');
@@ -224,19 +224,19 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
 }`;
     files = { 'main.tf': hello, 'slow.tf': slow };
     const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     expect(await reaches(infra, 'EXECUTING')).toMatchObject({ actionStatus: 'EXECUTING' });
     await eventually(async () => ((await log()).includes('begun') ? true : undefined), 'the slow one');
-    await world.engine.port.cancel(world.environmentId, false);
+    await fixture.engine.port.cancel(fixture.environmentId, false);
     await reaches(infra, 'CANCELED');
     expect(await states(infra.serviceId)).toMatchObject([{ lock: null }]);
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     await eventually(
-      async () => ((await world.view(infra.serviceId)).executionId?.endsWith('-2') === true ? true : undefined),
+      async () => ((await fixture.view(infra.serviceId)).executionId?.endsWith('-2') === true ? true : undefined),
       'the second',
     );
     await eventually(async () => ((await log()).includes('begun') ? true : undefined), 'the slow one again');
-    await world.restart();
+    await fixture.restart();
     const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
     expect(view).toMatchObject({ state: 'DEPLOYED', failure: null });
     expect(await log()).toContain('This apply was interrupted');
@@ -245,11 +245,11 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
   test('is not stopped with its environment', long, async () => {
     files = { 'main.tf': hello };
     const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     await reaches(infra, 'DEPLOYED');
-    await expect(world.deploy([infra], { action: 'STOP' })).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
-    await world.deploy([infra], { action: 'STOP', wholeEnvironment: true });
-    expect((await world.view(infra.serviceId)).state).toBe('DEPLOYED');
+    await expect(fixture.deploy([infra], { action: 'STOP' })).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
+    await fixture.deploy([infra], { action: 'STOP', wholeEnvironment: true });
+    expect((await fixture.view(infra.serviceId)).state).toBe('DEPLOYED');
   });
 });
 
@@ -274,20 +274,23 @@ describe('a Terraform configuration whose cluster runs it', () => {
     terminationGraceSeconds: 1,
     runsOnce: true as const,
   };
-  const places = statement<{ driver: string }>('test_terraform_places', 'select driver from service_place where service_id = $1');
-  const openRuns = () => world.database.database.many(runs);
+  const locations = statement<{ driver: string }>(
+    'test_terraform_places',
+    'select driver from service_place where service_id = $1',
+  );
+  const openRuns = () => fixture.database.database.many(runs);
 
   test('gets a token for its state that is good for as long as it runs, and what it leaves is removed', long, async () => {
     const infra = terraform();
     const seen: { readonly runId: string; readonly token: string; readonly answers: readonly number[] }[] = [];
     const removed: string[] = [];
-    const { port } = world.engine;
+    const { port } = fixture.engine;
     const driver: TerraformDriver = {
       versions: () => Promise.resolve([]),
       open: async (run) => {
         if (run.backend.type !== 'DAVIT' || !('admit' in run.backend)) throw new Error('the state is with Davit');
         const { path, password: token } = await run.backend.admit();
-        expect(await world.database.database.many(places, [infra.serviceId])).toEqual([{ driver: 'fake' }]);
+        expect(await fixture.database.database.many(locations, [infra.serviceId])).toEqual([{ driver: 'fake' }]);
         expect(path).toBe(`/internal/terraform-state/${run.id}`);
         const ask = async (method: string, body: string): Promise<number> =>
           (await port.terraformState({ runId: run.id, token }, { method, body })).status;
@@ -299,8 +302,8 @@ describe('a Terraform configuration whose cluster runs it', () => {
       end: () => Promise.resolve([]),
       hasUnstoredState: () => Promise.resolve(false),
     };
-    Object.assign(world.input.drivers['fake'] ?? {}, { terraform: driver });
-    await world.deploy([infra]);
+    Object.assign(fixture.input.drivers['fake'] ?? {}, { terraform: driver });
+    await fixture.deploy([infra]);
     const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
     expect(view).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'OUT_OF_MEMORY' } });
     const [run] = seen;
@@ -312,9 +315,9 @@ describe('a Terraform configuration whose cluster runs it', () => {
     expect(await port.terraformState(credentials, { method: 'GET', body: '' })).toEqual({ status: 401, body: null });
     expect(await states(infra.serviceId)).toMatchObject([{ lock: null, text: expect.not.stringContaining('serial') }]);
     // A configuration that created nothing is removed with its place.
-    await world.deploy([as(infra, { action: 'DESTROY' })], { action: 'DELETE' });
-    await eventually(() => Promise.resolve(world.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
-    expect(await world.database.database.many(places, [infra.serviceId])).toEqual([]);
+    await fixture.deploy([as(infra, { action: 'DESTROY' })], { action: 'DELETE' });
+    await eventually(() => Promise.resolve(fixture.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
+    expect(await fixture.database.database.many(locations, [infra.serviceId])).toEqual([]);
   });
 
   test(
@@ -322,10 +325,10 @@ describe('a Terraform configuration whose cluster runs it', () => {
     long,
     async () => {
       const infra = terraform();
-      const { port } = world.engine;
+      const { port } = fixture.engine;
       let run = { runId: '', token: '' };
       let isAway = true;
-      world.fake.images.set('i', { id: idle.image, sizeBytes: 1 });
+      fixture.fake.images.set('i', { id: idle.image, sizeBytes: 1 });
       const ended: (readonly string[] | undefined)[] = [];
       const driver: TerraformDriver = {
         versions: () => Promise.resolve([]),
@@ -333,7 +336,7 @@ describe('a Terraform configuration whose cluster runs it', () => {
           if (backend.type !== 'DAVIT' || !('admit' in backend)) throw new Error('the state is with Davit');
           const { password: token } = await backend.admit();
           run = { runId: id, token };
-          await world.fake.cluster.start({ ...idle, owner, release, rollout: id }, call);
+          await fixture.fake.cluster.start({ ...idle, owner, release, rollout: id }, call);
           throw new DriverError({ cause: 'TERRAFORM_FAILED', message: 'the cluster went away' });
         },
         remove: () => Promise.reject(new DriverError({ cause: 'ENGINE_FAILED', message: 'still away' })),
@@ -344,15 +347,15 @@ describe('a Terraform configuration whose cluster runs it', () => {
         },
         hasUnstoredState: () => Promise.resolve(false),
       };
-      Object.assign(world.input.drivers['fake'] ?? {}, { terraform: driver });
-      await world.deploy([infra]);
+      Object.assign(fixture.input.drivers['fake'] ?? {}, { terraform: driver });
+      await fixture.deploy([infra]);
       await reaches(infra, 'DEPLOYMENT_ERROR');
       expect(await port.terraformState(run, { method: 'POST', body: '{"serial":8}' })).toMatchObject({ status: 200 });
-      expect(world.fake.instances.map(({ rollout }) => rollout)).toEqual([run.runId]);
+      expect(fixture.fake.instances.map(({ rollout }) => rollout)).toEqual([run.runId]);
       isAway = false;
       await eventually(async () => ((await openRuns()).length === 0 ? true : undefined), 'the end of the run');
       expect(ended).toEqual([[run.runId]]);
-      expect(world.fake.instances).toEqual([]);
+      expect(fixture.fake.instances).toEqual([]);
       expect(await port.terraformState(run, { method: 'POST', body: '{"serial":10}' })).toMatchObject({ status: 401 });
       const [state] = await states(infra.serviceId);
       expect(state?.text).toBe(Buffer.from('{"serial":9}').toString('base64'));
@@ -363,9 +366,9 @@ describe('a Terraform configuration whose cluster runs it', () => {
     const infra = terraform();
     let runId = '';
     let failures = 1;
-    await world.restart((asked) => asked === writeLeftState && (failures -= 1) >= 0);
-    world.fake.images.set('i', { id: idle.image, sizeBytes: 1 });
-    const { cluster } = world.fake;
+    await fixture.restart((requested) => requested === writeLeftState && (failures -= 1) >= 0);
+    fixture.fake.images.set('i', { id: idle.image, sizeBytes: 1 });
+    const { cluster } = fixture.fake;
     const driver: TerraformDriver = {
       versions: () => Promise.resolve([]),
       open: async ({ id, owner, release, backend }, call) => {
@@ -380,20 +383,20 @@ describe('a Terraform configuration whose cluster runs it', () => {
         (await cluster.observe({ service: of }, signal)).map(({ rollout }) => ({ runId: rollout, state: '{"serial":9}' })),
       hasUnstoredState: () => Promise.resolve(false),
     };
-    Object.assign(world.input.drivers['fake'] ?? {}, { terraform: driver });
-    await world.deploy([infra]);
+    Object.assign(fixture.input.drivers['fake'] ?? {}, { terraform: driver });
+    await fixture.deploy([infra]);
     expect((await reaches(infra, 'DEPLOYMENT_ERROR')).failure).toMatchObject({ code: 'TERRAFORM_FAILED' });
     await eventually(async () => ((await openRuns()).length === 0 ? true : undefined), 'the end of the run');
     expect(failures).toBeLessThan(0);
     expect(runId).not.toBe('');
-    expect(world.fake.instances).toEqual([]);
+    expect(fixture.fake.instances).toEqual([]);
     expect((await states(infra.serviceId))[0]?.text).toBe(Buffer.from('{"serial":9}').toString('base64'));
   });
 
   test('that cannot, as nobody named an address of Davit, is told where it runs instead', long, async () => {
-    Object.assign(world.fake.cluster, { kind: 'kubernetes' });
+    Object.assign(fixture.fake.cluster, { kind: 'kubernetes' });
     const infra = terraform({ git: { ...terraformSource().git, rootPath: '/nowhere' } });
-    await world.deploy([infra]);
+    await fixture.deploy([infra]);
     await reaches(infra, 'DEPLOYMENT_ERROR');
     expect(await log()).toContain('Runs on the machine of Davit and not on the cluster');
   });

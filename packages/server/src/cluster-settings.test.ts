@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { clusterDoor, clustersOfServiceAccount, readClusterSettings, settingsOf } from './cluster-settings.ts';
+import { clusterEndpoint, clustersOfServiceAccount, readClusterSettings, settingsOf } from './cluster-settings.ts';
 import { readConfiguration } from './main/config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'davit-settings-'));
@@ -43,8 +43,8 @@ test.each([
   ['https://apps.example.org:8443', { domain: 'apps.example.org', scheme: 'https', port: 8443 }],
 ])('%s is where requests come in', (address, door) => {
   const { table } = readClusterSettings(file({ [east]: { address } }));
-  expect(clusterDoor(table, east)).toEqual(door);
-  expect(clusterDoor(table, west)).toBeNull();
+  expect(clusterEndpoint(table, east)).toEqual(door);
+  expect(clusterEndpoint(table, west)).toBeNull();
 });
 
 test.each([

@@ -141,16 +141,16 @@ function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
   const all: ErrorDetail[] = (['in_cluster', 'kubernetes_version'] as const)
     .filter((member) => table['*']?.[member] !== undefined)
     .map((member) => ({ path: `*.${member}`, message: 'is a setting of a single cluster: set it under the id of that cluster' }));
-  const doors = Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
+  const endpoints = Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
     if (address === undefined) return [];
     const path = `${id}.address`;
     if (id === '*') return [{ path, message: 'is a setting of a single cluster: give each cluster its own' }];
-    const door = doorAt(address);
-    if (door === null)
+    const endpoint = doorAt(address);
+    if (endpoint === null)
       return [{ path, message: 'must be an http or https address of a domain, as in https://apps.example.org:8443' }];
-    if (domains.has(door.domain))
-      return [{ path, message: `is in ${door.domain}, which is the domain of another cluster already` }];
-    domains.add(door.domain);
+    if (domains.has(endpoint.domain))
+      return [{ path, message: `is in ${endpoint.domain}, which is the domain of another cluster already` }];
+    domains.add(endpoint.domain);
     return [];
   });
   const idle = Object.entries(table).flatMap(([id, own]): ErrorDetail[] =>
@@ -167,7 +167,7 @@ function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
       path: `${id}.image_pull_registry`,
       message: 'names the same registry as image_registry, which is not set: set that, too',
     }));
-  return [...all, ...doors, ...idle, ...pulls];
+  return [...all, ...endpoints, ...idle, ...pulls];
 }
 
 /** Returns the settings of a cluster, merged with those for all clusters. */
@@ -176,7 +176,7 @@ export function settingsOf(table: ClusterSettingsTable, clusterId: string): OneC
 }
 
 /** The public entry point for requests to services. */
-export interface FrontDoor {
+export interface PublicEndpoint {
   /** Domain below which services get their host names. */
   readonly domain: string;
   readonly scheme: 'http' | 'https';
@@ -185,7 +185,7 @@ export interface FrontDoor {
 
 const domainPattern = /^(?=.{1,180}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 
-function doorAt(address: string): FrontDoor | null {
+function doorAt(address: string): PublicEndpoint | null {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/') return null;
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') return null;
@@ -202,11 +202,11 @@ export function clustersOfServiceAccount(table: ClusterSettingsTable): string[] 
 
 /** Returns the domains below which services on clusters get their host names. */
 export function clusterDomains(table: ClusterSettingsTable): string[] {
-  return Object.keys(table).flatMap((id) => clusterDoor(table, id)?.domain ?? []);
+  return Object.keys(table).flatMap((id) => clusterEndpoint(table, id)?.domain ?? []);
 }
 
 /** Returns the entry point of a cluster; null if none is known. */
-export function clusterDoor(table: ClusterSettingsTable, clusterId: string): FrontDoor | null {
+export function clusterEndpoint(table: ClusterSettingsTable, clusterId: string): PublicEndpoint | null {
   const address = table[clusterId]?.address;
   return address === undefined ? null : doorAt(address);
 }

@@ -70,7 +70,7 @@ export interface Configuration {
   readonly clusterSettings: ClusterSettingsTable;
   readonly keptReleases: number;
   /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
-  readonly leastFreeDiskMiB: number;
+  readonly minFreeDiskMiB: number;
   /** Seconds that a service must run without a fault before a condition is cleared. */
   readonly steadySeconds: number;
   /** MiB that an instance may write into its own file system; 0: no limit. */

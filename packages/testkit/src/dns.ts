@@ -16,7 +16,7 @@ export class TestDns {
   /** Records by name in lower case. A test may replace them at any time. */
   readonly records = new Map<string, DnsRecords>();
   /** Names that clients have queried. */
-  readonly asked: string[] = [];
+  readonly requested: string[] = [];
   readonly #socket: Socket;
 
   private constructor(socket: Socket) {
@@ -42,7 +42,7 @@ export class TestDns {
   #answer(message: Buffer): Buffer {
     const { name, end } = readName(message, 12);
     const type = message.readUInt16BE(end);
-    this.asked.push(name);
+    this.requested.push(name);
     const { answers, code } = this.#find(name, type);
     const header = Buffer.alloc(12);
     header.writeUInt16BE(message.readUInt16BE(0), 0);

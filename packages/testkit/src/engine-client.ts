@@ -76,7 +76,7 @@ export interface ContainerHandle {
 }
 
 const signal = new AbortController().signal;
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 /**
  * A client for tests that look at a container engine past the driver. Its calls fail as those of the driver do. It is
@@ -157,7 +157,7 @@ export class EngineClient implements EngineConnection {
   }
 
   async #text(request: Omit<EngineRequest, 'signal'>): Promise<string> {
-    return (await bodyOf(await streamEngine(this, { ...request, signal }), mostBytes)).toString('utf8');
+    return (await bodyOf(await streamEngine(this, { ...request, signal }), maxBytes)).toString('utf8');
   }
 
   #get<Body>(path: string, { all, filters }: ListOptions = {}): Promise<Body> {

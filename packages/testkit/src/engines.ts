@@ -72,15 +72,15 @@ export async function stopTestEngines(): Promise<void> {
     if (await answers(engine.socketPath)) await removeAll(engine.socketPath);
     await engine.stop();
   }
-  removeBridge(dockerPlaces(folder).bridge);
+  removeBridge(dockerPaths(folder).bridge);
   letThrough(`${subnetOf(folder, 208)}.0.0/16`, false);
   empty([ownPodmanPlaces(join(folder, 'podman')).run, folder]);
 }
 
-function empty(places: readonly string[]): void {
-  for (const place of places) {
-    unmountUnder(place);
-    rmSync(place, { recursive: true, force: true });
+function empty(locations: readonly string[]): void {
+  for (const location of locations) {
+    unmountUnder(location);
+    rmSync(location, { recursive: true, force: true });
   }
 }
 
@@ -89,7 +89,7 @@ function unmountUnder(folder: string): void {
   const mounted = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .flatMap((line) => line.split(' ')[1] ?? []);
-  const ours = mounted.filter((place) => place.startsWith(`${folder}/`)).toSorted((a, b) => b.length - a.length);
+  const ours = mounted.filter((location) => location.startsWith(`${folder}/`)).toSorted((a, b) => b.length - a.length);
   if (ours.length > 0) execFileSync('umount', ['--lazy', ...ours]);
 }
 
@@ -116,7 +116,7 @@ function freeSlot(folder: string): number {
   return wanted % slots;
 }
 
-interface DockerPlaces {
+interface DockerPaths {
   readonly folder: string;
   readonly socket: string;
   readonly pid: string;
@@ -124,37 +124,37 @@ interface DockerPlaces {
   readonly bridge: string;
 }
 
-function dockerPlaces(parent: string): DockerPlaces {
+function dockerPaths(parent: string): DockerPaths {
   const folder = join(parent, 'docker');
   const short = createHash('sha256').update(parent).digest('hex').slice(0, 8);
   return { folder, socket: join(folder, 'd.sock'), pid: join(folder, 'd.pid'), log: join(folder, 'log'), bridge: `dvt-${short}` };
 }
 
 function dockerEngine(parent: string): TestEngine {
-  const places = dockerPlaces(parent);
+  const locations = dockerPaths(parent);
   const start = async (): Promise<void> => {
-    if (await answers(places.socket)) return;
-    mkdirSync(places.folder, { recursive: true, mode: 0o700 });
-    writeFileSync(join(places.folder, 'daemon.json'), '{}');
-    makeBridge(places.bridge, `${subnetOf(parent, 208)}.255.1/24`);
+    if (await answers(locations.socket)) return;
+    mkdirSync(locations.folder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(locations.folder, 'daemon.json'), '{}');
+    makeBridge(locations.bridge, `${subnetOf(parent, 208)}.255.1/24`);
     letThrough(`${subnetOf(parent, 208)}.0.0/16`, true);
     // dockerd does not start while a pid file names a killed process that has not been reaped yet.
-    if (!isRunning(pidIn(places.pid))) rmSync(places.pid, { force: true });
+    if (!isRunning(pidIn(locations.pid))) rmSync(locations.pid, { force: true });
     const program = findProgram('dockerd');
     if (program === null) throw new Error('dockerd is not installed');
-    await launch(program, dockerArguments(parent, places), places);
+    await launch(program, dockerArguments(parent, locations), locations);
   };
-  return engineOf('docker', { ...places, runtime: join(places.folder, 'exec') }, start);
+  return engineOf('docker', { ...locations, runtime: join(locations.folder, 'exec') }, start);
 }
 
-function dockerArguments(parent: string, places: DockerPlaces): string[] {
+function dockerArguments(parent: string, locations: DockerPaths): string[] {
   const value: Readonly<Record<string, string>> = {
-    'config-file': join(places.folder, 'daemon.json'),
-    'data-root': join(places.folder, 'data'),
-    'exec-root': join(places.folder, 'exec'),
-    pidfile: places.pid,
-    host: `unix://${places.socket}`,
-    bridge: places.bridge,
+    'config-file': join(locations.folder, 'daemon.json'),
+    'data-root': join(locations.folder, 'data'),
+    'exec-root': join(locations.folder, 'exec'),
+    pidfile: locations.pid,
+    host: `unix://${locations.socket}`,
+    bridge: locations.bridge,
     'default-address-pool': `base=${subnetOf(parent, 208)}.0.0/17,size=24`,
     // The machine's own firewall rules are left unchanged except for one, see `letThrough`.
     iptables: 'false',
@@ -167,8 +167,8 @@ function dockerArguments(parent: string, places: DockerPlaces): string[] {
   return Object.entries(value).map(([name, setting]) => `--${name}=${setting}`);
 }
 
-async function launch(program: string, commandLine: readonly string[], places: DockerPlaces): Promise<void> {
-  const log = openSync(places.log, 'a', 0o600);
+async function launch(program: string, commandLine: readonly string[], locations: DockerPaths): Promise<void> {
+  const log = openSync(locations.log, 'a', 0o600);
   const child = spawn(program, commandLine, { detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   const ended: { reason: string | null } = { reason: null };
@@ -176,10 +176,10 @@ async function launch(program: string, commandLine: readonly string[], places: D
   child.once('exit', (code) => (ended.reason = `it exited with code ${code}`));
   child.unref();
   const deadline = Date.now() + 60_000;
-  while (!(await answers(places.socket))) {
+  while (!(await answers(locations.socket))) {
     if (ended.reason !== null || Date.now() > deadline) {
-      const said = readFileSync(places.log, 'utf8').trim().split('\n').slice(-5).join('\n');
-      throw new Error(`${program} did not come up: ${ended.reason ?? 'no answer within 60 s'}\n${said}`);
+      const output = readFileSync(locations.log, 'utf8').trim().split('\n').slice(-5).join('\n');
+      throw new Error(`${program} did not come up: ${ended.reason ?? 'no answer within 60 s'}\n${output}`);
     }
     await pause(50);
   }
@@ -208,7 +208,7 @@ function letThrough(subnet: string, isWanted: boolean): void {
 
 function podmanEngine(parent: string): TestEngine {
   const state = join(parent, 'podman');
-  const places = ownPodmanPlaces(state);
+  const locations = ownPodmanPlaces(state);
   const start = async (): Promise<void> => {
     mkdirSync(state, { recursive: true, mode: 0o700 });
     const registries = join(state, 'registries.conf');
@@ -219,26 +219,26 @@ function podmanEngine(parent: string): TestEngine {
     const socket = await startOwnPodman(state, new AbortController().signal, options);
     if (socket === null) throw new Error('podman is not installed');
   };
-  return engineOf('podman', { ...places, runtime: places.run }, start);
+  return engineOf('podman', { ...locations, runtime: locations.run }, start);
 }
 
-interface EnginePlaces {
+interface EnginePaths {
   readonly socket: string;
   readonly pid: string;
   /** Folder of files that exist only while the engine runs. */
   readonly runtime: string;
 }
 
-function engineOf(kind: TestEngine['kind'], places: EnginePlaces, start: () => Promise<void>): TestEngine {
-  const stop = (): Promise<void> => endProcess(places.pid);
+function engineOf(kind: TestEngine['kind'], locations: EnginePaths, start: () => Promise<void>): TestEngine {
+  const stop = (): Promise<void> => endProcess(locations.pid);
   return {
     kind,
-    socketPath: places.socket,
-    pid: () => pidIn(places.pid),
+    socketPath: locations.socket,
+    pid: () => pidIn(locations.pid),
     start,
     stop,
     restart: () => stop().then(start),
-    forget: () => empty([places.runtime, places.pid]),
+    forget: () => empty([locations.runtime, locations.pid]),
   };
 }
 

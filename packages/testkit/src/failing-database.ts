@@ -4,17 +4,17 @@ import { DatabaseUnavailable, type Database, type Queryable, type Statement } fr
  * Wraps a database so that the selected statements fail, in transactions too, as if the server disconnected while
  * executing them. The following statements work.
  */
-export function failingDatabase(database: Database, fails: (asked: Statement) => boolean): Database {
-  const guarded = async <Result>(asked: Statement, answer: () => Promise<Result>): Promise<Result> => {
-    if (fails(asked)) throw new DatabaseUnavailable(undefined);
+export function failingDatabase(database: Database, fails: (requested: Statement) => boolean): Database {
+  const guarded = async <Result>(requested: Statement, answer: () => Promise<Result>): Promise<Result> => {
+    if (fails(requested)) throw new DatabaseUnavailable(undefined);
     return answer();
   };
   const guard = (db: Queryable): Queryable => ({
-    many: (asked, values) => guarded(asked, () => db.many(asked, values)),
-    one: (asked, values) => guarded(asked, () => db.one(asked, values)),
-    maybe: (asked, values) => guarded(asked, () => db.maybe(asked, values)),
-    run: (asked, values) => guarded(asked, () => db.run(asked, values)),
-    batched: (asked, values) => guarded(asked.statement, () => db.batched(asked, values)),
+    many: (requested, values) => guarded(requested, () => db.many(requested, values)),
+    one: (requested, values) => guarded(requested, () => db.one(requested, values)),
+    maybe: (requested, values) => guarded(requested, () => db.maybe(requested, values)),
+    run: (requested, values) => guarded(requested, () => db.run(requested, values)),
+    batched: (requested, values) => guarded(requested.statement, () => db.batched(requested, values)),
   });
   return {
     ...guard(database),

@@ -95,9 +95,9 @@ export class Pebble {
     }
   }
 
-  #get(place: string): Promise<string> {
+  #get(location: string): Promise<string> {
     return new Promise((resolve, reject) => {
-      const options = { host: 'localhost', port: this.#managementPort, path: place, ca: this.#ca, agent: false };
+      const options = { host: 'localhost', port: this.#managementPort, path: location, ca: this.#ca, agent: false };
       const sent = request(options, (response) => {
         let text = '';
         response.on('data', (chunk: Buffer) => (text += chunk.toString()));

@@ -84,14 +84,14 @@ export async function startTestRegistry(port?: number, { isOpen = false } = {}):
     },
     pushImage: (name, tag, image) => pushImage({ base, headers }, `${name}:${tag}`, image),
     pushChart: async (name, tag, archive) => {
-      const place = { base, headers };
+      const location = { base, headers };
       const config = {
         mediaType: 'application/vnd.cncf.helm.config.v1+json',
-        ...(await pushBlob(place, name, Buffer.from('{}'))),
+        ...(await pushBlob(location, name, Buffer.from('{}'))),
       };
-      const layer = { mediaType: chartLayer, ...(await pushBlob(place, name, archive)) };
+      const layer = { mediaType: chartLayer, ...(await pushBlob(location, name, archive)) };
       const mediaType = 'application/vnd.oci.image.manifest.v1+json';
-      await putManifest(place, `${name}:${tag}`, { schemaVersion: 2, mediaType, config, layers: [layer] });
+      await putManifest(location, `${name}:${tag}`, { schemaVersion: 2, mediaType, config, layers: [layer] });
     },
     close: async () => {
       child.kill('SIGTERM');
@@ -101,7 +101,7 @@ export async function startTestRegistry(port?: number, { isOpen = false } = {}):
   };
 }
 
-interface Place {
+interface RegistryEndpoint {
   readonly base: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -114,7 +114,7 @@ const types = {
 };
 
 async function pushImage(
-  place: Place,
+  endpoint: RegistryEndpoint,
   reference: string,
   { files, environment = [], entrypoint, command, folder, architecture }: TestImage,
 ): Promise<string> {
@@ -125,38 +125,38 @@ async function pushImage(
     config: { Cmd: command, Entrypoint: entrypoint, Env: environment, WorkingDir: folder },
     rootfs: { type: 'layers', diff_ids: [digestOf(files)] },
   });
-  return putManifest(place, reference, {
+  return putManifest(endpoint, reference, {
     schemaVersion: 2,
     mediaType: types.manifest,
-    config: { mediaType: types.config, ...(await pushBlob(place, name, Buffer.from(config))) },
-    layers: [{ mediaType: types.layer, ...(await pushBlob(place, name, gzipSync(files))) }],
+    config: { mediaType: types.config, ...(await pushBlob(endpoint, name, Buffer.from(config))) },
+    layers: [{ mediaType: types.layer, ...(await pushBlob(endpoint, name, gzipSync(files))) }],
   });
 }
 
 /** Stores a manifest and returns its digest. */
 async function putManifest(
-  place: Place,
+  endpoint: RegistryEndpoint,
   reference: string,
   content: { readonly schemaVersion: 2; readonly mediaType: string; readonly config: object; readonly layers: readonly object[] },
 ): Promise<string> {
   const [name = '', tag = ''] = reference.split(':');
   const manifest = JSON.stringify(content);
-  const headers = { ...place.headers, 'content-type': content.mediaType };
-  const answer = await fetch(`${place.base}${name}/manifests/${tag}`, { method: 'PUT', headers, body: manifest });
+  const headers = { ...endpoint.headers, 'content-type': content.mediaType };
+  const answer = await fetch(`${endpoint.base}${name}/manifests/${tag}`, { method: 'PUT', headers, body: manifest });
   if (answer.status !== 201) throw new Error(`the registry did not take the manifest: ${await answer.text()}`);
   return digestOf(Buffer.from(manifest));
 }
 
 async function pushBlob(
-  place: Place,
+  endpoint: RegistryEndpoint,
   name: string,
   content: Buffer,
 ): Promise<{ readonly size: number; readonly digest: string }> {
   const digest = digestOf(content);
-  const begun = await fetch(`${place.base}${name}/blobs/uploads/`, { method: 'POST', headers: place.headers });
-  const location = new URL(begun.headers.get('location') ?? '', place.base);
+  const begun = await fetch(`${endpoint.base}${name}/blobs/uploads/`, { method: 'POST', headers: endpoint.headers });
+  const location = new URL(begun.headers.get('location') ?? '', endpoint.base);
   location.searchParams.set('digest', digest);
-  const headers = { ...place.headers, 'content-type': 'application/octet-stream' };
+  const headers = { ...endpoint.headers, 'content-type': 'application/octet-stream' };
   const answer = await fetch(location, { method: 'PUT', headers, body: new Uint8Array(content) });
   if (answer.status !== 201) throw new Error(`the registry did not take a blob: ${await answer.text()}`);
   return { size: content.length, digest };

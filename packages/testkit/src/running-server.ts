@@ -33,7 +33,7 @@ export async function startRunningServer(environment: Readonly<Record<string, st
 }
 
 /** An environment in a project of a separate organization. */
-export interface TestPlace {
+export interface TestEnvironment {
   readonly organization: TestOrganization;
   readonly organizationId: string;
   readonly projectId: string;
@@ -42,7 +42,7 @@ export interface TestPlace {
   readonly api: Client;
 }
 
-export async function makePlace(server: TestServer): Promise<TestPlace> {
+export async function makeTestEnvironment(server: TestServer): Promise<TestEnvironment> {
   const organization = await server.organization();
   const organizationId = organization.id;
   const api = server.client(organization.tokens.WRITE);

@@ -65,15 +65,15 @@ export type MayReach = (address: string, host: string) => boolean;
  * Returns a check that allows all public addresses and those in `places`: private addresses, networks and host names,
  * see `isPlace`.
  */
-export function reachable(places: boolean | readonly string[]): MayReach {
-  if (places === true) return () => true;
-  const list = places === false ? [] : places;
+export function reachable(locations: boolean | readonly string[]): MayReach {
+  if (locations === true) return () => true;
+  const list = locations === false ? [] : locations;
   const networks = new BlockList();
   const hosts = new Set<string>();
-  for (const place of list) {
-    const [address = '', bits] = place.split('/');
+  for (const location of list) {
+    const [address = '', bits] = location.split('/');
     const version = isIP(address);
-    if (version === 0) hosts.add(place);
+    if (version === 0) hosts.add(location);
     else networks.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? 'ipv4' : 'ipv6');
   }
   return (address, host) =>

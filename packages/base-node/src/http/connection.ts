@@ -21,7 +21,7 @@ export interface ConnectionInput {
   readonly socketPath?: string;
   readonly tls?: TlsSettings;
   /** Most sockets for requests whose responses are read at once. Default: no limit. */
-  readonly mostSockets?: number;
+  readonly maxSockets?: number;
   /** Milliseconds after which an unused socket is closed. Default: when the server closes it. */
   readonly idleMilliseconds?: number;
 }
@@ -39,11 +39,11 @@ export interface Connection {
 }
 
 /** Returns a connection. Does not contact the server. */
-export function openConnection({ origin, socketPath, tls, mostSockets, idleMilliseconds }: ConnectionInput): Connection {
+export function openConnection({ origin, socketPath, tls, maxSockets, idleMilliseconds }: ConnectionInput): Connection {
   const Agent = origin.startsWith('https:') ? https.Agent : http.Agent;
   // Sockets in use have no such limit: the agent closes only those that nobody uses.
   const settings = { keepAlive: true, ...(idleMilliseconds !== undefined && { timeout: idleMilliseconds }), ...tls };
-  const calls = new Agent({ ...settings, ...(mostSockets !== undefined && { maxSockets: mostSockets }) });
+  const calls = new Agent({ ...settings, ...(maxSockets !== undefined && { maxSockets }) });
   const streams = new Agent(settings);
   const close = (): void => {
     calls.destroy();

@@ -23,7 +23,7 @@ async function serve(
   return {
     connection,
     prefix: '/v1',
-    mostBytes: 1000,
+    maxBytes: 1000,
     repeatsIfStale: false,
     refused: (request, status, words) => new HttpRefusal(request, status, words),
     unreachable: (why, error) => new AppError({ code: 'ENGINE_UNREACHABLE', message: why, cause: error }),
@@ -71,12 +71,12 @@ test('an abort of the caller is no failure of the server, and neither is a broke
 });
 
 test('a refused request is sent again as often as the API says', async () => {
-  let asked = 0;
-  const api = await serve((_, response) => response.writeHead((asked += 1) < 3 ? 429 : 200).end('{}'), {
+  let requested = 0;
+  const api = await serve((_, response) => response.writeHead((requested += 1) < 3 ? 429 : 200).end('{}'), {
     repeatAfter: (_request, _response, repeats) => (repeats < 2 ? 1 : null),
   });
   expect((await call(api, { method: 'POST', path: '/', body: '{}', signal }, 0)).status).toBe(200);
-  asked = -3;
+  requested = -3;
   await expect(call(api, { method: 'POST', path: '/', signal }, 0)).rejects.toMatchObject({ status: 429 });
 });
 

@@ -23,7 +23,7 @@ export interface JsonApi {
   /** Put before each path, such as `/v1.47`. */
   readonly prefix: string;
   /** Largest response of `call`, in bytes. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   readonly repeatsIfStale: boolean;
   /** Returns the error for a status that is neither 2xx nor accepted. `words`: the message of the server. */
   refused(request: JsonRequest, status: number, words: string): Error;
@@ -114,8 +114,8 @@ async function answered(api: JsonApi, request: JsonRequest, use: 'calls' | 'stre
   }
 }
 
-async function textOf({ mostBytes }: JsonApi, response: IncomingMessage): Promise<string> {
-  return (await bodyOf(response, mostBytes)).toString('utf8');
+async function textOf({ maxBytes }: JsonApi, response: IncomingMessage): Promise<string> {
+  return (await bodyOf(response, maxBytes)).toString('utf8');
 }
 
 function parse(text: string): unknown {

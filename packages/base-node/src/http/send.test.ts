@@ -13,7 +13,7 @@ import { bodyOf, chunksOf, OversizedResponse, send, SeveredResponse, startOf } f
 /* Requests to real servers, over TCP and over unix sockets. */
 
 const signal = new AbortController().signal;
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 const closers: (() => void)[] = [];
 afterEach(() => {
   vi.restoreAllMocks();
@@ -49,7 +49,7 @@ function connectionTo(origin: string, socketPath?: string): Connection {
 }
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-const textOf = async (response: IncomingMessage): Promise<string> => (await bodyOf(response, mostBytes)).toString('utf8');
+const textOf = async (response: IncomingMessage): Promise<string> => (await bodyOf(response, maxBytes)).toString('utf8');
 
 test('a unix socket is reached by its path, again and again over the same connection', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'davit-http-'));
@@ -225,12 +225,12 @@ describe('only public addresses', () => {
   };
 
   test('an address is refused before anything is sent', async () => {
-    let asked = 0;
-    const origin = await serve((_, response) => void ((asked += 1), response.end()));
+    let requested = 0;
+    const origin = await serve((_, response) => void ((requested += 1), response.end()));
     await expect(ask(origin)).rejects.toMatchObject({ name: 'PrivateTarget', address: '127.0.0.1' });
     await expect(ask(origin.replace('127.0.0.1', '2130706433'))).rejects.toBeInstanceOf(PrivateTarget);
     await expect(ask(origin.replace('127.0.0.1', '[::ffff:127.0.0.1]'))).rejects.toBeInstanceOf(PrivateTarget);
-    expect(asked).toBe(0);
+    expect(requested).toBe(0);
   });
 
   test('a name is refused if any of its addresses is private, whatever their order', async () => {

@@ -49,12 +49,12 @@ export class SeveredResponse extends Error {
 
 /** Thrown when a response is larger than the caller accepts. */
 export class OversizedResponse extends Error {
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 
-  constructor(mostBytes: number) {
-    super(`the answer is larger than ${mostBytes} bytes`);
+  constructor(maxBytes: number) {
+    super(`the answer is larger than ${maxBytes} bytes`);
     this.name = 'OversizedResponse';
-    this.mostBytes = mostBytes;
+    this.maxBytes = maxBytes;
   }
 }
 
@@ -149,26 +149,26 @@ export function isSevered(error: unknown): boolean {
 }
 
 /** Returns the whole body of a response. Fails with `OversizedResponse`, or as `chunksOf`. */
-export async function bodyOf(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
+export async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of chunksOf(response)) {
     length += chunk.length;
     // The server is not under Davit's control: its response must not fill the memory of this process.
-    if (length > mostBytes) throw new OversizedResponse(mostBytes);
+    if (length > maxBytes) throw new OversizedResponse(maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
 /** Returns the first bytes of the body of a response, and drops the rest. */
-export async function startOf(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
+export async function startOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of chunksOf(response)) {
-    chunks.push(chunk.subarray(0, mostBytes - length));
+    chunks.push(chunk.subarray(0, maxBytes - length));
     length += chunk.length;
-    if (length >= mostBytes) break;
+    if (length >= maxBytes) break;
   }
   return Buffer.concat(chunks);
 }

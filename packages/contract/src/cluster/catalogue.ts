@@ -72,7 +72,7 @@ function namesOf<const Id extends string, const P extends string>(id: Id, path: 
 }
 
 const allTypes = 'List all instance types of the vendor';
-const typesOfPlace = 'List the instance types of the vendor in a region or zone';
+const typesOfRegion = 'List the instance types of the vendor in a region or zone';
 const databases = 'List the databases that the vendor manages';
 
 export const listCloudProvider = operation({
@@ -102,7 +102,7 @@ export const listVendoraInstanceType = typesOf('listVendoraInstanceType', '/vend
 export const listVendoraManagedK8sInstanceType = typesOf(
   'listVendoraManagedK8sInstanceType',
   '/vendora/instanceType/{zone}',
-  typesOfPlace,
+  typesOfRegion,
 );
 export const listVENDORAManagedDatabaseType = namesOf(
   'listVENDORAManagedDatabaseType',
@@ -123,5 +123,5 @@ export const listCloudcRegions = regionsOf('listCloudcRegions', '/cloudc/region'
 export const listCloudcManagedK8sInstanceType = typesOf(
   'listCloudcManagedK8sInstanceType',
   '/cloudc/instanceType/{region}',
-  typesOfPlace,
+  typesOfRegion,
 );

@@ -12,7 +12,7 @@ import {
 } from '../shared/words.ts';
 
 /** Time and location of an event: fields that all events share. */
-const place = {
+const location = {
   at: DateTime,
   project_id: Uuid,
   environment_id: Uuid,
@@ -30,13 +30,13 @@ export const streamEvents = {
    * id. DELETED: the environment no longer exists.
    */
   ENVIRONMENT_STATE: Type.Object({
-    ...place,
+    ...location,
     state: Words(serviceStates),
     last_deployment_state: Words(serviceStates),
   }),
   /** The state of a service changes during a deployment. */
   SERVICE_STATE: Type.Object({
-    ...place,
+    ...location,
     ...deployment,
     service_id: Uuid,
     service_name: Type.String(),
@@ -46,10 +46,10 @@ export const streamEvents = {
     failure: Nullable(Type.Object({ code: Type.String(), message: Type.String(), link: Type.String() })),
   }),
   /** The running status of a service's instances; null if there are none or their status is unknown. */
-  RUNNING_STATUS: Type.Object({ ...place, service_id: Uuid, running_status: Nullable(Words(runningStatuses)) }),
+  RUNNING_STATUS: Type.Object({ ...location, service_id: Uuid, running_status: Nullable(Words(runningStatuses)) }),
   /** A problem of a deployed service is observed, observed again, or over (severity null). */
   CONDITION: Type.Object({
-    ...place,
+    ...location,
     service_id: Uuid,
     kind: Words(conditionKinds),
     severity: Nullable(Words(conditionSeverities)),
@@ -63,7 +63,7 @@ export const streamEvents = {
   }),
   /** A deployment request enters the queue of its environment, leaves it for a deployment, or is withdrawn. */
   QUEUE: Type.Object({
-    ...place,
+    ...location,
     ...deployment,
     change: Words(['QUEUED', 'STARTED', 'WITHDRAWN']),
     action: Words(actions),
@@ -72,7 +72,7 @@ export const streamEvents = {
   }),
   /** A deployment starts, is being canceled, or ends. */
   DEPLOYMENT: Type.Object({
-    ...place,
+    ...location,
     ...deployment,
     state: Words(serviceStates),
     status: Words(['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELED', 'WITHDRAWN']),
@@ -82,7 +82,7 @@ export const streamEvents = {
   }),
   /** A step of a service in a deployment begins or ends. */
   STEP: Type.Object({
-    ...place,
+    ...location,
     ...deployment,
     service_id: Uuid,
     step: Type.String(),
@@ -95,7 +95,7 @@ export const streamEvents = {
   }),
   /** A line of a deployment's log. `service_id` is null for lines that concern the whole deployment. */
   DEPLOYMENT_LOG: Type.Object({
-    ...place,
+    ...location,
     ...deployment,
     service_id: Nullable(Uuid),
     step: Type.String(),
@@ -104,7 +104,7 @@ export const streamEvents = {
   }),
   /** A line that a service printed. */
   SERVICE_LOG: Type.Object({
-    ...place,
+    ...location,
     service_id: Uuid,
     id: Uuid,
     message: Type.String(),

@@ -4,9 +4,9 @@ import { Optionals, Uuid } from '../shape.ts';
 import { streamControls, streamEvents, streamKinds, type StreamKind } from './events.ts';
 
 const pattern = `^(${streamKinds.join('|')})(,(${streamKinds.join('|')}))*$`;
-const mostIds = 100;
+const maxIds = 100;
 /** The rule checks that each id is a uuid: its error message is clearer than that of a pattern. */
-const uuids = { pattern: '^[0-9a-fA-F,-]+$', maxLength: mostIds * 37 } as const;
+const uuids = { pattern: '^[0-9a-fA-F,-]+$', maxLength: maxIds * 37 } as const;
 
 /** Returns the shapes of the events that a stream of these kinds may send. */
 function only(...kinds: readonly StreamKind[]): Record<string, TSchema> {
@@ -30,11 +30,11 @@ export const streamOrganization = operation({
     projectId: Uuid,
     environmentId: Type.String({
       ...uuids,
-      description: `Only events of these environments, separated by commas; at most ${mostIds}`,
+      description: `Only events of these environments, separated by commas; at most ${maxIds}`,
     }),
     serviceId: Type.String({
       ...uuids,
-      description: `Only events of these services, separated by commas; at most ${mostIds}. Events of whole environments and deployments are omitted`,
+      description: `Only events of these services, separated by commas; at most ${maxIds}. Events of whole environments and deployments are omitted`,
     }),
   }),
   status: 200,

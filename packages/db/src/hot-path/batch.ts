@@ -8,8 +8,8 @@ import { statement, type Statement } from '../statement.ts';
  * the reasons and the figures.
  */
 
-const mostInProgress = 2;
-const mostInOne = 64;
+const maxInProgress = 2;
+const maxBatch = 64;
 
 /** The values of one call, in the order of the parameters. */
 type Call = readonly unknown[];
@@ -39,12 +39,12 @@ export interface BatchedStatement<Row = unknown> {
 export function batchedStatement<Row>(
   name: string,
   parameters: Readonly<Record<string, string>>,
-  text: (asked: string) => string,
+  text: (requested: string) => string,
 ): BatchedStatement<Row> {
   const columns = Object.keys(parameters);
   const arrays = Object.values(parameters).map((type, index) => `$${index + 1}::${type}[]`);
-  const asked = `asked as (select * from unnest(${arrays.join(', ')}) with ordinality as call (${columns.join(', ')}, call))`;
-  return { statement: statement<Numbered<Row>>(name, text(asked)), takesRequest: columns.at(-1) === 'request' };
+  const requested = `asked as (select * from unnest(${arrays.join(', ')}) with ordinality as call (${columns.join(', ')}, call))`;
+  return { statement: statement<Numbered<Row>>(name, text(requested)), takesRequest: columns.at(-1) === 'request' };
 }
 
 /** Returns the values of a batch: an array for each parameter. */
@@ -83,8 +83,8 @@ export class Batcher<Row> {
   }
 
   #next(): void {
-    if (this.#inProgress >= mostInProgress || this.#waiting.length === 0) return;
-    const batch = this.#waiting.splice(0, mostInOne);
+    if (this.#inProgress >= maxInProgress || this.#waiting.length === 0) return;
+    const batch = this.#waiting.splice(0, maxBatch);
     this.#inProgress += 1;
     void this.#run(batch).finally(() => {
       this.#inProgress -= 1;

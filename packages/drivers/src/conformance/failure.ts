@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type Cause, DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
-import { httpProbe, type Stage, type Suite, type Test } from './stage.ts';
+import { httpProbe, type ConformanceSetup, type Suite, type Test } from './setup.ts';
 
 /** Tests why a workload does not become ready, with causes and evidence. */
 export function failureTests(test: Test, expect: Suite['expect']): void {
-  const failure = async (stage: Stage, workload: Workload): Promise<DriverError> => {
+  const failure = async (setup: ConformanceSetup, workload: Workload): Promise<DriverError> => {
     try {
-      await stage.run(workload);
+      await setup.run(workload);
     } catch (error) {
       if (error instanceof DriverError) return error;
       throw error;
@@ -19,41 +19,41 @@ export function failureTests(test: Test, expect: Suite['expect']): void {
     expect(error.hint).not.toBe('');
   };
 
-  test('fails with PROCESS_EXITED, code and last lines for a process that ends', async (stage) => {
-    const error = await failure(stage, stage.workload('EXITS'));
+  test('fails with PROCESS_EXITED, code and last lines for a process that ends', async (setup) => {
+    const error = await failure(setup, setup.workload('EXITS'));
     expectCause(error, 'PROCESS_EXITED');
     expect(error.evidence.exit).toEqual({ code: 3, outOfMemory: false });
     expect(error.evidence.lines).toContain('hello');
   });
 
-  test('fails with PORT_NOT_LISTENING, and names the port that is open', async (stage) => {
-    const error = await failure(stage, stage.workload('SERVES_ELSEWHERE', { readyTimeoutSeconds: 2 }));
+  test('fails with PORT_NOT_LISTENING, and names the port that is open', async (setup) => {
+    const error = await failure(setup, setup.workload('SERVES_ELSEWHERE', { readyTimeoutSeconds: 2 }));
     expectCause(error, 'PORT_NOT_LISTENING');
     expect(error.message).toMatch(/8080.*9090/);
     expect(error.evidence.listening?.some((address) => address.endsWith(':9090'))).toBe(true);
   });
 
-  test('fails with PROBE_FAILED, and says what the probe was answered', async (stage) => {
-    const error = await failure(stage, stage.workload('SERVES', { readiness: httpProbe('/missing'), readyTimeoutSeconds: 2 }));
+  test('fails with PROBE_FAILED, and says what the probe was answered', async (setup) => {
+    const error = await failure(setup, setup.workload('SERVES', { readiness: httpProbe('/missing'), readyTimeoutSeconds: 2 }));
     expectCause(error, 'PROBE_FAILED');
     expect(error.message).toContain('404');
     expect(error.evidence.probe?.join()).toContain('404');
   });
 
-  test('fails with IMAGE_MISSING for an image that the cluster does not have, or with IMAGE_NOT_FOUND where it pulls itself', async (stage) => {
-    const { absentImage } = stage.traits;
+  test('fails with IMAGE_MISSING for an image that the cluster does not have, or with IMAGE_NOT_FOUND where it pulls itself', async (setup) => {
+    const { absentImage } = setup.traits;
     const image = absentImage ?? `davit-conformance/${randomUUID()}:missing`;
     expectCause(
-      await failure(stage, stage.workload('SERVES', { image })),
+      await failure(setup, setup.workload('SERVES', { image })),
       absentImage === undefined ? 'IMAGE_MISSING' : 'IMAGE_NOT_FOUND',
     );
   });
 
-  test('stops waiting soon after an abort, with the reason of the signal', async (stage) => {
-    const workload = stage.workload('SERVES_ELSEWHERE', { readyTimeoutSeconds: 60 });
-    await stage.driver.start(workload, stage.context());
+  test('stops waiting soon after an abort, with the reason of the signal', async (setup) => {
+    const workload = setup.workload('SERVES_ELSEWHERE', { readyTimeoutSeconds: 60 });
+    await setup.driver.start(workload, setup.context());
     const abort = new AbortController();
-    const waiting = stage.driver.awaitReady(workload, stage.context(abort.signal));
+    const waiting = setup.driver.awaitReady(workload, setup.context(abort.signal));
     const began = Date.now();
     abort.abort(new Error('cancelled by the user'));
     await expect(waiting).rejects.toThrow('cancelled by the user');

@@ -3,10 +3,10 @@ import { endTests, lifeTests } from './life.ts';
 import { logTests } from './logs.ts';
 import { metricTests } from './metrics.ts';
 import { removalTests } from './removal.ts';
-import { type ConformanceSubject, Stage, type Suite, type Test } from './stage.ts';
+import { type ConformanceSubject, ConformanceSetup, type Suite, type Test } from './setup.ts';
 import { scaleTests, startTests } from './start.ts';
 
-export type { Behaviour, ConformanceSubject } from './stage.ts';
+export type { Behaviour, ConformanceSubject } from './setup.ts';
 
 /**
  * Declares the tests that every `ClusterDriver` must pass; call it inside a test file. Each test has its own
@@ -15,11 +15,11 @@ export type { Behaviour, ConformanceSubject } from './stage.ts';
 export function conformsToClusterDriver(name: string, suite: Suite, subject: () => ConformanceSubject): void {
   const test: Test = (sentence, body) => {
     suite.it(sentence, async () => {
-      const stage = await Stage.open(subject());
+      const setup = await ConformanceSetup.open(subject());
       try {
-        await body(stage);
+        await body(setup);
       } finally {
-        await stage.close();
+        await setup.close();
       }
     });
   };

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { pack } from 'tar-stream';
-import type { PlacedFile } from './container-spec.ts';
+import type { ArchiveEntry } from './container-spec.ts';
 
 /** Returns a tar archive of these files, owned by root, and of these folders, which are writable by everyone. */
-export async function toArchive(files: readonly PlacedFile[], folders: readonly string[] = []): Promise<Buffer> {
+export async function toArchive(files: readonly ArchiveEntry[], folders: readonly string[] = []): Promise<Buffer> {
   const archive = pack();
   for (const file of files) archive.entry({ name: file.name, mode: file.mode, uid: 0, gid: 0 }, file.content.reveal());
   for (const folder of folders) {

@@ -5,7 +5,12 @@ import { call, EngineRefusal, stream } from './engine-api.ts';
 import { translated } from './refusals.ts';
 
 /** See `ClusterDriver.takeOut`. */
-export async function takeOut(docker: EngineConnection, container: string, path: string, signal: AbortSignal): Promise<Readable> {
+export async function download(
+  docker: EngineConnection,
+  container: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<Readable> {
   try {
     return await stream(docker, { method: 'GET', path: `/containers/${container}/archive`, query: { path }, signal });
   } catch (error) {
@@ -15,7 +20,7 @@ export async function takeOut(docker: EngineConnection, container: string, path:
 }
 
 /** See `ClusterDriver.putInto`. */
-export async function putInto(
+export async function upload(
   docker: EngineConnection,
   container: string,
   { folder, archive }: { readonly folder: string; readonly archive: Readable },

@@ -85,7 +85,7 @@ export interface ContainerBody {
 
 const mebibyte = 1024 * 1024;
 /** Smallest memory limit in MiB with which Docker creates a container. */
-const leastMemoryMiB = 6;
+const minMemoryMiB = 6;
 /**
  * Limit on the processes and threads of an instance or a build. It is enough for a JVM or a pool of workers, and too
  * few for a fork bomb to fill the machine's process table.
@@ -167,7 +167,7 @@ function refuseUnwritable({ readOnlyRootFilesystem, files }: Workload): void {
 }
 
 function limits(workload: Workload, traits: HostTraits): Partial<ContainerBody['HostConfig']> {
-  const memory = Math.max(workload.memoryMiB, leastMemoryMiB) * mebibyte;
+  const memory = Math.max(workload.memoryMiB, minMemoryMiB) * mebibyte;
   const cpu = Math.min(workload.cpuMillicores, traits.cpuMillicores);
   return {
     ...(traits.cpuLimit && cpu > 0 && { NanoCpus: Math.max(cpu, 10) * 1_000_000 }),
@@ -219,13 +219,13 @@ function hostIp({ publicAddress }: HostTraits): string {
 }
 
 /** Content of a file variable with its mode: readable by every user, writable by none. */
-export interface PlacedFile {
+export interface ArchiveEntry {
   readonly name: string;
   readonly mode: number;
   readonly content: WorkloadFile['content'];
 }
 
 /** Returns the files as entries of an archive that is unpacked at `/`. The engine creates missing parent folders. */
-export function toPlacedFiles(files: readonly WorkloadFile[]): PlacedFile[] {
+export function toArchiveEntries(files: readonly WorkloadFile[]): ArchiveEntry[] {
   return files.map((file) => ({ name: file.path.replace(/^\/+/, ''), mode: 0o444, content: file.content }));
 }

@@ -46,12 +46,12 @@ test('an engine that takes long to tell what it has is described by what it told
   expect(await describeEngine(docker, never)).toMatchObject({ cpuMillicores: 4000, memoryMiB: 8192 });
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
   // Simulates Podman on a busy machine: it does not respond for now.
-  let asked = 0;
-  answers['/info'] = () => void (asked += 1);
+  let requested = 0;
+  answers['/info'] = () => void (requested += 1);
   for (let times = 0; times < 3; times += 1) {
     expect(await describeEngine(docker, never)).toMatchObject({ cpuMillicores: 4000, memoryMiB: 8192 });
   }
-  await vi.waitFor(() => expect(asked).toBe(1));
+  await vi.waitFor(() => expect(requested).toBe(1));
 });
 
 test('a new answer replaces the last one', async () => {

@@ -80,14 +80,14 @@ async function knownInfo(docker: EngineConnection, version: string, signal: Abor
 function renewedInfo(docker: EngineConnection, version: string): Promise<InfoAnswer> {
   const under = asking.get(docker);
   if (under !== undefined) return under;
-  const asked = askInfo(docker, new AbortController().signal)
+  const requested = askInfo(docker, new AbortController().signal)
     .then((info) => {
       rememberInfo(docker, version, info);
       return info;
     })
     .finally(() => asking.delete(docker));
-  asking.set(docker, asked);
-  return asked;
+  asking.set(docker, requested);
+  return requested;
 }
 
 /** See `ClusterDriver.describe`. */

@@ -47,10 +47,10 @@ describe.skipIf(!canMount)('the docker driver on a full disk', () => {
       expect((await driver.awaitReady(workload(1, 'small'), context)).map((instance) => instance.state)).toEqual(['RUNNING']);
       await driver.removeEnvironment('e', context);
     } finally {
-      const places = ownPodmanPlaces(state);
-      process.kill(Number(readFileSync(places.pid, 'utf8')), 'SIGTERM');
+      const locations = ownPodmanPlaces(state);
+      process.kill(Number(readFileSync(locations.pid, 'utf8')), 'SIGTERM');
       execFileSync('umount', ['--lazy', '--recursive', state]);
-      rmSync(places.run, { recursive: true, force: true });
+      rmSync(locations.run, { recursive: true, force: true });
     }
   });
 });

@@ -50,21 +50,21 @@ for (const kind of testEngineKinds()) {
         ...changes,
       });
 
-    const run = async (asked: Workload): Promise<Instance> => {
-      await driver.start(asked, context);
-      const [instance] = await driver.awaitReady(asked, context);
+    const run = async (requested: Workload): Promise<Instance> => {
+      await driver.start(requested, context);
+      const [instance] = await driver.awaitReady(requested, context);
       if (!instance) throw new Error('no instance');
       return instance;
     };
 
-    const failure = async (asked: Workload): Promise<DriverError> => {
+    const failure = async (requested: Workload): Promise<DriverError> => {
       try {
-        await run(asked);
+        await run(requested);
       } catch (error) {
         if (error instanceof DriverError) return error;
         throw error;
       } finally {
-        await driver.retire({ service: asked.owner.service }, 0, context);
+        await driver.retire({ service: requested.owner.service }, 0, context);
       }
       throw new Error('the workload became ready');
     };
@@ -79,8 +79,8 @@ for (const kind of testEngineKinds()) {
       it('of processor time and memory by an instance that works, and of disk by its volume', async () => {
         const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
         const busy = sh('dd if=/dev/zero of=/data/file bs=1M count=5; touch /data/done; while :; do :; done');
-        const asked = workload({ ...busy, ports: [], volumes, cpuMillicores: 300 });
-        const instance = await run(asked);
+        const requested = workload({ ...busy, ports: [], volumes, cpuMillicores: 300 });
+        const instance = await run(requested);
         await inside(instance, 'while [ ! -e /data/done ]; do :; done');
         const mine = async (): Promise<InstanceUsage> => {
           const usage = (await driver.metrics?.usage(signal))?.find(({ id }) => id === instance.id);
@@ -95,9 +95,9 @@ for (const kind of testEngineKinds()) {
         // The limit of the instance is three tenths of a processor.
         expect((after.cpuMilliseconds - before.cpuMilliseconds) / (after.at - before.at)).toBeLessThan(0.45);
         expect(after.memoryBytes).toBeLessThan(64 * 1024 * 1024);
-        const held = (await driver.metrics?.volumes(signal))?.find(({ service }) => service === asked.owner.service);
+        const held = (await driver.metrics?.volumes(signal))?.find(({ service }) => service === requested.owner.service);
         expect(held?.bytes).toBeGreaterThanOrEqual(5 * 1024 * 1024);
-        await driver.removeService(environment, asked.owner.service, context);
+        await driver.removeService(environment, requested.owner.service, context);
       });
     });
 
@@ -122,11 +122,11 @@ for (const kind of testEngineKinds()) {
           ['exit 7', 7],
           ['kill -SEGV $$', 139],
         ] as const) {
-          const asked = workload({ ...sh(script), ports: [], runsOnce: true });
-          await driver.start(asked, context);
-          const end = async () => (await driver.observe({ service: asked.owner.service }, signal))[0]?.exit?.code;
+          const requested = workload({ ...sh(script), ports: [], runsOnce: true });
+          await driver.start(requested, context);
+          const end = async () => (await driver.observe({ service: requested.owner.service }, signal))[0]?.exit?.code;
           await expect.poll(end, { timeout: 20_000 }).toBe(code);
-          await driver.retire({ service: asked.owner.service }, 0, context);
+          await driver.retire({ service: requested.owner.service }, 0, context);
         }
       });
 
@@ -187,18 +187,18 @@ for (const kind of testEngineKinds()) {
       const query = { container: id, repo: 'davit-test/with-volume', tag: '1', changes: 'VOLUME /data' };
       await call(bed.opened.docker, { method: 'POST', path: '/commit', query, body: { Cmd: ['true'] }, signal });
       await call(bed.opened.docker, { method: 'DELETE', path: `/containers/${id}`, signal });
-      const asked = workload({ image, ports: [], ...sh('sleep 600') });
+      const requested = workload({ image, ports: [], ...sh('sleep 600') });
       logged.length = 0;
-      await run(asked);
+      await run(requested);
       expect(logged).toEqual([expect.stringContaining('VOLUME /data')]);
-      await driver.removeService(environment, asked.owner.service, context);
+      await driver.removeService(environment, requested.owner.service, context);
       await call(bed.opened.docker, { method: 'DELETE', path: `/images/${image}`, signal, accept: [404, 409] });
     });
 
     it('tells what an instance has written into its own file system, and removes it with that', async () => {
       const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
-      const asked = workload({ ports: [], volumes, ...sh('trap "exit 0" TERM; sleep 600 & wait') });
-      const instance = await run(asked);
+      const requested = workload({ ports: [], volumes, ...sh('trap "exit 0" TERM; sleep 600 & wait') });
+      const instance = await run(requested);
       const written = async (): Promise<number> => (await driver.disk?.written(instance.id, signal)) ?? -1;
       expect(await written()).toBeLessThan(100_000);
       await inside(instance, 'dd if=/dev/zero of=/big bs=1M count=5; dd if=/dev/zero of=/data/big bs=1M count=20');
@@ -208,23 +208,23 @@ for (const kind of testEngineKinds()) {
       expect(await driver.disk?.written(instance.id, signal)).toBeNull();
       await driver.disk?.remove(instance.id, 2, context);
       expect(
-        (await driver.metrics?.volumes(signal))?.find(({ service }) => service === asked.owner.service)?.bytes,
+        (await driver.metrics?.volumes(signal))?.find(({ service }) => service === requested.owner.service)?.bytes,
       ).toBeGreaterThan(20_000_000);
-      await driver.removeService(environment, asked.owner.service, context);
+      await driver.removeService(environment, requested.owner.service, context);
     });
 
     describe('gives a process what was asked', () => {
       it('keeps the address of an environment’s bridge while instances come and go, so that none of them loses it', async () => {
-        const asked = workload();
-        await run(asked);
-        const address = (): Promise<string> => readFile(`/sys/class/net/${bridgeName(asked.owner)}/address`, 'utf8');
+        const requested = workload();
+        await run(requested);
+        const address = (): Promise<string> => readFile(`/sys/class/net/${bridgeName(requested.owner)}/address`, 'utf8');
         const before = await address();
         const neighbours = workload({ instances: 6 });
         await run(neighbours);
         expect(await address()).toBe(before);
         await driver.retire({ service: neighbours.owner.service }, 1, context);
         expect(await address()).toBe(before);
-        await driver.retire({ service: asked.owner.service }, 1, context);
+        await driver.retire({ service: requested.owner.service }, 1, context);
       });
 
       it('passes any text through variables byte for byte', async () => {
@@ -250,12 +250,12 @@ for (const kind of testEngineKinds()) {
         ];
         const values = [...awkward, ...sample(text, 200)];
         const names = values.map((_, index) => `V_${index}`);
-        const asked = workload({
+        const requested = workload({
           environment: values.map((value, index) => ({ name: `V_${index}`, value: new Sensitive(value) })),
           ports: [],
           ...sh('hexdump -v -e \'1/1 "%02x"\' /proc/self/environ; echo; sleep 60'),
         });
-        const instance = await run(asked);
+        const instance = await run(requested);
         const [line] = await linesOf(driver, instance.id, 1);
         // The shell started hexdump with the environment it was given. The shell may add variables but not change them.
         const entries = Buffer.from(line?.text ?? '', 'hex')
@@ -263,7 +263,7 @@ for (const kind of testEngineKinds()) {
           .split('\0');
         const seen = new Map(entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]));
         expect(names.map((name) => seen.get(name))).toEqual(values);
-        await driver.retire({ rollout: asked.rollout }, 0, context);
+        await driver.retire({ rollout: requested.rollout }, 0, context);
       });
 
       it('says which variable has a character that no process can get', async () => {
@@ -274,7 +274,7 @@ for (const kind of testEngineKinds()) {
       });
 
       it('puts files where no folder is yet and into volumes, readable and not writable, before the process starts', async () => {
-        const asked = workload({
+        const requested = workload({
           files: [
             { path: '/etc/deep/er/config.json', content: new Sensitive('{"käse":1}\n') },
             { path: '/data/sub/seed', content: new Sensitive('seed') },
@@ -282,7 +282,7 @@ for (const kind of testEngineKinds()) {
           volumes: [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }],
           ...sh(serving(8080, 'cat /etc/deep/er/config.json /data/sub/seed;')),
         });
-        const instance = await run(asked);
+        const instance = await run(requested);
         expect(await inside(instance, 'cat /etc/deep/er/config.json /data/sub/seed')).toBe('{"käse":1}\nseed');
         expect(await inside(instance, 'stat -c "%a %u:%g" /etc/deep/er/config.json')).toBe('444 0:0\n');
         const lines = await linesOf(driver, instance.id, 3);
@@ -336,8 +336,8 @@ for (const kind of testEngineKinds()) {
 
       it('publishes a UDP port of the machine, and says when it is taken', async () => {
         const port = { id: 'dns', internalPort: 5353, protocol: 'UDP' as const, hostPort: 21_053 };
-        const asked = workload({ ports: [port], ...sh('sleep 60') });
-        await run(asked);
+        const requested = workload({ ports: [port], ...sh('sleep 60') });
+        await run(requested);
         // The address on which the gateway listens. By default it is reachable from this machine only.
         const sockets = await readFile('/proc/net/udp', 'utf8');
         expect(sockets).toMatch(/: 0100007F:523D /);
@@ -345,7 +345,7 @@ for (const kind of testEngineKinds()) {
         const error = await failure(workload({ ports: [port], ...sh('sleep 60') }));
         expect(error.code).toBe('PORT_TAKEN');
         expect(error.message).toContain('21053');
-        await driver.retire({ service: asked.owner.service }, 0, context);
+        await driver.retire({ service: requested.owner.service }, 0, context);
       });
     });
 
@@ -354,19 +354,21 @@ for (const kind of testEngineKinds()) {
         toArchive([{ name: 'given/word', mode: 0o444, content: new Sensitive('sesame') }]);
 
       it('what is put into an instance can be taken out of it, also when it has ended', async () => {
-        const asked = workload({
+        const requested = workload({
           ports: [],
           ...sh('until [ -e /tmp/given/word ]; do sleep 0.1; done; cp -r /tmp/given /tmp/made'),
         });
-        await driver.start(asked, context);
-        const [instance] = await driver.observe({ service: asked.owner.service }, signal);
+        await driver.start(requested, context);
+        const [instance] = await driver.observe({ service: requested.owner.service }, signal);
         const { id } = instance ?? { id: '' };
-        await driver.putInto(id, { folder: '/tmp', archive: Readable.from([await folder()]) }, signal);
+        await driver.upload(id, { folder: '/tmp', archive: Readable.from([await folder()]) }, signal);
         await expect
-          .poll(async () => (await driver.observe({ service: asked.owner.service }, signal))[0]?.exit?.code, { timeout: 20_000 })
+          .poll(async () => (await driver.observe({ service: requested.owner.service }, signal))[0]?.exit?.code, {
+            timeout: 20_000,
+          })
           .toBe(0);
         const found: [string, string][] = [];
-        for await (const entry of (await driver.takeOut(id, '/tmp/made', signal)).pipe(extract())) {
+        for await (const entry of (await driver.download(id, '/tmp/made', signal)).pipe(extract())) {
           // Podman writes folder names without a trailing slash.
           found.push([entry.header.name.replace(/\/$/, ''), await text(entry)]);
         }
@@ -374,20 +376,20 @@ for (const kind of testEngineKinds()) {
           ['made', ''],
           ['made/word', 'sesame'],
         ]);
-        await expect(driver.takeOut(id, '/tmp/other', signal)).rejects.toMatchObject({ code: 'ENGINE_FAILED' });
+        await expect(driver.download(id, '/tmp/other', signal)).rejects.toMatchObject({ code: 'ENGINE_FAILED' });
       });
 
       it('an archive that breaks on its way fails with what broke it', async () => {
-        const asked = workload({ ports: [], ...sh('trap "exit 0" TERM; while true; do sleep 0.1; done') });
-        await driver.start(asked, context);
-        const [instance] = await driver.observe({ service: asked.owner.service }, signal);
+        const requested = workload({ ports: [], ...sh('trap "exit 0" TERM; while true; do sleep 0.1; done') });
+        await driver.start(requested, context);
+        const [instance] = await driver.observe({ service: requested.owner.service }, signal);
         const whole = await folder();
         const breaking = async function* (): AsyncGenerator<Buffer> {
           yield whole.subarray(0, 512);
           await Promise.resolve();
           throw new Error('the source broke');
         };
-        const putting = driver.putInto(instance?.id ?? '', { folder: '/tmp', archive: Readable.from(breaking()) }, signal);
+        const putting = driver.upload(instance?.id ?? '', { folder: '/tmp', archive: Readable.from(breaking()) }, signal);
         await expect(putting).rejects.toThrow('the source broke');
       });
     });
@@ -412,11 +414,11 @@ for (const kind of testEngineKinds()) {
       });
 
       it('OUT_OF_MEMORY: more memory than the service may have', async () => {
-        const asked = workload({
+        const requested = workload({
           memoryMiB: 32,
           ...sh('echo filling; tail -c 200m /dev/zero | tail -c 200m >/dev/null; exit 1'),
         });
-        const error = await failure({ ...asked, entrypoint: [], arguments: ['tail', '/dev/zero'] });
+        const error = await failure({ ...requested, entrypoint: [], arguments: ['tail', '/dev/zero'] });
         expect(error.code).toBe('OUT_OF_MEMORY');
         expect(error.message).toContain('32 MiB');
         expect(error.evidence.exit).toEqual({ code: 137, outOfMemory: true });
@@ -446,16 +448,16 @@ for (const kind of testEngineKinds()) {
       });
 
       it('PORT_NOT_LISTENING: says in the log after some seconds, long before the time is over, that it listens for itself only', async () => {
-        const asked = workload({ ...sh('mkdir /www; httpd -f -p 127.0.0.1:8080 -h /www'), readyTimeoutSeconds: 300 });
+        const requested = workload({ ...sh('mkdir /www; httpd -f -p 127.0.0.1:8080 -h /www'), readyTimeoutSeconds: 300 });
         const cancel = new AbortController();
         const lines: string[] = [];
         const log = (line: string): void => {
           lines.push(line);
           cancel.abort();
         };
-        await driver.start(asked, context);
+        await driver.start(requested, context);
         const began = performance.now();
-        await driver.awaitReady(asked, { signal: cancel.signal, log }).catch(() => undefined);
+        await driver.awaitReady(requested, { signal: cancel.signal, log }).catch(() => undefined);
         expect(lines).toEqual([
           expect.stringMatching(/^Instance 0: The process listens on 127\.0\.0\.1:8080 only, .*0\.0\.0\.0/),
         ]);
@@ -501,23 +503,23 @@ for (const kind of testEngineKinds()) {
       });
 
       it('finishes an instance that an earlier call left half made', async () => {
-        const asked = workload({ files: [{ path: '/etc/x', content: new Sensitive('content') }] });
+        const requested = workload({ files: [{ path: '/etc/x', content: new Sensitive('content') }] });
         const abort = new AbortController();
-        const start = driver.start(asked, { signal: abort.signal, log: () => abort.abort(new Error('killed')) });
-        await until(async () => (await driver.observe({ rollout: asked.rollout }, signal)).length > 0);
+        const start = driver.start(requested, { signal: abort.signal, log: () => abort.abort(new Error('killed')) });
+        await until(async () => (await driver.observe({ rollout: requested.rollout }, signal)).length > 0);
         abort.abort(new Error('killed'));
         await start.catch(() => undefined);
-        expect(await inside(await run(asked), 'cat /etc/x')).toBe('content');
-        expect(await driver.observe({ service: asked.owner.service }, signal)).toHaveLength(1);
+        expect(await inside(await run(requested), 'cat /etc/x')).toBe('content');
+        expect(await driver.observe({ service: requested.owner.service }, signal)).toHaveLength(1);
       });
 
       it('makes the network again when somebody removed it', async () => {
-        const asked = workload({ owner: { ...workload().owner, environment: randomUUID() } });
-        await run(asked);
-        await driver.retire({ service: asked.owner.service }, 0, context);
-        await new EngineClient(bed.engine.socketPath).getNetwork(networkName(asked.owner)).remove();
-        expect((await run({ ...asked, rollout: randomUUID() })).state).toBe('RUNNING');
-        await driver.removeEnvironment(asked.owner.environment, context);
+        const requested = workload({ owner: { ...workload().owner, environment: randomUUID() } });
+        await run(requested);
+        await driver.retire({ service: requested.owner.service }, 0, context);
+        await new EngineClient(bed.engine.socketPath).getNetwork(networkName(requested.owner)).remove();
+        expect((await run({ ...requested, rollout: randomUUID() })).state).toBe('RUNNING');
+        await driver.removeEnvironment(requested.owner.environment, context);
       });
 
       it('gives long lines cut with a mark, and lines that came in pieces whole', async () => {
@@ -540,8 +542,8 @@ for (const kind of testEngineKinds()) {
       });
 
       it('is told at once that the engine is gone, and finds everything when it is back', async () => {
-        const asked = workload();
-        const instance = await run(asked);
+        const requested = workload();
+        const instance = await run(requested);
         const following = driver
           .followLogs(instance.id, null, () => undefined, signal)
           .then(
@@ -552,7 +554,7 @@ for (const kind of testEngineKinds()) {
         const error: unknown = await driver.observe({}, signal).catch((thrown: unknown) => thrown);
         expect(error).toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
         await expect(driver.describe(signal)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
-        await expect(driver.start(asked, context)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
+        await expect(driver.start(requested, context)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
         // Docker ends the instance and its log before the engine exits. Podman cuts the connection.
         const ended = await following;
         expect(ended === null ? 'ended' : ended).toSatisfy(
@@ -560,15 +562,15 @@ for (const kind of testEngineKinds()) {
         );
         await bed.engine.start();
         // Docker restarts instances that were ready by itself. Under Podman the instance never stopped.
-        await until(async () => (await driver.observe({ rollout: asked.rollout }, signal))[0]?.state === 'RUNNING');
-        const [back] = await driver.awaitReady(asked, context);
+        await until(async () => (await driver.observe({ rollout: requested.rollout }, signal))[0]?.state === 'RUNNING');
+        const [back] = await driver.awaitReady(requested, context);
         expect(back?.id).toBe(instance.id);
         await driver.revive(instance.id, context);
-        const [revived] = await driver.awaitReady(asked, context);
+        const [revived] = await driver.awaitReady(requested, context);
         const endpoint = revived?.endpoints[0];
         expect((await fetch(`http://${endpoint?.host}:${endpoint?.port}/`)).status).toBe(200);
-        await driver.retire({ service: asked.owner.service }, 1, context);
-        expect(await driver.observe({ service: asked.owner.service }, signal)).toEqual([]);
+        await driver.retire({ service: requested.owner.service }, 1, context);
+        expect(await driver.observe({ service: requested.owner.service }, signal)).toEqual([]);
       });
     });
   });

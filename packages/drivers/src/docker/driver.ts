@@ -10,7 +10,7 @@ import type {
   OnLine,
 } from '../driver.ts';
 import type { Instance, LogPosition, Selector, Workload } from '../workload.ts';
-import { putInto, takeOut } from './archives.ts';
+import { upload, download } from './archives.ts';
 import { ClosedNetworks } from './closed-networks.ts';
 import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
@@ -175,22 +175,22 @@ class DockerDriver implements ClusterDriver {
 
   async readFile(
     instanceId: string,
-    file: { readonly path: string; readonly mostBytes: number },
+    file: { readonly path: string; readonly maxBytes: number },
     signal: AbortSignal,
   ): Promise<string | null> {
     return readFile(this.#scope.docker, instanceId, file, signal);
   }
 
-  async takeOut(instanceId: string, path: string, signal: AbortSignal): Promise<Readable> {
-    return takeOut(this.#scope.docker, instanceId, path, signal);
+  async download(instanceId: string, path: string, signal: AbortSignal): Promise<Readable> {
+    return download(this.#scope.docker, instanceId, path, signal);
   }
 
-  async putInto(
+  async upload(
     instanceId: string,
     what: { readonly folder: string; readonly archive: Readable },
     signal: AbortSignal,
   ): Promise<void> {
-    await putInto(this.#scope.docker, instanceId, what, signal);
+    await upload(this.#scope.docker, instanceId, what, signal);
   }
 
   async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {

@@ -49,7 +49,7 @@ export class EngineRefusal extends HttpRefusal {}
 
 const defaultTimeoutMilliseconds = 120_000;
 /** Largest response that is read at once. The state of a thousand containers is some 10 MB. */
-const mostBytes = 256 * 1024 * 1024;
+const maxBytes = 256 * 1024 * 1024;
 
 /**
  * Calls the engine's API. `Body` is the type that the API promises for a 2xx status. Every call ends in one of these
@@ -73,7 +73,7 @@ function apiOf({ connection, apiVersion }: EngineConnection): JsonApi {
   return {
     connection,
     prefix: apiVersion === null ? '' : `/v${apiVersion}`,
-    mostBytes,
+    maxBytes,
     // A request that changes something may have had its effect before the engine closed the socket.
     repeatsIfStale: false,
     refused: (request, status, words) => new EngineRefusal(request, status, words),

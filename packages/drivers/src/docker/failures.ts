@@ -23,7 +23,7 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
   const { ExitCode: code } = inspection.State;
   const [outOfMemory, lines] = await Promise.all([
     wasOutOfMemory(scope, inspection, signal),
-    linesOfEnded(scope, inspection, signal),
+    linesOfExited(scope, inspection, signal),
   ]);
   const evidence: Evidence = { lines, exit: { code, outOfMemory } };
   if (outOfMemory) {
@@ -43,7 +43,7 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
 }
 
 // A busy engine may report the end of a process before it has stored its last lines.
-async function linesOfEnded(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<readonly string[]> {
+async function linesOfExited(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<readonly string[]> {
   const read = (): Promise<readonly string[]> => lastLines(scope.docker, inspection.Id, shownLines, signal);
   let lines = await read();
   for (const milliseconds of [50, 100, 250]) {

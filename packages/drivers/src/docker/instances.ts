@@ -114,16 +114,16 @@ function isProcessGone(error: unknown): boolean {
 /**
  * Results of searching the kernel log, by exit. They are cached because the log is long to read and drops old records.
  */
-const asked = new Map<string, boolean>();
-const mostAsked = 1000;
+const requested = new Map<string, boolean>();
+const maxAsked = 1000;
 
 function withKernelsWord(inspection: Inspection): Inspection {
   const { State } = inspection;
   if (State.OOMKilled || State.ExitCode === 0 || toState(State) !== 'EXITED') return inspection;
   const end = `${inspection.Id} ${State.FinishedAt}`;
-  const wasKilled = asked.get(end) ?? wasKilledForMemory(inspection.Id, State.StartedAt);
-  if (asked.size >= mostAsked) asked.clear();
-  asked.set(end, wasKilled);
+  const wasKilled = requested.get(end) ?? wasKilledForMemory(inspection.Id, State.StartedAt);
+  if (requested.size >= maxAsked) requested.clear();
+  requested.set(end, wasKilled);
   return wasKilled ? { ...inspection, State: { ...State, OOMKilled: true } } : inspection;
 }
 

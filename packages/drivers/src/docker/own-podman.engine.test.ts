@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { testEngineKinds } from '@davit/testkit/engines';
 import { expect, test } from 'vitest';
 import { endProcess, processesWith } from '../shared/processes.ts';
-import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
+import { ownPodmanPaths, startOwnPodman } from './own-podman.ts';
 
 const signal = new AbortController().signal;
 
@@ -13,7 +13,7 @@ test.runIf(testEngineKinds().includes('podman'))(
   'one Podman service works on a state folder, however often it is started',
   async () => {
     const state = mkdtempSync(join(tmpdir(), 'davit-own-'));
-    const { socket, pid, run } = ownPodmanPlaces(state);
+    const { socket, pid, run } = ownPodmanPaths(state);
     const services = (): number[] => processesWith('system', 'service', `unix://${socket}`);
     try {
       const starts = Array.from({ length: 4 }, () => startOwnPodman(state, signal, { subnets: '10.247.0.0/16' }));
@@ -33,7 +33,7 @@ test.runIf(testEngineKinds().includes('podman'))(
       const mounts = readFileSync('/proc/self/mounts', 'utf8')
         .split('\n')
         .flatMap((line) => line.split(' ')[1] ?? []);
-      for (const mount of mounts.filter((place) => place.startsWith(`${state}/`)).toReversed())
+      for (const mount of mounts.filter((location) => location.startsWith(`${state}/`)).toReversed())
         execFileSync('umount', ['--lazy', mount]);
       rmSync(run, { recursive: true, force: true });
       rmSync(state, { recursive: true, force: true });

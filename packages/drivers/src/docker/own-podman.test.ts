@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startOf } from '../shared/processes.ts';
-import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
+import { ownPodmanPaths, startOwnPodman } from './own-podman.ts';
 
 let folder: string;
 let state: string;
@@ -29,7 +29,7 @@ function slowPodman(milliseconds: number): void {
 const started = (): number[] =>
   existsSync(join(folder, 'started')) ? readFileSync(join(folder, 'started'), 'utf8').trim().split('\n').map(Number) : [];
 const running = (): number[] => started().filter((id) => startOf(id) !== '');
-const pidOf = (): number => Number(readFileSync(ownPodmanPlaces(state).pid, 'utf8'));
+const pidOf = (): number => Number(readFileSync(ownPodmanPaths(state).pid, 'utf8'));
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'davit-slow-'));
@@ -50,8 +50,11 @@ test('a service that starts slowly is waited for, and not started again, whoever
   const impatient = (): Promise<unknown> => startOwnPodman(state, AbortSignal.timeout(300)).catch(() => 'gave up');
   expect(await Promise.all([impatient(), impatient()])).toEqual(['gave up', 'gave up']);
   expect(await impatient()).toBe('gave up');
-  const places = ownPodmanPlaces(state);
-  expect(await Promise.all([startOwnPodman(state, never), startOwnPodman(state, never)])).toEqual([places.socket, places.socket]);
+  const locations = ownPodmanPaths(state);
+  expect(await Promise.all([startOwnPodman(state, never), startOwnPodman(state, never)])).toEqual([
+    locations.socket,
+    locations.socket,
+  ]);
   expect(started()).toEqual([pidOf()]);
 });
 
@@ -83,7 +86,7 @@ test('a service that does not come up at all gives way to a new one', async () =
 
 test('the lock of a process that has ended is taken over', async () => {
   slowPodman(10);
-  const { lock, folder: own } = ownPodmanPlaces(state);
+  const { lock, folder: own } = ownPodmanPaths(state);
   mkdirSync(own, { recursive: true });
   writeFileSync(lock, `1 1 of-a-former-one`);
   await startOwnPodman(state, never);

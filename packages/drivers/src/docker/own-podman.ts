@@ -44,22 +44,22 @@ export async function startOwnPodman(
   signal: AbortSignal,
   options: OwnPodmanOptions = {},
 ): Promise<string | null> {
-  const places = ownPodmanPlaces(stateFolder);
-  const isUp = await answers(places.socket, signal);
-  if (isUp && servicesOf(places).length < 2) return places.socket;
+  const locations = ownPodmanPaths(stateFolder);
+  const isUp = await answers(locations.socket, signal);
+  if (isUp && servicesOf(locations).length < 2) return locations.socket;
   const podman = findProgram('podman');
-  if (podman === null) return isUp ? places.socket : null;
-  mkdirSync(places.folder, { recursive: true, mode: 0o700 });
-  return withLock(places.lock, signal, async () => {
+  if (podman === null) return isUp ? locations.socket : null;
+  mkdirSync(locations.folder, { recursive: true, mode: 0o700 });
+  return withLock(locations.lock, signal, async () => {
     const deadline = Date.now() + startMilliseconds;
-    await endLeftOver(places, options.giveUpMilliseconds ?? defaultGiveUpMilliseconds, signal);
-    if (await answers(places.socket, signal)) return places.socket;
-    const ended = servicesOf(places).length > 0 ? { reason: null } : startService(podman, places, options);
-    while (!(await answers(places.socket, signal))) {
-      if (ended.reason !== null || Date.now() > deadline) throw notUp(places, ended.reason);
+    await endLeftOver(locations, options.giveUpMilliseconds ?? defaultGiveUpMilliseconds, signal);
+    if (await answers(locations.socket, signal)) return locations.socket;
+    const ended = servicesOf(locations).length > 0 ? { reason: null } : startService(podman, locations, options);
+    while (!(await answers(locations.socket, signal))) {
+      if (ended.reason !== null || Date.now() > deadline) throw notUp(locations, ended.reason);
       await abortablePause(25, signal);
     }
-    return places.socket;
+    return locations.socket;
   });
 }
 
@@ -68,7 +68,7 @@ export async function startOwnPodman(
  * leader of a process group. Without root, Podman runs a second process in a user namespace, which belongs to the same
  * group.
  */
-function servicesOf({ socket }: OwnPodmanPlaces): number[] {
+function servicesOf({ socket }: OwnPodmanPaths): number[] {
   return processesWith(...argumentsOf(socket)).filter((id) => groupOf(id) === id);
 }
 
@@ -81,13 +81,13 @@ function argumentsOf(socket: string): string[] {
  * that were started while none responded, only one is reachable. The remaining service is ended too if it has exceeded
  * `giveUpMilliseconds` and does not respond.
  */
-async function endLeftOver(places: OwnPodmanPlaces, giveUpMilliseconds: number, signal: AbortSignal): Promise<void> {
-  const services = servicesOf(places);
-  const kept = listenerOf(places.socket) ?? services[0];
+async function endLeftOver(locations: OwnPodmanPaths, giveUpMilliseconds: number, signal: AbortSignal): Promise<void> {
+  const services = servicesOf(locations);
+  const kept = listenerOf(locations.socket) ?? services[0];
   for (const id of services) if (id !== kept) await endProcess(id, endMilliseconds, signal);
   if (kept === undefined) return;
-  writeFileSync(places.pid, `${kept}\n`);
-  if (ageMilliseconds(kept) < giveUpMilliseconds || (await answers(places.socket, signal))) return;
+  writeFileSync(locations.pid, `${kept}\n`);
+  if (ageMilliseconds(kept) < giveUpMilliseconds || (await answers(locations.socket, signal))) return;
   await endProcess(kept, endMilliseconds, signal);
 }
 
@@ -112,20 +112,20 @@ function ageMilliseconds(id: number): number {
   return uptime() * 1000 - Number(startOf(id)) * 10;
 }
 
-function startService(podman: string, places: OwnPodmanPlaces, options: OwnPodmanOptions): { reason: string | null } {
-  forgetBeforeReboot(places);
-  mkdirSync(places.run, { recursive: true, mode: 0o700 });
-  writeFileSync(places.configuration, podmanConfiguration(seenHost(), options), { mode: 0o600 });
-  rmSync(places.socket, { force: true });
-  const log = openSync(places.log, 'a', 0o600);
-  const service = spawn(podman, serviceArguments(places), {
+function startService(podman: string, locations: OwnPodmanPaths, options: OwnPodmanOptions): { reason: string | null } {
+  forgetBeforeReboot(locations);
+  mkdirSync(locations.run, { recursive: true, mode: 0o700 });
+  writeFileSync(locations.configuration, podmanConfiguration(seenHost(), options), { mode: 0o600 });
+  rmSync(locations.socket, { force: true });
+  const log = openSync(locations.log, 'a', 0o600);
+  const service = spawn(podman, serviceArguments(locations), {
     detached: true,
     // Podman's monitors write a file named `oom` into the folder they were started in.
-    cwd: places.folder,
+    cwd: locations.folder,
     stdio: ['ignore', log, log],
     env: {
       ...process.env,
-      CONTAINERS_CONF: places.configuration,
+      CONTAINERS_CONF: locations.configuration,
       ...(options.registries !== undefined && { CONTAINERS_REGISTRIES_CONF: options.registries }),
     },
   });
@@ -135,7 +135,7 @@ function startService(podman: string, places: OwnPodmanPlaces, options: OwnPodma
   service.once('exit', (code) => (ended.reason = `it exited with code ${code}`));
   service.unref();
   // The pid is written immediately and not after the service responds, so that the next caller finds the service.
-  if (service.pid !== undefined) writeFileSync(places.pid, `${service.pid}\n`);
+  if (service.pid !== undefined) writeFileSync(locations.pid, `${service.pid}\n`);
   return ended;
 }
 
@@ -151,7 +151,7 @@ export interface OwnPodmanOptions {
   readonly giveUpMilliseconds?: number;
 }
 
-export interface OwnPodmanPlaces {
+export interface OwnPodmanPaths {
   readonly folder: string;
   readonly root: string;
   readonly run: string;
@@ -165,7 +165,7 @@ export interface OwnPodmanPlaces {
 }
 
 /** Returns the paths that the service of a state folder uses. */
-export function ownPodmanPlaces(stateFolder: string): OwnPodmanPlaces {
+export function ownPodmanPaths(stateFolder: string): OwnPodmanPaths {
   const folder = join(stateFolder, 'podman');
   const short = createHash('sha256').update(stateFolder).digest('hex').slice(0, 12);
   const runtime = process.getuid?.() === 0 ? '/run' : (process.env.XDG_RUNTIME_DIR ?? `/tmp`);
@@ -186,16 +186,16 @@ export function ownPodmanPlaces(stateFolder: string): OwnPodmanPlaces {
   };
 }
 
-function serviceArguments(places: OwnPodmanPlaces): string[] {
+function serviceArguments(locations: OwnPodmanPaths): string[] {
   return [
-    `--root=${places.root}`,
-    `--runroot=${join(places.run, 'run')}`,
-    `--tmpdir=${join(places.run, 'tmp')}`,
-    `--network-config-dir=${places.networks}`,
+    `--root=${locations.root}`,
+    `--runroot=${join(locations.run, 'run')}`,
+    `--tmpdir=${join(locations.run, 'tmp')}`,
+    `--network-config-dir=${locations.networks}`,
     'system',
     'service',
     '--time=0',
-    `unix://${places.socket}`,
+    `unix://${locations.socket}`,
   ];
 }
 
@@ -248,11 +248,11 @@ function seenHost(): PodmanHost {
 
 // Podman detects a reboot by its run folders being empty, which they are on most machines after a boot. On other
 // machines Podman would consider the containers from before the reboot to be running.
-function forgetBeforeReboot(places: OwnPodmanPlaces): void {
+function forgetBeforeReboot(locations: OwnPodmanPaths): void {
   const boot = readOrNull('/proc/sys/kernel/random/boot_id');
-  if (boot !== null && readOrNull(places.boot) !== boot) rmSync(places.run, { recursive: true, force: true });
-  mkdirSync(places.folder, { recursive: true, mode: 0o700 });
-  if (boot !== null) writeFileSync(places.boot, boot);
+  if (boot !== null && readOrNull(locations.boot) !== boot) rmSync(locations.run, { recursive: true, force: true });
+  mkdirSync(locations.folder, { recursive: true, mode: 0o700 });
+  if (boot !== null) writeFileSync(locations.boot, boot);
 }
 
 async function answers(socket: string, signal: AbortSignal): Promise<boolean> {
@@ -270,12 +270,12 @@ async function answers(socket: string, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-function notUp(places: OwnPodmanPlaces, reason: string | null): DriverError {
-  const said = (readOrNull(places.log) ?? '').trim().split('\n').slice(-5).join(' ');
+function notUp(locations: OwnPodmanPaths, reason: string | null): DriverError {
+  const output = (readOrNull(locations.log) ?? '').trim().split('\n').slice(-5).join(' ');
   return new DriverError({
     cause: 'ENGINE_UNREACHABLE',
-    message: `Davit's own Podman service did not start: ${reason ?? `no answer within ${startMilliseconds / 1000} s`}. ${said}`,
-    hint: `${missingPackages(said)}See ${places.log}; or start Docker or Podman yourself and set DOCKER_HOST.`,
+    message: `Davit's own Podman service did not start: ${reason ?? `no answer within ${startMilliseconds / 1000} s`}. ${output}`,
+    hint: `${missingPackages(output)}See ${locations.log}; or start Docker or Podman yourself and set DOCKER_HOST.`,
     retryable: true,
   });
 }

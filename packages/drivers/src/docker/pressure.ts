@@ -73,11 +73,11 @@ export function countIn(text: string | null, name: string): number | null {
 
 async function disksOf({ State, Mounts }: Inspection): Promise<DiskPressure[]> {
   const volumes = Mounts.filter(({ Type }) => Type === 'volume');
-  const places = [
+  const locations = [
     { path: '/', folder: `/proc/${State.Pid}/root` },
     ...volumes.map(({ Destination, Source }) => ({ path: Destination, folder: Source })),
   ];
-  const disks = await Promise.all(places.map(({ path, folder }) => diskOf(path, folder)));
+  const disks = await Promise.all(locations.map(({ path, folder }) => diskOf(path, folder)));
   return disks.filter((disk) => disk !== null);
 }
 

@@ -8,7 +8,7 @@ import { translated } from './refusals.ts';
 export async function readFile(
   docker: EngineConnection,
   container: string,
-  { path, mostBytes }: { readonly path: string; readonly mostBytes: number },
+  { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
@@ -16,7 +16,7 @@ export async function readFile(
     try {
       for await (const entry of response.pipe(extract())) {
         const { type, size } = entry.header;
-        return type === 'file' && size <= mostBytes ? await text(entry) : null;
+        return type === 'file' && size <= maxBytes ? await text(entry) : null;
       }
       return null;
     } finally {

@@ -131,7 +131,7 @@ async function awaitRun(wait: Wait, inspection: Inspection): Promise<Outcome> {
   if (!inspection.State.Running) return { type: 'EXITED' };
   const decided = new AbortController();
   const signal = AbortSignal.any([wait.signal, decided.signal]);
-  const seen: Seen = { attempts: [], closedPorts: new Set() };
+  const seen: Observed = { attempts: [], closedPorts: new Set() };
   const late = async (): Promise<Outcome> => {
     await abortablePause(Math.max(wait.deadline - Date.now(), 0), signal);
     return { type: 'LATE', attempts: seen.attempts, closedPorts: [...seen.closedPorts] };
@@ -155,7 +155,7 @@ async function awaitRun(wait: Wait, inspection: Inspection): Promise<Outcome> {
 }
 
 /** Returns the ports that must still become reachable before the instance is ready. */
-function awaitedPorts({ readiness }: Workload, { closedPorts }: Seen): readonly number[] {
+function awaitedPorts({ readiness }: Workload, { closedPorts }: Observed): readonly number[] {
   if (readiness === null) return [...closedPorts];
   return readiness.check.type === 'exec' ? [] : [readiness.check.port];
 }
@@ -180,14 +180,14 @@ async function untilExit(scope: Scope, inspection: Inspection, signal: AbortSign
 }
 
 /** Observations so far. They become the evidence if the deadline passes. */
-interface Seen {
+interface Observed {
   attempts: string[];
   closedPorts: Set<number>;
 }
 
 interface Watch {
   readonly signal: AbortSignal;
-  readonly seen: Seen;
+  readonly seen: Observed;
 }
 
 async function untilReady(wait: Wait, inspection: Inspection, watch: Watch): Promise<Outcome> {
@@ -233,7 +233,7 @@ function pauseAfter(found: string, probe: Probe, attempt: number): number {
   return backoffMilliseconds(attempt, probe.check.type === 'exec' ? 50 : 20, 1000);
 }
 
-function note(seen: Seen, found: string): void {
+function note(seen: Observed, found: string): void {
   const last = seen.attempts.at(-1);
   const repeated = /^(.*) \((\d+) times\)$/s.exec(last ?? '');
   if (last === found) seen.attempts.splice(-1, 1, `${found} (2 times)`);

@@ -43,30 +43,30 @@ function shortened(words: string): string {
 /** Process limit to which Podman lowers itself at startup. Its children cannot have more. */
 const podmanProcesses = 32_768;
 
-interface Lowering {
+interface Fallback {
   readonly pattern: RegExp;
   /** The feature that is disabled, for the log. Continues the sentence "This machine does not allow …". */
   readonly what: string;
   /** Returns the traits without the feature, or null if it is already disabled and the refusal therefore stands. */
-  lower(traits: HostTraits): HostTraits | null;
+  apply(traits: HostTraits): HostTraits | null;
 }
 
 /**
  * Limits that a host may forbid or lack, and the fallback for each. A refusal that matches is not treated as a failure:
  * the limit is disabled until this process exits, because refusing to run anything would help nobody.
  */
-const lowerings: readonly Lowering[] = [
+const fallbacks: readonly Fallback[] = [
   {
     // Matches the message of Podman, and the message of runc where dockerd has none.
     pattern: /container-init binary|docker-init|catatonit/i,
     what: 'an init process in instances (Debian packages tini, catatonit): ended processes may stay in their tables',
-    lower: (traits) => (traits.initProcess ? { ...traits, initProcess: false } : null),
+    apply: (traits) => (traits.initProcess ? { ...traits, initProcess: false } : null),
   },
   {
     // Podman requests a million open files. A machine without CAP_SYS_RESOURCE cannot raise its own hard limit.
     pattern: /rlimit|ulimit/i,
     what: 'raising the limits on open files and processes; its own are used',
-    lower: (traits) => {
+    apply: (traits) => {
       const own = ulimits(ownHardLimit('Max open files', 4096), Math.min(ownHardLimit('Max processes', 4096), podmanProcesses));
       if (traits.ulimits === null) return { ...traits, ulimits: own };
       const least = ulimits(1024, 1024);
@@ -76,27 +76,27 @@ const lowerings: readonly Lowering[] = [
   {
     pattern: /sysctl|ip_unprivileged_port_start/i,
     what: 'setting sysctls; only root binds ports below 1024',
-    lower: (traits) => (traits.sysctls ? { ...traits, sysctls: false } : null),
+    apply: (traits) => (traits.sysctls ? { ...traits, sysctls: false } : null),
   },
   {
     pattern: /pids[ ._]?(limit|max|cgroup)|cgroup.*pids/i,
     what: 'a limit on the number of processes',
-    lower: (traits) => (traits.pidsLimit ? { ...traits, pidsLimit: false } : null),
+    apply: (traits) => (traits.pidsLimit ? { ...traits, pidsLimit: false } : null),
   },
   {
     pattern: /cpu\.(cfs|max)|cfs (period|quota|scheduler)|nanocpus? (can ?not|cannot)|cgroup.*\bcpu\b/i,
     what: 'a limit on processor time',
-    lower: (traits) => (traits.cpuLimit ? { ...traits, cpuLimit: false } : null),
+    apply: (traits) => (traits.cpuLimit ? { ...traits, cpuLimit: false } : null),
   },
   {
     pattern: /memsw|memory\.swap|swap limit/i,
     what: 'a limit on swap',
-    lower: (traits) => (traits.swapLimit ? { ...traits, swapLimit: false } : null),
+    apply: (traits) => (traits.swapLimit ? { ...traits, swapLimit: false } : null),
   },
   {
     pattern: /memory\.(max|limit)|cgroup.*\bmemory\b|memory limit capabilities/i,
     what: 'a limit on memory',
-    lower: (traits) => (traits.memoryLimit ? { ...traits, memoryLimit: false } : null),
+    apply: (traits) => (traits.memoryLimit ? { ...traits, memoryLimit: false } : null),
   },
 ];
 
@@ -113,10 +113,10 @@ export function lowered(
 ): { readonly traits: HostTraits; readonly what: string } | null {
   if (!(error instanceof EngineRefusal)) return null;
   const words = ownWords(error.words, workload);
-  for (const lowering of lowerings) {
-    if (!lowering.pattern.test(words)) continue;
-    const lower = lowering.lower(traits);
-    if (lower) return { traits: lower, what: lowering.what };
+  for (const fallback of fallbacks) {
+    if (!fallback.pattern.test(words)) continue;
+    const lower = fallback.apply(traits);
+    if (lower) return { traits: lower, what: fallback.what };
   }
   return null;
 }

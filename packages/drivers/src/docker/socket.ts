@@ -3,7 +3,7 @@ import { release } from 'node:os';
 import { DriverError } from '../errors.ts';
 import { connectEngine, type EngineConnection } from './connection.ts';
 import { askInfo, askVersion, engineOf, rememberInfo, type InfoAnswer, type VersionAnswer } from './describe.ts';
-import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
+import { ownPodmanPaths, startOwnPodman } from './own-podman.ts';
 
 /**
  * How Davit reaches containers: at their own addresses (`direct`), or through ports published on 127.0.0.1
@@ -95,7 +95,7 @@ export async function openDockerEngine(input: DockerEngineInput): Promise<Docker
 }
 
 function runningOwn(stateFolder: string): string | null {
-  const { socket } = ownPodmanPlaces(stateFolder);
+  const { socket } = ownPodmanPaths(stateFolder);
   return existsSync(socket) ? socket : null;
 }
 

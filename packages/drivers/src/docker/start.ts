@@ -5,7 +5,7 @@ import type { Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { keepAddress } from './bridge.ts';
 import type { ClosedNetworks } from './closed-networks.ts';
-import { toContainerBody, toPlacedFiles, type HostTraits } from './container-spec.ts';
+import { toContainerBody, toArchiveEntries, type HostTraits } from './container-spec.ts';
 import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
 import { imageRemarks } from './image-remarks.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
@@ -177,7 +177,7 @@ async function createAndStart(attempt: Attempt, name: string, traits: HostTraits
   // Nothing runs yet, so no process sees partial files.
   const { files, folders = [] } = workload;
   if (files.length > 0 || folders.length > 0) {
-    const archive = await toArchive(toPlacedFiles(files), folders);
+    const archive = await toArchive(toArchiveEntries(files), folders);
     await call(scope.docker, { method: 'PUT', path: `/containers/${name}/archive`, query: { path: '/' }, archive, signal });
   }
   await call(scope.docker, { method: 'POST', path: `/containers/${name}/start`, signal, accept: [304] });

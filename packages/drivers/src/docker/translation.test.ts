@@ -4,7 +4,7 @@ import { Sensitive } from '@davit/base';
 import { DriverError } from '../errors.ts';
 import type { InstanceEnd, Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
-import { fullTraits, toContainerBody, toPlacedFiles } from './container-spec.ts';
+import { fullTraits, toContainerBody, toArchiveEntries } from './container-spec.ts';
 import { initRefusal } from '../init-words.ts';
 import { isTelling } from './early-words.ts';
 import { Ends, type EngineEvent } from './ends.ts';
@@ -213,7 +213,7 @@ describe('the body of a container', () => {
 describe('an archive of files', () => {
   it('holds them readable for all and writable for none, however long their paths', async () => {
     const path = `/${'deep/'.repeat(60)}file`;
-    const archive = await toArchive(toPlacedFiles([{ path, content: new Sensitive('käse') }]));
+    const archive = await toArchive(toArchiveEntries([{ path, content: new Sensitive('käse') }]));
     expect(archive.includes(path.slice(1))).toBe(true);
     expect(archive.includes('käse')).toBe(true);
     expect(archive.includes('000444')).toBe(true);
@@ -375,19 +375,19 @@ describe('words of the engine', () => {
     'a "pids.max" b',
     'a `pids.max` b',
   ])('lower nothing where the words are those of a service: %s', (text) => {
-    const asked = workload({ entrypoint: [text], environment: [{ name: 'A', value: new Sensitive(text) }] });
+    const requested = workload({ entrypoint: [text], environment: [{ name: 'A', value: new Sensitive(text) }] });
     const escaped = JSON.stringify(text).replaceAll('\\u001b', '\\x1b');
     for (const words of [
       `OCI runtime create failed: runc create failed: exec: ${escaped}: executable file not found in $PATH: unknown`,
       `crun: executable file \`${text}\` not found in $PATH: No such file or directory`,
       `stat ${text}: no such file or directory`,
     ])
-      expect(lowered(refusal(words), fullTraits, asked)).toBeNull();
+      expect(lowered(refusal(words), fullTraits, requested)).toBeNull();
   });
 
   it('lower what the host forbids also where a service has such words', () => {
-    const asked = workload({ arguments: ['the', 'pids.max', 'of', 'crun'] });
-    expect(lowered(refusal('open `/sys/fs/cgroup/cpu.max`: no such file'), fullTraits, asked)?.traits.cpuLimit).toBe(false);
+    const requested = workload({ arguments: ['the', 'pids.max', 'of', 'crun'] });
+    expect(lowered(refusal('open `/sys/fs/cgroup/cpu.max`: no such file'), fullTraits, requested)?.traits.cpuLimit).toBe(false);
   });
 
   it('name exit codes that people look up', () => {

@@ -4,7 +4,7 @@ import type {
   ChartObject,
   ChartRevision,
   ChartState,
-  ChartWish,
+  ChartAccessRequest,
   ClusterCharts,
   HelmDriver,
   HelmInstall,
@@ -12,7 +12,7 @@ import type {
   HelmSession,
 } from '../helm-driver.ts';
 
-interface Kept extends ChartRevision {
+interface FakeRevision extends ChartRevision {
   readonly install: HelmInstall;
 }
 
@@ -39,7 +39,7 @@ export interface FakeCharts {
   /** Whether the operator allows charts to use Davit's own account. */
   allowsClusterWide: boolean;
   /** The access that was requested for Helm, in order. */
-  readonly wishes: readonly ChartWish[];
+  readonly wishes: readonly ChartAccessRequest[];
   state: Omit<ChartState, 'instances'>;
   /** Returns another cluster with that name, for the same Helm. */
   elsewhere(name: string): FakeCharts;
@@ -56,7 +56,7 @@ const object: ChartObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: '
 class MemoryCharts implements FakeCharts {
   readonly #name: string;
   readonly #others = new Map<string, MemoryCharts>();
-  readonly releases = new Map<string, Kept[]>();
+  readonly releases = new Map<string, FakeRevision[]>();
   readonly done: string[] = [];
   readonly #marked = new Set<string>();
   readonly #live = new Map<string, HelmInstall>();
@@ -66,7 +66,7 @@ class MemoryCharts implements FakeCharts {
   dies = false;
   outside: readonly string[] = [];
   allowsClusterWide = true;
-  readonly wishes: ChartWish[] = [];
+  readonly wishes: ChartAccessRequest[] = [];
   state = { wanted: 1, ready: 1 };
 
   constructor(name = '') {
@@ -97,31 +97,31 @@ class MemoryCharts implements FakeCharts {
   }
 
   get charts(): ClusterCharts {
-    const asked = async <Answer>(what: keyof ClusterCharts, answer: () => Answer): Promise<Answer> => {
+    const requested = async <Answer>(what: keyof ClusterCharts, answer: () => Answer): Promise<Answer> => {
       await this.onAsk?.(what);
       return answer();
     };
     const note = (what: string): void => void this.done.push(what);
     return {
-      access: ({ environment }, wish) =>
-        asked('access', () => {
-          if (wish.isClusterWide && !wish.takesBack && !this.allowsClusterWide)
+      access: ({ environment }, access) =>
+        requested('access', () => {
+          if (access.isClusterWide && !access.takesBack && !this.allowsClusterWide)
             throw new DriverError({ cause: 'HELM_OUTSIDE_ENVIRONMENT', message: 'the operator does not let charts have it' });
-          this.wishes.push(wish);
+          this.wishes.push(access);
           return { namespace: environment, kubeconfig: new Sensitive(this.#name) };
         }),
-      outside: () => asked('outside', () => this.outside),
-      revisions: ({ release }) => asked('revisions', () => this.releases.get(release) ?? []),
+      outside: () => requested('outside', () => this.outside),
+      revisions: ({ release }) => requested('revisions', () => this.releases.get(release) ?? []),
       whileWatched: (_place, _objects, work, { signal }) => work(signal),
-      stop: () => asked('stop', () => note('stop')),
-      wake: () => asked('wake', () => note('wake')),
-      markClaims: ({ release }) => asked('markClaims', () => void this.#marked.add(release)),
+      stop: () => requested('stop', () => note('stop')),
+      wake: () => requested('wake', () => note('wake')),
+      markClaims: ({ release }) => requested('markClaims', () => void this.#marked.add(release)),
       removeClaims: ({ release }) =>
-        asked('removeClaims', () => {
+        requested('removeClaims', () => {
           if (this.#marked.delete(release)) note('remove claims');
         }),
-      services: () => asked('services', () => []),
-      state: () => asked('state', () => ({ ...this.state, instances: [] })),
+      services: () => requested('services', () => []),
+      state: () => requested('state', () => ({ ...this.state, instances: [] })),
     };
   }
 
@@ -175,7 +175,7 @@ class MemoryCharts implements FakeCharts {
     this.#deployed(release, this.#add(release, target.install, 'pending-rollback').revision);
   }
 
-  #add(release: string, install: HelmInstall, status: string): Kept {
+  #add(release: string, install: HelmInstall, status: string): FakeRevision {
     const list = this.releases.get(release) ?? [];
     const { 'davit.service': service = null, 'davit.rollout': rollout = null } = install.labels;
     const kept = { revision: list.length + 1, status, service, rollout, install };

@@ -323,11 +323,11 @@ class MemoryCluster implements FakeCluster {
     followLogs: (id, position, onLine, signal) => this.#follow(id, position?.at ?? null, onLine, signal),
     readFile: (id, { path }, signal) =>
       this.#call({ method: 'readFile', service: '', detail: path }, signal, () => this.#files.get(`${id} ${path}`) ?? null),
-    takeOut: (id, path, signal) =>
+    download: (id, path, signal) =>
       this.#call({ method: 'takeOut', service: this.#serviceOf(id), detail: path }, signal, () =>
         Readable.from([Buffer.from(this.#files.get(`${id} ${path}`) ?? '')]),
       ),
-    putInto: async (id, { folder, archive }, signal) => {
+    upload: async (id, { folder, archive }, signal) => {
       const text = (await buffer(archive)).toString();
       await this.#call({ method: 'putInto', service: this.#serviceOf(id), detail: folder }, signal, () => {
         this.write(id, folder, text);

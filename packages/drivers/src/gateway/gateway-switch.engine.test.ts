@@ -2,13 +2,13 @@ import { Agent } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Backend, HttpRoute } from '../gateway.ts';
 import { HaproxyProcess } from './haproxy-process.ts';
-import { closed, hasHaproxy, httpRoute, Stage, title, until } from './testing.ts';
+import { closed, hasHaproxy, httpRoute, GatewaySetup, title, until } from './testing.ts';
 
-let stage: Stage;
+let setup: GatewaySetup;
 beforeEach(() => {
-  stage = new Stage();
+  setup = new GatewaySetup();
 });
-afterEach(() => stage.end());
+afterEach(() => setup.end());
 
 /** Clients that send requests one after the other until they are stopped, and record errors. */
 class Load {
@@ -31,7 +31,7 @@ class Load {
       const body = turn % 2 === 0 ? undefined : `${host} ${turn} `.repeat(turn % 40 === 1 ? 4000 : 1);
       this.count += 1;
       try {
-        const echo = await stage.echo(host, '/', { agent, body, method: body === undefined ? 'GET' : 'POST' });
+        const echo = await setup.echo(host, '/', { agent, body, method: body === undefined ? 'GET' : 'POST' });
         if (!isRight(echo.name)) this.faults.push(`${host} was answered by ${echo.name}`);
         if (echo.body !== (body ?? '')) this.faults.push(`${host} lost ${body?.length} bytes of a body`);
       } catch (error) {
@@ -43,8 +43,8 @@ class Load {
 
 describe.skipIf(!hasHaproxy)(`switches of ${title}`, () => {
   it('loses none of 10,000 requests while backends change 20 times and HAProxy reloads 5 times', async () => {
-    const gateway = await stage.gateway();
-    let current = await stage.backend('a-0');
+    const gateway = await setup.gateway();
+    let current = await setup.backend('a-0');
     const extra: HttpRoute[] = [];
     const apply = (backends: readonly Backend[]) =>
       gateway.apply({ http: [httpRoute('r', ['a.localhost'], backends), ...extra], tcp: [] });
@@ -59,7 +59,7 @@ describe.skipIf(!hasHaproxy)(`switches of ${title}`, () => {
       // Every fifth change adds a new route, for which HAProxy must reload.
       if (turn % 5 === 0) extra.push(httpRoute(`extra-${turn}`, [`extra-${turn}.localhost`], []));
       const former = current;
-      current = await stage.backend(`a-${turn}`);
+      current = await setup.backend(`a-${turn}`);
       await apply([current]);
       await gateway.awaitDrained([former.id], 10_000);
       await closed(former.server);
@@ -72,9 +72,9 @@ describe.skipIf(!hasHaproxy)(`switches of ${title}`, () => {
   });
 
   it('never lets a service answer for another that had its address before', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     const load = new Load();
-    let [ofA, ofB] = [await stage.backend('a-0', '127.0.0.2'), await stage.backend('b-0', '127.0.0.3')];
+    let [ofA, ofB] = [await setup.backend('a-0', '127.0.0.2'), await setup.backend('b-0', '127.0.0.3')];
     const apply = (...[a, b]: (readonly Backend[])[]) =>
       gateway.apply({ http: [httpRoute('a', ['a.localhost'], a!), httpRoute('b', ['b.localhost'], b!)], tcp: [] });
     await apply([ofA], [ofB]);
@@ -88,13 +88,13 @@ describe.skipIf(!hasHaproxy)(`switches of ${title}`, () => {
       const since = load.count;
       await until(() => load.count > since + 100);
       // Both move to spare addresses; then each returns at the former address of the other.
-      const [sparedA, sparedB] = [await stage.backend(`a-${turn}-spare`), await stage.backend(`b-${turn}-spare`)];
+      const [sparedA, sparedB] = [await setup.backend(`a-${turn}-spare`), await setup.backend(`b-${turn}-spare`)];
       await apply([sparedA], [sparedB]);
       await gateway.awaitDrained([ofA.id, ofB.id], 10_000);
       await Promise.all([closed(ofA.server), closed(ofB.server)]);
       const [addressA, addressB] = [ofB, ofA];
-      ofA = await stage.backend(`a-${turn}`, addressA.host, addressA.port);
-      ofB = await stage.backend(`b-${turn}`, addressB.host, addressB.port);
+      ofA = await setup.backend(`a-${turn}`, addressA.host, addressA.port);
+      ofB = await setup.backend(`b-${turn}`, addressB.host, addressB.port);
       await apply([ofA], [ofB]);
       await gateway.awaitDrained([sparedA.id, sparedB.id], 10_000);
       await Promise.all([closed(sparedA.server), closed(sparedB.server)]);
@@ -106,22 +106,22 @@ describe.skipIf(!hasHaproxy)(`switches of ${title}`, () => {
   });
 
   it('makes one change of many that come at once, and the last one wins', async () => {
-    const gateway = await stage.gateway();
-    const backends = await Promise.all(Array.from({ length: 20 }, (_, index) => stage.backend(`b-${index}`)));
+    const gateway = await setup.gateway();
+    const backends = await Promise.all(Array.from({ length: 20 }, (_, index) => setup.backend(`b-${index}`)));
     const table = (backend: Backend) => ({ http: [httpRoute('r', ['a.localhost'], [backend])], tcp: [] });
     await gateway.apply(table(backends[0]!));
 
     await Promise.all(backends.map((backend) => gateway.apply(table(backend))));
 
-    expect((await stage.echo('a.localhost')).name).toBe('b-19');
-    const { servers } = await new HaproxyProcess(stage.folder, 'haproxy').serving();
+    expect((await setup.echo('a.localhost')).name).toBe('b-19');
+    const { servers } = await new HaproxyProcess(setup.folder, 'haproxy').serving();
     const everAdded = [...servers.entries()].flatMap(([proxy, names]) => (proxy.startsWith('http_') ? [...names.keys()] : []));
     expect(everAdded.map((name) => name.split(':')[0])).toEqual(['b-0', 'b-19']);
   });
 
   it('changes servers among 1,000 routes in a fraction of a reload', async () => {
-    const gateway = await stage.gateway();
-    const [one, two] = [await stage.backend('one'), await stage.backend('two')];
+    const gateway = await setup.gateway();
+    const [one, two] = [await setup.backend('one'), await setup.backend('two')];
     const routes = (backend: Backend, count = 1000) =>
       Array.from({ length: count }, (_, index) =>
         httpRoute(`r-${index}`, [`r-${index}.localhost`], [index === 500 ? backend : one]),
@@ -136,8 +136,8 @@ describe.skipIf(!hasHaproxy)(`switches of ${title}`, () => {
     const loading = await timed(() => gateway.apply({ http: routes(one), tcp: [] }));
     const changing = await timed(() => gateway.apply({ http: routes(two), tcp: [] }));
 
-    expect((await stage.echo('r-500.localhost')).name).toBe('two');
-    expect((await stage.echo('r-999.localhost')).name).toBe('one');
+    expect((await setup.echo('r-500.localhost')).name).toBe('two');
+    expect((await setup.echo('r-999.localhost')).name).toBe('one');
     expect(changing).toBeLessThan(loading);
   });
 });

@@ -8,27 +8,27 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RouteTable } from '../gateway.ts';
 import { HaproxyProcess } from './haproxy-process.ts';
-import { freePort, hasHaproxy, httpRoute, Stage, title, toEcho, until } from './testing.ts';
+import { freePort, hasHaproxy, httpRoute, GatewaySetup, title, toEcho, until } from './testing.ts';
 
-let stage: Stage;
+let setup: GatewaySetup;
 beforeEach(() => {
-  stage = new Stage();
+  setup = new GatewaySetup();
 });
-afterEach(() => stage.end());
+afterEach(() => setup.end());
 
 function http(...routes: RouteTable['http']): RouteTable {
   return { http: routes, tcp: [] };
 }
 
 async function masterPid(): Promise<number> {
-  return (await new HaproxyProcess(stage.folder, 'haproxy').processes())?.master.pid ?? 0;
+  return (await new HaproxyProcess(setup.folder, 'haproxy').processes())?.master.pid ?? 0;
 }
 
 describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
   it('takes a request by host and longest path prefix to a backend of the route', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     await gateway.start();
-    const [all, api, deep, other] = await Promise.all(['all', 'api', 'deep', 'other'].map((name) => stage.backend(name)));
+    const [all, api, deep, other] = await Promise.all(['all', 'api', 'deep', 'other'].map((name) => setup.backend(name)));
     await gateway.apply(
       http(
         httpRoute('r-all', ['a.localhost', 'alias.example.com'], [all!]),
@@ -39,11 +39,11 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
     );
 
     const seen = async (host: string, path: string): Promise<string> => {
-      const echo = await stage.echo(host, path);
+      const echo = await setup.echo(host, path);
       return `${echo.name} ${echo.url}`;
     };
     expect(await seen('a.localhost', '/')).toBe('all /');
-    expect(await seen(`A.LocalHost:${stage.port}`, '/x?q=1')).toBe('all /x?q=1');
+    expect(await seen(`A.LocalHost:${setup.port}`, '/x?q=1')).toBe('all /x?q=1');
     expect(await seen('alias.example.com', '/apixel')).toBe('all /apixel');
     expect(await seen('a.localhost', '/apixel')).toBe('all /apixel');
     expect(await seen('a.localhost', '/api')).toBe('api /v2');
@@ -55,28 +55,28 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
   });
 
   it('takes any one label for the star of a host, where no host is there by itself', async () => {
-    const gateway = await stage.gateway();
-    const [star, exact, apiOfStar] = await Promise.all(['star', 'exact', 'api'].map((name) => stage.backend(name)));
+    const gateway = await setup.gateway();
+    const [star, exact, apiOfStar] = await Promise.all(['star', 'exact', 'api'].map((name) => setup.backend(name)));
     const routes = [
       httpRoute('r-star', ['*.example.org'], [star!]),
       httpRoute('r-api', ['*.example.org'], [apiOfStar!], { pathPrefix: '/api' }),
     ];
     await gateway.apply(http(...routes));
     await gateway.apply(http(...routes, httpRoute('r-exact', ['a.example.org'], [exact!])));
-    const seen = async (host: string, path = '/'): Promise<string> => (await stage.echo(host, path)).name;
+    const seen = async (host: string, path = '/'): Promise<string> => (await setup.echo(host, path)).name;
     expect(await seen('b.example.org')).toBe('star');
     expect(await seen('B.Example.org.:80')).toBe('star');
     expect(await seen('b.example.org', '/api/x')).toBe('api');
     expect(await seen('a.example.org')).toBe('exact');
     for (const host of ['example.org', 'a.b.example.org', 'b.example.orgx', '*'])
-      expect((await stage.ask(host)).status).toBe(404);
+      expect((await setup.ask(host)).status).toBe(404);
     await gateway.apply(http(httpRoute('r-exact', ['a.example.org'], [exact!])));
-    expect((await stage.ask('b.example.org')).status).toBe(404);
+    expect((await setup.ask('b.example.org')).status).toBe(404);
   });
 
   it('tells the backend who asked, whatever the client claims', async () => {
-    const gateway = await stage.gateway();
-    const backend = await stage.backend('one');
+    const gateway = await setup.gateway();
+    const backend = await setup.backend('one');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend], { pathPrefix: '/p', pathRewrite: '/' })));
 
     const claims = {
@@ -90,7 +90,7 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
       'x-davit-handover': 'guess',
       'x-own': 'stays',
     };
-    const { headers } = await stage.echo('a.localhost', '/p/x', { headers: claims });
+    const { headers } = await setup.echo('a.localhost', '/p/x', { headers: claims });
 
     expect(headers).toEqual({
       host: 'a.localhost',
@@ -104,19 +104,19 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
   });
 
   it('passes on what a trusted proxy in front says', async () => {
-    const gateway = await stage.gateway({ trustedProxies: ['127.0.0.0/8'] });
-    const backend = await stage.backend('one');
+    const gateway = await setup.gateway({ trustedProxies: ['127.0.0.0/8'] });
+    const backend = await setup.backend('one');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
 
     const claims = { 'x-forwarded-for': '9.9.9.9', 'x-forwarded-proto': 'https' };
-    const { headers } = await stage.echo('a.localhost', '/', { headers: claims });
+    const { headers } = await setup.echo('a.localhost', '/', { headers: claims });
 
     expect(headers['x-forwarded-for']).toBe('9.9.9.9, 127.0.0.1');
     expect(headers['x-forwarded-proto']).toBe('https');
   });
 
   it('answers 404 for an unknown host and 503 for a service without instances, to browsers as a page', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     await gateway.apply(
       http(httpRoute('r', ['a.localhost'], []), httpRoute('r-api', ['b.localhost'], [], { pathPrefix: '/api' })),
     );
@@ -127,29 +127,29 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
       ['b.localhost', 404, 'No service answers at this address'],
       ['a.localhost', 503, 'The service has no running instance'],
     ] as const) {
-      const plain = await stage.ask(host);
+      const plain = await setup.ask(host);
       expect([plain.status, plain.headers['content-type']]).toEqual([status, 'application/json']);
       expect(JSON.parse(plain.text)).toMatchObject({ status, error: words });
-      const page = await stage.ask(host, '/', asBrowser);
+      const page = await setup.ask(host, '/', asBrowser);
       expect([page.status, page.headers['content-type']]).toEqual([status, 'text/html']);
       expect(page.text).toContain(`<h1>${words}</h1>`);
     }
   });
 
   it('takes a request to another instance when one does not accept connections', async () => {
-    const gateway = await stage.gateway();
-    const alive = await stage.backend('alive');
+    const gateway = await setup.gateway();
+    const alive = await setup.backend('alive');
     const dead = { id: 'dead', host: '127.0.0.1', port: await freePort() };
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [dead, alive])));
 
     for (let count = 0; count < 6; count += 1) {
-      const echo = await stage.echo('a.localhost', '/', { method: 'POST', body: `${count}` });
+      const echo = await setup.echo('a.localhost', '/', { method: 'POST', body: `${count}` });
       expect([echo.name, echo.body]).toEqual(['alive', `${count}`]);
     }
   });
 
   it('repeats a GET that an instance left unanswered, and never a POST', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     let requests = 0;
     const breaking = createTcpServer((socket) => {
       socket.once('data', () => {
@@ -157,30 +157,30 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
         socket.destroy();
       });
     });
-    const port = await stage.listen(breaking);
+    const port = await setup.listen(breaking);
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [{ id: 'breaking', host: '127.0.0.1', port }])));
 
-    expect((await stage.ask('a.localhost', '/', { method: 'POST', body: 'x' })).status).toBe(502);
+    expect((await setup.ask('a.localhost', '/', { method: 'POST', body: 'x' })).status).toBe(502);
     expect(requests).toBe(1);
-    const alive = await stage.backend('alive');
+    const alive = await setup.backend('alive');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [{ id: 'breaking', host: '127.0.0.1', port }, alive])));
-    for (let count = 0; count < 4; count += 1) expect((await stage.echo('a.localhost')).name).toBe('alive');
+    for (let count = 0; count < 4; count += 1) expect((await setup.echo('a.localhost')).name).toBe('alive');
     expect(requests).toBeGreaterThan(1);
   });
 
   it('streams an upload that is larger than any buffer while it comes', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     let received = 0;
     const server = createHttpServer((message, response) => {
       message.on('data', (chunk: Buffer) => (received += chunk.length));
       message.on('end', () => response.end(String(received)));
     });
-    const port = await stage.listen(server);
+    const port = await setup.listen(server);
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [{ id: 'one', host: '127.0.0.1', port }])));
 
     const upload = request({
       host: '127.0.0.1',
-      port: stage.port,
+      port: setup.port,
       method: 'POST',
       headers: { host: 'a.localhost' },
       agent: false,
@@ -197,8 +197,8 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
   });
 
   it('refuses a second claim to an address and goes on as it was', async () => {
-    const gateway = await stage.gateway();
-    const backend = await stage.backend('one');
+    const gateway = await setup.gateway();
+    const backend = await setup.backend('one');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
 
     const twice = gateway.apply(http(httpRoute('r', ['a.localhost'], [backend]), httpRoute('s', ['a.localhost'], [])));
@@ -207,13 +207,13 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
       code: 'GATEWAY_FAILED',
       message: 'Routes r and s both claim the address a.localhost/.',
     });
-    expect((await stage.echo('a.localhost')).name).toBe('one');
+    expect((await setup.echo('a.localhost')).name).toBe('one');
   });
 });
 
 describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
   it('keeps a websocket open across a reload and takes it into account when draining', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     const server = createHttpServer();
     server.on('upgrade', (_message, socket: Socket) => {
       // Key and response are the example of RFC 6455, 1.3.
@@ -222,7 +222,7 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
       socket.on('data', (data) => socket.write(data));
       socket.on('end', () => socket.end());
     });
-    const backend = { id: 'ws', host: '127.0.0.1', port: await stage.listen(server) };
+    const backend = { id: 'ws', host: '127.0.0.1', port: await setup.listen(server) };
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
     const headers = {
       host: 'a.localhost',
@@ -231,16 +231,16 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
       'sec-websocket-version': '13',
       'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
     };
-    const opening = request({ host: '127.0.0.1', port: stage.port, headers, agent: false });
+    const opening = request({ host: '127.0.0.1', port: setup.port, headers, agent: false });
     const upgraded = once(opening, 'upgrade');
     opening.end();
     const socket = (await upgraded)[1] as Socket; // oxlint-disable-line typescript/no-unsafe-type-assertion -- Node's event
-    stage.onEnd(() => void socket.destroy());
+    setup.onEnd(() => void socket.destroy());
 
-    const successor = await stage.backend('successor');
+    const successor = await setup.backend('successor');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [successor]), httpRoute('new', ['b.localhost'], [])));
 
-    expect((await stage.echo('a.localhost')).name).toBe('successor');
+    expect((await setup.echo('a.localhost')).name).toBe('successor');
     socket.write('still here');
     expect(String((await once(socket, 'data'))[0])).toBe('still here');
     let isDrained = false;
@@ -254,7 +254,7 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
   });
 
   it('carries gRPC in both directions at once, beside HTTP/1.1 on the same port', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     const server = createHttp2Server();
     server.on('stream', (stream, headers) => {
       stream.respond(
@@ -265,8 +265,8 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
       stream.on('data', (data) => stream.write(data));
       stream.on('end', () => stream.end());
     });
-    const port = await stage.listen(server);
-    const plain = await stage.backend('plain');
+    const port = await setup.listen(server);
+    const plain = await setup.backend('plain');
     const grpc = { id: 'grpc', host: '127.0.0.1', port };
     const routes = [httpRoute('g', ['g.localhost'], [grpc], { protocol: 'GRPC' }), httpRoute('p', ['p.localhost'], [plain])];
     await gateway.apply(http(...routes));
@@ -286,16 +286,16 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
     call.resume();
     expect((await trailers)[0]).toMatchObject({ 'grpc-status': '0' });
 
-    expect((await stage.echo('p.localhost')).name).toBe('plain');
+    expect((await setup.echo('p.localhost')).name).toBe('plain');
     expect(await overHttp2(session, 'p.localhost')).toBe('plain');
   });
 
   it('answers by the new routes on a connection that was idle during the reload', async () => {
-    const gateway = await stage.gateway();
-    const [before, after, fresh] = await Promise.all(['before', 'after', 'fresh'].map((name) => stage.backend(name)));
+    const gateway = await setup.gateway();
+    const [before, after, fresh] = await Promise.all(['before', 'after', 'fresh'].map((name) => setup.backend(name)));
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [before!])));
-    const agent = stage.agent;
-    const first = await stage.echo('a.localhost', '/', { agent });
+    const agent = setup.agent;
+    const first = await setup.echo('a.localhost', '/', { agent });
     const session = openSession();
     expect(await overHttp2(session, 'a.localhost')).toBe('before');
     const goneAway = once(session, 'goaway');
@@ -305,19 +305,19 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [after!]), httpRoute('f', ['b.localhost'], [fresh!])));
 
     expect(Object.values(agent.freeSockets).flat()[0]).toBe(idle);
-    const second = await stage.echo('b.localhost', '/x', { agent, method: 'POST', body: 'kept' });
+    const second = await setup.echo('b.localhost', '/x', { agent, method: 'POST', body: 'kept' });
     expect([first.name, second.name, second.body]).toEqual(['before', 'fresh', 'kept']);
     expect(second.headers['x-forwarded-for']).toBe('127.0.0.1');
     expect(second.headers['x-davit-handover']).toBeUndefined();
-    expect((await stage.echo('a.localhost', '/', { agent })).name).toBe('after');
+    expect((await setup.echo('a.localhost', '/', { agent })).name).toBe('after');
     // HTTP/2 has a frame for this (GOAWAY): the worker announces that it takes no further requests on this connection.
     await goneAway;
   });
 
   it('carries TCP on a port of its own, which is free again when the route is gone', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     const greeter = (name: string) => createTcpServer((socket) => socket.on('error', () => undefined).write(name));
-    const [one, two] = [await stage.listen(greeter('one')), await stage.listen(greeter('two'))];
+    const [one, two] = [await setup.listen(greeter('one')), await setup.listen(greeter('two'))];
     const listenPort = await freePort();
     const route = (id: string, port: number): RouteTable => ({
       http: [],
@@ -325,7 +325,7 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
     });
     const greeting = async (): Promise<[Socket, string]> => {
       const socket = connect(listenPort, '127.0.0.1');
-      stage.onEnd(() => void socket.destroy());
+      setup.onEnd(() => void socket.destroy());
       return [socket, String((await once(socket, 'data'))[0])];
     };
     await gateway.apply(route('one', one));
@@ -337,29 +337,29 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
     expect((await greeting())[1]).toBe('two');
     expect(socket.closed).toBe(false);
     await gateway.apply({ http: [], tcp: [] });
-    await stage.listen(createTcpServer(), '127.0.0.1', listenPort);
+    await setup.listen(createTcpServer(), '127.0.0.1', listenPort);
   });
 
   it('serves all other routes when the port of a TCP route is taken, and names it', async () => {
-    const gateway = await stage.gateway();
-    const backend = await stage.backend('one');
+    const gateway = await setup.gateway();
+    const backend = await setup.backend('one');
     const other = createTcpServer();
-    const listenPort = await stage.listen(other);
+    const listenPort = await setup.listen(other);
     const table = { http: [httpRoute('r', ['a.localhost'], [backend])], tcp: [{ id: 't', listenPort, backends: [] }] };
 
     await expect(gateway.apply(table)).rejects.toMatchObject({
       code: 'PORT_TAKEN',
       failures: new Map([['t', expect.objectContaining({ code: 'PORT_TAKEN' })]]),
     });
-    expect((await stage.echo('a.localhost')).name).toBe('one');
+    expect((await setup.echo('a.localhost')).name).toBe('one');
     await new Promise((resolve) => other.close(resolve));
     await gateway.apply(table);
     connect(listenPort, '127.0.0.1').destroy();
   });
 
   function openSession(): ClientHttp2Session {
-    const session = connectHttp2(`http://127.0.0.1:${stage.port}`);
-    stage.onEnd(() => session.destroy());
+    const session = connectHttp2(`http://127.0.0.1:${setup.port}`);
+    setup.onEnd(() => session.destroy());
     return session;
   }
 
@@ -373,12 +373,12 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
 
 describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
   it('goes on when its starter is killed, and is adopted with its routes', async () => {
-    stage.port = await freePort();
-    const backend = await stage.backend('one');
+    setup.port = await freePort();
+    const backend = await setup.backend('one');
     const table = http(httpRoute('r', ['a.localhost'], [{ id: 'one', host: backend.host, port: backend.port }]));
     const source = `
       import { createGateway } from ${JSON.stringify(new URL('gateway.ts', import.meta.url).href)};
-      const gateway = createGateway(${JSON.stringify({ stateFolder: stage.folder, port: stage.port, bindAddress: '127.0.0.1' })});
+      const gateway = createGateway(${JSON.stringify({ stateFolder: setup.folder, port: setup.port, bindAddress: '127.0.0.1' })});
       await gateway.start();
       await gateway.apply(${JSON.stringify(table)});
       process.stdout.write('ready');
@@ -389,116 +389,116 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
     parent.kill('SIGKILL');
     await once(parent, 'exit');
 
-    expect((await stage.echo('a.localhost')).name).toBe('one');
-    const gateway = await stage.gateway();
+    expect((await setup.echo('a.localhost')).name).toBe('one');
+    const gateway = await setup.gateway();
     await gateway.start();
     expect(await masterPid()).toBe(pid);
-    expect((await stage.echo('a.localhost')).name).toBe('one');
-    const two = await stage.backend('two');
+    expect((await setup.echo('a.localhost')).name).toBe('one');
+    const two = await setup.backend('two');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [two])));
-    expect((await stage.echo('a.localhost')).name).toBe('two');
+    expect((await setup.echo('a.localhost')).name).toBe('two');
   });
 
   it.each(['master', 'worker'])('serves its hosts when its %s was killed and it is started again', async (which) => {
-    const gateway = await stage.gateway();
-    const backend = await stage.backend('one');
+    const gateway = await setup.gateway();
+    const backend = await setup.backend('one');
     const table = http(httpRoute('r', ['a.localhost'], [backend]));
     await gateway.apply(table);
-    const before = await new HaproxyProcess(stage.folder, 'haproxy').processes();
+    const before = await new HaproxyProcess(setup.folder, 'haproxy').processes();
     process.kill(which === 'master' ? before!.master.pid : before!.workers[0]!.pid, 'SIGKILL');
     await until(() =>
-      stage.ask('a.localhost').then(
+      setup.ask('a.localhost').then(
         () => false,
         () => true,
       ),
     );
 
-    const heir = await stage.gateway();
+    const heir = await setup.gateway();
     await heir.start();
     await heir.apply(table);
 
-    expect((await stage.echo('a.localhost')).name).toBe('one');
+    expect((await setup.echo('a.localhost')).name).toBe('one');
   });
 
   it('comes back by itself while Davit runs', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     expect(gateway.isUp?.()).toBe(null);
     await gateway.start();
     expect(gateway.isUp?.()).toBe(true);
-    const backend = await stage.backend('one');
+    const backend = await setup.backend('one');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
     process.kill(await masterPid(), 'SIGKILL');
     await until(() =>
-      stage.ask('a.localhost').then(
+      setup.ask('a.localhost').then(
         () => false,
         () => true,
       ),
     );
     await until(() =>
-      stage.ask('a.localhost').then(
+      setup.ask('a.localhost').then(
         () => true,
         () => false,
       ),
     );
-    expect((await stage.echo('a.localhost')).name).toBe('one');
+    expect((await setup.echo('a.localhost')).name).toBe('one');
     // The next check finds it running again.
     await until(() => gateway.isUp?.() === true);
   });
 
   it('serves the table when somebody else restarted it from what is at rest', async () => {
-    const gateway = await stage.gateway();
-    const [one, two] = [await stage.backend('one'), await stage.backend('two')];
+    const gateway = await setup.gateway();
+    const [one, two] = [await setup.backend('one'), await setup.backend('two')];
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [one])));
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [two])));
-    const haproxy = new HaproxyProcess(stage.folder, 'haproxy');
+    const haproxy = new HaproxyProcess(setup.folder, 'haproxy');
     await haproxy.stop();
     await haproxy.spawn();
 
-    expect((await stage.echo('a.localhost')).name).toBe('two');
+    expect((await setup.echo('a.localhost')).name).toBe('two');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [one])));
-    expect((await stage.echo('a.localhost')).name).toBe('one');
+    expect((await setup.echo('a.localhost')).name).toBe('one');
   });
 
   it('adopts one that is just being started by hand, as the documentation says', async () => {
-    const gateway = await stage.gateway();
-    const [one, two] = [await stage.backend('one'), await stage.backend('two')];
+    const gateway = await setup.gateway();
+    const [one, two] = [await setup.backend('one'), await setup.backend('two')];
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [one])));
     await gateway.stop();
     const command = 'haproxy -W -D -S "$PWD/master.sock,mode,600,level,admin" -p "$PWD/pid" -f "$PWD/haproxy.cfg"';
-    execFileSync('sh', ['-c', command], { cwd: stage.folder, stdio: 'ignore' });
+    execFileSync('sh', ['-c', command], { cwd: setup.folder, stdio: 'ignore' });
 
     await gateway.start();
 
-    expect((await stage.echo('a.localhost')).name).toBe('one');
+    expect((await setup.echo('a.localhost')).name).toBe('one');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [two]), httpRoute('new', ['b.localhost'], [])));
-    expect((await stage.echo('a.localhost')).name).toBe('two');
+    expect((await setup.echo('a.localhost')).name).toBe('two');
   });
 
   it('starts without backends where it did not serve, as addresses may have moved', async () => {
-    const first = await stage.gateway();
-    const backend = await stage.backend('one');
+    const first = await setup.gateway();
+    const backend = await setup.backend('one');
     await first.apply(http(httpRoute('r', ['a.localhost'], [backend])));
     await first.stop();
 
-    await (await stage.gateway()).start();
+    await (await setup.gateway()).start();
 
-    expect((await stage.ask('a.localhost')).status).toBe(503);
+    expect((await setup.ask('a.localhost')).status).toBe(503);
   });
 
   it.each(['table.json', 'haproxy.cfg', 'hosts.map', 'pid'])('starts although %s is garbage', async (name) => {
-    const first = await stage.gateway();
+    const first = await setup.gateway();
     await first.start();
     await first.stop();
-    writeFileSync(join(stage.folder, name), '{"half');
+    writeFileSync(join(setup.folder, name), '{"half');
 
-    await (await stage.gateway()).start();
+    await (await setup.gateway()).start();
 
-    expect((await stage.ask('a.localhost')).status).toBe(404);
+    expect((await setup.ask('a.localhost')).status).toBe(404);
   });
 
   it('says which setting to change when another program has its port', async () => {
-    stage.port = await stage.listen(createTcpServer());
-    const gateway = await stage.gateway();
+    setup.port = await setup.listen(createTcpServer());
+    const gateway = await setup.gateway();
 
     await expect(gateway.start()).rejects.toMatchObject({
       code: 'PORT_TAKEN',
@@ -507,38 +507,38 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
   });
 
   it('moves to another port when its setting changed', async () => {
-    const first = await stage.gateway();
-    const backend = await stage.backend('one');
+    const first = await setup.gateway();
+    const backend = await setup.backend('one');
     await first.apply(http(httpRoute('r', ['a.localhost'], [backend])));
-    const formerPort = stage.port;
-    stage.port = await freePort();
+    const formerPort = setup.port;
+    setup.port = await freePort();
 
-    await (await stage.gateway()).start();
+    await (await setup.gateway()).start();
 
-    expect((await stage.echo('a.localhost')).name).toBe('one');
-    await stage.listen(createTcpServer(), '127.0.0.1', formerPort);
+    expect((await setup.echo('a.localhost')).name).toBe('one');
+    await setup.listen(createTcpServer(), '127.0.0.1', formerPort);
   });
 
   it.skipIf(process.getuid?.() !== 0)('stays root where it may not become another user, says so, and is adopted so', async () => {
     // A HAProxy without the permission to change its user.
-    const program = join(stage.folder, 'haproxy-without-setuid');
+    const program = join(setup.folder, 'haproxy-without-setuid');
     writeFileSync(program, '#!/bin/sh\nexec setpriv --bounding-set -setuid,-setgid haproxy "$@"\n', { mode: 0o755 });
     const lines: string[] = [];
-    const first = await stage.gateway({ program, log: (line) => lines.push(line) });
-    const backend = await stage.backend('one');
+    const first = await setup.gateway({ program, log: (line) => lines.push(line) });
+    const backend = await setup.backend('one');
     await first.apply(http(httpRoute('r', ['a.localhost'], [backend])));
     const pid = await masterPid();
 
-    const heir = await stage.gateway({ program, log: (line) => lines.push(line) });
+    const heir = await setup.gateway({ program, log: (line) => lines.push(line) });
     await heir.start();
 
-    expect((await stage.echo('a.localhost')).name).toBe('one');
+    expect((await setup.echo('a.localhost')).name).toBe('one');
     expect(await masterPid()).toBe(pid);
     expect(lines).toEqual([expect.stringContaining('the gateway keeps running as root')]);
   });
 
   it('says what to install when HAProxy is missing', async () => {
-    const gateway = await stage.gateway({ program: '/nonexistent/haproxy' });
+    const gateway = await setup.gateway({ program: '/nonexistent/haproxy' });
 
     await expect(gateway.start()).rejects.toMatchObject({
       code: 'GATEWAY_FAILED',

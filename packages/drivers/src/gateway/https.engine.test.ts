@@ -7,15 +7,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostCertificate } from '../gateway.ts';
 import { createGateway, type LocalGateway } from './gateway.ts';
 import { testCertificate } from '@davit/testkit/certificate';
-import { freePort, hasHaproxy, httpRoute, Stage, title, toEcho, until, type Echo } from './testing.ts';
+import { freePort, hasHaproxy, httpRoute, GatewaySetup, title, toEcho, until, type Echo } from './testing.ts';
 
-let stage: Stage;
+let setup: GatewaySetup;
 let httpsPort: number;
 beforeEach(async () => {
-  stage = new Stage();
+  setup = new GatewaySetup();
   httpsPort = await freePort();
 });
-afterEach(() => stage.end());
+afterEach(() => setup.end());
 
 interface Seen {
   readonly echo: Echo;
@@ -44,13 +44,13 @@ const shown = (host: string, { pem }: { readonly pem: string }, redirect = false
 describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
   let gateway: LocalGateway;
   beforeEach(async () => {
-    gateway = await stage.gateway({ httpsPort });
+    gateway = await setup.gateway({ httpsPort });
     await gateway.start();
   });
 
   it('shows each host its certificate, to HTTP/2 too, and breaks off for a host without one', async () => {
     const [a, star] = [await testCertificate('a.test'), await testCertificate('*.b.test')];
-    const http = [httpRoute('a', ['a.test', 'c.test', '*.b.test'], [await stage.backend('one')])];
+    const http = [httpRoute('a', ['a.test', 'c.test', '*.b.test'], [await setup.backend('one')])];
     await gateway.apply({ http, tcp: [] });
     await expect(ask('a.test', a.certificate)).rejects.toThrow(/alert|disconnected|reset/i);
     await gateway.apply({ http, tcp: [], certificates: [shown('a.test', a), shown('*.b.test', star)] });
@@ -71,13 +71,13 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
     expect(status).toBe(200);
     await gateway.apply({ http, tcp: [], certificates: [shown('*.b.test', star)] });
     await expect(ask('a.test', a.certificate)).rejects.toThrow(/alert|disconnected|reset/i);
-    expect(await readdir(join(stage.folder, 'certificates'))).toHaveLength(1);
+    expect(await readdir(join(setup.folder, 'certificates'))).toHaveLength(1);
   });
 
   it('changes a certificate 20 times under load and loses no request', async () => {
     const certificates = await Promise.all(Array.from({ length: 21 }, () => testCertificate('a.test')));
     const ca = certificates.map(({ certificate }) => certificate).join('');
-    const http = [httpRoute('a', ['a.test'], [await stage.backend('one')])];
+    const http = [httpRoute('a', ['a.test'], [await setup.backend('one')])];
     const apply = (index: number) => gateway.apply({ http, tcp: [], certificates: [shown('a.test', certificates[index]!)] });
     await apply(0);
     const before = await workers();
@@ -111,15 +111,15 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
 
   it('keeps its certificates over a reload, a crash of HAProxy and a restart of Davit', async () => {
     const a = await testCertificate('a.test');
-    const first = httpRoute('a', ['a.test'], [await stage.backend('one')]);
+    const first = httpRoute('a', ['a.test'], [await setup.backend('one')]);
     await gateway.apply({ http: [first], tcp: [], certificates: [shown('a.test', a)] });
-    const second = httpRoute('b', ['b.test'], [await stage.backend('two')]);
+    const second = httpRoute('b', ['b.test'], [await setup.backend('two')]);
     const table = { http: [first, second], tcp: [], certificates: [shown('a.test', a)] };
     await gateway.apply(table);
     expect((await ask('a.test', a.certificate)).echo.name).toBe('one');
-    process.kill(Number(await readFile(join(stage.folder, 'pid'), 'utf8')), 'SIGKILL');
+    process.kill(Number(await readFile(join(setup.folder, 'pid'), 'utf8')), 'SIGKILL');
     gateway.detach();
-    const next = createGateway({ stateFolder: stage.folder, port: stage.port, httpsPort, bindAddress: '127.0.0.1' });
+    const next = createGateway({ stateFolder: setup.folder, port: setup.port, httpsPort, bindAddress: '127.0.0.1' });
     await next.start();
     // The routes return once the instances have been checked.
     await next.apply(table);
@@ -129,27 +129,27 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
 
   it('sends requests over HTTP to HTTPS where it is told to, but not those of certificate authorities', async () => {
     const [a, star] = [await testCertificate('a.test'), await testCertificate('*.b.test')];
-    const http = [httpRoute('a', ['a.test', 'c.test', '*.b.test'], [await stage.backend('one')])];
+    const http = [httpRoute('a', ['a.test', 'c.test', '*.b.test'], [await setup.backend('one')])];
     const certificates = [shown('a.test', a, true), shown('*.b.test', star, true)];
     const challenges = [{ host: 'a.test', token: 'tok-en_1', answer: 'tok-en_1.thumb' }];
     await gateway.apply({ http, tcp: [], certificates, challenges });
     for (const host of ['a.test', 'x.b.test']) {
-      const { status, headers } = await stage.ask(`${host}:${stage.port}`, '/a?b=c', { method: 'POST', body: 'x' });
+      const { status, headers } = await setup.ask(`${host}:${setup.port}`, '/a?b=c', { method: 'POST', body: 'x' });
       expect({ status, location: headers.location }).toEqual({ status: 308, location: `https://${host}:${httpsPort}/a?b=c` });
     }
-    expect((await stage.echo('c.test', '/')).headers['x-forwarded-proto']).toBe('http');
-    const place = '/.well-known/acme-challenge/tok-en_1';
-    expect(await stage.ask('a.test', place)).toMatchObject({ status: 200, text: 'tok-en_1.thumb' });
+    expect((await setup.echo('c.test', '/')).headers['x-forwarded-proto']).toBe('http');
+    const location = '/.well-known/acme-challenge/tok-en_1';
+    expect(await setup.ask('a.test', location)).toMatchObject({ status: 200, text: 'tok-en_1.thumb' });
     // Challenges of other authorities belong to the service.
-    expect((await stage.echo('c.test', place)).url).toBe(place);
-    expect((await stage.ask('a.test', `${place}2`)).status).toBe(308);
+    expect((await setup.echo('c.test', location)).url).toBe(location);
+    expect((await setup.ask('a.test', `${location}2`)).status).toBe(308);
     await gateway.apply({ http, tcp: [], certificates });
-    expect((await stage.ask('a.test', place)).status).toBe(308);
+    expect((await setup.ask('a.test', location)).status).toBe(308);
   });
 
   it('refuses a certificate that is none, and serves on', async () => {
     const [a, b] = [await testCertificate('a.test'), await testCertificate('a.test')];
-    const http = [httpRoute('a', ['a.test'], [await stage.backend('one')])];
+    const http = [httpRoute('a', ['a.test'], [await setup.backend('one')])];
     await gateway.apply({ http, tcp: [], certificates: [shown('a.test', a)] });
     const mixed = a.pem.slice(0, a.pem.indexOf('-----BEGIN CERTIFICATE')) + b.certificate;
     for (const pem of ['', 'x', a.certificate, mixed]) {
@@ -160,16 +160,16 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
 
   async function workers(): Promise<string> {
     const { HaproxyProcess } = await import('./haproxy-process.ts');
-    return String((await new HaproxyProcess(stage.folder, 'haproxy').serving()).pid);
+    return String((await new HaproxyProcess(setup.folder, 'haproxy').serving()).pid);
   }
 });
 
 describe.skipIf(!hasHaproxy)(`${title} without a port for HTTPS`, () => {
   it('keeps certificates for later and sends nobody to HTTPS', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     const a = await testCertificate('a.test');
-    const http = [httpRoute('a', ['a.test'], [await stage.backend('one')])];
+    const http = [httpRoute('a', ['a.test'], [await setup.backend('one')])];
     await gateway.apply({ http, tcp: [], certificates: [shown('a.test', a, true)] });
-    expect((await stage.echo('a.test')).name).toBe('one');
+    expect((await setup.echo('a.test')).name).toBe('one');
   });
 });

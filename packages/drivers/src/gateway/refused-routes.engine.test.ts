@@ -5,25 +5,25 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RoutesLeftOutError } from '../errors.ts';
 import type { HttpRoute, RouteTable } from '../gateway.ts';
 import { HaproxyProcess } from './haproxy-process.ts';
-import { freePort, hasHaproxy, httpRoute, Stage, title, until } from './testing.ts';
+import { freePort, hasHaproxy, httpRoute, GatewaySetup, title, until } from './testing.ts';
 
 /*
  * Values that pass the check of a table but that HAProxy refuses. None is known, so this HAProxy refuses one extra
  * header.
  */
 
-let stage: Stage;
+let setup: GatewaySetup;
 beforeEach(() => {
-  stage = new Stage();
+  setup = new GatewaySetup();
 });
-afterEach(() => stage.end());
+afterEach(() => setup.end());
 
 const refusedHeader = 'X-Refused';
 const refused = (id: string, route: HttpRoute): HttpRoute => ({ ...route, id, options: { headers: { [refusedHeader]: 'x' } } });
 
 /** Returns a HAProxy that refuses each configuration with that header, both in a check and at start. */
 function choosyProgram(): string {
-  const program = join(stage.folder, 'choosy-haproxy');
+  const program = join(setup.folder, 'choosy-haproxy');
   const script = `#!/bin/sh
 for argument; do
   if [ -f "$argument" ] && grep -q ${refusedHeader} "$argument"; then
@@ -48,17 +48,17 @@ async function failureOf(applied: Promise<void>): Promise<RoutesLeftOutError> {
 }
 
 async function kill(): Promise<void> {
-  const processes = await new HaproxyProcess(stage.folder, 'haproxy').processes();
+  const processes = await new HaproxyProcess(setup.folder, 'haproxy').processes();
   for (const { pid } of [...(processes?.workers ?? []), ...(processes === null ? [] : [processes.master])]) {
     process.kill(pid, 'SIGKILL');
   }
-  await until(async () => (await new HaproxyProcess(stage.folder, 'haproxy').processes()) === null);
+  await until(async () => (await new HaproxyProcess(setup.folder, 'haproxy').processes()) === null);
 }
 
 describe.skipIf(!hasHaproxy)(`routes that HAProxy refuses, of ${title}`, () => {
   it('are found among all others, which are served', async () => {
-    const gateway = await stage.gateway({ program: choosyProgram() });
-    const backend = await stage.backend('one');
+    const gateway = await setup.gateway({ program: choosyProgram() });
+    const backend = await setup.backend('one');
     const good = Array.from({ length: 20 }, (_, index) => httpRoute(`r${index}`, [`h${index}.localhost`], [backend]));
     await gateway.apply({ http: good, tcp: [] });
     const bad = [
@@ -74,81 +74,81 @@ describe.skipIf(!hasHaproxy)(`routes that HAProxy refuses, of ${title}`, () => {
     expect([...error.failures.keys()].toSorted()).toEqual(['bad-1', 'bad-2']);
     // HAProxy's message about the one route.
     expect(error.failures.get('bad-2')?.evidence.original).toMatch(/^\[ALERT\] .* parsing \[haproxy\.cfg:\d+\] : refused\.$/);
-    for (const { hosts } of [...good, added]) expect((await stage.ask(hosts[0]!)).status).toBe(200);
-    expect((await stage.ask('b1.localhost')).status).toBe(404);
+    for (const { hosts } of [...good, added]) expect((await setup.ask(hosts[0]!)).status).toBe(200);
+    expect((await setup.ask('b1.localhost')).status).toBe(404);
   });
 
   it('do not return with a HAProxy that was killed, nor with the next start of Davit', async () => {
     const program = choosyProgram();
-    const first = await stage.gateway({ program });
+    const first = await setup.gateway({ program });
     await first.start();
-    const backend = await stage.backend('one');
+    const backend = await setup.backend('one');
     const table: RouteTable = {
       http: [refused('bad', httpRoute('', ['b.localhost'], [backend])), httpRoute('r', ['a.localhost'], [backend])],
       tcp: [],
     };
     await failureOf(first.apply(table));
     await kill();
-    await until(async () => (await stage.ask('a.localhost').catch(() => null))?.status === 200);
+    await until(async () => (await setup.ask('a.localhost').catch(() => null))?.status === 200);
 
     first.detach();
     // After this call, any restart by the supervision has finished.
     await failureOf(first.apply(table));
     await kill();
-    const heir = await stage.gateway({ program });
+    const heir = await setup.gateway({ program });
     await heir.start();
     // The routes have no backends, as others may have their addresses by now; the table follows.
-    expect((await stage.ask('a.localhost')).status).toBe(503);
+    expect((await setup.ask('a.localhost')).status).toBe(503);
     await failureOf(heir.apply(table));
-    expect((await stage.ask('a.localhost')).status).toBe(200);
+    expect((await setup.ask('a.localhost')).status).toBe(200);
     await kill();
-    await until(async () => (await stage.ask('a.localhost').catch(() => null))?.status === 200);
+    await until(async () => (await setup.ask('a.localhost').catch(() => null))?.status === 200);
   });
 
   it('are served once HAProxy takes them', async () => {
-    const gateway = await stage.gateway({ program: choosyProgram() });
-    const backend = await stage.backend('one');
+    const gateway = await setup.gateway({ program: choosyProgram() });
+    const backend = await setup.backend('one');
     const routes = [httpRoute('r', ['a.localhost'], [backend]), refused('bad', httpRoute('', ['b.localhost'], [backend]))];
     await failureOf(gateway.apply({ http: routes, tcp: [] }));
-    writeFileSync(join(stage.folder, 'choosy-haproxy'), '#!/bin/sh\nexec haproxy "$@"\n');
+    writeFileSync(join(setup.folder, 'choosy-haproxy'), '#!/bin/sh\nexec haproxy "$@"\n');
     await gateway.apply({ http: routes, tcp: [] });
-    expect((await stage.ask('b.localhost')).status).toBe(200);
+    expect((await setup.ask('b.localhost')).status).toBe(200);
   });
 
   it('that only a start refuses leave the former table in place, over a kill of HAProxy', async () => {
     // A program takes the port after HAProxy has checked the configuration, as the check opens no ports.
-    const [program, asked, taken] = ['slow-haproxy', 'asked', 'taken'].map((name) => join(stage.folder, name));
+    const [program, requested, taken] = ['slow-haproxy', 'asked', 'taken'].map((name) => join(setup.folder, name));
     const script = `#!/bin/sh
 if [ "$1" = -c ] && grep -q '^listen tcp_' "$3"; then
-  touch '${asked}'
+  touch '${requested}'
   while [ ! -e '${taken}' ]; do sleep 0.02; done
 fi
 exec haproxy "$@"
 `;
     writeFileSync(program!, script, { mode: 0o755 });
-    const gateway = await stage.gateway({ program: program! });
+    const gateway = await setup.gateway({ program: program! });
     await gateway.start();
-    const backend = await stage.backend('one');
+    const backend = await setup.backend('one');
     const route = httpRoute('r', ['a.localhost'], [backend]);
     await gateway.apply({ http: [route], tcp: [] });
     const listenPort = await freePort();
     const applied = gateway.apply({ http: [route], tcp: [{ id: 't', listenPort, backends: [backend] }] });
-    await until(() => existsSync(asked!));
-    await stage.listen(createServer(), '127.0.0.1', listenPort);
+    await until(() => existsSync(requested!));
+    await setup.listen(createServer(), '127.0.0.1', listenPort);
     writeFileSync(taken!, '');
     await expect(applied).rejects.toMatchObject({ code: 'GATEWAY_FAILED', message: expect.stringContaining('could not load') });
     await kill();
-    await until(async () => (await stage.ask('a.localhost').catch(() => null))?.status === 200);
+    await until(async () => (await setup.ask('a.localhost').catch(() => null))?.status === 200);
   });
 
   it('answers nobody’s fault where HAProxy refuses even a table without routes', async () => {
-    const program = join(stage.folder, 'broken-haproxy');
+    const program = join(setup.folder, 'broken-haproxy');
     writeFileSync(
       program,
       '#!/bin/sh\nfor a; do [ "$a" = -c ] && { echo "[ALERT] no" >&2; exit 1; }; done\nexec haproxy "$@"\n',
       { mode: 0o755 },
     );
-    const gateway = await stage.gateway({ program });
+    const gateway = await setup.gateway({ program });
     const applied = gateway.apply({ http: [httpRoute('r', ['a.localhost'], [])], tcp: [] });
     await expect(applied).rejects.toMatchObject({
       code: 'GATEWAY_FAILED',

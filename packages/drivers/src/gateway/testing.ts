@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 /** All objects of one test; `end` removes them. */
-export class Stage {
+export class GatewaySetup {
   readonly folder = mkdtempSync(join(tmpdir(), 'davit-gw-'));
   readonly agent = new Agent({ keepAlive: true });
   port = 0;
@@ -87,7 +87,7 @@ export class Stage {
     });
   }
 
-  async echo(host: string, path = '/', options: Parameters<Stage['ask']>[2] = {}): Promise<Echo> {
+  async echo(host: string, path = '/', options: Parameters<GatewaySetup['ask']>[2] = {}): Promise<Echo> {
     const answer = await this.ask(host, path, options);
     if (answer.status !== 200) throw new Error(`${host}${path} answered ${answer.status}: ${answer.text}`);
     return toEcho(answer.text);

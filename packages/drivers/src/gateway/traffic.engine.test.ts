@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LocalGateway } from './gateway.ts';
-import { hasHaproxy, httpRoute, Stage, title } from './testing.ts';
+import { hasHaproxy, httpRoute, GatewaySetup, title } from './testing.ts';
 
-let stage: Stage;
+let setup: GatewaySetup;
 beforeEach(() => {
-  stage = new Stage();
+  setup = new GatewaySetup();
 });
-afterEach(() => stage.end());
+afterEach(() => setup.end());
 
 const id = '5d3b6a1e-0c7e-4a8e-9b3f-8f6f3f4f5f6f';
 const host = 'a.localhost';
@@ -18,15 +18,15 @@ async function counted(gateway: LocalGateway) {
 
 describe.skipIf(!hasHaproxy)(`the traffic of ${title}`, () => {
   it('is counted by route, with classes of answers and how long they took', async () => {
-    const gateway = await stage.gateway();
+    const gateway = await setup.gateway();
     const server = createServer((request, response) => {
       const wait = request.url === '/slow' ? 120 : 0;
       setTimeout(() => response.writeHead(request.url === '/wrong' ? 500 : 200).end('answer'), wait);
     });
-    const backend = { id: 'one', host: '127.0.0.1', port: await stage.listen(server) };
+    const backend = { id: 'one', host: '127.0.0.1', port: await setup.listen(server) };
     await gateway.apply({ http: [httpRoute(id, [host], [backend])], tcp: [] });
     await gateway.traffic();
-    for (const path of ['/', '/', '/slow', '/wrong']) await stage.ask(host, path);
+    for (const path of ['/', '/', '/slow', '/wrong']) await setup.ask(host, path);
     const traffic = await counted(gateway);
     expect(traffic).toMatchObject({ requests: 4, responses: [0, 3, 0, 0, 1] });
     expect(traffic?.latency.reduce((sum, one) => sum + one, 0)).toBe(4);
@@ -36,19 +36,19 @@ describe.skipIf(!hasHaproxy)(`the traffic of ${title}`, () => {
   });
 
   it('goes on through reloads and changes of servers, and counts what nobody answers', async () => {
-    const gateway = await stage.gateway();
-    const [one, two] = await Promise.all(['one', 'two'].map((name) => stage.backend(name)));
+    const gateway = await setup.gateway();
+    const [one, two] = await Promise.all(['one', 'two'].map((name) => setup.backend(name)));
     await gateway.apply({ http: [httpRoute(id, [host], [one!])], tcp: [] });
     await gateway.traffic();
-    await stage.ask(host);
+    await setup.ask(host);
     // A route with other options is another backend, and needs a reload.
     await gateway.apply({ http: [httpRoute(id, [host], [one!], { pathRewrite: '/x' })], tcp: [] });
-    await stage.ask(host);
+    await setup.ask(host);
     await gateway.apply({ http: [httpRoute(id, [host], [one!, two!], { pathRewrite: '/x' })], tcp: [] });
-    await stage.ask(host);
+    await setup.ask(host);
     expect(await counted(gateway)).toMatchObject({ requests: 3, responses: [0, 3, 0, 0, 0] });
     await gateway.apply({ http: [httpRoute(id, [host], [], { pathRewrite: '/x' })], tcp: [] });
-    expect((await stage.ask(host)).status).toBe(503);
+    expect((await setup.ask(host)).status).toBe(503);
     expect(await counted(gateway)).toMatchObject({ requests: 4, responses: [0, 3, 0, 0, 1] });
   });
 });

@@ -72,10 +72,10 @@ function environmentOf(run: HelmRun): Record<string, string> {
 
 function failureOf(command: string, { code, lines, excess }: CommandEnd): DriverError {
   // Not truncated here: secrets are redacted later, and redaction does not find half a secret.
-  const said = lines.findLast((line) => line.startsWith('Error: '))?.slice('Error: '.length) ?? lines.at(-1);
+  const output = lines.findLast((line) => line.startsWith('Error: '))?.slice('Error: '.length) ?? lines.at(-1);
   return new DriverError({
     cause: 'HELM_FAILED',
-    message: `helm ${command} ${excess ?? `failed${said === undefined ? ` with exit code ${code}` : `: ${said}`}`}`,
+    message: `helm ${command} ${excess ?? `failed${output === undefined ? ` with exit code ${code}` : `: ${output}`}`}`,
     evidence: { lines, exit: { code, outOfMemory: false } },
   });
 }

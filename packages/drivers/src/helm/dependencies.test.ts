@@ -36,8 +36,8 @@ test.each(['Chart.yaml', 'requirements.yaml', 'Chart.lock', 'requirements.lock']
   'folders of this machine are none of a chart that names them in %s',
   async (file) => {
     const start = file === 'Chart.yaml' ? chartYaml : '';
-    for (const place of ['file:///etc', 'file://../../other', 'file://..', '/etc', 'FILE:///etc', 'file:/etc', 's3://x']) {
-      await expect(repositories({ [file]: start + named(place) })).rejects.toMatchObject(refused);
+    for (const location of ['file:///etc', 'file://../../other', 'file://..', '/etc', 'FILE:///etc', 'file:/etc', 's3://x']) {
+      await expect(repositories({ [file]: start + named(location) })).rejects.toMatchObject(refused);
     }
     await expect(repositories({ [file]: start + named('', '../../etc') })).rejects.toMatchObject(refused);
   },

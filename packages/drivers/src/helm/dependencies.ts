@@ -28,24 +28,26 @@ export async function dependencyRepositories(chart: string, root: string): Promi
   const found = await Promise.all(files.map((file) => readDependencies(join(chart, file), file)));
   const [all, wanted] = [found.flat(), found.slice(0, 2).flat()];
   for (const one of all) refuseOutside(one, chart, root);
-  return wanted.length === 0 ? null : [...new Set(all.map(({ place }) => place).filter((place) => /^https?:\/\//.test(place)))];
+  return wanted.length === 0
+    ? null
+    : [...new Set(all.map(({ place: location }) => location).filter((location) => /^https?:\/\//.test(location)))];
 }
 
 /**
  * Refuses dependencies outside the repository. `file://../common` is another folder of the repository; the chart must
  * not read any other folder of this machine.
  */
-function refuseOutside({ name, place }: Dependency, chart: string, root: string): void {
+function refuseOutside({ name, place: location }: Dependency, chart: string, root: string): void {
   // Without a repository, the dependency is a folder of that name in charts/.
   if (!/^[\w.-]*$/.test(name) || name === '.' || name === '..')
     throw invalid(`the dependency ${JSON.stringify(name)} is not a valid name of a chart`);
   // `@…` and `alias:…` refer to a configured repository; this Helm has none.
-  if (place === '' || /^(?:https?|oci):\/\/|^@|^alias:/.test(place)) return;
-  const path = resolve(chart, place.replace(/^file:\/\//, ''));
-  if (/^file:\/\/[^/]/.test(place) && path.startsWith(`${resolve(root)}${sep}`)) return;
+  if (location === '' || /^(?:https?|oci):\/\/|^@|^alias:/.test(location)) return;
+  const path = resolve(chart, location.replace(/^file:\/\//, ''));
+  if (/^file:\/\/[^/]/.test(location) && path.startsWith(`${resolve(root)}${sep}`)) return;
   throw new DriverError({
     cause: 'HELM_CHART_INVALID',
-    message: `the dependency at ${place} is outside the repository`,
+    message: `the dependency at ${location} is outside the repository`,
     hint: 'Name it by a path from the folder of the chart, as in file://../common, or by an address with https:// or oci://.',
   });
 }
@@ -77,14 +79,14 @@ async function readDependencies(path: string, file: (typeof files)[number]): Pro
  * last one wins.
  */
 function dependenciesIn(entry: object, file: string): Dependency[] {
-  const [names, places] = ['name', 'repository'].map((field) =>
+  const [names, locations] = ['name', 'repository'].map((field) =>
     entriesOf(entry, field).map((value) => {
       if (value === null || typeof value === 'string') return value ?? '';
       throw invalid(`the ${field} of a dependency in ${file} is not a string`);
     }),
   );
-  const all = places === undefined || places.length === 0 ? [''] : places;
-  return all.flatMap((place) => (names?.length ? names : ['']).map((name) => ({ name, place })));
+  const all = locations === undefined || locations.length === 0 ? [''] : locations;
+  return all.flatMap((location) => (names?.length ? names : ['']).map((name) => ({ name, place: location })));
 }
 
 /**

@@ -38,8 +38,8 @@ const runOf = (install: HelmInstall | null): HelmRun => ({
   timeoutSeconds: 5,
   install,
 });
-const told: string[] = [];
-const call = { signal: new AbortController().signal, log: (line: string) => void told.push(line) };
+const reported: string[] = [];
+const call = { signal: new AbortController().signal, log: (line: string) => void reported.push(line) };
 const words = async (): Promise<string[]> =>
   (await readFile(join(folder, 'calls'), 'utf8'))
     .trim()
@@ -51,8 +51,8 @@ test('a chart whose hook for its deletion fails is uninstalled without hooks, wh
   await session.uninstall(call);
   await session.close();
   expect(await words()).toEqual(['uninstall', 'get', 'uninstall --no-hooks']);
-  expect(told.join('\n')).toContain('job failed');
-  expect(told.join('\n')).toContain('--no-hooks');
+  expect(reported.join('\n')).toContain('job failed');
+  expect(reported.join('\n')).toContain('--no-hooks');
 });
 
 test('a chart without such a hook is not uninstalled a second time', async () => {

@@ -68,13 +68,13 @@ function tellUnknown({ install }: HelmRun, call: CallContext): void {
 
 async function askVersion(program: string): Promise<string> {
   const env = { PATH: process.env['PATH'] ?? '', HELM_NO_PLUGINS: '1' };
-  const told = await execute(program, ['version', '--template', '{{.Version}}'], {
+  const reported = await execute(program, ['version', '--template', '{{.Version}}'], {
     env,
     timeout: versionTimeoutMilliseconds,
   }).catch((error: unknown) => {
     throw unavailable(`${program} does not report its version`, error);
   });
-  const version = told.stdout.trim().replace(/^v/, '');
+  const version = reported.stdout.trim().replace(/^v/, '');
   // Earlier versions have other arguments for rollbacks and waiting.
   if (!version.startsWith('4.')) throw unavailable(`${program} is version ${version}, but Davit needs Helm 4`);
   return version;

@@ -67,7 +67,7 @@ function inText(value: string, line: string): string {
   return value.split('\n').join(`\n${/^\s*/.exec(line)?.[0] ?? ''}`);
 }
 
-interface Place {
+interface ValuePosition {
   readonly line: string;
   readonly at: number;
   readonly length: number;
@@ -75,8 +75,8 @@ interface Place {
   readonly where: string;
 }
 
-function inPlace(value: string, place: Place): string {
-  const { line, at, length, name, where } = place;
+function inPlace(value: string, position: ValuePosition): string {
+  const { line, at, length, name, where } = position;
   const [before, after] = [line.slice(0, at), line.slice(at + length)];
   const quote = openQuote(before);
   if (quote === '"') return JSON.stringify(value).slice(1, -1);

@@ -83,7 +83,7 @@ export class Session implements HelmSession {
 
   async rollback(revision: number, { waits }: { readonly waits: boolean }, call: CallContext): Promise<void> {
     const { release } = this.#input.run;
-    const words = ['rollback', release, String(revision), ...this.#place(), '--server-side=true', '--force-conflicts'];
+    const words = ['rollback', release, String(revision), ...this.#location(), '--server-side=true', '--force-conflicts'];
     await this.#run(
       [...words, `--wait=${waits ? 'watcher' : 'hookOnly'}`, '--cleanup-on-fail', `--history-max=${keptRevisions}`],
       call,
@@ -92,7 +92,7 @@ export class Session implements HelmSession {
 
   async uninstall(call: CallContext): Promise<void> {
     const { release } = this.#input.run;
-    const words = ['uninstall', release, '--ignore-not-found', ...this.#place(), '--wait=watcher', '--cascade=foreground'];
+    const words = ['uninstall', release, '--ignore-not-found', ...this.#location(), '--wait=watcher', '--cascade=foreground'];
     try {
       await this.#run(words, call);
     } catch (error) {
@@ -138,7 +138,7 @@ export class Session implements HelmSession {
       run.release,
       chart,
       '--install',
-      ...this.#place(),
+      ...this.#location(),
       '--labels',
       labelled.join(','),
       // Values of the chart override manual changes and the scaling of a stop by Davit.
@@ -152,7 +152,7 @@ export class Session implements HelmSession {
     ];
   }
 
-  #place(): string[] {
+  #location(): string[] {
     const { namespace, timeoutSeconds } = this.#input.run;
     return ['--namespace', namespace, '--timeout', `${timeoutSeconds === 0 ? daySeconds : timeoutSeconds}s`];
   }

@@ -90,26 +90,26 @@ function pathOf(name: string): readonly string[] | null {
 }
 
 function put(tree: Record<string, Json>, path: readonly string[], value: Json): void {
-  let place = tree;
+  let location = tree;
   for (const member of path.slice(0, -1)) {
-    const next = own(place, member);
+    const next = own(location, member);
     const inner = isMap(next) ? next : {};
-    if (inner !== next) define(place, member, inner);
-    place = inner;
+    if (inner !== next) define(location, member, inner);
+    location = inner;
   }
   const last = path.at(-1) ?? '';
-  const there = own(place, last);
+  const there = own(location, last);
   if (isMap(there) && isMap(value)) for (const [name, one] of Object.entries(value)) put(there, [name], one);
-  else define(place, last, value);
+  else define(location, last, value);
 }
 
-function own(place: Record<string, Json>, member: string): Json {
-  return Object.hasOwn(place, member) ? place[member] : undefined;
+function own(location: Record<string, Json>, member: string): Json {
+  return Object.hasOwn(location, member) ? location[member] : undefined;
 }
 
 // `__proto__` is an ordinary name.
-function define(place: Record<string, Json>, member: string, value: Json): void {
-  Object.defineProperty(place, member, { value, enumerable: true, configurable: true, writable: true });
+function define(location: Record<string, Json>, member: string, value: Json): void {
+  Object.defineProperty(location, member, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function isMap(value: Json): value is Record<string, Json> {

@@ -9,7 +9,7 @@ import { pack } from 'tar-stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { FolderNotHeldError } from '../errors.ts';
-import { putInto, readFile } from './archives.ts';
+import { upload, readFile } from './archives.ts';
 import type { Api } from './client/api.ts';
 import { startTestApi } from './testing/api-server.ts';
 
@@ -21,11 +21,11 @@ const ended: ContainerState = { terminated: { exitCode: 0 } };
 /** Returns the pod of a run whose folder a helper holds. */
 function podOf(helper: ContainerState, phase = 'Running', lastState?: ContainerState): Pod {
   const mount = { name: 'folder', mountPath: '/davit' };
-  const told = { name: 'helper', state: helper, image: 'i', imageID: 'i', ready: true, restartCount: 0 };
+  const reported = { name: 'helper', state: helper, image: 'i', imageID: 'i', ready: true, restartCount: 0 };
   return {
     metadata: { name: 'p', namespace: 'n', creationTimestamp: '2026-01-01T00:00:00Z' },
     spec: { containers: [{ name: 'main' }, { name: 'helper', image: 'r.example/busybox:1', volumeMounts: [mount] }] },
-    status: { phase, containerStatuses: [{ ...told, ...(lastState && { lastState }) }] },
+    status: { phase, containerStatuses: [{ ...reported, ...(lastState && { lastState }) }] },
   };
 }
 
@@ -47,8 +47,8 @@ async function serve({ pods = () => [podOf(running)], refusal, command, protocol
   });
   const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => protocol });
   server.on('upgrade', (request, socket, head) => {
-    const asked = new URL(request.url ?? '', 'https://localhost').searchParams.getAll('command');
-    if (refusal === undefined) return sockets.handleUpgrade(request, socket, head, (one) => command?.(one, asked));
+    const requested = new URL(request.url ?? '', 'https://localhost').searchParams.getAll('command');
+    if (refusal === undefined) return sockets.handleUpgrade(request, socket, head, (one) => command?.(one, requested));
     const body = JSON.stringify({ kind: 'Status', status: 'Failure', message: 'error dialing backend', code: refusal });
     const first = `HTTP/1.1 ${refusal} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
     socket.end(`${first}\r\n\r\n${body}`);
@@ -57,33 +57,33 @@ async function serve({ pods = () => [podOf(running)], refusal, command, protocol
   return api;
 }
 
-const said = (socket: WebSocket, channel: number, bytes: string | Buffer): void =>
+const output = (socket: WebSocket, channel: number, bytes: string | Buffer): void =>
   socket.send(Buffer.concat([Buffer.of(channel), Buffer.from(bytes)]));
 const ends =
   (code: number, errors = '') =>
   (socket: WebSocket): void => {
-    if (errors !== '') said(socket, 2, errors);
+    if (errors !== '') output(socket, 2, errors);
     const causes = [{ reason: 'ExitCode', message: String(code) }];
-    said(socket, 3, JSON.stringify(code === 0 ? { status: 'Success' } : { status: 'Failure', details: { causes } }));
+    output(socket, 3, JSON.stringify(code === 0 ? { status: 'Success' } : { status: 'Failure', details: { causes } }));
     socket.close();
   };
 /** Reports that the command was not started, or that its end is unknown. */
 const notRun =
   (message: string) =>
   (socket: WebSocket): void => {
-    said(socket, 3, JSON.stringify({ status: 'Failure', message, reason: 'InternalError', code: 500 }));
+    output(socket, 3, JSON.stringify({ status: 'Failure', message, reason: 'InternalError', code: 500 }));
     socket.close();
   };
 
 const signal = AbortSignal.timeout(20_000);
 const read = async (server: Server): Promise<string | null> =>
-  readFile({ api: await serve(server), installation: 'i' }, 'n/p', { path: '/davit/journal', mostBytes: 1000 }, signal);
+  readFile({ api: await serve(server), installation: 'i' }, 'n/p', { path: '/davit/journal', maxBytes: 1000 }, signal);
 const put = async (server: Server): Promise<void> => {
   const archive = pack();
   archive.entry({ name: 'go' }, '');
   archive.finalize();
   const what = { folder: '/davit', archive: Readable.from(archive, { objectMode: false }) };
-  return putInto({ api: await serve(server), installation: 'i' }, 'n/p', what, signal);
+  return upload({ api: await serve(server), installation: 'i' }, 'n/p', what, signal);
 };
 const passing = { code: 'ENGINE_FAILED', retryable: true };
 
@@ -98,7 +98,7 @@ test('a file is read', async () => {
   archive.finalize();
   const bytes = Buffer.concat(await Readable.from(archive).toArray());
   const command = (socket: WebSocket): void => {
-    said(socket, 1, bytes);
+    output(socket, 1, bytes);
     ends(0)(socket);
   };
   expect(await read({ command })).toBe('begin apply');
@@ -122,7 +122,7 @@ test('nor does an archive that was cut off', async () => {
   archive.finalize();
   const bytes = Buffer.concat(await Readable.from(archive).toArray());
   const command = (socket: WebSocket): void => {
-    said(socket, 1, bytes.subarray(0, 700));
+    output(socket, 1, bytes.subarray(0, 700));
     setTimeout(() => notRun('the container runtime is gone')(socket), 50);
   };
   await expect(read({ command })).rejects.toMatchObject(passing);
@@ -155,9 +155,9 @@ describe('a file of a pod whose helper', () => {
 
   test('has not begun cannot be known yet, and it is said why', async () => {
     for (const ask of [read, put]) {
-      const asked = ask({ pods: () => [podOf(pulling)] });
-      await expect(asked).rejects.toBeInstanceOf(FolderNotHeldError);
-      await expect(asked).rejects.toMatchObject({
+      const requested = ask({ pods: () => [podOf(pulling)] });
+      await expect(requested).rejects.toBeInstanceOf(FolderNotHeldError);
+      await expect(requested).rejects.toMatchObject({
         ...passing,
         message: expect.stringMatching(/r\.example\/busybox:1.*ImagePullBackOff: dial tcp: no such host/),
       });
@@ -166,9 +166,9 @@ describe('a file of a pod whose helper', () => {
 
   test('is started again cannot be known now, and may be there', async () => {
     const again = podOf({ waiting: { reason: 'CrashLoopBackOff' } }, 'Running', ended);
-    const asked = read({ pods: () => [again] });
-    await expect(asked).rejects.toMatchObject(passing);
-    await expect(asked).rejects.not.toBeInstanceOf(FolderNotHeldError);
+    const requested = read({ pods: () => [again] });
+    await expect(requested).rejects.toMatchObject(passing);
+    await expect(requested).rejects.not.toBeInstanceOf(FolderNotHeldError);
   });
 
   test('will never begin is none', async () => {
@@ -205,7 +205,7 @@ describe('files are put by way of a server that cannot end the input', () => {
         if (data[0] === 0) child.stdin.write(data.subarray(1));
       });
       socket.on('close', () => child.stdin.end());
-      child.stderr.on('data', (bytes: Buffer) => said(socket, 2, bytes));
+      child.stderr.on('data', (bytes: Buffer) => output(socket, 2, bytes));
       child.on('close', (code) => ends(code ?? 137)(socket));
     };
   }
@@ -230,7 +230,7 @@ describe('files are put by way of a server that cannot end the input', () => {
       const archive = pack();
       archive.entry({ name }, content);
       archive.finalize();
-      await putInto(scope, 'n/p', { folder: '/davit', archive: Readable.from(archive, { objectMode: false }) }, signal);
+      await upload(scope, 'n/p', { folder: '/davit', archive: Readable.from(archive, { objectMode: false }) }, signal);
       isWhole.push((await readOwnFile(join(folder, name))).equals(content));
     }
     return { isWhole, inVain: commands.filter((one) => one === 'tar').length };
@@ -267,6 +267,6 @@ describe('files are put by way of a server that cannot end the input', () => {
       })(),
     );
     const scope = { api: await serve({ command, protocol: 'v4.channel.k8s.io' }), installation: 'i' };
-    await expect(putInto(scope, 'n/p', { folder: '/davit', archive: broken }, signal)).rejects.toThrow('the source broke');
+    await expect(upload(scope, 'n/p', { folder: '/davit', archive: broken }, signal)).rejects.toThrow('the source broke');
   });
 });

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Container, Pod } from 'kubernetes-types/core/v1.js';
 import { extract } from 'tar-stream';
 import { DriverError, FolderNotHeldError } from '../errors.ts';
-import { execute, type Execution, type Place } from './client/exec.ts';
+import { execute, type Execution, type ContainerRef } from './client/exec.ts';
 import type { Scope } from './client/objects.ts';
 import { newestPod } from './client/pods.ts';
 import { translated } from './client/refusals.ts';
@@ -32,12 +32,12 @@ const isOfTar = (code: number): boolean => code <= 2;
 const lastOwnCode = 128;
 
 /** See `ClusterDriver.takeOut`. Needs `tar` in the image. */
-export async function takeOut(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<Readable> {
+export async function download(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<Readable> {
   try {
-    const place = await placeOf(scope, instanceId, file, signal);
+    const container = await refOf(scope, instanceId, file, signal);
     const folder = path.posix.dirname(file);
     const command = ['tar', '-C', folder, '-cf', '-', '--', path.posix.basename(file) || '.'];
-    const { output, end } = await execute(scope.api, place, { command }, signal);
+    const { output, end } = await execute(scope.api, container, { command }, signal);
     const out = new PassThrough();
     // If there is nothing to read, tar prints a message, and perhaps an empty archive.
     const first = await firstOf(output, end);
@@ -97,17 +97,17 @@ async function firstOf(output: Readable, end: Promise<unknown>): Promise<Buffer 
 export async function readFile(
   scope: Scope,
   instanceId: string,
-  { path: file, mostBytes }: { readonly path: string; readonly mostBytes: number },
+  { path: file, maxBytes }: { readonly path: string; readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
-    const archive = await takeOut(scope, instanceId, file, signal);
+    const archive = await download(scope, instanceId, file, signal);
     try {
       // The reader gets the error if the archive breaks.
       const entries = pipeline(archive, extract(), () => undefined);
       for await (const entry of entries) {
         const { type, size } = entry.header;
-        return type === 'file' && size <= mostBytes ? await text(entry) : null;
+        return type === 'file' && size <= maxBytes ? await text(entry) : null;
       }
       return null;
     } finally {
@@ -123,7 +123,7 @@ export async function readFile(
 /** Returns whether no container is left that reaches a file. The container may have ended during a command. */
 async function isGone(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<boolean> {
   try {
-    await placeOf(scope, instanceId, file, signal);
+    await refOf(scope, instanceId, file, signal);
     return false;
   } catch (error) {
     signal.throwIfAborted();
@@ -133,7 +133,7 @@ async function isGone(scope: Scope, instanceId: string, file: string, signal: Ab
 }
 
 /** See `ClusterDriver.putInto`. Needs `tar` in the image. */
-export async function putInto(
+export async function upload(
   scope: Scope,
   instanceId: string,
   { folder, archive }: { readonly folder: string; readonly archive: Readable },
@@ -143,8 +143,13 @@ export async function putInto(
   archive.once('error', (error) => broken.abort(error));
   const both = AbortSignal.any([signal, broken.signal]);
   try {
-    const place = await placeOf(scope, instanceId, folder, both);
-    const { output, end } = await execute(scope.api, place, { command: ['tar', '-C', folder, '-xf', '-'], input: archive }, both);
+    const container = await refOf(scope, instanceId, folder, both);
+    const { output, end } = await execute(
+      scope.api,
+      container,
+      { command: ['tar', '-C', folder, '-xf', '-'], input: archive },
+      both,
+    );
     output.resume();
     const { code, errors } = await end;
     if (code === 0) return;
@@ -164,7 +169,7 @@ export async function putInto(
 }
 
 /** Returns the container through which a path of an instance is reached. */
-async function placeOf(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<Place> {
+async function refOf(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<ContainerRef> {
   const { namespace, name } = parseId(instanceId);
   const pod = await newestPod(scope, { namespace, name }, signal);
   const waiting = pod === null ? null : heldUpHelper(pod, file, name);

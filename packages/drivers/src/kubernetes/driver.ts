@@ -14,7 +14,7 @@ import type { ClusterBuilder } from '../image-builder.ts';
 import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogPosition, Selector, Workload } from '../workload.ts';
-import { putInto, readFile, takeOut } from './archives.ts';
+import { upload, readFile, download } from './archives.ts';
 import { clusterBuilder } from './build/cluster-builder.ts';
 import { clusterCharts } from './charts/index.ts';
 import { closeApi, openApi } from './client/api.ts';
@@ -177,22 +177,22 @@ export class KubernetesDriver implements ClusterDriver {
 
   async readFile(
     instanceId: string,
-    file: { readonly path: string; readonly mostBytes: number },
+    file: { readonly path: string; readonly maxBytes: number },
     signal: AbortSignal,
   ): Promise<string | null> {
     return readFile(this.#scope, instanceId, file, signal);
   }
 
-  async takeOut(instanceId: string, path: string, signal: AbortSignal): Promise<Readable> {
-    return takeOut(this.#scope, instanceId, path, signal);
+  async download(instanceId: string, path: string, signal: AbortSignal): Promise<Readable> {
+    return download(this.#scope, instanceId, path, signal);
   }
 
-  async putInto(
+  async upload(
     instanceId: string,
     what: { readonly folder: string; readonly archive: Readable },
     signal: AbortSignal,
   ): Promise<void> {
-    await putInto(this.#scope, instanceId, what, signal);
+    await upload(this.#scope, instanceId, what, signal);
   }
 
   async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {

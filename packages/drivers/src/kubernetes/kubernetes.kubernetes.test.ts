@@ -94,7 +94,7 @@ describe.skipIf(cluster.missing !== null)(
         folders: ['/davit-output'],
       });
       expect(instance.exit?.code).toBe(0);
-      const read = (path: string) => driver.readFile(instance.id, { path, mostBytes: 100 }, signal);
+      const read = (path: string) => driver.readFile(instance.id, { path, maxBytes: 100 }, signal);
       expect(await read('/davit-output/out.json')).toBe('{}\n');
       expect(await read('/davit-output/missing')).toBeNull();
       expect(await read('/etc/passwd')).toBeNull();
@@ -109,13 +109,13 @@ describe.skipIf(cluster.missing !== null)(
       const archive = pack();
       archive.entry({ name: 'large' }, content);
       archive.finalize();
-      await driver.putInto(id, { folder: '/tmp', archive: Readable.from(archive) }, signal);
-      const taken = await buffer(await driver.takeOut(id, '/tmp/large', signal));
+      await driver.upload(id, { folder: '/tmp', archive: Readable.from(archive) }, signal);
+      const taken = await buffer(await driver.download(id, '/tmp/large', signal));
       expect(taken.subarray(512, 512 + content.length).equals(content)).toBe(true);
-      expect(await failure(driver.takeOut(id, '/tmp/missing', signal))).toMatchObject({ code: 'ENGINE_FAILED' });
+      expect(await failure(driver.download(id, '/tmp/missing', signal))).toMatchObject({ code: 'ENGINE_FAILED' });
       const nowhere = pack();
       nowhere.finalize();
-      expect(await failure(driver.putInto(id, { folder: '/missing', archive: Readable.from(nowhere) }, signal))).toMatchObject({
+      expect(await failure(driver.upload(id, { folder: '/missing', archive: Readable.from(nowhere) }, signal))).toMatchObject({
         code: 'ENGINE_FAILED',
       });
       await driver.retire({ service: running.owner.service }, 0, context);
@@ -405,15 +405,15 @@ describe.skipIf(cluster.missing !== null)(
       await driver.awaitReady(second, context);
       const { owner } = first;
       const routes = [{ id: 'web', hosts: ['shop.example.org'], pathPrefix: '/', internalPort: 8080 }];
-      const told = await driver.routes.apply({ owner, rollout: second.rollout, routes }, signal);
-      expect(told).toEqual([expect.stringContaining('source_namespaces')]);
+      const reported = await driver.routes.apply({ owner, rollout: second.rollout, routes }, signal);
+      expect(reported).toEqual([expect.stringContaining('source_namespaces')]);
       const service = await find<Service>(api, pathOf('Service', { namespace, name: 'routed' }), signal);
       expect(service?.spec?.selector?.[label.rollout]).toBe(second.rollout);
-      const place = { namespace, name: serviceObjectName(owner) };
-      const ingress = await find<Ingress>(api, pathOf('Ingress', place), signal);
+      const ids = { namespace, name: serviceObjectName(owner) };
+      const ingress = await find<Ingress>(api, pathOf('Ingress', ids), signal);
       expect(ingress?.spec?.rules).toMatchObject([{ host: 'shop.example.org' }]);
       expect(await driver.routes.apply({ owner, rollout: second.rollout, routes: [] }, signal)).toEqual([]);
-      expect(await find(api, pathOf('Ingress', place), signal)).toBeNull();
+      expect(await find(api, pathOf('Ingress', ids), signal)).toBeNull();
       await driver.retire({ service: owner.service }, 0, context);
     });
 

@@ -58,7 +58,7 @@ describe.skipIf(missing !== null)(`network policies on Kubernetes${missing === n
    * Returns what a pod of an environment receives with its last request. A cluster takes a while to admit a new pod,
    * and a while to shut one out, so the pod repeats the request until it gets the wanted result.
    */
-  async function heard(environment: string, wanted: 'served' | 'nothing'): Promise<string[]> {
+  async function received(environment: string, wanted: 'served' | 'nothing'): Promise<string[]> {
     const ask = (address: string): string =>
       `last=; for i in $(seq 20); do last=$(timeout 3 wget -q -O - http://${address}:8080/ 2>/dev/null || echo nothing); ` +
       `[ "$last" = ${wanted} ] && break; sleep 1; done; echo "$last"`;
@@ -69,8 +69,8 @@ describe.skipIf(missing !== null)(`network policies on Kubernetes${missing === n
   }
 
   test('a service is reached from its environment, and from no other', async () => {
-    expect(await heard(here, 'served')).toEqual(['served', 'served']);
-    expect(await heard(elsewhere, 'nothing')).toEqual(['nothing', 'nothing']);
+    expect(await received(here, 'served')).toEqual(['served', 'served']);
+    expect(await received(elsewhere, 'nothing')).toEqual(['nothing', 'nothing']);
   });
 
   test('a namespace of the settings reaches it, as an ingress controller must, from the next deployment on', async () => {
@@ -78,12 +78,12 @@ describe.skipIf(missing !== null)(`network policies on Kubernetes${missing === n
     const open = await openTestDriver(cluster, installation, { sources });
     try {
       await open.start(web, context);
-      expect(await heard(elsewhere, 'served')).toEqual(['served', 'served']);
+      expect(await received(elsewhere, 'served')).toEqual(['served', 'served']);
     } finally {
       open.close();
     }
     await driver.start(web, context);
-    expect(await heard(elsewhere, 'nothing')).toEqual(['nothing', 'nothing']);
+    expect(await received(elsewhere, 'nothing')).toEqual(['nothing', 'nothing']);
   });
 
   test('its instances reach what they want, names included', async () => {

@@ -9,7 +9,7 @@ import { pathOf, remove, type Scope } from './client/objects.ts';
 import { translated } from './client/refusals.ts';
 import { findSelected, type Found } from './instances/instances.ts';
 import { serveRollout } from './lifecycle/serve.ts';
-import { takeAway } from './lifecycle/take-away.ts';
+import { deleteInstances } from './lifecycle/delete-instances.ts';
 import { label, labelSelector } from './names/labels.ts';
 import { namespaceName } from './names/names.ts';
 import { removeRoutes } from './powers/route-objects.ts';
@@ -26,7 +26,7 @@ export async function retire(scope: ClusterScope, selector: Selector, graceSecon
     const { service, exceptRollout } = selector;
     if (service !== undefined && exceptRollout !== undefined)
       await serveRollout(scope, { service, rollout: exceptRollout }, signal);
-    await takeAway(scope, selector, graceSeconds, context);
+    await deleteInstances(scope, selector, graceSeconds, context);
     await removeLeftovers(scope, selector, signal);
   } catch (error) {
     throw translated(error, 'The instances could not be removed');
@@ -107,7 +107,7 @@ export async function removeService(
   try {
     await removeScaling(scope, owner, signal);
     await removeSchedules(scope, owner, { except: null }, signal);
-    await takeAway(scope, owner, null, context);
+    await deleteInstances(scope, owner, null, context);
     await removeRoutes(scope, owner, { except: [] }, signal);
     // Helm's Secrets of a release carry Davit's labels. Without these Secrets nobody could uninstall the release, so
     // they are removed by the uninstallation. Helm's labels do not identify them, because users can have the same

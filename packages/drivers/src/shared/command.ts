@@ -43,7 +43,7 @@ export interface CommandEnd {
 }
 
 /** Most processes and threads of a program, including all its descendants. */
-const mostProcesses = 4096;
+const maxProcesses = 4096;
 const keptLines = 60;
 const keptLength = 512 * 1024;
 const largestOutput = 16 * 1024 * 1024;
@@ -91,7 +91,7 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
  * the kernel kills them.
  */
 function groupLimits({ memoryMiB }: CommandLimits): GroupLimits {
-  return { processes: mostProcesses, memoryBytes: Math.max(4 * memoryMiB, 2048) * 2 ** 20 };
+  return { processes: maxProcesses, memoryBytes: Math.max(4 * memoryMiB, 2048) * 2 ** 20 };
 }
 
 async function runWithin(command: Command, pidFile: string, groups: readonly string[]): Promise<CommandEnd> {
@@ -119,12 +119,12 @@ async function runWithin(command: Command, pidFile: string, groups: readonly str
     kept.add(line);
     command.onLine(line);
   };
-  const [said, warned] = [new LineSplitter(take), new LineSplitter(take)];
+  const [printed, warned] = [new LineSplitter(take), new LineSplitter(take)];
   const output: Buffer[] = [];
   let length = 0;
   child.stdout.on('data', (chunk: Buffer) => {
     if (command.isCaptured !== true) {
-      said.write(chunk);
+      printed.write(chunk);
       return;
     }
     length += chunk.length;
@@ -148,7 +148,7 @@ async function runWithin(command: Command, pidFile: string, groups: readonly str
     return await new Promise<CommandEnd>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code, signal) => {
-        for (const splitter of [said, warned]) splitter.end();
+        for (const splitter of [printed, warned]) splitter.end();
         const excess = length > largestOutput ? `printed more than ${largestOutput / 2 ** 20} MiB, and was stopped` : null;
         const text = excess === null ? Buffer.concat(output).toString('utf8') : '';
         resolve({ code: code ?? -1, signal, lines: kept.lines, output: text, excess });

@@ -65,7 +65,7 @@ export async function endOrphanGroups(): Promise<void> {
 
 /** Kills every process in the group and below. Returns how many there were. */
 export async function killControlGroup(name: string): Promise<number> {
-  const found = await Promise.all((await hierarchies()).map((place) => processesIn(join(place, name))));
+  const found = await Promise.all((await hierarchies()).map((location) => processesIn(join(location, name))));
   const processes = new Set(found.flat());
   for (const id of processes) {
     try {
@@ -91,8 +91,8 @@ export async function wasKilledForMemory(name: string, limitBytes: number): Prom
 
 /** Removes the group, which must not contain processes. If it does, it stays for `endOrphanGroups`. */
 export async function removeControlGroup(name: string): Promise<void> {
-  for (const place of await hierarchies()) {
-    for (const folder of [join(place, name, 'run'), join(place, name)]) {
+  for (const location of await hierarchies()) {
+    for (const folder of [join(location, name, 'run'), join(location, name)]) {
       await rmdir(folder).catch((error: unknown) => {
         if (!isCode(error, ['ENOENT', 'ENOTDIR', 'EBUSY', 'ENOTEMPTY', 'EACCES', 'EPERM', 'EROFS'])) throw error;
       });

@@ -5,7 +5,7 @@ import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
  * millisecond.
  */
 const known = new Map<string, boolean>();
-const mostKnown = 10_000;
+const maxKnown = 10_000;
 
 /**
  * Returns whether a PEM text contains a private key and, as the first of its certificates, the certificate of that key.
@@ -14,7 +14,7 @@ export function isUsableCertificate(pem: string): boolean {
   const hash = createHash('sha256').update(pem).digest('base64');
   const former = known.get(hash);
   if (former !== undefined) return former;
-  if (known.size >= mostKnown) known.clear();
+  if (known.size >= maxKnown) known.clear();
   const usable = isPair(pem);
   known.set(hash, usable);
   return usable;

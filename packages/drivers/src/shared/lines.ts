@@ -45,9 +45,9 @@ export class LineSplitter {
   }
 
   #add(text: string): void {
-    const room = longestLine - this.#line.length;
-    if (text.length > room) this.#isCut = true;
-    this.#line += text.slice(0, room);
+    const remaining = longestLine - this.#line.length;
+    if (text.length > remaining) this.#isCut = true;
+    this.#line += text.slice(0, remaining);
   }
 
   #tell(): void {
@@ -61,19 +61,19 @@ export class LineSplitter {
 /** Keeps the last lines, up to a number of lines and a total length. */
 export class LastLines {
   readonly #most: number;
-  readonly #mostLength: number;
+  readonly #maxLength: number;
   readonly lines: string[] = [];
   #length = 0;
 
-  constructor(most: number, mostLength: number) {
+  constructor(most: number, maxLength: number) {
     this.#most = most;
-    this.#mostLength = mostLength;
+    this.#maxLength = maxLength;
   }
 
   add(line: string): void {
     this.lines.push(line);
     this.#length += line.length;
-    while (this.lines.length > this.#most || (this.#length > this.#mostLength && this.lines.length > 1)) {
+    while (this.lines.length > this.#most || (this.#length > this.#maxLength && this.lines.length > 1)) {
       this.#length -= this.lines.shift()?.length ?? 0;
     }
   }

@@ -48,10 +48,10 @@ export class LineAssembler {
     const open = this.#open.get(stream) ?? { timestamp: this.#toTimestamp(time), parts: [], length: 0 };
     this.#open.set(stream, open);
     // One byte more than the limit is kept: it shows `#close` that the line must be cut.
-    const room = longestLine + 1 - open.length;
-    if (room <= 0) return;
-    open.parts.push(text.subarray(0, room));
-    open.length += Math.min(text.length, room);
+    const remaining = longestLine + 1 - open.length;
+    if (remaining <= 0) return;
+    open.parts.push(text.subarray(0, remaining));
+    open.length += Math.min(text.length, remaining);
   }
 
   /**

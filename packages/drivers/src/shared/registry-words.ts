@@ -69,8 +69,8 @@ const causes: readonly KnownWords[] = [
 export function knownWords(words: string, reference: string): { readonly text: string; readonly known: KnownWords | undefined } {
   const text = words.trim().replace(/\.$/, '');
   // A digest may contain 429.
-  const said = withoutReferences(text, [reference]).replace(/sha256:[0-9a-f]+|\b[0-9a-f]{12,}\b/gi, ' ');
-  return { text, known: causes.find(({ pattern }) => pattern.test(said)) };
+  const output = withoutReferences(text, [reference]).replace(/sha256:[0-9a-f]+|\b[0-9a-f]{12,}\b/gi, ' ');
+  return { text, known: causes.find(({ pattern }) => pattern.test(output)) };
 }
 
 /** Returns whether a retry may succeed. Pure. */

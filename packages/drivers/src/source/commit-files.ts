@@ -6,7 +6,7 @@ type RunGit = (...args: readonly string[]) => Promise<string>;
 const file = /^100\d{3}$/;
 const symbolicLink = '120000';
 // Linux has the same limit.
-const mostLinks = 40;
+const maxLinks = 40;
 
 /** Files of one commit, read from the repository's objects. Git fetches missing objects itself. */
 export class CommitFiles {
@@ -27,7 +27,7 @@ export class CommitFiles {
   /** Returns the text of a file; null if no file has that path. */
   async read(path: string): Promise<string | null> {
     let wanted = plainPath(path);
-    for (let links = 0; wanted !== null && links < mostLinks; links += 1) {
+    for (let links = 0; wanted !== null && links < maxLinks; links += 1) {
       const found = await this.#resolve(wanted);
       if (found === null) return null;
       if (typeof found === 'object') return this.#text(found.id);

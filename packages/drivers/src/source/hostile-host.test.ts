@@ -35,7 +35,7 @@ async function startFileServer(root: string): Promise<typeof files> {
 }
 
 /** Returns the highest number of simultaneous descendants of this process during the action. */
-async function mostProcesses(action: Promise<unknown>): Promise<number> {
+async function maxProcesses(action: Promise<unknown>): Promise<number> {
   let most = 0;
   const timer = setInterval(() => {
     most = Math.max(most, descendants());
@@ -94,12 +94,12 @@ describe('a host that only gives out files', () => {
     ['changes', () => git.changes(source(), { base: tip, head: missing, sinceParting: true }, recordedContext())],
     ['an abbreviated commit', () => git.resolve({ ...source(), commit: 'abcdef1' }, recordedContext())],
   ])('is refused with its cause by %s, with a handful of processes', async (what, action) => {
-    const asked = action(join(scratch.path, `folder of ${what}`));
-    const refusal = asked.then(
+    const requested = action(join(scratch.path, `folder of ${what}`));
+    const refusal = requested.then(
       () => null,
       (error: unknown) => error,
     );
-    expect(await mostProcesses(refusal)).toBeLessThan(12);
+    expect(await maxProcesses(refusal)).toBeLessThan(12);
     expect(await refusal).toMatchObject({
       code: 'GIT_UNREACHABLE',
       message: expect.stringContaining('only serves the "dumb" HTTP protocol'),
@@ -117,8 +117,8 @@ describe('what a git command may take', () => {
   ])('%s is limited, and what goes over it is ended', async (_what, limits, words) => {
     smart.behaviour.isSilent = true;
     try {
-      const asked = slow(limits).heads({ url: `${smart.url}/shop/.git` }, recordedContext());
-      await expect(asked).rejects.toMatchObject({ code: 'GIT_TOO_LARGE', message: expect.stringContaining(words) });
+      const requested = slow(limits).heads({ url: `${smart.url}/shop/.git` }, recordedContext());
+      await expect(requested).rejects.toMatchObject({ code: 'GIT_TOO_LARGE', message: expect.stringContaining(words) });
       await expect.poll(() => descendants()).toBe(0);
     } finally {
       smart.behaviour.isSilent = false;
@@ -127,9 +127,9 @@ describe('what a git command may take', () => {
 });
 
 describe('addresses that git may not reach', () => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const mayReach: MayReach = (address, host) => {
-    asked.push(address);
+    requested.push(address);
     return host === 'localhost';
   };
   const git = createGitSource({ mayReach });
@@ -159,7 +159,7 @@ describe('addresses that git may not reach', () => {
       'one',
     ]);
     expect(await git.history(source, 5, recordedContext())).toHaveLength(2);
-    expect(asked).toContain('127.0.0.1');
+    expect(requested).toContain('127.0.0.1');
   });
 
   test('are not reached by a redirect', async () => {

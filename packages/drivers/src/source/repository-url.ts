@@ -62,10 +62,10 @@ export function isBranchName(name: string): boolean {
 
 function refuseOtherHost({ hostname }: URL, hosts: readonly string[]): void {
   if (hosts.includes(hostname)) return;
-  const place = hosts.length === 0 ? 'an unknown host' : hosts.join(' and ');
+  const location = hosts.length === 0 ? 'an unknown host' : hosts.join(' and ');
   throw new DriverError({
     cause: 'GIT_ACCESS_DENIED',
-    message: `The git token is for ${place} and is not sent to ${hostname}.`,
+    message: `The git token is for ${location} and is not sent to ${hostname}.`,
     hint: `Use a git token that is for ${hostname}: create one whose git_api_url is https://${hostname}, or edit this one, with its token again.`,
   });
 }

@@ -27,9 +27,11 @@ test('variables that are together too long for the environment of a process are 
 });
 
 test('the limit is that of the whole entry, in bytes and with its quotes', () => {
-  const room = 131_071 - "TF_CLI_ARGS_plan='-var=a='".length;
-  expect(argumentVariables(testRun({ variables: { a: 'x'.repeat(room) } }), 'plan')['TF_CLI_ARGS_plan']).toHaveLength(131_054);
-  expect(refusal({ variables: { a: 'x'.repeat(room + 1) } }).message).toContain('a (');
+  const remaining = 131_071 - "TF_CLI_ARGS_plan='-var=a='".length;
+  expect(argumentVariables(testRun({ variables: { a: 'x'.repeat(remaining) } }), 'plan')['TF_CLI_ARGS_plan']).toHaveLength(
+    131_054,
+  );
+  expect(refusal({ variables: { a: 'x'.repeat(remaining + 1) } }).message).toContain('a (');
   // Each quote becomes five characters, so a value far below the limit is too long.
   expect(refusal({ variables: { a: "'".repeat(30_000) } }).message).toMatch(/a \(150\d\d\d bytes\)/);
   expect(refusal({ variables: { a: 'ü'.repeat(70_000) } }).message).toMatch(/a \(140\d\d\d bytes\)/);

@@ -130,10 +130,10 @@ export function failureOf(command: string, { code, lines, excess = null }: Comma
     return new DriverError({ cause: 'TERRAFORM_STATE_LOCKED', message: 'the state is locked by another run', evidence });
   }
   if (excess !== null) return new DriverError({ cause: 'TERRAFORM_FAILED', message: `terraform ${command} ${excess}`, evidence });
-  const said = lines.map((line) => /Error: (.*)/.exec(line)?.[1]).find((line) => line !== undefined);
+  const output = lines.map((line) => /Error: (.*)/.exec(line)?.[1]).find((line) => line !== undefined);
   return new DriverError({
     cause: 'TERRAFORM_FAILED',
-    message: `terraform ${command} failed with exit code ${code}${said === undefined ? '' : `: ${said}`}`,
+    message: `terraform ${command} failed with exit code ${code}${output === undefined ? '' : `: ${output}`}`,
     evidence,
   });
 }
@@ -148,10 +148,10 @@ export function versionOf(text: string): string | null {
   }
 }
 
-export function wrongVersion({ engine, version }: TerraformRun, found: string, place: string): DriverError {
+export function wrongVersion({ engine, version }: TerraformRun, found: string, location: string): DriverError {
   return new DriverError({
     cause: 'TERRAFORM_VERSION_UNAVAILABLE',
-    message: `provider_version.explicit_version asks for ${words[engine]} ${version ?? ''}, but ${place} has ${found}`,
+    message: `provider_version.explicit_version asks for ${words[engine]} ${version ?? ''}, but ${location} has ${found}`,
   });
 }
 

@@ -226,8 +226,8 @@ class Session implements TerraformSession {
     call.signal.throwIfAborted();
     const folders = ['data', 'home', 'tmp'].map((name) => join(run.folder, name));
     for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 });
-    const places = await this.#writeFiles();
-    const own = Object.entries(run.environment).map(([name, value]) => [name, places.get(value) ?? value] as const);
+    const locations = await this.#writeFiles();
+    const own = Object.entries(run.environment).map(([name, value]) => [name, locations.get(value) ?? value] as const);
     const end = await runCommand(
       {
         program,
@@ -257,10 +257,11 @@ class Session implements TerraformSession {
   /** Writes the files of variables into the run's folder; returns the location of each, by the path in its variable. */
   async #writeFiles(): Promise<ReadonlyMap<string, string>> {
     const { folder, files } = this.#input.run;
-    const places = files.map(({ path }, index) => [path, join(folder, 'files', String(index))] as const);
+    const locations = files.map(({ path }, index) => [path, join(folder, 'files', String(index))] as const);
     if (files.length > 0) await mkdir(join(folder, 'files'), { recursive: true, mode: 0o700 });
-    for (const [index, [, place]] of places.entries()) await writeFile(place, files[index]?.content ?? '', { mode: 0o600 });
-    return new Map(places);
+    for (const [index, [, location]] of locations.entries())
+      await writeFile(location, files[index]?.content ?? '', { mode: 0o600 });
+    return new Map(locations);
   }
 }
 

@@ -7,42 +7,42 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BackupKind, BackupSubject, BackupView, RestoreView } from '../port.ts';
 import { benchPlace, noteKey, noteStored, readSealed } from '../store/backups.ts';
 import { Sites } from '../testing/sites.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
 const beginAnew = statement('testBeginBackupAnew', 'update database_backup set attempt = attempt + 1 where id = $1');
 const password = 'sesame-of-the-database';
-let world: World;
+let fixture: TestEngine;
 /** The cluster of the databases that are backed up. */
 let cluster: FakeCluster;
 let owner: { serviceId: string; organizationId: string; environmentId: string; subject: BackupSubject };
 
 beforeEach(async () => {
-  world = await createWorld();
-  cluster = world.fake;
+  fixture = await createTestEngine();
+  cluster = fixture.fake;
   owner = await newDatabase();
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 /** Deploys a service that is treated as a database. */
-async function newDatabase(place = world.place) {
+async function newDatabase(environment = fixture.environment) {
   const deployed = service();
   const passwordSecretId = randomUUID();
-  world.secrets.set(passwordSecretId, password);
-  await world.deploy([deployed], { place });
-  await world.reaches(deployed.serviceId, 'DEPLOYED');
+  fixture.secrets.set(passwordSecretId, password);
+  await fixture.deploy([deployed], { environment });
+  await fixture.reaches(deployed.serviceId, 'DEPLOYED');
   const at = { host: 'z1-postgresql', port: 5432, login: 'postgres', database: 'postgres' };
   const subject: BackupSubject = { name: 'store', type: 'POSTGRESQL', version: '15', ...at, passwordSecretId };
-  return { serviceId: deployed.serviceId, organizationId: randomUUID(), environmentId: place.environmentId, subject };
+  return { serviceId: deployed.serviceId, organizationId: randomUUID(), environmentId: environment.environmentId, subject };
 }
 
 async function add(kind: BackupKind = 'MANUAL', of = owner): Promise<BackupView> {
   const request = { ...of, name: 'one', message: '', kind };
-  const view = await world.database.database.transaction((tx) => world.engine.port.backups.add(tx, request));
+  const view = await fixture.database.database.transaction((tx) => fixture.engine.port.backups.add(tx, request));
   if (view === null) throw new Error('one is under way already');
   return view;
 }
 
-const read = (id: string): Promise<BackupView | null> => world.engine.port.backups.read(world.database.database, id);
+const read = (id: string): Promise<BackupView | null> => fixture.engine.port.backups.read(fixture.database.database, id);
 
 async function ended(id: string): Promise<BackupView> {
   return eventually(async () => {
@@ -55,7 +55,7 @@ const benchOf = (id: string): Instance | undefined =>
   cluster.instances.find((one) => one.service === id && one.state === 'RUNNING');
 
 /** Returns the bench in which this script works for a backup or restore. */
-async function bench(id: string, script: string): Promise<Instance> {
+async function tool(id: string, script: string): Promise<Instance> {
   return eventually(async () => {
     await Promise.resolve();
     const found = benchOf(id);
@@ -74,7 +74,7 @@ async function anotherBench(id: string, former: Instance): Promise<void> {
 
 /** Lets the dump of a backup succeed. */
 async function dumped(id: string, content = 'all of the data'): Promise<void> {
-  const instance = await bench(id, 'dump.sh');
+  const instance = await tool(id, 'dump.sh');
   cluster.write(instance.id, '/davit/out/backup/facts', 'version 15.8\nbytes 4096\n');
   cluster.write(instance.id, '/davit/out/backup', content);
   cluster.kill(instance.id, 0);
@@ -87,33 +87,33 @@ async function given(id: string, script: string, code = 0, line = ''): Promise<v
     const puts = cluster.calls.filter(({ method, service: of }) => method === 'putInto' && of === id);
     return puts.length >= 2 ? true : undefined;
   }, 'the files of the backup');
-  const instance = await bench(id, script);
+  const instance = await tool(id, script);
   if (line !== '') cluster.print(instance.id, line);
   cluster.kill(instance.id, code);
 }
 
-const files = (): Promise<string[]> => readdir(path.join(world.workFolder, 'backups'));
-const benches = (): Instance[] => world.fake.instances.filter(({ service: id }) => id !== owner.serviceId);
+const files = (): Promise<string[]> => readdir(path.join(fixture.workFolder, 'backups'));
+const tools = (): Instance[] => fixture.fake.instances.filter(({ service: id }) => id !== owner.serviceId);
 
 describe('a backup', () => {
   test('is dumped, stored encrypted, and good only once a restore of it succeeded', async () => {
     const { id } = await add();
     await dumped(id);
-    await bench(id, 'prove.sh');
+    await tool(id, 'prove.sh');
     expect(await read(id)).toMatchObject({ status: 'RUNNING', server_version: '15.8', data_bytes: 4096, proven_at: null });
     await given(id, 'prove.sh');
     const view = await ended(id);
     expect(view).toMatchObject({ status: 'GOOD', failure: null, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    const stored = await readFile(path.join(world.workFolder, 'backups', `${id}.backup`));
+    const stored = await readFile(path.join(fixture.workFolder, 'backups', `${id}.backup`));
     expect(stored.length).toBe(view.size_bytes);
     expect(stored.toString('latin1')).not.toContain('all of the data');
-    expect(benches()).toEqual([]);
+    expect(tools()).toEqual([]);
   });
 
   test('works in an instance of its own that has no volume, and the password in its environment only', async () => {
     const { id } = await add();
-    const instance = await bench(id, 'dump.sh');
-    const workload = world.fake.workloads.get(instance.id);
+    const instance = await tool(id, 'dump.sh');
+    const workload = fixture.fake.workloads.get(instance.id);
     expect(workload).toMatchObject({ volumes: [], ports: [], owner: { service: id } });
     const values = Object.fromEntries(workload?.environment.map(({ name, value }) => [name, value.reveal()]) ?? []);
     expect(values).toMatchObject({ DAVIT_HOST: 'z1-postgresql', DAVIT_PORT: '5432', DAVIT_PASSWORD: password });
@@ -122,16 +122,16 @@ describe('a backup', () => {
 
   test('whose tool fails has failed with its exit code and last lines, the password taken out of them', async () => {
     const { id } = await add();
-    const instance = await bench(id, 'dump.sh');
-    world.fake.print(instance.id, `cannot connect with ${password}`);
-    world.fake.kill(instance.id, 2);
+    const instance = await tool(id, 'dump.sh');
+    fixture.fake.print(instance.id, `cannot connect with ${password}`);
+    fixture.fake.kill(instance.id, 2);
     const { status, failure } = await ended(id);
     expect({ status, failure }).toMatchObject({
       status: 'FAILED',
       failure: { code: 'BACKUP_FAILED', evidence: { exit: { code: 2 }, lines: [expect.stringContaining('cannot connect')] } },
     });
     expect(JSON.stringify(failure)).not.toContain(password);
-    expect(benches()).toEqual([]);
+    expect(tools()).toEqual([]);
     await expect(files()).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
@@ -144,26 +144,26 @@ describe('a backup', () => {
       proven_at: null,
       failure: { code: 'BACKUP_NOT_PROVEN', evidence: { lines: ['-rows of visit|3'] } },
     });
-    expect(benches()).toEqual([]);
+    expect(tools()).toEqual([]);
   });
 
   test('of a database that was stopped meanwhile has failed and says why', async () => {
-    await world.deploy([{ ...service(), serviceId: owner.serviceId }], { action: 'STOP' });
-    await world.reaches(owner.serviceId, 'STOPPED');
+    await fixture.deploy([{ ...service(), serviceId: owner.serviceId }], { action: 'STOP' });
+    await fixture.reaches(owner.serviceId, 'STOPPED');
     const { id } = await add();
     expect((await ended(id)).failure).toMatchObject({ code: 'NEVER_DEPLOYED', message: expect.stringContaining('store') });
   });
 
   test('goes on after a restart: what is not stored is dumped anew, what is stored is only proven', async () => {
     const { id } = await add();
-    const first = await bench(id, 'dump.sh');
-    await world.restart();
+    const first = await tool(id, 'dump.sh');
+    await fixture.restart();
     await anotherBench(id, first);
     await dumped(id);
-    const proving = await bench(id, 'prove.sh');
-    await world.restart();
+    const proving = await tool(id, 'prove.sh');
+    await fixture.restart();
     await anotherBench(id, proving);
-    const dumps = world.fake.calls.filter(({ method }) => method === 'takeOut');
+    const dumps = fixture.fake.calls.filter(({ method }) => method === 'takeOut');
     expect(dumps).toHaveLength(1);
     await given(id, 'prove.sh');
     expect(await ended(id)).toMatchObject({ status: 'GOOD', attempt: 3 });
@@ -172,16 +172,16 @@ describe('a backup', () => {
 
   test('that another process has made meanwhile keeps the file of that process', async () => {
     const { id } = await add();
-    const file = path.join(world.workFolder, 'backups', `${id}.backup`);
+    const file = path.join(fixture.workFolder, 'backups', `${id}.backup`);
     // As on a machine that was suspended until the other process had finished.
     const before = async ({ method }: { readonly method: string }): Promise<void> => {
       if (method !== 'takeOut') return;
-      await world.database.database.run(beginAnew, [id]);
+      await fixture.database.database.run(beginAnew, [id]);
       await mkdir(path.dirname(file));
       await writeFile(file, 'of the other process');
     };
-    const first = await bench(id, 'dump.sh');
-    world.fake.script = { before };
+    const first = await tool(id, 'dump.sh');
+    fixture.fake.script = { before };
     await dumped(id);
     await anotherBench(id, first);
     expect(await readFile(file, 'utf8')).toBe('of the other process');
@@ -190,51 +190,51 @@ describe('a backup', () => {
 
   test('is good, and dumped once, also when the database was away for a moment each time that it was needed', async () => {
     const failing = new Set<unknown>([benchPlace, noteKey, noteStored, readSealed]);
-    await world.restart((asked) => failing.delete(asked));
+    await fixture.restart((requested) => failing.delete(requested));
     const { id } = await add();
-    await bench(id, 'dump.sh');
+    await tool(id, 'dump.sh');
     // The key is recorded once more before the file gets its final name.
     failing.add(noteKey);
     await dumped(id);
     await given(id, 'prove.sh');
     expect(await ended(id)).toMatchObject({ status: 'GOOD', failure: null, attempt: 1 });
     expect(failing).toEqual(new Set());
-    expect(world.fake.calls.filter(({ method }) => method === 'takeOut')).toHaveLength(1);
+    expect(fixture.fake.calls.filter(({ method }) => method === 'takeOut')).toHaveLength(1);
   });
 
   test('that is removed while it is made is ended, and nothing of it is left', async () => {
     const { id } = await add();
     await dumped(id);
-    await bench(id, 'prove.sh');
-    await world.database.database.transaction((tx) => world.engine.port.backups.remove(tx, id));
+    await tool(id, 'prove.sh');
+    await fixture.database.database.transaction((tx) => fixture.engine.port.backups.remove(tx, id));
     expect(await read(id)).toBeNull();
     await eventually(async () => ((await files()).length === 0 ? true : undefined), 'an empty folder');
     // The keeper, woken by an event, finds benches that nobody needs.
-    world.fake.kill(benchOf(id)?.id ?? '', 1);
+    fixture.fake.kill(benchOf(id)?.id ?? '', 1);
     await eventually(async () => {
       await Promise.resolve();
-      return benches().length === 0 ? true : undefined;
+      return tools().length === 0 ? true : undefined;
     }, 'no bench');
   });
 
   test('waits for the one before it of the same database, and not for those of others', async () => {
     const other = await newDatabase();
     const [first, second, third] = [await add(), await add(), await add('MANUAL', other)];
-    await bench(first.id, 'dump.sh');
-    await bench(third.id, 'dump.sh');
+    await tool(first.id, 'dump.sh');
+    await tool(third.id, 'dump.sh');
     expect(benchOf(second.id)).toBeUndefined();
     await dumped(first.id);
     await given(first.id, 'prove.sh');
-    await bench(second.id, 'dump.sh');
+    await tool(second.id, 'dump.sh');
   });
 
   test('waits for a cluster that does not answer, and takes no place from others meanwhile', async () => {
-    await world.close();
+    await fixture.close();
     const sites = new Sites();
     const east = sites.add('east');
-    world = await createWorld({ backupsAtOnce: 1 }, sites);
-    cluster = world.fake;
-    const [away, here] = [await newDatabase(east.place), await newDatabase()];
+    fixture = await createTestEngine({ backupsAtOnce: 1 }, sites);
+    cluster = fixture.fake;
+    const [away, here] = [await newDatabase(east.environment), await newDatabase()];
     east.onCall = ({ method }) => {
       if (method === 'start') east.isDown = true;
     };
@@ -254,26 +254,26 @@ describe('a backup', () => {
   });
 
   test('has failed when its cluster is away for longer than anything waits', async () => {
-    await world.close();
+    await fixture.close();
     const sites = new Sites();
     const east = sites.add('east');
-    world = await createWorld({ clusterWaitSeconds: 1 }, sites);
-    const away = await newDatabase(east.place);
+    fixture = await createTestEngine({ clusterWaitSeconds: 1 }, sites);
+    const away = await newDatabase(east.environment);
     east.isDown = true;
     const { id } = await add('MANUAL', away);
     expect((await ended(id)).failure).toMatchObject({ code: 'CLUSTER_UNREACHABLE', message: expect.stringContaining('east') });
   });
 
   test('is ended when it takes longer than it may', async () => {
-    await world.close();
-    world = await createWorld({ backupTimeoutSeconds: 1 });
-    cluster = world.fake;
+    await fixture.close();
+    fixture = await createTestEngine({ backupTimeoutSeconds: 1 });
+    cluster = fixture.fake;
     owner = await newDatabase();
     const { id } = await add();
-    await bench(id, 'dump.sh');
+    await tool(id, 'dump.sh');
     expect((await ended(id)).failure).toMatchObject({ code: 'BACKUP_TIMEOUT', message: expect.stringContaining('1 s') });
     // Nothing continues after the failure.
-    expect(benches()).toEqual([]);
+    expect(tools()).toEqual([]);
   });
 });
 
@@ -310,13 +310,13 @@ describe('a restore', () => {
 
   async function restore(safetyId: string | null, of = owner): Promise<RestoreView> {
     const request = { ...of, backupId, safetyId };
-    const view = await world.database.database.transaction((tx) => world.engine.port.backups.restore(tx, request));
+    const view = await fixture.database.database.transaction((tx) => fixture.engine.port.backups.restore(tx, request));
     if (view === null) throw new Error('one is under way already');
     return view;
   }
   const over = (id: string): Promise<RestoreView> =>
     eventually(async () => {
-      const all = await world.engine.port.backups.restores(world.database.database, owner.serviceId);
+      const all = await fixture.engine.port.backups.restores(fixture.database.database, owner.serviceId);
       return all.find((one) => one.id === id && one.finished_at !== null);
     }, 'the end of the restore');
 
@@ -324,24 +324,24 @@ describe('a restore', () => {
     const { id } = await restore(null);
     await given(id, 'restore.sh');
     expect(await over(id)).toMatchObject({ status: 'SUCCEEDED', failure: null });
-    expect(benches()).toEqual([]);
+    expect(tools()).toEqual([]);
   });
 
   test('of a backup that is damaged has failed, and the backup is not good any more', async () => {
     const [file = ''] = await files();
-    const stored = path.join(world.input.settings.backupFolder, file);
+    const stored = path.join(fixture.input.settings.backupFolder, file);
     const content = await readFile(stored);
     content[content.length - 20] = (content[content.length - 20] ?? 0) ^ 0xff;
     await writeFile(stored, content);
     const { id } = await restore(null);
-    cluster.kill((await bench(id, 'release.sh')).id, 0);
+    cluster.kill((await tool(id, 'release.sh')).id, 0);
     expect(await over(id)).toMatchObject({ status: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
     expect(await read(backupId)).toMatchObject({ status: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
   });
 
   test('succeeds also when the database was away for a moment', async () => {
     let failures = 1;
-    await world.restart((asked) => asked === readSealed && (failures -= 1) >= 0);
+    await fixture.restart((requested) => requested === readSealed && (failures -= 1) >= 0);
     const { id } = await restore(null);
     await given(id, 'restore.sh');
     expect(await over(id)).toMatchObject({ status: 'SUCCEEDED', failure: null });
@@ -361,22 +361,22 @@ describe('a restore', () => {
   test('does not begin when the safety backup failed', async () => {
     const safety = await add('SAFETY');
     const { id } = await restore(safety.id);
-    world.fake.kill((await bench(safety.id, 'dump.sh')).id, 1);
+    fixture.fake.kill((await tool(safety.id, 'dump.sh')).id, 1);
     expect(await over(id)).toMatchObject({
       status: 'FAILED',
       failure: { code: 'RESTORE_FAILED', message: expect.stringContaining('nothing was restored') },
     });
-    const starts = world.fake.calls.filter(({ method, service: of }) => method === 'start' && of === id);
+    const starts = fixture.fake.calls.filter(({ method, service: of }) => method === 'start' && of === id);
     expect(starts).toEqual([]);
   });
 
   test('is done again from its start by whoever comes after a crash, and refused beside another one', async () => {
     const { id } = await restore(null);
-    const first = await bench(id, 'restore.sh');
+    const first = await tool(id, 'restore.sh');
     await expect(restore(null)).rejects.toThrow('under way already');
-    const { backups } = world.engine.port;
-    expect(await world.database.database.transaction((tx) => backups.remove(tx, backupId))).toBe('in use');
-    await world.restart();
+    const { backups } = fixture.engine.port;
+    expect(await fixture.database.database.transaction((tx) => backups.remove(tx, backupId))).toBe('in use');
+    await fixture.restart();
     await anotherBench(id, first);
     await given(id, 'restore.sh');
     expect((await over(id)).status).toBe('SUCCEEDED');
@@ -384,49 +384,49 @@ describe('a restore', () => {
 
   /** Ends the script that removes the leftovers of a restore. */
   async function released(id: string, code = 0, line = ''): Promise<void> {
-    const instance = await bench(id, 'release.sh');
+    const instance = await tool(id, 'release.sh');
     if (line !== '') cluster.print(instance.id, line);
     cluster.kill(instance.id, code);
   }
   const isOpen = async (id: string): Promise<boolean> => {
-    const all = await world.engine.port.backups.restores(world.database.database, owner.serviceId);
+    const all = await fixture.engine.port.backups.restores(fixture.database.database, owner.serviceId);
     return all.some((one) => one.id === id && one.finished_at === null);
   };
 
   test('that was killed has failed once what it left was taken back, and says what that found', async () => {
     const { id } = await restore(null);
     await given(id, 'restore.sh', 137, 'of the restore');
-    await bench(id, 'release.sh');
+    await tool(id, 'release.sh');
     expect(await isOpen(id)).toBe(true);
     await released(id, 0, 'of the release');
     expect(await over(id)).toMatchObject({
       status: 'FAILED',
       failure: { code: 'RESTORE_FAILED', evidence: { exit: { code: 137 }, lines: ['of the restore', 'of the release'] } },
     });
-    expect(benches()).toEqual([]);
+    expect(tools()).toEqual([]);
   });
 
   test('whose instance is removed has failed once what it left was taken back', async () => {
     const { id } = await restore(null);
-    await bench(id, 'restore.sh');
+    await tool(id, 'restore.sh');
     await cluster.cluster.retire({ service: id }, 0, { signal: new AbortController().signal, log: () => undefined });
     await released(id);
     expect((await over(id)).failure).toMatchObject({ code: 'RESTORE_FAILED', message: expect.stringContaining('removed') });
   });
 
   test('whose time is over is ended, and told to have failed once what it left was taken back', async () => {
-    await world.close();
-    world = await createWorld({ backupTimeoutSeconds: 4 });
-    cluster = world.fake;
+    await fixture.close();
+    fixture = await createTestEngine({ backupTimeoutSeconds: 4 });
+    cluster = fixture.fake;
     owner = await newDatabase();
     await backedUp();
     const { id } = await restore(null);
-    const restoring = await bench(id, 'restore.sh');
-    await bench(id, 'release.sh');
+    const restoring = await tool(id, 'restore.sh');
+    await tool(id, 'release.sh');
     expect(cluster.instances.map((one) => one.id)).not.toContain(restoring.id);
     await released(id);
     expect((await over(id)).failure).toMatchObject({ code: 'BACKUP_TIMEOUT' });
-    expect(benches()).toEqual([]);
+    expect(tools()).toEqual([]);
   });
 
   test('says so where what it left could not be taken back', async () => {
@@ -442,12 +442,12 @@ describe('a restore', () => {
   });
 
   test('that was killed is done again where its cluster goes away before what it left is taken back', async () => {
-    await world.close();
+    await fixture.close();
     const sites = new Sites();
     const east = sites.add('east');
-    world = await createWorld({}, sites);
+    fixture = await createTestEngine({}, sites);
     cluster = east.fake;
-    owner = await newDatabase(east.place);
+    owner = await newDatabase(east.environment);
     await backedUp();
     const { id } = await restore(null);
     let starts = 0;
@@ -465,9 +465,9 @@ describe('a restore', () => {
 
   test('of a database that was stopped has failed with nothing to take back', async () => {
     const { id } = await restore(null);
-    const instance = await bench(id, 'restore.sh');
-    await world.deploy([{ ...service(), serviceId: owner.serviceId }], { action: 'STOP' });
-    await world.reaches(owner.serviceId, 'STOPPED');
+    const instance = await tool(id, 'restore.sh');
+    await fixture.deploy([{ ...service(), serviceId: owner.serviceId }], { action: 'STOP' });
+    await fixture.reaches(owner.serviceId, 'STOPPED');
     cluster.kill(instance.id, 1);
     expect((await over(id)).failure).toMatchObject({
       code: 'RESTORE_FAILED',

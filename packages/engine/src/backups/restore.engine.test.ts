@@ -7,7 +7,7 @@ import { freePort } from '@davit/testkit/site';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { BackupSubject } from '../model.ts';
-import { eventually } from '../testing/world.ts';
+import { eventually } from '../testing/test-engine.ts';
 import { toolFiles, type BackupScript } from './tools.ts';
 
 /*
@@ -29,7 +29,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 interface Ended {
   /** null if the script was killed. */
   readonly code: number | null;
-  readonly said: string;
+  readonly output: string;
 }
 
 /** Kills the remaining processes of a group. Returns whether the group is gone. */
@@ -96,13 +96,13 @@ class TestBench {
     }
     const env = { ...environment, PATH: `${this.folder}/bin:${environment.PATH}`, ...this.#variables };
     const shell = spawn('sh', [path.join(this.folder, 'davit', `${script}.sh`)], { env, detached: true });
-    let said = '';
-    for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (data: Buffer) => (said += data.toString()));
+    let output = '';
+    for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
     const pid = shell.pid ?? 0;
     const done = new Promise<number | null>((resolve) => void shell.once('close', resolve)).then(async (code): Promise<Ended> => {
       // The other processes of a container end with its first process.
       await eventually(() => Promise.resolve(isGone(pid) || undefined), 'the end of all of the bench');
-      return { code, said };
+      return { code, output };
     });
     return { done, pid, kill: () => process.kill(-pid, 'SIGKILL') };
   }
@@ -113,8 +113,8 @@ class TestBench {
 
   /** Creates a backup and keeps it in a folder. */
   async backUp(folder: string): Promise<void> {
-    const { code, said } = await this.run('dump');
-    if (code !== 0) throw new Error(said);
+    const { code, output } = await this.run('dump');
+    if (code !== 0) throw new Error(output);
     cpSync(this.backup, folder, { recursive: true });
   }
 }
@@ -129,7 +129,7 @@ async function stopped(server: ChildProcess, signal: 'SIGINT' | 'SIGKILL'): Prom
 describe('a restore of PostgreSQL', () => {
   let server: ChildProcess;
   let port: number;
-  let bench: TestBench;
+  let tool: TestBench;
   /** Folder of the backup in which all rows contain `backup`. */
   const backup = path.join(root, 'backup-of-postgresql');
 
@@ -145,21 +145,21 @@ describe('a restore of PostgreSQL', () => {
     server = spawn(path.join(postgresFolder, 'postgres'), flags, { ...user, cwd: folder, stdio: 'ignore' });
     await eventually(async () => (await sql('select 1', 'template1').catch(() => '')) || undefined, 'the server');
     const variables = { DAVIT_LOGIN: 'postgres', DAVIT_PASSWORD: password, DAVIT_DATABASE: 'postgres' };
-    bench = new TestBench('POSTGRESQL', { ...variables, DAVIT_HOST: '127.0.0.1', DAVIT_PORT: String(port) });
+    tool = new TestBench('POSTGRESQL', { ...variables, DAVIT_HOST: '127.0.0.1', DAVIT_PORT: String(port) });
     await sql('create role reader');
     await sql('create database "other db"');
     await sql(`alter database "other db" set work_mem = '7MB'`);
     await sql('grant temporary on database "other db" to reader');
     for (const name of ['postgres', 'other db'])
       await sql(`create table state (word text); insert into state values ('backup')`, name);
-    await bench.backUp(backup);
+    await tool.backUp(backup);
   });
   afterAll(() => stopped(server, 'SIGINT'));
 
   async function sql(statement: string, database = 'postgres'): Promise<string> {
-    const place = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres', '-d', database];
+    const location = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres', '-d', database];
     const options = { env: { ...environment, PGCONNECT_TIMEOUT: '20' } };
-    return (await run('psql', ['-XAtq', '-v', 'ON_ERROR_STOP=1', ...place, '-c', statement], options)).stdout.trim();
+    return (await run('psql', ['-XAtq', '-v', 'ON_ERROR_STOP=1', ...location, '-c', statement], options)).stdout.trim();
   }
   const lines = async (statement: string): Promise<string[]> => (await sql(statement, 'template1')).split('\n').filter(Boolean);
 
@@ -197,7 +197,7 @@ describe('a restore of PostgreSQL', () => {
 
   /** Returns the result and the content after an undisturbed restore. */
   async function restored() {
-    const ended = await bench.run('restore', { backup });
+    const ended = await tool.run('restore', { backup });
     return { ...ended, content: await content(), properties: await properties(), own: await own() };
   }
   const asTheBackup = { code: 0, said: '', content: after, properties: '{work_mem=7MB}|t', own: [] };
@@ -215,10 +215,10 @@ describe('a restore of PostgreSQL', () => {
     const killed: Killed[] = [];
     for (;;) {
       await fill();
-      const last = await bench.run('restore', { backup, killedAt: killed.length + 1 });
+      const last = await tool.run('restore', { backup, killedAt: killed.length + 1 });
       if (last.code !== null) return { killed, last };
       const found = { ...(await content()), properties: await properties() };
-      const released = await bench.run('release');
+      const released = await tool.run('release');
       const left = { ...(await content()), properties: await properties() };
       killed.push({ found: { ...found, left: JSON.stringify([left, await own()]) }, released });
       for (const name of Object.keys(await content()))
@@ -239,12 +239,12 @@ describe('a restore of PostgreSQL', () => {
     const words = killed.map(({ found }) => found.postgres);
     expect(words.length).toBeGreaterThan(15);
     expect(new Set(words)).toEqual(new Set(['now', 'backup']));
-    expect(killed[words.indexOf('backup')]?.released.said).toContain('all of the backup in place');
+    expect(killed[words.indexOf('backup')]?.released.output).toContain('all of the backup in place');
     expect(await content()).toEqual(after);
   }, 600_000);
 
   test('that is killed and done again, with no release, succeeds', async () => {
-    for (let killedAt = 6; killedAt < 30; killedAt += 6) await bench.run('restore', { backup, killedAt });
+    for (let killedAt = 6; killedAt < 30; killedAt += 6) await tool.run('restore', { backup, killedAt });
     expect(await restored()).toEqual(asTheBackup);
   }, 300_000);
 
@@ -256,13 +256,13 @@ describe('a restore of PostgreSQL', () => {
     onTestFinished(() => holder.end());
     await holder.query('begin');
     await holder.query(`comment on database unwanted is 'held'`);
-    const { done, kill } = bench.begin('restore', { backup });
+    const { done, kill } = tool.begin('restore', { backup });
     const waiting = `select 1 from pg_stat_activity where application_name = 'davit restore' and wait_event_type = 'Lock'`;
     await eventually(async () => (await lines(waiting))[0], 'a restore that changes names');
     kill();
     expect((await done).code).toBeNull();
     expect(await lines(waiting)).toEqual(['1']);
-    expect(await bench.run('release')).toEqual({ code: 0, said: '' });
+    expect(await tool.run('release')).toEqual({ code: 0, said: '' });
     expect(await content()).toEqual(before);
     await holder.query('rollback');
     expect(await restored()).toEqual(asTheBackup);
@@ -298,7 +298,7 @@ describe('a restore of PostgreSQL', () => {
 
     test('leaves what the release opens', async () => {
       await expect(sql('select 1')).rejects.toThrow('not currently accepting connections');
-      expect(await bench.run('release')).toEqual({ code: 0, said: '' });
+      expect(await tool.run('release')).toEqual({ code: 0, said: '' });
       expect(await content()).toEqual(before);
       expect(await own()).toEqual([]);
     });
@@ -308,14 +308,14 @@ describe('a restore of PostgreSQL', () => {
     });
 
     test('leaves what the next backup opens', async () => {
-      expect(await bench.run('dump')).toEqual({ code: 0, said: '' });
+      expect(await tool.run('dump')).toEqual({ code: 0, said: '' });
       expect(await content()).toEqual(before);
     });
   });
 
   test('leaves what its owner closed as it is', async () => {
     await sql('alter database unwanted allow_connections false');
-    await bench.run('release');
+    await tool.run('release');
     expect(await lines('select datname from pg_database where not datallowconn and not datistemplate')).toEqual(['unwanted']);
   });
 });
@@ -323,7 +323,7 @@ describe('a restore of PostgreSQL', () => {
 describe('a restore of Redis', () => {
   let server: ChildProcess;
   let port: number;
-  let bench: TestBench;
+  let tool: TestBench;
   const backup = path.join(root, 'backup-of-redis');
   // A host name for this machine would require changing the machine. The script must also not wait for other replicas
   // to connect.
@@ -343,9 +343,9 @@ describe('a restore of Redis', () => {
     const flags = ['--port', String(port), '--requirepass', password, '--save', '', '--dir', root, '--bind', '127.0.0.1'];
     server = spawn('redis-server', flags, { stdio: 'ignore' });
     await eventually(async () => (await redis('ping').catch(() => '')) === 'PONG' || undefined, 'the server');
-    bench = new TestBench('REDIS', variables('127.0.0.1'), changes);
+    tool = new TestBench('REDIS', variables('127.0.0.1'), changes);
     await redis('set', 'state', 'backup');
-    await bench.backUp(backup);
+    await tool.backUp(backup);
   });
   afterAll(() => stopped(server, 'SIGKILL'));
 
@@ -373,11 +373,11 @@ describe('a restore of Redis', () => {
   test('that is killed at whatever moment leaves all that there was or all of the backup, and after the release it is written to', async () => {
     const roles = new Set<string>();
     const states: Awaited<ReturnType<typeof state>>[] = [];
-    let ended: Ended = { code: null, said: '' };
+    let ended: Ended = { code: null, output: '' };
     for (let killedAt = 1; ended.code === null; killedAt += 1) {
-      ended = await bench.run('restore', { backup, killedAt });
+      ended = await tool.run('restore', { backup, killedAt });
       roles.add(await role());
-      if (ended.code === null) await bench.run('release');
+      if (ended.code === null) await tool.run('release');
       states.push(await state());
       if (ended.code === null) await redis('set', 'state', 'now');
     }
@@ -390,7 +390,7 @@ describe('a restore of Redis', () => {
   test('that is killed and done again, with no release, succeeds', async () => {
     await redis('replicaof', '127.0.0.1', '6399');
     await redis('config', 'set', 'masterauth', password);
-    expect(await bench.run('restore', { backup })).toEqual({ code: 0, said: '' });
+    expect(await tool.run('restore', { backup })).toEqual({ code: 0, said: '' });
     expect(await state()).toEqual(writable('backup'));
   });
 
@@ -403,10 +403,10 @@ describe('a restore of Redis', () => {
       kill();
       expect((await done).code).toBeNull();
       await expect(redis('-e', 'set', 'after', '1')).rejects.toThrow('READONLY');
-      const { code, said } = await gone().run('release');
-      expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('on its own again') });
+      const { code, output } = await gone().run('release');
+      expect({ code, said: output }).toEqual({ code: 0, said: expect.stringContaining('on its own again') });
       expect(await state()).toEqual(writable('now'));
-      expect(await bench.run('restore', { backup })).toEqual({ code: 0, said: '' });
+      expect(await tool.run('restore', { backup })).toEqual({ code: 0, said: '' });
       expect(await state()).toEqual(writable('backup'));
     });
 

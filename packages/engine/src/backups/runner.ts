@@ -5,7 +5,7 @@ import { isAwaited, lookEveryMilliseconds } from '../shared/parts.ts';
 import { toFailure } from '../shared/failure.ts';
 import { Semaphore } from '../shared/semaphore.ts';
 import * as store from '../store/backups.ts';
-import type { BenchCall } from './bench.ts';
+import type { ToolCall } from './tool-instance.ts';
 import { makeBackup, restoreBackup, type BackupParts } from './work.ts';
 
 /*
@@ -29,7 +29,7 @@ interface Running {
 export class BackupRunner {
   readonly #parts: BackupParts;
   readonly #leadership: Leadership;
-  readonly #places: Semaphore;
+  readonly #locations: Semaphore;
   /** Running work, by the id of the backup or restore. */
   readonly #running = new Map<string, Running>();
   /** Ids of services whose database is in use: only one backup or restore at a time. */
@@ -41,7 +41,7 @@ export class BackupRunner {
   constructor(parts: BackupParts) {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.engine.connectionString, name: 'database backups' });
-    this.#places = new Semaphore(parts.engine.settings.backupsAtOnce);
+    this.#locations = new Semaphore(parts.engine.settings.backupsAtOnce);
     this.#loop = new Loop({
       look: () => this.#look(),
       everyMilliseconds: lookEveryMilliseconds(parts.engine.settings),
@@ -93,7 +93,7 @@ export class BackupRunner {
   }
 
   async #beginRestore(
-    row: store.RestoreRow & store.Placed & { readonly safety_status: store.BackupStatus | null },
+    row: store.RestoreRow & store.DatabaseCluster & { readonly safety_status: store.BackupStatus | null },
     term: AbortSignal,
   ): Promise<void> {
     if (row.safety_id === null || row.safety_status === 'GOOD') {
@@ -110,7 +110,7 @@ export class BackupRunner {
   }
 
   #begin(
-    row: store.Placed & { readonly id: string; readonly service_id: string },
+    row: store.DatabaseCluster & { readonly id: string; readonly service_id: string },
     term: AbortSignal,
     action: (signal: AbortSignal) => Promise<void>,
   ): void {
@@ -120,7 +120,7 @@ export class BackupRunner {
     this.#busy.add(row.service_id);
     const stop = new AbortController();
     const signal = AbortSignal.any([term, stop.signal]);
-    const done = this.#places
+    const done = this.#locations
       .use(() => (signal.aborted ? Promise.resolve() : action(signal)))
       .catch((error: unknown) => {
         if (!signal.aborted)
@@ -159,7 +159,7 @@ export class BackupRunner {
   async #within<Result>(
     { id, service_id }: { readonly id: string; readonly service_id: string },
     signal: AbortSignal,
-    action: (call: BenchCall) => Promise<Result>,
+    action: (call: ToolCall) => Promise<Result>,
   ): Promise<Result> {
     const { log, settings } = this.#parts.engine;
     const late = new AbortController();

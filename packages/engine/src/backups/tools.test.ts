@@ -41,11 +41,11 @@ describe('the comparison', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  function run(command: string, was: string, is: string): { readonly status: number | null; readonly said: string } {
+  function run(command: string, was: string, is: string): { readonly status: number | null; readonly output: string } {
     writeFileSync(path.join(folder, 'was'), was);
     writeFileSync(path.join(folder, 'is'), is);
     const { status, stdout, stderr } = spawnSync('sh', ['-c', `. ./common.sh; ${command}`], { cwd: folder, encoding: 'utf8' });
-    return { status, said: `${stdout}${stderr}` };
+    return { status, output: `${stdout}${stderr}` };
   }
 
   test.each([
@@ -53,7 +53,7 @@ describe('the comparison', () => {
     ['a\nb\n', 'a\nb\n'],
     ['a\nb\nb\n', 'b\na\nb\n'],
   ])('finds nothing between %j and %j', (was, is) => {
-    expect(run('same was is', was, is)).toEqual({ status: 0, said: '' });
+    expect(run('same was is', was, is)).toEqual({ status: 0, output: '' });
   });
 
   test.each([
@@ -62,20 +62,20 @@ describe('the comparison', () => {
     ['', 'a\n', 'was not there: a'],
     ['a\n', '', 'was there 1 times, is there 0: a'],
   ])('between %j and %j fails and says what is different', (was, is, expected) => {
-    const { status, said } = run('same was is', was, is);
+    const { status, output } = run('same was is', was, is);
     expect(status).toBe(65);
-    expect(said).toContain(expected);
+    expect(output).toContain(expected);
   });
 
   test('says at most twenty differences', () => {
     const many = Array.from({ length: 100 }, (_, index) => `row ${index}\n`).join('');
-    const { said } = run('same was is', many, '');
-    expect(said.trim().split('\n')).toHaveLength(21);
-    expect(said).toContain('100 differences');
+    const { output } = run('same was is', many, '');
+    expect(output.trim().split('\n')).toHaveLength(21);
+    expect(output).toContain('100 differences');
   });
 
   test('knows what two have in common', () => {
-    expect(run('both was is', 'a\nb\n', 'b\nc\n').said).toBe('b\n');
-    expect(run('both was is', '', 'b\n').said).toBe('');
+    expect(run('both was is', 'a\nb\n', 'b\nc\n').output).toBe('b\n');
+    expect(run('both was is', '', 'b\n').output).toBe('');
   });
 });

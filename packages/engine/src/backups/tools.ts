@@ -16,9 +16,9 @@ export const factsFile = `${backupFolder}/facts`;
 const scriptFolder = '/davit';
 
 function filesOf(folder: string): readonly [string, string][] {
-  const place = new URL(`tools/${folder}/`, import.meta.url);
-  const names = readdirSync(place, { withFileTypes: true }).filter((entry) => entry.isFile());
-  return names.map(({ name }) => [name, readFileSync(new URL(name, place), 'utf8')]);
+  const url = new URL(`tools/${folder}/`, import.meta.url);
+  const names = readdirSync(url, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return names.map(({ name }) => [name, readFileSync(new URL(name, url), 'utf8')]);
 }
 
 const common = filesOf('.');

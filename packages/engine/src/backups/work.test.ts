@@ -8,9 +8,9 @@ afterEach(() => vi.useRealTimers());
 
 test('where the database stays away neither a backup nor a restore has failed: it is let go of', async () => {
   const away = new DatabaseUnavailable(undefined);
-  let asked = 0;
+  let requested = 0;
   const maybe = (): Promise<never> => {
-    asked += 1;
+    requested += 1;
     return Promise.reject(away);
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that is looked at
@@ -24,5 +24,5 @@ test('where the database stays away neither a backup nor a restore has failed: i
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await ends).toEqual(works.map(() => ({ status: 'rejected', reason: away })));
   // The work was retried before, with pauses.
-  expect(asked).toBe(12);
+  expect(requested).toBe(12);
 });

@@ -9,7 +9,7 @@ import { driversOf, isAwaited, type EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable, isTransient, retryPolicy } from '../shared/retry-policy.ts';
 import { toFailure } from '../shared/failure.ts';
 import * as store from '../store/backups.ts';
-import { Bench, type BenchCall, type BenchWork } from './bench.ts';
+import { ToolInstance, type ToolCall, type ToolWork } from './tool-instance.ts';
 import type { BackupStore } from './store/backup-store.ts';
 import { opened, sealed } from './store/sealing.ts';
 import { backupFolder, factsFile, givenFile, hasRelease, outFolder, toFacts, type BackupScript } from './tools.ts';
@@ -20,7 +20,7 @@ export interface BackupParts {
 }
 
 const keyBytes = 32;
-const mostFactBytes = 10_000;
+const maxFactBytes = 10_000;
 
 /**
  * Creates a backup, stores it and proves it, resuming where an earlier attempt ended. Returns null if the backup is
@@ -31,7 +31,7 @@ export async function makeBackup(
   parts: BackupParts,
   row: store.BackupRow,
   begun: { readonly attempt: number; readonly stored_at: string | null },
-  call: BenchCall,
+  call: ToolCall,
 ): Promise<FailureRecord | null> {
   let isStored = begun.stored_at !== null;
   return attempted(row.id, call, parts, async () => {
@@ -46,12 +46,12 @@ export async function makeBackup(
  * Restores a backup into a running database. Returns and throws like `makeBackup`. A failure is only returned after the
  * leftovers of the restore were removed.
  */
-export async function restoreBackup(parts: BackupParts, row: store.RestoreRow, call: BenchCall): Promise<FailureRecord | null> {
+export async function restoreBackup(parts: BackupParts, row: store.RestoreRow, call: ToolCall): Promise<FailureRecord | null> {
   const failure = await attempted(row.id, call, parts, async () => {
     const work = await workOf(parts.engine, row.id, row, call);
-    await withBench(parts, work, 'restore', async (bench) => {
-      await give(parts, row.backup_id, { bench, work, cause: 'RESTORE_FAILED' });
-      await bench.end('RESTORE_FAILED', 'The restore');
+    await withBench(parts, work, 'restore', async (tool) => {
+      await give(parts, row.backup_id, { bench: tool, work, cause: 'RESTORE_FAILED' });
+      await tool.end('RESTORE_FAILED', 'The restore');
     });
   });
   return failure === null || !hasRelease(row.subject.type) ? failure : released(parts, row, { failure, call });
@@ -67,20 +67,20 @@ const releaseMilliseconds = 600_000;
 async function released(
   parts: BackupParts,
   row: store.RestoreRow,
-  { failure, call }: { readonly failure: FailureRecord; readonly call: BenchCall },
+  { failure, call }: { readonly failure: FailureRecord; readonly call: ToolCall },
 ): Promise<FailureRecord> {
   const { engine } = parts;
   const signal = AbortSignal.any([call.leave, AbortSignal.timeout(releaseMilliseconds)]);
   try {
     const forAsLong = { ...retryPolicy(engine.settings), attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isTransient };
-    const said = await retry(forAsLong, async () => {
+    const output = await retry(forAsLong, async () => {
       const work = await workOf(engine, row.id, row, { ...call, signal });
-      return withBench(parts, work, 'release', async (bench) => {
-        await bench.end('RESTORE_FAILED', 'The release');
-        return bench.lines();
+      return withBench(parts, work, 'release', async (tool) => {
+        await tool.end('RESTORE_FAILED', 'The release');
+        return tool.lines();
       });
     });
-    return { ...failure, evidence: { ...failure.evidence, lines: [...(failure.evidence.lines ?? []), ...said] } };
+    return { ...failure, evidence: { ...failure.evidence, lines: [...(failure.evidence.lines ?? []), ...output] } };
   } catch (error) {
     if (call.leave.aborted || isLetGo(engine, error)) throw error;
     // The database was stopped. A Redis that starts again is no longer a replica, and the leftovers in a PostgreSQL do
@@ -110,7 +110,7 @@ function isLetGo(engine: EngineParts, error: unknown): boolean {
 
 async function attempted(
   reference: string,
-  call: BenchCall,
+  call: ToolCall,
   { engine }: BackupParts,
   action: () => Promise<void>,
 ): Promise<FailureRecord | null> {
@@ -132,10 +132,10 @@ async function workOf(
   engine: EngineParts,
   id: string,
   { service_id, subject }: Pick<store.BackupRow, 'service_id' | 'subject'>,
-  call: BenchCall,
-): Promise<BenchWork> {
-  const place = await engine.database.maybe(store.benchPlace, [service_id]);
-  if (place !== undefined && place.desired === 'RUNNING') return { id, subject, place, call };
+  call: ToolCall,
+): Promise<ToolWork> {
+  const target = await engine.database.maybe(store.benchPlace, [service_id]);
+  if (target !== undefined && target.desired === 'RUNNING') return { id, subject, target, call };
   throw new AppError({
     code: 'NEVER_DEPLOYED',
     message: `${subject.name} does not run, so nothing can be read from it or written to it. Deploy it, then request this again.`,
@@ -144,24 +144,24 @@ async function workOf(
 
 async function withBench<Result>(
   { engine }: BackupParts,
-  work: BenchWork,
+  work: ToolWork,
   script: BackupScript,
-  action: (bench: Bench) => Promise<Result>,
+  action: (tool: ToolInstance) => Promise<Result>,
 ): Promise<Result> {
-  const bench = new Bench(engine, work, script);
+  const tool = new ToolInstance(engine, work, script);
   try {
-    await bench.open();
-    return await action(bench);
+    await tool.open();
+    return await action(tool);
   } finally {
     // A process that is being stopped leaves the bench. The next process removes it first. After a timeout there is no
     // next process: the script would continue alone, after its failure was reported.
-    if (!work.call.leave.aborted) await bench.close();
+    if (!work.call.leave.aborted) await tool.close();
   }
 }
 
-async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, work: BenchWork): Promise<void> {
+async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, work: ToolWork): Promise<void> {
   const { database, hooks } = parts.engine;
-  const { cluster } = driversOf(parts.engine, work.place.driver);
+  const { cluster } = driversOf(parts.engine, work.target.driver);
   const { signal } = work.call;
   const key = randomBytes(keyBytes);
   // Each statement is retried by itself until the timeout, because hours of work must not be repeated for one
@@ -179,46 +179,46 @@ async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, w
   const sealedKey = hooks.seal(row.id, key.toString('base64'));
   const noteKey = (): Promise<void> => note(store.noteKey, sealedKey);
   await noteKey();
-  await withBench(parts, work, 'dump', async (bench) => {
-    const { id } = await bench.end('BACKUP_FAILED', 'The backup');
-    const facts = toFacts(await cluster.readFile(id, { path: factsFile, mostBytes: mostFactBytes }, signal));
-    const content = await cluster.takeOut(id, backupFolder, signal);
+  await withBench(parts, work, 'dump', async (tool) => {
+    const { id } = await tool.end('BACKUP_FAILED', 'The backup');
+    const facts = toFacts(await cluster.readFile(id, { path: factsFile, maxBytes: maxFactBytes }, signal));
+    const content = await cluster.download(id, backupFolder, signal);
     // The key is recorded before the file gets its final name. Otherwise the file could replace that of a later
     // attempt, whose key is the recorded one.
     const { sizeBytes, sha256 } = await parts.store.write(row.id, sealed(content, key), noteKey);
-    await note(store.noteStored, sizeBytes, sha256, facts.serverVersion, work.place.image_id, facts.dataBytes);
+    await note(store.noteStored, sizeBytes, sha256, facts.serverVersion, work.target.image_id, facts.dataBytes);
   });
 }
 
 /** Restores the stored backup into a separate server, and compares the result with the content of the database. */
-async function prove(parts: BackupParts, backupId: string, work: BenchWork): Promise<void> {
-  await withBench(parts, work, 'prove', async (bench) => {
-    await give(parts, backupId, { bench, work, cause: 'BACKUP_NOT_PROVEN' });
-    await bench.end('BACKUP_NOT_PROVEN', 'The test restore');
+async function prove(parts: BackupParts, backupId: string, work: ToolWork): Promise<void> {
+  await withBench(parts, work, 'prove', async (tool) => {
+    await give(parts, backupId, { bench: tool, work, cause: 'BACKUP_NOT_PROVEN' });
+    await tool.end('BACKUP_NOT_PROVEN', 'The test restore');
   });
 }
 
 interface Given {
-  readonly bench: Bench;
-  readonly work: BenchWork;
+  readonly bench: ToolInstance;
+  readonly work: ToolWork;
   readonly cause: 'RESTORE_FAILED' | 'BACKUP_NOT_PROVEN';
 }
 
-async function give(parts: BackupParts, backupId: string, { bench, work, cause }: Given): Promise<void> {
+async function give(parts: BackupParts, backupId: string, { bench: tool, work, cause }: Given): Promise<void> {
   const { database, hooks } = parts.engine;
-  const { cluster } = driversOf(parts.engine, work.place.driver);
+  const { cluster } = driversOf(parts.engine, work.target.driver);
   const { signal } = work.call;
   const found = await database.maybe(store.readSealed, [backupId]);
   if (found === undefined || found.sealed_key === null)
     throw new DriverError({ cause: 'BACKUP_MISSING', message: 'The backup was removed.' });
   const key = Buffer.from(hooks.open(backupId, found.sealed_key), 'base64');
-  const instance = await bench.instance();
+  const instance = await tool.instance();
   // The instance may have exited by itself, because a tool is missing. Its own output is then more useful than an error
-  // of `putInto`.
-  if (instance.state === 'EXITED') await bench.end(cause, 'The restore');
+  // of `upload`.
+  if (instance.state === 'EXITED') await tool.end(cause, 'The restore');
   const archive = Readable.from(opened(parts.store.read(backupId), key), { objectMode: false });
-  await cluster.putInto(instance.id, { folder: outFolder, archive }, signal);
-  await cluster.putInto(instance.id, { folder: outFolder, archive: emptyFile(givenFile) }, signal);
+  await cluster.upload(instance.id, { folder: outFolder, archive }, signal);
+  await cluster.upload(instance.id, { folder: outFolder, archive: emptyFile(givenFile) }, signal);
 }
 
 /** Returns a tar with one empty file: a header, and the two blocks of zeros that end the archive. */

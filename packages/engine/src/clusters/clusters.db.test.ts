@@ -2,17 +2,17 @@ import { statement } from '@davit/db';
 import { afterEach, describe, expect, test } from 'vitest';
 import { config } from '../testing/config.ts';
 import { notifyClusters, Sites, type Site } from '../testing/sites.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 import type { EngineSettings, RequestedService } from '../index.ts';
 
-let world: World;
+let fixture: TestEngine;
 let sites: Sites;
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 async function open(settings: Partial<EngineSettings> = {}, builds = true): Promise<readonly [Site, Site]> {
   sites = new Sites(builds);
   const both = [sites.add('east'), sites.add('west')] as const;
-  world = await createWorld(settings, sites);
+  fixture = await createTestEngine(settings, sites);
   return both;
 }
 
@@ -32,17 +32,17 @@ const isLeading = statement(
 );
 
 async function messages(deploymentId: string): Promise<string[]> {
-  return (await world.database.database.many(logOf, [deploymentId])).map(({ message }) => message);
+  return (await fixture.database.database.many(logOf, [deploymentId])).map(({ message }) => message);
 }
 
 function waits(deploymentId: string): Promise<true> {
   return eventually(async () => {
-    const { waiting } = await world.database.database.one(waitingOf, [deploymentId]);
+    const { waiting } = await fixture.database.database.one(waitingOf, [deploymentId]);
     return waiting ? true : undefined;
   }, 'the deployment that waits for its cluster');
 }
 
-const on = (site: Site, one: RequestedService): Promise<string> => world.deploy([one], { place: site.place });
+const on = (site: Site, one: RequestedService): Promise<string> => fixture.deploy([one], { environment: site.environment });
 
 /** Makes all calls of this method fail from now on. */
 function failFrom(site: Site, method: string): void {
@@ -61,24 +61,24 @@ test('each environment runs on its own cluster, and is kept running there', asyn
   const services = [service(), service(), service()] as const;
   await on(east, services[0]);
   await on(west, services[1]);
-  await world.deploy([services[2]]);
-  for (const one of services) await world.reaches(one.serviceId, 'DEPLOYED');
-  const where = [east.fake, west.fake, world.fake].map(({ instances }) => instances.map((instance) => instance.service));
+  await fixture.deploy([services[2]]);
+  for (const one of services) await fixture.reaches(one.serviceId, 'DEPLOYED');
+  const where = [east.fake, west.fake, fixture.fake].map(({ instances }) => instances.map((instance) => instance.service));
   expect(where).toEqual(services.map(({ serviceId }) => [serviceId]));
   expect(east.fake.routes.http.map(({ hosts }) => hosts)).toEqual([[`${services[0].serviceId}.localhost`]]);
   const [instance] = west.fake.instances;
   west.fake.kill(instance?.id ?? '', 1);
   await eventually(async () => (west.fake.instances[0]?.state === 'RUNNING' ? true : undefined), 'the revived instance');
-  await world.deploy([services[1]], { place: west.place, action: 'DELETE' });
+  await fixture.deploy([services[1]], { environment: west.environment, action: 'DELETE' });
   await eventually(async () => (west.fake.instances.length === 0 ? true : undefined), 'the removed instance');
   expect(east.fake.instances).toHaveLength(1);
 });
 
 test('whether a cluster answers is asked without having it described, which takes long on large ones', async () => {
   const [east] = await open();
-  const asked = (method: string): number => east.fake.calls.filter((call) => call.method === method).length;
-  await eventually(async () => (asked('ping') > 0 ? true : undefined), 'the question');
-  expect(asked('describe')).toBe(0);
+  const requested = (method: string): number => east.fake.calls.filter((call) => call.method === method).length;
+  await eventually(async () => (requested('ping') > 0 ? true : undefined), 'the question');
+  expect(requested('describe')).toBe(0);
 });
 
 test('a cluster that comes while Davit runs is worked with at once, and one that goes is let go of', async () => {
@@ -86,14 +86,14 @@ test('a cluster that comes while Davit runs is worked with at once, and one that
   const north = sites.add('north');
   const one = service();
   await on(north, one);
-  await world.reaches(one.serviceId, 'DEPLOYED');
-  expect(await world.engine.port.describeCluster(north.id)).toMatchObject({ engine: 'fake' });
+  await fixture.reaches(one.serviceId, 'DEPLOYED');
+  expect(await fixture.engine.port.describeCluster(north.id)).toMatchObject({ engine: 'fake' });
   sites.remove(north);
-  await world.database.database.many(notifyClusters, []);
+  await fixture.database.database.many(notifyClusters, []);
   const two = service();
-  await eventually(async () => ((await world.engine.port.describeCluster(north.id)) === null ? true : undefined), 'its end');
+  await eventually(async () => ((await fixture.engine.port.describeCluster(north.id)) === null ? true : undefined), 'its end');
   await on(north, two);
-  expect((await world.reaches(two.serviceId, 'BUILD_ERROR')).failure).toMatchObject({ code: 'CLUSTER_NOT_CONNECTED' });
+  expect((await fixture.reaches(two.serviceId, 'BUILD_ERROR')).failure).toMatchObject({ code: 'CLUSTER_NOT_CONNECTED' });
 });
 
 describe('a cluster that does not answer', () => {
@@ -102,16 +102,16 @@ describe('a cluster that does not answer', () => {
     async (method) => {
       const [east, west] = await open();
       const one = service();
-      expect(await world.ends(await on(east, one))).toBe('SUCCEEDED');
+      expect(await fixture.ends(await on(east, one))).toBe('SUCCEEDED');
       failFrom(east, method);
       const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
       const deploymentId = await on(east, again);
       await waits(deploymentId);
       const other = service();
       await on(west, other);
-      await world.reaches(other.serviceId, 'DEPLOYED');
+      await fixture.reaches(other.serviceId, 'DEPLOYED');
       comeBack(east);
-      expect(await world.ends(deploymentId)).toBe('SUCCEEDED');
+      expect(await fixture.ends(deploymentId)).toBe('SUCCEEDED');
       const rollouts = new Set(east.fake.instances.map(({ rollout }) => rollout));
       expect(rollouts.size).toBe(1);
       const log = await messages(deploymentId);
@@ -127,21 +127,21 @@ describe('a cluster that does not answer', () => {
     await waits(waiting);
     const other = service();
     await on(west, other);
-    await world.reaches(other.serviceId, 'DEPLOYED');
+    await fixture.reaches(other.serviceId, 'DEPLOYED');
     comeBack(east);
-    expect(await world.ends(waiting)).toBe('SUCCEEDED');
+    expect(await fixture.ends(waiting)).toBe('SUCCEEDED');
   });
 
   test('for too long fails its deployment with its cause; what ran there serves on', async () => {
     const [east] = await open({ clusterWaitSeconds: 1 });
     const one = service();
     await on(east, one);
-    await world.reaches(one.serviceId, 'DEPLOYED');
+    await fixture.reaches(one.serviceId, 'DEPLOYED');
     const [serving] = east.fake.instances;
     failFrom(east, 'start');
     const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
     await on(east, again);
-    const view = await world.reaches(one.serviceId, 'DEPLOYMENT_ERROR');
+    const view = await fixture.reaches(one.serviceId, 'DEPLOYMENT_ERROR');
     expect(view.failure).toMatchObject({ code: 'CLUSTER_UNREACHABLE', message: expect.stringContaining('the cluster east') });
     expect(view.failure?.hint).toContain('DAVIT_CLUSTER_WAIT_SECONDS');
     comeBack(east);
@@ -154,10 +154,10 @@ describe('a cluster that does not answer', () => {
     const one = service();
     const deploymentId = await on(east, one);
     await waits(deploymentId);
-    await world.restart();
+    await fixture.restart();
     await waits(deploymentId);
     comeBack(east);
-    expect(await world.ends(deploymentId)).toBe('SUCCEEDED');
+    expect(await fixture.ends(deploymentId)).toBe('SUCCEEDED');
     expect(east.fake.calls.filter(({ method }) => method === 'build')).toHaveLength(1);
     expect(east.fake.instances).toHaveLength(1);
   });
@@ -167,8 +167,8 @@ describe('a cluster that does not answer', () => {
     failFrom(east, 'awaitReady');
     const deploymentId = await on(east, service());
     await waits(deploymentId);
-    await world.engine.port.cancel(east.place.environmentId, false);
-    expect(await world.ends(deploymentId)).toBe('CANCELED');
+    await fixture.engine.port.cancel(east.environment.environmentId, false);
+    expect(await fixture.ends(deploymentId)).toBe('CANCELED');
     comeBack(east);
     await eventually(async () => (east.fake.instances.length === 0 ? true : undefined), 'the end of what it had begun');
   });
@@ -177,18 +177,18 @@ describe('a cluster that does not answer', () => {
     const [east] = await open();
     const one = service();
     await on(east, one);
-    await world.reaches(one.serviceId, 'DEPLOYED');
+    await fixture.reaches(one.serviceId, 'DEPLOYED');
     const [serving] = east.fake.instances;
     // The step that routes requests begins by reading the running instances. A cancel does not interrupt it.
     east.onCall = async ({ method }) => {
-      if (method !== 'observe' || !(await world.database.database.maybe(isLeading, [one.serviceId]))) return;
+      if (method !== 'observe' || !(await fixture.database.database.maybe(isLeading, [one.serviceId]))) return;
       east.onCall = null;
-      await world.engine.port.cancel(east.place.environmentId, false);
+      await fixture.engine.port.cancel(east.environment.environmentId, false);
       east.isDown = true;
     };
     const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
     const deploymentId = await on(east, again);
-    expect(await world.ends(deploymentId)).toBe('CANCELED');
+    expect(await fixture.ends(deploymentId)).toBe('CANCELED');
     comeBack(east);
     await eventually(async () => (east.fake.instances.length === 1 ? true : undefined), 'the end of what it had begun');
     expect(east.fake.instances[0]?.id).toBe(serving?.id);
@@ -207,19 +207,19 @@ describe('a cluster that does not answer', () => {
     await waits(deploymentId);
     hangs = false;
     comeBack(east);
-    expect(await world.ends(deploymentId)).toBe('SUCCEEDED');
+    expect(await fixture.ends(deploymentId)).toBe('SUCCEEDED');
   });
 
   test('tells nothing of what runs there, and the running status is unknown until it is back', async () => {
     const [east] = await open();
     const one = service();
     await on(east, one);
-    await world.reaches(one.serviceId, 'DEPLOYED');
+    await fixture.reaches(one.serviceId, 'DEPLOYED');
     east.isDown = true;
     // A process that exits wakes the keeper.
     east.fake.kill(east.fake.instances[0]?.id ?? '', 1);
-    await eventually(async () => ((await world.view(one.serviceId)).runningStatus === null ? true : undefined), 'not knowing');
-    expect(await world.engine.port.checkCluster(east.id)).toMatchObject({
+    await eventually(async () => ((await fixture.view(one.serviceId)).runningStatus === null ? true : undefined), 'not knowing');
+    expect(await fixture.engine.port.checkCluster(east.id)).toMatchObject({
       facts: null,
       failure: { code: 'CLUSTER_UNREACHABLE' },
     });
@@ -231,7 +231,7 @@ describe('a cluster that does not answer', () => {
     const probe = { check: { type: 'tcp', port: 3000, host: null }, initialDelaySeconds: 0, timeoutSeconds: 1 } as const;
     const readiness = { ...probe, periodSeconds: 0.01, successThreshold: 1, failureThreshold: 1 };
     await on(east, { ...one, release: { config: { ...configOf(one), readiness }, commitId: null } });
-    await world.reaches(one.serviceId, 'DEPLOYED');
+    await fixture.reaches(one.serviceId, 'DEPLOYED');
     const probes = (): number => east.fake.calls.filter(({ method }) => method === 'probe').length;
     const more = (what: string): Promise<true> => {
       const before = probes();
@@ -242,7 +242,7 @@ describe('a cluster that does not answer', () => {
     await more('probes of a cluster that is away');
     comeBack(east);
     await eventually(
-      async () => ((await world.view(one.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
+      async () => ((await fixture.view(one.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
       'the running status',
     );
     await more('probes after it is back');
@@ -254,20 +254,20 @@ describe('credentials', () => {
   test('that a cluster refuses fail a deployment at once, and others that it takes work without a restart', async () => {
     const [east] = await open();
     const one = service();
-    expect(await world.ends(await on(east, one))).toBe('SUCCEEDED');
+    expect(await fixture.ends(await on(east, one))).toBe('SUCCEEDED');
     east.token = 'renewed';
     const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
     await on(east, again);
-    const view = await world.reaches(one.serviceId, 'BUILD_ERROR', 'DEPLOYMENT_ERROR');
+    const view = await fixture.reaches(one.serviceId, 'BUILD_ERROR', 'DEPLOYMENT_ERROR');
     expect(view.failure).toMatchObject({ code: 'CLUSTER_ACCESS_DENIED' });
-    expect(await world.engine.port.checkCluster(east.id)).toMatchObject({
+    expect(await fixture.engine.port.checkCluster(east.id)).toMatchObject({
       facts: null,
       failure: { code: 'CLUSTER_ACCESS_DENIED' },
     });
     sites.give(east, 'east', 'renewed');
-    await world.database.database.many(notifyClusters, []);
+    await fixture.database.database.many(notifyClusters, []);
     await eventually(async () => (east.connections > 1 ? true : undefined), 'the new connection');
-    expect(await world.ends(await on(east, again))).toBe('SUCCEEDED');
+    expect(await fixture.ends(await on(east, again))).toBe('SUCCEEDED');
     expect(east.fake.instances).toHaveLength(1);
     const [instance] = east.fake.instances;
     east.fake.kill(instance?.id ?? '', 1);
@@ -282,11 +282,11 @@ describe('credentials', () => {
       if (method !== 'awaitReady' || renewed) return;
       renewed = true;
       sites.give(east, 'east', 'good');
-      await world.database.database.many(notifyClusters, []);
+      await fixture.database.database.many(notifyClusters, []);
       await new Promise(() => undefined);
     };
     const deploymentId = await on(east, one);
-    expect(await world.ends(deploymentId)).toBe('SUCCEEDED');
+    expect(await fixture.ends(deploymentId)).toBe('SUCCEEDED');
     expect(east.connections).toBe(2);
     expect(east.fake.instances).toHaveLength(1);
   });
@@ -297,9 +297,9 @@ describe('a cluster that nothing is built for', () => {
     const [east] = await open({}, false);
     const one = service();
     await on(east, one);
-    const view = await world.reaches(one.serviceId, 'BUILD_ERROR');
+    const view = await fixture.reaches(one.serviceId, 'BUILD_ERROR');
     expect(view.failure).toMatchObject({ code: 'BUILD_UNAVAILABLE', hint: expect.stringContaining('container registry') });
-    expect(world.fake.calls.filter(({ method }) => method === 'resolve')).toEqual([]);
+    expect(fixture.fake.calls.filter(({ method }) => method === 'resolve')).toEqual([]);
   });
 
   test('runs an image of a registry, which it brings by itself', async () => {
@@ -308,7 +308,7 @@ describe('a cluster that nothing is built for', () => {
     east.fake.images.set('registry.example.org/app:1', { id: 'registry.example.org/app:1', sizeBytes: 0 });
     const one = service({ serviceType: 'CONTAINER', config: config({ source: image, ports: [] }) });
     await on(east, one);
-    await world.reaches(one.serviceId, 'DEPLOYED');
+    await fixture.reaches(one.serviceId, 'DEPLOYED');
     expect(east.fake.calls.filter(({ method }) => method === 'pull')).toEqual([]);
     expect([...east.fake.workloads.values()].map((workload) => workload.image)).toEqual(['registry.example.org/app:1']);
   });

@@ -6,12 +6,12 @@ import { ClusterConnection } from './connection.ts';
 import type { ClusterMaker } from '../shared/cluster-drivers.ts';
 
 const fake = createFakeCluster();
-const unasked = () => Promise.reject(new Error('not asked for here'));
+const notRequested = () => Promise.reject(new Error('not asked for here'));
 const workshop = {
   driver: 'docker',
   set: { builder: null, carrier: null },
   source: fake.source,
-  hooks: { imageDigest: unasked, imageName: unasked, registryCredentials: unasked },
+  hooks: { imageDigest: notRequested, imageName: notRequested, registryCredentials: notRequested },
 };
 const access = { id: 'a9f0a2c4-0000-4000-8000-000000000001', name: 'rack', version: '1', kubeconfig: new Sensitive('text') };
 const terraformOn = (make: ClusterMaker): TerraformDriver | undefined =>
@@ -77,12 +77,12 @@ test('a cluster that another record has is not worked with, until that one lets 
   await Promise.all([cluster.observe({}, signal), cluster.observe({}, signal)]);
   await cluster.observe({}, signal);
   expect(observed).toBe(3);
-  const asked = claimed.length;
+  const requested = claimed.length;
   await cluster.observe({}, signal);
-  expect(claimed).toHaveLength(asked);
+  expect(claimed).toHaveLength(requested);
   connection.renew({ ...access, version: '2' });
   await cluster.observe({}, signal);
-  expect(claimed).toHaveLength(asked + 1);
+  expect(claimed).toHaveLength(requested + 1);
 });
 
 test('what an account lacks is told also where it may not even see what there is', async () => {

@@ -1,13 +1,13 @@
 import { abortable, neverAborted } from '@davit/base';
 import {
-  builderBy,
-  chartsBy,
-  clusterBy,
+  proxyBuilder,
+  proxyCharts,
+  proxyCluster,
   DriverError,
-  routesBy,
-  scalingBy,
-  schedulesBy,
-  upgradesBy,
+  proxyRoutes,
+  proxyScaling,
+  proxySchedules,
+  proxyUpgrades,
   type ClusterBuilder,
   type ClusterDriver,
   type EngineImages,
@@ -27,7 +27,7 @@ const askTimeoutMilliseconds = 5_000;
 const identifyTimeoutMilliseconds = 30_000;
 
 /** The current connection. It is replaced when the cluster is connected again. */
-interface Line {
+interface ClusterSession {
   readonly drivers: ClusterDrivers | DriverError;
   readonly ended: AbortController;
   /**
@@ -53,7 +53,7 @@ export class ClusterConnection {
   readonly #make: ClusterMaker;
   readonly #claim: Claim;
   #access: ClusterAccess;
-  #line: Line | null = null;
+  #line: ClusterSession | null = null;
   #awaySince: number | null = null;
   /** Called when the cluster is found to be unreachable. */
   onAway: () => void = () => undefined;
@@ -134,7 +134,7 @@ export class ClusterConnection {
     }
   }
 
-  #open(): Line {
+  #open(): ClusterSession {
     if (this.#line !== null) return this.#line;
     const ended = new AbortController();
     try {
@@ -184,7 +184,7 @@ export class ClusterConnection {
    * Fails if another record already has the cluster. Two records of one cluster would each remove the other's resources
    * as leftovers, so only one of them is used. Callers wait for the check under their own signals.
    */
-  async #admit(line: Line, { cluster }: ClusterDrivers): Promise<void> {
+  async #admit(line: ClusterSession, { cluster }: ClusterDrivers): Promise<void> {
     const signal = AbortSignal.any([line.ended.signal, AbortSignal.timeout(identifyTimeoutMilliseconds)]);
     try {
       const identity = (await cluster.identity?.(signal)) ?? null;
@@ -207,7 +207,7 @@ export class ClusterConnection {
     };
     const [images, gateway, imageStore] = [this.#images(), this.#gateway(), this.#imageStore()];
     const overLine = (builder: ClusterBuilder): ClusterBuilder =>
-      builderBy(
+      proxyBuilder(
         builder,
         this.#part(({ clusterBuilder }) => clusterBuilder),
       );
@@ -252,13 +252,13 @@ export class ClusterConnection {
 
   #cluster(): ClusterDriver {
     const presently = (): ClusterDriver | undefined => this.#presently()?.cluster;
-    const routes = routesBy(this.#part(({ cluster }) => cluster.routes));
-    const scaling = scalingBy(this.#part(({ cluster }) => cluster.scaling));
-    const upgrades = upgradesBy(this.#part(({ cluster }) => cluster.upgrades));
-    const schedules = schedulesBy(this.#part(({ cluster }) => cluster.schedules));
-    const charts = chartsBy(this.#part(({ cluster }) => cluster.charts));
+    const routes = proxyRoutes(this.#part(({ cluster }) => cluster.routes));
+    const scaling = proxyScaling(this.#part(({ cluster }) => cluster.scaling));
+    const upgrades = proxyUpgrades(this.#part(({ cluster }) => cluster.upgrades));
+    const schedules = proxySchedules(this.#part(({ cluster }) => cluster.schedules));
+    const charts = proxyCharts(this.#part(({ cluster }) => cluster.charts));
     return {
-      ...clusterBy(
+      ...proxyCluster(
         'kubernetes',
         this.#part(({ cluster }) => cluster),
       ),

@@ -2,14 +2,14 @@ import { DriverError, type ClusterBuildRequest } from '@davit/drivers';
 import { statement } from '@davit/db';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Sites, type Site } from '../testing/sites.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 import type { RequestedService } from '../index.ts';
 
 /* Images are built inside the cluster that runs them. */
 
 const registryId = crypto.randomUUID();
 const digest = `sha256:${'b'.repeat(64)}`;
-let world: World;
+let fixture: TestEngine;
 let site: Site;
 let builds: ClusterBuildRequest[];
 let onBuild: () => Promise<void>;
@@ -28,10 +28,10 @@ beforeEach(async () => {
       return { digest };
     },
   };
-  world = await createWorld({}, sites);
-  world.registries.set(registryId, { username: 'pusher', password: 'open-sesame' });
+  fixture = await createTestEngine({}, sites);
+  fixture.registries.set(registryId, { username: 'pusher', password: 'open-sesame' });
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const endOf = statement<{ status: string }>(
   'testInsideEnd',
@@ -39,8 +39,8 @@ const endOf = statement<{ status: string }>(
 );
 
 async function ends(services: readonly RequestedService[]): Promise<string> {
-  const id = await world.deploy(services, { place: site.place });
-  const end = async () => (await world.database.database.maybe(endOf, [id]))?.status;
+  const id = await fixture.deploy(services, { environment: site.environment });
+  const end = async () => (await fixture.database.database.maybe(endOf, [id]))?.status;
   return eventually(end, 'the end of the deployment');
 }
 
@@ -51,18 +51,18 @@ test('the cluster builds and pushes with the credentials of its registry; nothin
   expect(await ends([one])).toBe('SUCCEEDED');
   const name = `registry.example/team/davit/${one.serviceId}`;
   expect(images()).toEqual([`${name}@${digest}`]);
-  const [asked] = builds;
-  expect(asked?.reference.startsWith(`${name}:`)).toBe(true);
-  expect(asked?.registry).toMatchObject({ host: 'registry.example', isPlain: true, folder: 'registry.example/team/davit' });
-  expect(asked?.registry.credentials?.password.reveal()).toBe('open-sesame');
-  expect([asked?.cpuMillicores, asked?.memoryMiB]).toEqual([123, 77]);
-  expect([world.fake.builds.length, world.fake.pushes.length]).toEqual([0, 0]);
+  const [requested] = builds;
+  expect(requested?.reference.startsWith(`${name}:`)).toBe(true);
+  expect(requested?.registry).toMatchObject({ host: 'registry.example', isPlain: true, folder: 'registry.example/team/davit' });
+  expect(requested?.registry.credentials?.password.reveal()).toBe('open-sesame');
+  expect([requested?.cpuMillicores, requested?.memoryMiB]).toEqual([123, 77]);
+  expect([fixture.fake.builds.length, fixture.fake.pushes.length]).toEqual([0, 0]);
 });
 
 test('what the registry has is not built again', async () => {
   const one = service();
   expect(await ends([one])).toBe('SUCCEEDED');
-  world.digests.set(builds[0]?.reference ?? '', `sha256:${'a'.repeat(64)}`);
+  fixture.digests.set(builds[0]?.reference ?? '', `sha256:${'a'.repeat(64)}`);
   expect(await ends([one])).toBe('SUCCEEDED');
   expect(builds).toHaveLength(1);
   expect(images()[0]?.split('@')[1]).toBe(`sha256:${'a'.repeat(64)}`);
@@ -78,10 +78,10 @@ test('a cluster that goes away in the middle of a build is waited for, and the i
 });
 
 test('without a registry, or with one that is gone, an application says what to do', async () => {
-  world.registries.clear();
+  fixture.registries.clear();
   const one = service();
   expect(await ends([one])).toBe('FAILED');
   const failure = { code: 'BUILD_UNAVAILABLE', hint: expect.stringContaining('image_registry') };
-  expect((await world.view(one.serviceId)).failure).toMatchObject(failure);
+  expect((await fixture.view(one.serviceId)).failure).toMatchObject(failure);
   expect(builds).toEqual([]);
 });

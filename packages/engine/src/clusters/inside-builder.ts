@@ -20,13 +20,13 @@ export function createInsideBuilder(hooks: RegistryHooks, registry: ImageRegistr
     build: async (request, context) => {
       const { name, tag } = await nameThere(hooks, registry, request.image);
       const wanted = { registryId: registry.id, serviceName: 'the cluster', reference: name };
-      const place = {
+      const location = {
         host: registryHost(name),
         credentials: await credentialsOf(hooks, wanted),
         isPlain: (await hooks.isPlainRegistry?.(registry.id)) ?? false,
         folder: await folderThere(hooks, registry),
       };
-      const { digest } = await builder.build({ ...request, reference: `${name}:${tag}`, registry: place }, context);
+      const { digest } = await builder.build({ ...request, reference: `${name}:${tag}`, registry: location }, context);
       return { id: `${name}@${digest}`, sizeBytes: 0 };
     },
     // Registries have their own rules for old images, and few allow others to remove them.

@@ -8,22 +8,22 @@ const atOnce = 4;
  * only wait for another one's lock is not begun.
  */
 export class Removals {
-  readonly #places = new Semaphore(atOnce);
+  readonly #locations = new Semaphore(atOnce);
   readonly #queues = new Map<string, { readonly turns: Semaphore; users: number }>();
 
   /**
    * Runs the removal in turn. `place`: key under which only one removal runs at a time. A waiting caller whose signal
    * aborts leaves the queue, with the reason of the signal.
    */
-  async inTurn<T>(place: string, action: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const queue = this.#queues.get(place) ?? { turns: new Semaphore(1), users: 0 };
-    this.#queues.set(place, queue);
+  async inTurn<T>(location: string, action: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const queue = this.#queues.get(location) ?? { turns: new Semaphore(1), users: 0 };
+    this.#queues.set(location, queue);
     queue.users += 1;
     try {
-      return await queue.turns.use(() => this.#places.use(action, signal), signal);
+      return await queue.turns.use(() => this.#locations.use(action, signal), signal);
     } finally {
       queue.users -= 1;
-      if (queue.users === 0) this.#queues.delete(place);
+      if (queue.users === 0) this.#queues.delete(location);
     }
   }
 }

@@ -16,9 +16,9 @@ const endedHint =
   'A service must stay in the foreground. The last lines of the process are in the evidence; correct the reason for its exit, then deploy again.';
 
 /** Returns the cause of an instance's exit. */
-export function causeOfEnd({ outOfMemory, words }: InstanceEnd, wasUnlive: boolean): Cause {
+export function causeOfEnd({ outOfMemory, words }: InstanceEnd, wasNotLive: boolean): Cause {
   if (outOfMemory) return 'OUT_OF_MEMORY';
-  if (wasUnlive) return 'PROBE_FAILED';
+  if (wasNotLive) return 'PROBE_FAILED';
   return words === undefined ? 'PROCESS_EXITED' : 'INSTANCE_EVICTED';
 }
 
@@ -88,9 +88,9 @@ export function severityOfEnd(instance: string, recent: readonly EndRow[], other
  * twice the time between the last two exits of the last hour if that is longer. A service that exits every five minutes
  * is therefore not well in between.
  */
-export function quietSeconds(recent: readonly EndRow[], leastSeconds: number): number {
+export function quietSeconds(recent: readonly EndRow[], minSeconds: number): number {
   const [last, former] = recent;
-  if (last === undefined || former === undefined) return leastSeconds;
+  if (last === undefined || former === undefined) return minSeconds;
   const between = (Date.parse(last.ended_at) - Date.parse(former.ended_at)) / 1_000;
-  return Math.ceil(Math.min(longestQuietSeconds, Math.max(leastSeconds, 2 * between)));
+  return Math.ceil(Math.min(longestQuietSeconds, Math.max(minSeconds, 2 * between)));
 }

@@ -95,7 +95,7 @@ export class Housekeeper {
     try {
       await collectAll(this.#parts, driver, { signal, log: (line) => log.info({ driver }, line) });
       const space = (await drivers[driver]?.imageStore?.space(signal)) ?? null;
-      const warning = space === null ? null : diskWarning(space, settings.leastFreeMiB ?? 0);
+      const warning = space === null ? null : diskWarning(space, settings.minFreeMiB ?? 0);
       if (warning !== null) log.warn({ driver }, warning);
     } catch (error) {
       if (term.aborted) return;

@@ -52,8 +52,8 @@ async function readUses(parts: ImageParts, driver: string, images: ImageStore, s
 }
 
 /** Returns FULL if less than the minimum is free, NEAR if less than twice the minimum is free. */
-function pressureOf({ freeBytes }: Pick<DiskSpace, 'freeBytes'>, leastFreeMiB: number): 'NONE' | 'NEAR' | 'FULL' {
-  const least = leastFreeMiB * 1024 * 1024;
+function pressureOf({ freeBytes }: Pick<DiskSpace, 'freeBytes'>, minFreeMiB: number): 'NONE' | 'NEAR' | 'FULL' {
+  const least = minFreeMiB * 1024 * 1024;
   if (freeBytes < least) return 'FULL';
   return freeBytes < 2 * least ? 'NEAR' : 'NONE';
 }
@@ -86,10 +86,10 @@ export async function collectAll(parts: ImageParts, driver: string, call: CallCo
 
 async function isNear(parts: ImageParts, images: ImageStore, signal: AbortSignal): Promise<boolean> {
   const space = await images.space(signal);
-  return space !== null && pressureOf(space, parts.settings.leastFreeMiB ?? 0) !== 'NONE';
+  return space !== null && pressureOf(space, parts.settings.minFreeMiB ?? 0) !== 'NONE';
 }
 
-interface Place {
+interface ImageHost {
   readonly driver: string;
   readonly images: ImageStore;
   readonly call: CallContext;
@@ -97,7 +97,7 @@ interface Place {
 
 async function removeThose(
   parts: ImageParts,
-  { driver, images, call }: Place,
+  { driver, images, call }: ImageHost,
   isChosen: (used: UsedImage) => boolean,
 ): Promise<StoredImage[]> {
   const { database, log } = parts;
@@ -129,17 +129,17 @@ async function removeThose(
  */
 export async function assertSpace(parts: ImageParts, driver: string, call: CallContext): Promise<void> {
   const images = parts.drivers[driver]?.imageStore;
-  const leastFreeMiB = parts.settings.leastFreeMiB ?? 0;
-  if (images === undefined || leastFreeMiB === 0) return;
+  const minFreeMiB = parts.settings.minFreeMiB ?? 0;
+  if (images === undefined || minFreeMiB === 0) return;
   const before = await images.space(call.signal);
-  if (before === null || pressureOf(before, leastFreeMiB) !== 'FULL') return;
+  if (before === null || pressureOf(before, minFreeMiB) !== 'FULL') return;
   call.log(`The disk of the container engine has ${mebibytes(before.freeBytes)} MiB free: removing images that are not needed.`);
   await collectAll(parts, driver, call);
   const after = (await images.space(call.signal)) ?? before;
-  if (pressureOf(after, leastFreeMiB) !== 'FULL') return;
+  if (pressureOf(after, minFreeMiB) !== 'FULL') return;
   throw new DriverError({
     cause: 'DISK_FULL',
-    message: `only ${mebibytes(after.freeBytes)} MiB are free at ${after.folder}, and nothing is built or pulled below ${leastFreeMiB} MiB (DAVIT_LEAST_FREE_DISK_MIB)`,
+    message: `only ${mebibytes(after.freeBytes)} MiB are free at ${after.folder}, and nothing is built or pulled below ${minFreeMiB} MiB (DAVIT_LEAST_FREE_DISK_MIB)`,
     hint: 'Free space there (`./davit disk` shows what Davit keeps), then deploy again. Running services are not affected.',
   });
 }
@@ -149,11 +149,11 @@ function mebibytes(bytes: number): number {
 }
 
 /** Returns the problem with the disk, in words; null if there is none. */
-export function diskWarning(space: DiskSpace, leastFreeMiB: number): string | null {
-  const pressure = pressureOf(space, leastFreeMiB);
+export function diskWarning(space: DiskSpace, minFreeMiB: number): string | null {
+  const pressure = pressureOf(space, minFreeMiB);
   if (pressure === 'NONE') return null;
   const free = `${mebibytes(space.freeBytes)} MiB are free at ${space.folder}`;
   return pressure === 'NEAR'
-    ? `${free}: near the limit of ${leastFreeMiB} MiB, images for rollbacks are removed`
-    : `${free}: below the limit of ${leastFreeMiB} MiB, nothing is built or pulled`;
+    ? `${free}: near the limit of ${minFreeMiB} MiB, images for rollbacks are removed`
+    : `${free}: below the limit of ${minFreeMiB} MiB, nothing is built or pulled`;
 }

@@ -3,29 +3,29 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { statement } from '@davit/db';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createWorld, eventually, service, settings, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, settings, type TestEngine } from '../testing/test-engine.ts';
 import { sweepWorkFolder } from './work-folder.ts';
 
-let world: World;
+let fixture: TestEngine;
 beforeEach(async () => {
-  world = await createWorld();
+  fixture = await createTestEngine();
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const sweep = () =>
-  sweepWorkFolder({ database: world.database.database, settings: { ...settings, workFolder: world.workFolder } });
+  sweepWorkFolder({ database: fixture.database.database, settings: { ...settings, workFolder: fixture.workFolder } });
 
 /** Creates the leftovers of a killed process: the kubeconfig of a chart's service. */
 async function leave(deployment: string, owner: string): Promise<void> {
-  const folder = join(world.workFolder, deployment, owner, 'helm');
+  const folder = join(fixture.workFolder, deployment, owner, 'helm');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'kubeconfig'), 'token: canary');
 }
 
-const left = async (): Promise<string[]> => (await readdir(world.workFolder)).toSorted();
+const left = async (): Promise<string[]> => (await readdir(fixture.workFolder)).toSorted();
 
 const reaches = (owner: string, state: string) =>
-  eventually(async () => ((await world.view(owner)).state === state ? true : undefined), state);
+  eventually(async () => ((await fixture.view(owner)).state === state ? true : undefined), state);
 const turn = statement<{ id: string }>(
   'testWorkTerraform',
   `update deployment_service set service_type = 'TERRAFORM' where deployment_id = $1 returning deployment_id as id`,
@@ -33,14 +33,14 @@ const turn = statement<{ id: string }>(
 
 test('what an ended deployment left goes; what is under way, of Terraform, or not of a deployment stays', async () => {
   const [shop, network, other] = [service(), service(), service()];
-  const ended = await world.deploy([shop]);
+  const ended = await fixture.deploy([shop]);
   await reaches(shop.serviceId, 'DEPLOYED');
-  const states = await world.deploy([network]);
+  const states = await fixture.deploy([network]);
   await reaches(network.serviceId, 'DEPLOYED');
-  await world.database.database.one(turn, [states]);
+  await fixture.database.database.one(turn, [states]);
   const held = Promise.withResolvers<void>();
-  world.fake.script = { before: ({ method }) => (method === 'start' ? held.promise : undefined) };
-  const underWay = await world.deploy([other]);
+  fixture.fake.script = { before: ({ method }) => (method === 'start' ? held.promise : undefined) };
+  const underWay = await fixture.deploy([other]);
   await reaches(other.serviceId, 'DEPLOYING');
   await leave(ended, shop.serviceId);
   await leave(states, network.serviceId);

@@ -3,7 +3,7 @@ import type { CallContext, ClusterSchedule, ClusterSchedules, Workload } from '@
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { placesOf } from '../store/places.ts';
+import { placesOf } from '../store/service-clusters.ts';
 import { shortestPauseSeconds, nextRun, type CronSchedule } from './cron.ts';
 import { longestRunSeconds } from './run.ts';
 import { toAttempt } from './attempt.ts';
@@ -13,8 +13,8 @@ import { toAttempt } from './attempt.ts';
  * the desired state, then resumes it. A run that becomes due in between is therefore neither lost nor started twice.
  */
 
-const leastHoldSeconds = 30;
-const mostHoldSeconds = 300;
+const minHoldSeconds = 30;
+const maxHoldSeconds = 300;
 /** Milliseconds after its time in which a cluster may still start a run of a schedule that was suspended. */
 const settleMilliseconds = 5_000;
 const lookAgainMilliseconds = 1_000;
@@ -36,12 +36,12 @@ export function schedulesOf(parts: EngineParts, driver: string): ClusterSchedule
 export function toClusterSchedule(workload: Workload, { job }: ReleaseConfig, builtInPrefix: string): ClusterSchedule | null {
   const command = job?.events.CRON;
   if (job === undefined || job.schedule === null || command === undefined) return null;
-  const mostSeconds = job.maximumSeconds ?? longestRunSeconds;
+  const maxSeconds = job.maximumSeconds ?? longestRunSeconds;
   return {
     workload: toAttempt(workload, { event: 'CRON', command, attempt: 0, builtInPrefix }),
     ...job.schedule,
-    mostSeconds,
-    mostRestarts: job.maximumRestarts,
+    maxSeconds,
+    maxRestarts: job.maximumRestarts,
     holdSeconds: holdSeconds(job.schedule),
   };
 }
@@ -52,7 +52,7 @@ export function toClusterSchedule(workload: Workload, { job }: ReleaseConfig, bu
  */
 function holdSeconds(schedule: CronSchedule): number {
   const half = Math.floor(shortestPauseSeconds(schedule, new Date()) / 2);
-  return Math.min(Math.max(half, leastHoldSeconds), mostHoldSeconds);
+  return Math.min(Math.max(half, minHoldSeconds), maxHoldSeconds);
 }
 
 /**
@@ -83,13 +83,13 @@ export async function disarm(parts: EngineParts, driver: string, owner: Owner, s
 
 /** Removes the schedule of a service from all other clusters, because the service has moved to `driver`. */
 export async function disarmOthers(parts: EngineParts, driver: string, owner: Owner, call: CallContext): Promise<void> {
-  for (const place of await parts.database.many(placesOf, [owner.service])) {
-    if (place.driver === driver) continue;
+  for (const row of await parts.database.many(placesOf, [owner.service])) {
+    if (row.driver === driver) continue;
     try {
-      await disarm(parts, place.driver, owner, call.signal);
+      await disarm(parts, row.driver, owner, call.signal);
     } catch (error) {
       if (!(error instanceof ClusterUnreachable)) throw error;
-      const name = parts.clusters.nameOf(place.driver);
+      const name = parts.clusters.nameOf(row.driver);
       call.log(`The schedule stays active on ${name} until that cluster answers again: until then its runs are started twice.`);
     }
   }
@@ -110,10 +110,10 @@ export async function quiet(
   await cluster.schedules.suspend(owner, signal);
   const latest = schedule === null ? null : nextRun(schedule, new Date(Date.now() - settleMilliseconds));
   if (latest !== null && latest.getTime() <= Date.now()) await pause(settleMilliseconds, signal);
-  for (let told = false; ; told = true) {
+  for (let reported = false; ; reported = true) {
     const runs = await cluster.schedules.runs({ service: owner.service }, signal);
     if (runs.every(({ isOver }) => isOver)) return;
-    if (!told) call.log('A run of the schedule is under way; this run starts after it.');
+    if (!reported) call.log('A run of the schedule is under way; this run starts after it.');
     await pause(lookAgainMilliseconds, signal);
     signal.throwIfAborted();
   }

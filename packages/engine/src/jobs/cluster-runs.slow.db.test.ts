@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
 import { DriverError, type Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { EnvironmentPlace, JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
+import type { EnvironmentRef, JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
 import { config } from '../testing/config.ts';
 import { withShiftedDates } from '../testing/shifted-dates.ts';
 import { Sites, type Site } from '../testing/sites.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
 /* Cron jobs on clusters that start their runs by themselves. */
 
-let world: World;
+let fixture: TestEngine;
 let east: Site;
 let west: Site;
 beforeEach(async () => {
   const sites = new Sites(true, false, true);
   east = sites.add('east');
   west = sites.add('west');
-  world = await createWorld({}, sites);
+  fixture = await createTestEngine({}, sites);
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const readRuns = statement<{ id: string; status: string; failure: { code: string } | null; by_cluster: boolean }>(
   'testReadClusterRuns',
@@ -53,22 +53,22 @@ const cron = (overrides: Partial<JobRelease> = {}, more: Partial<ReleaseConfig> 
 };
 const bare = ({ release: _none, ...rest }: RequestedService): RequestedService => rest;
 const ended = (id: string): Promise<string> =>
-  eventually(async () => (await world.database.database.maybe(endOf, [id]))?.status, 'the end of the deployment');
-const deploy = async (one: RequestedService, place: EnvironmentPlace = east.place, more: object = {}): Promise<void> =>
-  expect(await ended(await world.deploy([one], { place, ...more }))).toBe('SUCCEEDED');
+  eventually(async () => (await fixture.database.database.maybe(endOf, [id]))?.status, 'the end of the deployment');
+const deploy = async (one: RequestedService, environment: EnvironmentRef = east.environment, more: object = {}): Promise<void> =>
+  expect(await ended(await fixture.deploy([one], { environment, ...more }))).toBe('SUCCEEDED');
 const armed = async (one = cron()): Promise<RequestedService> => {
   await deploy(one);
   return one;
 };
-const runs = ({ serviceId }: RequestedService) => world.database.database.many(readRuns, [serviceId]);
-const schedule = ({ serviceId }: RequestedService) => world.database.database.maybe(readSchedule, [serviceId]);
+const runs = ({ serviceId }: RequestedService) => fixture.database.database.many(readRuns, [serviceId]);
+const schedule = ({ serviceId }: RequestedService) => fixture.database.database.maybe(readSchedule, [serviceId]);
 const statuses = (one: RequestedService, ...wanted: readonly string[]) =>
   eventually(async () => {
     const seen = await runs(one);
     return seen.map(({ status }) => status).join() === wanted.join() ? seen : undefined;
   }, `runs that are ${wanted.join()}`);
 const logOf = async ({ serviceId }: RequestedService): Promise<string[]> =>
-  (await world.engine.port.serviceLog(world.database.database, serviceId, 100)).map(({ message }) => message);
+  (await fixture.engine.port.serviceLog(fixture.database.database, serviceId, 100)).map(({ message }) => message);
 const nothingLeft = (site: Site) =>
   eventually(async () => (site.fake.instances.length === 0 ? true : undefined), 'nothing left on the cluster');
 
@@ -86,8 +86,8 @@ describe('a cron job', () => {
     expect(there).toMatchObject({
       expression: '0 3 * * *',
       timezone: 'Europe/Paris',
-      mostSeconds: 600,
-      mostRestarts: 2,
+      maxSeconds: 600,
+      maxRestarts: 2,
       holdSeconds: 300,
       isSuspended: false,
       workload: { entrypoint: ['/tick'], runsOnce: true, folders: ['/davit-output'] },
@@ -103,7 +103,7 @@ describe('a cron job', () => {
     const { id, rollout } = due(tick);
     await statuses(tick, 'RUNNING');
     await eventually(
-      async () => ((await world.view(tick.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
+      async () => ((await fixture.view(tick.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
       'the running status',
     );
     east.fake.print(id, 'tack');
@@ -112,9 +112,9 @@ describe('a cron job', () => {
     expect(await statuses(tick, 'SUCCEEDED')).toMatchObject([{ id: rollout, by_cluster: true }]);
     await nothingLeft(east);
     expect(await logOf(tick)).toEqual(['tack']);
-    expect(world.outputs.get(tick.serviceId)).toMatchObject([{ name: 'HOST', value: 'db' }]);
+    expect(fixture.outputs.get(tick.serviceId)).toMatchObject([{ name: 'HOST', value: 'db' }]);
     await eventually(
-      async () => ((await world.view(tick.serviceId)).runningStatus === 'COMPLETED' ? true : undefined),
+      async () => ((await fixture.view(tick.serviceId)).runningStatus === 'COMPLETED' ? true : undefined),
       'the running status',
     );
     expect(east.fake.calls.map(({ method }) => method)).not.toContain('start');
@@ -129,7 +129,7 @@ describe('a cron job', () => {
     await nothingLeft(east);
     expect(await logOf(tick)).toEqual(['no such table', expect.stringMatching(/failed \(JOB_FAILED\): .*exit code 4/)]);
     expect(east.fake.calls.map(({ method }) => method)).not.toContain('start');
-    expect((await world.view(tick.serviceId)).runningStatus).toBe('ERROR');
+    expect((await fixture.view(tick.serviceId)).runningStatus).toBe('ERROR');
   });
 
   test('whose image is missing fails at once, and not when its time is over', async () => {
@@ -144,12 +144,12 @@ describe('a cron job', () => {
 
   test('that the cluster ended for its time has run too long', async () => {
     const tick = await armed(cron({ maximumSeconds: 1 }));
-    await world.engine.stop();
+    await fixture.engine.stop();
     const { id } = due(tick);
     const began = Date.now();
     await expect.poll(() => Date.now() - began).toBeGreaterThan(1_000);
     east.fake.kill(id, 137);
-    await world.restart();
+    await fixture.restart();
     expect(await statuses(tick, 'FAILED')).toMatchObject([{ failure: { code: 'JOB_TIMEOUT' } }]);
   });
 });
@@ -172,14 +172,14 @@ describe('on a cluster whose clock is an hour late', () => {
   test.each([
     ['within', 600, 0, 'JOB_FAILED'],
     ['at the end of', 1, 1_000, 'JOB_TIMEOUT'],
-  ])('a run that ended %s its time says so', async (_when, maximumSeconds, leastMilliseconds, code) => {
+  ])('a run that ended %s its time says so', async (_when, maximumSeconds, minMilliseconds, code) => {
     const tick = await armed(cron({ maximumSeconds }));
-    await world.engine.stop();
+    await fixture.engine.stop();
     const { id } = await late(() => due(tick));
     const began = Date.now();
-    await expect.poll(() => Date.now() - began).toBeGreaterThanOrEqual(leastMilliseconds);
+    await expect.poll(() => Date.now() - began).toBeGreaterThanOrEqual(minMilliseconds);
     await late(() => east.fake.kill(id, 143));
-    await world.restart();
+    await fixture.restart();
     expect(await statuses(tick, 'FAILED')).toMatchObject([{ failure: { code } }]);
   });
 });
@@ -187,17 +187,17 @@ describe('on a cluster whose clock is an hour late', () => {
 describe('while Davit is down', () => {
   test('runs go on, and each is known once afterwards, with what it printed', async () => {
     const tick = await armed();
-    await world.engine.stop();
+    await fixture.engine.stop();
     for (const hour of [1, 2, 3]) {
       const { id } = due(tick, east, new Date(Date.UTC(2026, 0, 1, hour)));
       east.fake.print(id, `at ${hour}`);
       east.fake.kill(id, hour === 2 ? 1 : 0);
     }
     const under = due(tick, east, new Date(Date.UTC(2026, 0, 1, 4)));
-    await world.restart();
+    await fixture.restart();
     await statuses(tick, 'SUCCEEDED', 'FAILED', 'SUCCEEDED', 'RUNNING');
     expect((await logOf(tick)).filter((line) => line.startsWith('at '))).toEqual(['at 1', 'at 2', 'at 3']);
-    await world.restart();
+    await fixture.restart();
     expect(east.fake.instances).toMatchObject([{ id: under.id, state: 'RUNNING' }]);
     east.fake.kill(under.id, 0);
     await statuses(tick, 'SUCCEEDED', 'FAILED', 'SUCCEEDED', 'SUCCEEDED');
@@ -221,7 +221,7 @@ describe('while Davit is down', () => {
       east.fake.kill(id, 0);
       await reached;
       isOver = true;
-      await world.restart();
+      await fixture.restart();
       await nothingLeft(east);
     }
     await statuses(tick, 'SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED');
@@ -231,14 +231,14 @@ describe('while Davit is down', () => {
   test('a schedule that somebody else removed is there again, and one that is no longer wanted goes', async () => {
     const tick = await armed();
     const there = east.fake.schedules.armed.get(tick.serviceId);
-    await world.engine.stop();
+    await fixture.engine.stop();
     east.fake.schedules.armed.clear();
     if (there !== undefined) {
       const service = randomUUID();
       const workload = { ...there.workload, owner: { ...there.workload.owner, service } };
       east.fake.schedules.armed.set(service, { ...there, workload });
     }
-    await world.restart();
+    await fixture.restart();
     await eventually(
       async () => (east.fake.schedules.armed.get(tick.serviceId)?.isSuspended === false ? true : undefined),
       'the schedule',
@@ -277,9 +277,9 @@ describe('a run that the cluster goes on with, though its end is recorded,', () 
     const { id } = due(tick);
     expect(await statuses(tick, 'FAILED')).toMatchObject([{ failure: { code: 'ENGINE_FAILED' } }]);
     east.onCall = null;
-    expect(await world.engine.port.clearEndedRuns({ driver: east.id, serviceIds: [tick.serviceId] })).toEqual([]);
+    expect(await fixture.engine.port.clearEndedRuns({ driver: east.id, serviceIds: [tick.serviceId] })).toEqual([]);
     expect(east.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
-    await world.restart();
+    await fixture.restart();
     await lookedTwice();
     expect(east.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
     east.fake.kill(id, 0);
@@ -353,7 +353,7 @@ describe('a deployment', () => {
     const tick = await armed();
     due(tick);
     await statuses(tick, 'RUNNING');
-    await deploy(bare(tick), east.place, { action: 'STOP' });
+    await deploy(bare(tick), east.environment, { action: 'STOP' });
     expect(east.fake.schedules.armed.size).toBe(0);
     await statuses(tick, 'CANCELED');
     expect(east.fake.instances).toEqual([]);
@@ -366,8 +366,8 @@ describe('a deployment', () => {
     const tick = await armed();
     due(tick);
     await statuses(tick, 'RUNNING');
-    await world.deploy([bare(tick)], { place: east.place, action: 'DELETE' });
-    await eventually(async () => (world.deleted.includes(tick.serviceId) ? true : undefined), 'the deletion');
+    await fixture.deploy([bare(tick)], { environment: east.environment, action: 'DELETE' });
+    await eventually(async () => (fixture.deleted.includes(tick.serviceId) ? true : undefined), 'the deletion');
     expect(east.fake.schedules.armed.size).toBe(0);
     expect(east.fake.instances).toEqual([]);
     expect(await runs(tick)).toEqual([]);
@@ -377,7 +377,7 @@ describe('a deployment', () => {
     const tick = await armed();
     const scheduled = due(tick);
     await statuses(tick, 'RUNNING');
-    const id = await world.deploy([{ ...tick, event: 'CRON' }], { place: east.place });
+    const id = await fixture.deploy([{ ...tick, event: 'CRON' }], { environment: east.environment });
     await eventually(
       async () => (east.fake.schedules.armed.get(tick.serviceId)?.isSuspended === true ? true : undefined),
       'the suspension',
@@ -397,7 +397,7 @@ describe('a deployment', () => {
 
   test('that runs the job now and fails leaves the schedule as it was', async () => {
     const tick = await armed();
-    const id = await world.deploy([{ ...tick, event: 'CRON' }], { place: east.place });
+    const id = await fixture.deploy([{ ...tick, event: 'CRON' }], { environment: east.environment });
     for (const attempt of [0, 1, 2]) {
       const instance = await eventually(
         async () => east.fake.instances.find((one) => one.index === attempt && one.state === 'RUNNING'),
@@ -406,7 +406,7 @@ describe('a deployment', () => {
       east.fake.kill(instance.id, 1);
     }
     expect(await ended(id)).toBe('FAILED');
-    await world.restart();
+    await fixture.restart();
     await eventually(
       async () => (east.fake.schedules.armed.get(tick.serviceId)?.isSuspended === false ? true : undefined),
       'the schedule',
@@ -418,7 +418,7 @@ describe('a deployment', () => {
     const tick = await armed();
     expect(east.fake.schedules.armed.size).toBe(0);
     expect(await schedule(tick)).toMatchObject({ driver: null });
-    await world.database.database.run(setDue, [tick.serviceId]);
+    await fixture.database.database.run(setDue, [tick.serviceId]);
     const [run] = await statuses(tick, 'RUNNING');
     expect(run?.by_cluster).toBe(false);
     east.fake.schedules.unable = null;
@@ -430,7 +430,7 @@ describe('a deployment', () => {
     east.fake.kill(instance.id, 0);
     await statuses(tick, 'SUCCEEDED');
     expect(await schedule(tick)).toEqual({ driver: east.id, at: 'infinity' });
-    await world.restart();
+    await fixture.restart();
     await expect.poll(() => east.fake.schedules.armed.get(tick.serviceId)?.isSuspended).toBe(false);
   });
 
@@ -445,10 +445,10 @@ describe('a deployment', () => {
       isReached();
       await new Promise(() => undefined);
     };
-    const id = await world.deploy([tick], { place: east.place });
+    const id = await fixture.deploy([tick], { environment: east.environment });
     await reached;
     isOver = true;
-    await world.restart();
+    await fixture.restart();
     expect(await ended(id)).toBe('SUCCEEDED');
     const there = east.fake.schedules.armed.get(tick.serviceId);
     expect(there?.isSuspended).toBe(false);
@@ -457,7 +457,7 @@ describe('a deployment', () => {
 });
 
 describe('a move', () => {
-  const to = (site: Site): EnvironmentPlace => ({ ...east.place, clusterId: site.id, driver: site.id });
+  const to = (site: Site): EnvironmentRef => ({ ...east.environment, clusterId: site.id, driver: site.id });
 
   test('to another cluster takes the schedule along, and back', async () => {
     const tick = await armed();
@@ -472,13 +472,13 @@ describe('a move', () => {
 
   test('to this machine makes Davit start the runs, and back the cluster', async () => {
     const tick = await armed();
-    const local = { ...east.place, clusterId: world.place.clusterId, driver: 'fake' };
+    const local = { ...east.environment, clusterId: fixture.environment.clusterId, driver: 'fake' };
     await deploy(tick, local);
     expect(east.fake.schedules.armed.size).toBe(0);
     expect(await schedule(tick)).toMatchObject({ driver: null });
-    await world.database.database.run(setDue, [tick.serviceId]);
-    const instance = await eventually(async () => world.fake.instances[0], 'a run here');
-    world.fake.kill(instance.id, 0);
+    await fixture.database.database.run(setDue, [tick.serviceId]);
+    const instance = await eventually(async () => fixture.fake.instances[0], 'a run here');
+    fixture.fake.kill(instance.id, 0);
     await statuses(tick, 'SUCCEEDED');
     await deploy(tick, to(east));
     expect(await schedule(tick)).toEqual({ driver: east.id, at: 'infinity' });
@@ -492,7 +492,7 @@ test('failed runs are cleaned, those under way or not yet known are not', async 
     if (method === 'scheduledRuns') throw new DriverError({ cause: 'ENGINE_FAILED', message: 'not now' });
   };
   const { id } = due(tick);
-  const clear = () => world.engine.port.clearEndedRuns({ driver: east.id, serviceIds: [tick.serviceId] });
+  const clear = () => fixture.engine.port.clearEndedRuns({ driver: east.id, serviceIds: [tick.serviceId] });
   expect(await clear()).toEqual([]);
   expect(east.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
   east.onCall = ({ method }) => {
@@ -501,7 +501,7 @@ test('failed runs are cleaned, those under way or not yet known are not', async 
   east.fake.kill(id, 1);
   await statuses(tick, 'FAILED');
   east.onCall = null;
-  await world.engine.stop();
+  await fixture.engine.stop();
   await clear();
   expect(east.fake.instances).toEqual([]);
 });

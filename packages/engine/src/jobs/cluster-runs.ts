@@ -1,7 +1,7 @@
 import type { ArmedSchedule, ClusterSchedules, ScheduledRun } from '@davit/drivers';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { driversOf, lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
-import { placedWorkload } from '../workload/placed-workload.ts';
+import { deployedWorkload } from '../workload/deployed-workload.ts';
 import * as store from '../store/jobs.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { schedulesOf, toClusterSchedule } from './arming.ts';
@@ -174,7 +174,7 @@ export class ClusterRuns {
       return;
     }
     if (image_id === null) return;
-    const workload = await placedWorkload(this.#parts, { ...row, image_id }, true);
+    const workload = await deployedWorkload(this.#parts, { ...row, image_id }, true);
     const schedule = toClusterSchedule(workload, config, this.#parts.settings.builtInPrefix);
     // A deployment may have begun since.
     if (schedule === null || (await this.#busy()).has(environment)) return;

@@ -35,14 +35,14 @@ test('an output that no process could get is left out and named with its size an
 
 test('the limit is that of one entry of a process, in bytes, under the key that the resources store it with', () => {
   // The longer one of the two keys of the output; the other one is the plain name.
-  const room = 131_071 - 'DAVIT_OUTPUT_JOB_ZA9F0A2C4_A='.length;
+  const remaining = 131_071 - 'DAVIT_OUTPUT_JOB_ZA9F0A2C4_A='.length;
   const kept = (value: string) => storable([output('A', value)], service).outputs.length;
-  expect(kept('x'.repeat(room))).toBe(1);
-  expect(kept('x'.repeat(room + 1))).toBe(0);
-  expect(kept('ü'.repeat(Math.floor(room / 2)))).toBe(1);
-  expect(kept('ü'.repeat(Math.floor(room / 2) + 1))).toBe(0);
+  expect(kept('x'.repeat(remaining))).toBe(1);
+  expect(kept('x'.repeat(remaining + 1))).toBe(0);
+  expect(kept('ü'.repeat(Math.floor(remaining / 2)))).toBe(1);
+  expect(kept('ü'.repeat(Math.floor(remaining / 2) + 1))).toBe(0);
   const terraform = { ...service, type: 'TERRAFORM' } as const;
-  expect(storable([output('A', 'x'.repeat(room))], terraform).outputs).toEqual([]);
+  expect(storable([output('A', 'x'.repeat(remaining))], terraform).outputs).toEqual([]);
 });
 
 test('an output with a NUL is left out, as neither a process nor the database takes it', () => {

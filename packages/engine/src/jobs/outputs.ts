@@ -6,7 +6,7 @@ import { driversOf, type EngineParts } from '../shared/parts.ts';
 export const outputFolder = '/davit-output';
 const outputFile = `${outputFolder}/davit-output.json`;
 const largestFileBytes = 1_048_576;
-const mostOutputs = 200;
+const maxOutputs = 200;
 // Maximum length of one entry in the environment of a process, including key and `=` (MAX_ARG_STRLEN of Linux, without
 // its final NUL). The server limits the variables of users to the same length (`checkLength`).
 const longestEntryBytes = 131_071;
@@ -26,7 +26,7 @@ interface EndedRun {
  */
 export async function publishOutputs({ parts, driver, serviceId, instance, signal }: EndedRun): Promise<string | null> {
   const { cluster } = driversOf(parts, driver);
-  const text = await cluster.readFile(instance.id, { path: outputFile, mostBytes: largestFileBytes }, signal);
+  const text = await cluster.readFile(instance.id, { path: outputFile, maxBytes: largestFileBytes }, signal);
   if (text === null)
     return instance.foldersLost === true ? `${outputFile} is ignored: the instance was removed before it was read.` : null;
   const parsed = parseOutputs(text);
@@ -93,7 +93,7 @@ export function parseOutputs(text: string): { readonly outputs: readonly Service
   const form = 'must be an object of objects with a value, as in {"NAME": {"value": "x", "sensitive": true}}';
   if (!isObject(parsed)) return { fault: form };
   const entries = Object.entries(parsed);
-  if (entries.length > mostOutputs) return { fault: `names more than ${mostOutputs} outputs` };
+  if (entries.length > maxOutputs) return { fault: `names more than ${maxOutputs} outputs` };
   const outputs: ServiceOutput[] = [];
   for (const [name, entry] of entries) {
     if (!/^[A-Za-z_]\w{0,199}$/.test(name))

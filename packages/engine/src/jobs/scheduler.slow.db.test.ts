@@ -2,25 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
 import type { Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { EnvironmentPlace, JobRelease, RequestedService } from '../port.ts';
+import type { EnvironmentRef, JobRelease, RequestedService } from '../port.ts';
 import { config } from '../testing/config.ts';
 import { Sites, type Site } from '../testing/sites.ts';
-import { createWorld, service, type World } from '../testing/world.ts';
+import { createTestEngine, service, type TestEngine } from '../testing/test-engine.ts';
 
 /* Tests that one cron job does not disturb the others. */
 
-let world: World;
+let fixture: TestEngine;
 let east: Site;
 let west: Site;
 beforeEach(async () => {
   const sites = new Sites(true, false, true);
   east = sites.add('east');
   west = sites.add('west');
-  world = await createWorld({}, sites);
+  fixture = await createTestEngine({}, sites);
 });
 afterEach(async () => {
   vi.restoreAllMocks();
-  await world.close();
+  await fixture.close();
 });
 
 const launchesAtOnce = 64;
@@ -54,31 +54,31 @@ function cron(name = 'tick'): RequestedService {
   return service({ serviceType: 'JOB', name, stage, config: release });
 }
 
-const armed = async (count: number, place: EnvironmentPlace = world.place): Promise<RequestedService[]> => {
+const armed = async (count: number, environment: EnvironmentRef = fixture.environment): Promise<RequestedService[]> => {
   const jobs = Array.from({ length: count }, () => cron());
-  const id = await world.deploy(jobs, { place });
+  const id = await fixture.deploy(jobs, { environment });
   await vi.waitFor(async () => expect(await ended(id)).toBe('SUCCEEDED'), patience);
   return jobs;
 };
-const one = async (place?: EnvironmentPlace): Promise<RequestedService> => {
-  const [job] = await armed(1, place);
+const one = async (environment?: EnvironmentRef): Promise<RequestedService> => {
+  const [job] = await armed(1, environment);
   if (job === undefined) throw new Error('it was not armed');
   return job;
 };
 const readEnd = statement<{ status: string }>('testSchedulerEnd', 'select status from deployment where id = $1');
-const ended = async (id: string): Promise<string | undefined> => (await world.database.database.maybe(readEnd, [id]))?.status;
+const ended = async (id: string): Promise<string | undefined> => (await fixture.database.database.maybe(readEnd, [id]))?.status;
 const idsOf = (jobs: readonly RequestedService[]): string[] => jobs.map(({ serviceId }) => serviceId);
 /** Makes the schedules due since this number of seconds. */
 const due = (jobs: readonly RequestedService[], seconds = 0): Promise<number> =>
-  world.database.database.run(setDue, [idsOf(jobs), seconds]);
+  fixture.database.database.run(setDue, [idsOf(jobs), seconds]);
 const statuses = async (...jobs: readonly RequestedService[]): Promise<string[]> =>
-  (await world.database.database.many(readRuns, [idsOf(jobs)])).map(({ status }) => status);
+  (await fixture.database.database.many(readRuns, [idsOf(jobs)])).map(({ status }) => status);
 const instanceOf = ({ serviceId }: RequestedService): Instance | undefined =>
-  world.fake.instances.find(({ service: of, state }) => of === serviceId && state === 'RUNNING');
+  fixture.fake.instances.find(({ service: of, state }) => of === serviceId && state === 'RUNNING');
 const startsOf = (jobs: readonly RequestedService[]): number =>
-  world.fake.calls.filter(({ method, service: of }) => method === 'start' && idsOf(jobs).includes(of)).length;
+  fixture.fake.calls.filter(({ method, service: of }) => method === 'start' && idsOf(jobs).includes(of)).length;
 const logOf = async ({ serviceId }: RequestedService): Promise<string[]> =>
-  (await world.engine.port.serviceLog(world.database.database, serviceId, 100)).map(({ message }) => message);
+  (await fixture.engine.port.serviceLog(fixture.database.database, serviceId, 100)).map(({ message }) => message);
 
 const started = (job: RequestedService): Promise<Instance> =>
   vi.waitFor(() => {
@@ -92,7 +92,7 @@ async function runsOnce(job: RequestedService): Promise<void> {
   const before = (await statuses(job)).length;
   await due([job]);
   const { id } = await started(job);
-  world.fake.kill(id, 0);
+  fixture.fake.kill(id, 0);
   await vi.waitFor(async () => expect((await statuses(job)).slice(before)).toEqual(['SUCCEEDED']), patience);
   await vi.waitFor(() => expect(instanceOf(job)).toBeUndefined(), patience);
 }
@@ -111,7 +111,7 @@ describe('many runs that are long', { timeout: 120_000 }, () => {
     const long = await armed(many);
     let [now, most] = [0, 0];
     const looked = new Set<string>();
-    world.fake.script = {
+    fixture.fake.script = {
       before: async ({ method, service: of }) => {
         if (method !== 'observe' || of === '') return;
         looked.add(of);
@@ -130,8 +130,8 @@ describe('many runs that are long', { timeout: 120_000 }, () => {
   });
 
   test('of a cluster that starts them keep no run of another one waiting, nor what it tells', async () => {
-    const long = await armed(many, east.place);
-    const short = await one(west.place);
+    const long = await armed(many, east.environment);
+    const short = await one(west.environment);
     for (const { serviceId } of long) east.fake.schedules.due(serviceId);
     await vi.waitFor(async () => expect(await statuses(...long)).toHaveLength(many), patience);
     for (const [site, job] of [
@@ -144,7 +144,7 @@ describe('many runs that are long', { timeout: 120_000 }, () => {
       site.fake.write(instance.id, '/davit-output/davit-output.json', '{"HOST": {"value": "db"}}');
       site.fake.kill(instance.id, 0);
       await vi.waitFor(async () => expect(await statuses(job)).toEqual(['SUCCEEDED']), patience);
-      expect(world.outputs.get(job.serviceId)).toMatchObject([{ name: 'HOST', value: 'db' }]);
+      expect(fixture.outputs.get(job.serviceId)).toMatchObject([{ name: 'HOST', value: 'db' }]);
     }
     // The last runs are awaited like the first ones.
     for (const { id } of east.fake.instances) east.fake.kill(id, 0);
@@ -158,7 +158,7 @@ describe('many runs that are to be started at once', { timeout: 120_000 }, () =>
   function hold(jobs: readonly RequestedService[]): () => void {
     const held = Promise.withResolvers<void>();
     const isHeld = new Set(idsOf(jobs));
-    world.fake.script = {
+    fixture.fake.script = {
       before: async ({ method, service: of }) => {
         if (method === 'start' && isHeld.has(of)) await held.promise;
       },
@@ -172,12 +172,12 @@ describe('many runs that are to be started at once', { timeout: 120_000 }, () =>
     await due(jobs);
     await vi.waitFor(() => expect(startsOf(jobs)).toBe(launchesAtOnce), patience);
     await vi.waitFor(async () => expect(await statuses(...jobs)).toHaveLength(many), patience);
-    await world.engine.stop();
+    await fixture.engine.stop();
     expect(startsOf(jobs)).toBe(launchesAtOnce);
-    world.fake.script = {};
-    await world.restart();
+    fixture.fake.script = {};
+    await fixture.restart();
     await vi.waitFor(() => expect(jobs.filter(instanceOf)).toHaveLength(many), patience);
-    for (const { id } of world.fake.instances) world.fake.kill(id, 0);
+    for (const { id } of fixture.fake.instances) fixture.fake.kill(id, 0);
     await vi.waitFor(async () => expect(new Set(await statuses(...jobs))).toEqual(new Set(['SUCCEEDED'])), patience);
   });
 
@@ -189,18 +189,18 @@ describe('many runs that are to be started at once', { timeout: 120_000 }, () =>
     hold(jobs);
     await due(jobs);
     await vi.waitFor(() => expect(startsOf(jobs)).toBe(launchesAtOnce), patience);
-    world.fake.write(id, '/davit-output/davit-output.json', '{"HOST": {"value": "db"}}');
-    world.fake.kill(id, 0);
-    await vi.waitFor(() => expect(world.outputs.get(ready.serviceId)).toMatchObject([{ value: 'db' }]), patience);
+    fixture.fake.write(id, '/davit-output/davit-output.json', '{"HOST": {"value": "db"}}');
+    fixture.fake.kill(id, 0);
+    await vi.waitFor(() => expect(fixture.outputs.get(ready.serviceId)).toMatchObject([{ value: 'db' }]), patience);
     await vi.waitFor(async () => expect(await statuses(ready)).toEqual(['SUCCEEDED']), patience);
   });
 
   test('wait for their own cluster alone, and one that is stopped meanwhile is not started', async () => {
     east.fake.schedules.unable = 'know schedules';
-    const elsewhere = await one(east.place);
+    const elsewhere = await one(east.environment);
     const jobs = await armed(launchesAtOnce);
-    const place = { ...world.place, environmentId: randomUUID() };
-    const stopped = await one(place);
+    const ids = { ...fixture.environment, environmentId: randomUUID() };
+    const stopped = await one(ids);
     const go = hold(jobs);
     await due(jobs);
     await vi.waitFor(() => expect(startsOf(jobs)).toBe(launchesAtOnce), patience);
@@ -208,7 +208,7 @@ describe('many runs that are to be started at once', { timeout: 120_000 }, () =>
     await vi.waitFor(() => expect(east.fake.instances).toMatchObject([{ state: 'RUNNING' }]), patience);
     await vi.waitFor(async () => expect(await statuses(stopped)).toEqual(['RUNNING']), patience);
     const { release: _release, ...bare } = stopped;
-    const id = await world.deploy([bare], { action: 'STOP', place });
+    const id = await fixture.deploy([bare], { action: 'STOP', environment: ids });
     await vi.waitFor(async () => expect(await ended(id)).toBe('SUCCEEDED'), patience);
     go();
     await vi.waitFor(async () => expect(await statuses(stopped)).toEqual(['CANCELED']), patience);
@@ -217,26 +217,26 @@ describe('many runs that are to be started at once', { timeout: 120_000 }, () =>
 });
 
 describe('a schedule that cannot be computed', { timeout: 60_000 }, () => {
-  const told = async (job: RequestedService): Promise<string[]> =>
+  const reported = async (job: RequestedService): Promise<string[]> =>
     (await logOf(job)).filter((line) => /cannot be computed/.test(line));
 
   test('keeps no other one from its time, and says so once where its owner looks', async () => {
-    const warn = vi.spyOn(world.input.log, 'warn');
+    const warn = vi.spyOn(fixture.input.log, 'warn');
     const [bad, good, under] = await armed(3);
     if (bad === undefined || good === undefined || under === undefined) throw new Error('they were not armed');
     // A run that is running while Davit starts.
     await due([under]);
     await vi.waitFor(() => expect(instanceOf(under)).toBeDefined(), patience);
-    await world.engine.stop();
-    await world.database.database.run(setZone, [bad.serviceId, 'Mars/Olympus']);
+    await fixture.engine.stop();
+    await fixture.database.database.run(setZone, [bad.serviceId, 'Mars/Olympus']);
     await due([bad], 60);
-    await world.restart();
-    world.fake.kill(instanceOf(under)?.id ?? '', 0);
+    await fixture.restart();
+    fixture.fake.kill(instanceOf(under)?.id ?? '', 0);
     await vi.waitFor(async () => expect(await statuses(under)).toEqual(['SUCCEEDED']), patience);
     // Each run begins at another look.
     await runsOnce(good);
     await runsOnce(good);
-    expect(await told(bad)).toEqual([expect.stringContaining('Mars/Olympus')]);
+    expect(await reported(bad)).toEqual([expect.stringContaining('Mars/Olympus')]);
     expect(await statuses(bad)).toEqual([]);
     const warnings = warn.mock.calls.filter(([details]) => 'service' in details && details.service === bad.serviceId);
     expect(warnings).toHaveLength(1);
@@ -244,18 +244,18 @@ describe('a schedule that cannot be computed', { timeout: 60_000 }, () => {
 
   test('goes on by itself when it can be computed again, and tells no second time what is known', async () => {
     const bad = await one();
-    const good = await one({ ...world.place, environmentId: randomUUID() });
-    await world.database.database.run(setZone, [bad.serviceId, 'Mars/Olympus']);
+    const good = await one({ ...fixture.environment, environmentId: randomUUID() });
+    await fixture.database.database.run(setZone, [bad.serviceId, 'Mars/Olympus']);
     await due([bad], 60);
-    await vi.waitFor(async () => expect(await told(bad)).toHaveLength(1), patience);
+    await vi.waitFor(async () => expect(await reported(bad)).toHaveLength(1), patience);
     const now = performance.now.bind(performance);
     let later = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
     later += 120_000;
     await runsOnce(good);
     await runsOnce(good);
-    expect(await told(bad)).toHaveLength(1);
-    await world.database.database.run(setZone, [bad.serviceId, 'Etc/UTC']);
+    expect(await reported(bad)).toHaveLength(1);
+    await fixture.database.database.run(setZone, [bad.serviceId, 'Etc/UTC']);
     later += 120_000;
     await vi.waitFor(() => expect(instanceOf(bad)).toBeDefined(), patience);
     expect(await statuses(bad)).toEqual(['RUNNING']);
@@ -263,10 +263,10 @@ describe('a schedule that cannot be computed', { timeout: 60_000 }, () => {
 
   test('begins at once with a deployment that corrects it', async () => {
     const bad = await one();
-    await world.database.database.run(setZone, [bad.serviceId, 'Mars/Olympus']);
+    await fixture.database.database.run(setZone, [bad.serviceId, 'Mars/Olympus']);
     await due([bad], 60);
-    await vi.waitFor(async () => expect(await told(bad)).toHaveLength(1), patience);
-    const id = await world.deploy([bad]);
+    await vi.waitFor(async () => expect(await reported(bad)).toHaveLength(1), patience);
+    const id = await fixture.deploy([bad]);
     await vi.waitFor(async () => expect(await ended(id)).toBe('SUCCEEDED'), patience);
     await runsOnce(bad);
   });
@@ -279,7 +279,7 @@ test('a schedule that the database does not move on concerns no other one', { ti
     'testSchedulerRefuse',
     `alter table job_run add constraint test_refuse check (service_id <> '${bad.serviceId}')`,
   );
-  await world.database.database.run(refuse, []);
+  await fixture.database.database.run(refuse, []);
   await due([bad], 60);
   await runsOnce(good);
   await vi.waitFor(async () => expect(await logOf(bad)).toHaveLength(1), patience);

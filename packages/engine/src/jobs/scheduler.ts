@@ -5,7 +5,7 @@ import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import { driversOf, isAwaited, isWaitedOut, lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable, isTransient, retryPolicy } from '../shared/retry-policy.ts';
-import { placedWorkload } from '../workload/placed-workload.ts';
+import { deployedWorkload } from '../workload/deployed-workload.ts';
 import { startWithImage } from '../workload/registry-image.ts';
 import { toFailure } from '../shared/failure.ts';
 import { readableSecrets, redactorOrBlind } from '../shared/readable.ts';
@@ -260,10 +260,10 @@ export class Scheduler {
       call,
     });
     const ended = { parts: this.#parts, driver, serviceId: id, instance, signal: call.signal };
-    const told = await turns.reads.use(() => publishOutputs(ended), call.signal);
-    if (told === null) return;
-    call.log(told);
-    if (instance.foldersLost === true) await this.#tell(run, `The run of ${run.due_at}: ${told}`);
+    const reported = await turns.reads.use(() => publishOutputs(ended), call.signal);
+    if (reported === null) return;
+    call.log(reported);
+    if (instance.foldersLost === true) await this.#tell(run, `The run of ${run.due_at}: ${reported}`);
   }
 
   /**
@@ -273,7 +273,7 @@ export class Scheduler {
   async #awaitStarted(run: store.RunRow, call: CallContext): Promise<void> {
     const { image_id } = run;
     if (image_id === null) throw new Error(`${run.config.name} has no image`);
-    const workload = await placedWorkload(this.#parts, { ...run, image_id, rollout: run.id }, false);
+    const workload = await deployedWorkload(this.#parts, { ...run, image_id, rollout: run.id }, false);
     await driversOf(this.#parts, run.driver).cluster.schedules?.awaitStarted(workload, call);
   }
 
@@ -281,7 +281,7 @@ export class Scheduler {
     const { config, image_id } = run;
     const command = config.job?.events.CRON;
     if (command === undefined || image_id === null) throw new Error(`${config.name} has no release to run by its schedule`);
-    const workload = await placedWorkload(this.#parts, { ...run, image_id, rollout: run.id }, true);
+    const workload = await deployedWorkload(this.#parts, { ...run, image_id, rollout: run.id }, true);
     return toAttempt(workload, { event: 'CRON', command, attempt, builtInPrefix: this.#parts.settings.builtInPrefix });
   }
 

@@ -22,11 +22,11 @@ const longestTurnMilliseconds = 60_000;
  * to the next one.
  */
 export class Turns {
-  readonly #places: Semaphore;
+  readonly #locations: Semaphore;
   readonly #longestMilliseconds: number;
 
   constructor(atOnce: number, longestMilliseconds = longestTurnMilliseconds) {
-    this.#places = new Semaphore(atOnce);
+    this.#locations = new Semaphore(atOnce);
     this.#longestMilliseconds = longestMilliseconds;
   }
 
@@ -36,7 +36,7 @@ export class Turns {
    */
   async use<T>(action: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { promise: acted, resolve } = Promise.withResolvers<{ readonly result: Promise<T> }>();
-    await this.#places.use(async () => {
+    await this.#locations.use(async () => {
       const over = new AbortController();
       const result = action().finally(() => over.abort());
       resolve({ result });

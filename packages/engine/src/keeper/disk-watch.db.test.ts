@@ -2,13 +2,13 @@ import { statement } from '@davit/db';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RequestedService, ServiceView } from '../port.ts';
 import { config } from '../testing/config.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
-let world: World;
+let fixture: TestEngine;
 beforeEach(async () => {
-  world = await createWorld({ diskWatchSeconds: 0, diskGraceSeconds: 0 });
+  fixture = await createTestEngine({ diskWatchSeconds: 0, diskGraceSeconds: 0 });
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const mebibyte = 1024 * 1024;
 const gibibyte = 1024 * mebibyte;
@@ -24,21 +24,21 @@ const measure = statement(
 
 async function deployed(overrides: Parameters<typeof config>[0] = {}): Promise<RequestedService> {
   const one = service({ config: config(overrides) });
-  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
+  expect(await fixture.ends(await fixture.deploy([one]))).toBe('SUCCEEDED');
   return one;
 }
 /** Sets the bytes that the volumes hold: the last measured value and the result of the next measurement. */
 const hold = async ({ serviceId }: RequestedService, bytes: number): Promise<void> => {
-  world.fake.volumeBytes.set(serviceId, bytes);
-  await world.database.database.run(measure, [serviceId, bytes]);
+  fixture.fake.volumeBytes.set(serviceId, bytes);
+  await fixture.database.database.run(measure, [serviceId, bytes]);
 };
-const instancesOf = (one: RequestedService) => world.fake.instances.filter((instance) => instance.service === one.serviceId);
+const instancesOf = (one: RequestedService) => fixture.fake.instances.filter((instance) => instance.service === one.serviceId);
 const idOf = (one: RequestedService): string => instancesOf(one)[0]?.id ?? '';
 /** Waits for a status that a look of the keeper sets. A look is due every ten seconds and at each start. */
 const becomes = async (one: RequestedService, isThere: (view: ServiceView) => boolean, words: string): Promise<ServiceView> => {
-  await world.restart();
+  await fixture.restart();
   return eventually(async () => {
-    const view = await world.view(one.serviceId);
+    const view = await fixture.view(one.serviceId);
     return isThere(view) ? view : undefined;
   }, words);
 };
@@ -46,7 +46,7 @@ const diskOf = (view: ServiceView) => view.conditions.find(({ kind }) => kind ==
 
 test('an instance that has written nearly as much as it may is warned of, until it has removed files', async () => {
   const one = await deployed();
-  world.fake.writtenBytes.set(idOf(one), 900 * mebibyte);
+  fixture.fake.writtenBytes.set(idOf(one), 900 * mebibyte);
   const view = await becomes(one, (now) => diskOf(now) !== undefined, 'a warning');
   expect(diskOf(view)).toMatchObject({
     severity: 'WARNING',
@@ -56,19 +56,19 @@ test('an instance that has written nearly as much as it may is warned of, until 
     },
   });
   await becomes(one, ({ runningStatus }) => runningStatus === 'WARNING', 'WARNING');
-  world.fake.writtenBytes.set(idOf(one), 10 * mebibyte);
+  fixture.fake.writtenBytes.set(idOf(one), 10 * mebibyte);
   await becomes(one, (now) => diskOf(now) === undefined, 'no warning');
-  expect((await world.database.database.many(lines, [one.serviceId])).map(({ message }) => message)).toEqual([
+  expect((await fixture.database.database.many(lines, [one.serviceId])).map(({ message }) => message)).toEqual([
     expect.stringMatching(/^Davit: WARNING INSTANCE_DISK_EXCEEDED: /),
     'Davit: DISK is over.',
   ]);
-  expect(world.fake.calls.filter(({ method }) => method === 'removeInstance')).toEqual([]);
+  expect(fixture.fake.calls.filter(({ method }) => method === 'removeInstance')).toEqual([]);
 });
 
 test('an instance that has written more than it may is replaced, and the status says so after it', async () => {
   const one = await deployed();
   const former = idOf(one);
-  world.fake.writtenBytes.set(former, 1025 * mebibyte);
+  fixture.fake.writtenBytes.set(former, 1025 * mebibyte);
   await becomes(
     one,
     () => idOf(one) !== '' && idOf(one) !== former && instancesOf(one)[0]?.state === 'RUNNING',
@@ -76,7 +76,7 @@ test('an instance that has written more than it may is replaced, and the status 
   );
   const view = await becomes(one, (now) => now.runningStatus === 'ERROR', 'ERROR');
   expect(diskOf(view)).toMatchObject({ severity: 'ERROR', occurrences: 1, failure: { code: 'INSTANCE_DISK_EXCEEDED' } });
-  expect(world.fake.calls.filter(({ method }) => method === 'removeInstance')).toHaveLength(1);
+  expect(fixture.fake.calls.filter(({ method }) => method === 'removeInstance')).toHaveLength(1);
 });
 
 test('a service whose volumes hold far more than their size is stopped until it is deployed again', async () => {
@@ -94,14 +94,14 @@ test('a service whose volumes hold far more than their size is stopped until it 
   await becomes(one, () => true, 'anything');
   expect(instancesOf(one)).toHaveLength(0);
   await hold(one, gibibyte);
-  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
+  expect(await fixture.ends(await fixture.deploy([one]))).toBe('SUCCEEDED');
   await becomes(one, (now) => diskOf(now) === undefined && now.runningStatus === 'RUNNING', 'RUNNING');
   expect(instancesOf(one)).toHaveLength(1);
 });
 
 test('a service of before has time to make room after it was started again', async () => {
-  await world.close();
-  world = await createWorld({ diskWatchSeconds: 0, diskGraceSeconds: 600 });
+  await fixture.close();
+  fixture = await createTestEngine({ diskWatchSeconds: 0, diskGraceSeconds: 600 });
   const one = await deployed({ volumes: [{ id: 'v', mountPath: '/data', sizeGiB: 1 }] });
   await hold(one, 9 * gibibyte);
   const view = await becomes(one, (now) => diskOf(now) !== undefined, 'a warning');

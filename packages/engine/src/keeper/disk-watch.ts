@@ -8,8 +8,8 @@ import { writeServiceLine } from '../output/service-line.ts';
 import { heldVolumeBytes } from '../store/metrics.ts';
 import { terminationGrace } from '../workload/workload.ts';
 import type { Kinds } from '../kinds/kinds.ts';
-import type { Kept } from './kept.ts';
-import type { Seen } from './observer.ts';
+import type { KeptService } from './kept-service.ts';
+import type { ClusterSnapshot } from './observer.ts';
 
 /*
  * Watches how much services write to the disk of an engine. No storage driver that is common there limits this by
@@ -30,7 +30,7 @@ const defaultGraceSeconds = 600;
 const warnShare = 0.8;
 const volumeWarnShare = 0.9;
 /** Maximum share of the time that passes may take. With many files, passes are less frequent. */
-const mostBusy = 0.1;
+const maxBusy = 0.1;
 /** Seconds for which the condition of a stopped instance stays open, unless the limit is exceeded again. */
 const clearAfterSeconds = 3600;
 const removeSeconds = 120;
@@ -74,7 +74,7 @@ export class DiskWatch {
   }
 
   /** Starts a pass if one is due. Only the process that follows the output may call this; the pass ends with `term`. */
-  look(seen: Seen, term: AbortSignal): void {
+  look(seen: ClusterSnapshot, term: AbortSignal): void {
     const { disk } = driversOf(this.#parts, this.#driver).cluster;
     if (disk === undefined || this.#isRunning || this.#stop.aborted || performance.now() < this.#nextAt) return;
     this.#isRunning = true;
@@ -86,7 +86,7 @@ export class DiskWatch {
     await this.#running;
   }
 
-  async #pass(disk: ClusterDisk, seen: Seen, signal: AbortSignal): Promise<void> {
+  async #pass(disk: ClusterDisk, seen: ClusterSnapshot, signal: AbortSignal): Promise<void> {
     const began = performance.now();
     const present = new Set([...seen.byService.values()].flat().map(({ id }) => id));
     for (const id of this.#removed) if (!present.has(id)) this.#removed.delete(id);
@@ -107,7 +107,7 @@ export class DiskWatch {
     } finally {
       const took = performance.now() - began;
       const every = (this.#parts.settings.diskWatchSeconds ?? defaultEverySeconds) * 1000;
-      this.#nextAt = began + Math.max(every, took / mostBusy);
+      this.#nextAt = began + Math.max(every, took / maxBusy);
       this.#isRunning = false;
       if (this.#hasNoted) this.#onNoted();
       this.#hasNoted = false;
@@ -179,7 +179,7 @@ export class DiskWatch {
     return { ...found('ERROR', 'INSTANCE_DISK_EXCEEDED', message), instance, occurrences: over.length, clearAfterSeconds };
   }
 
-  async #note({ service_id: serviceId, rollout }: Kept, found: Found | null): Promise<void> {
+  async #note({ service_id: serviceId, rollout }: KeptService, found: Found | null): Promise<void> {
     const { database } = this.#parts;
     if (found === null) {
       if (this.#clear.has(serviceId)) return;
@@ -193,7 +193,7 @@ export class DiskWatch {
     this.#hasNoted ||= (await raiseCondition(database, observed)) !== null;
   }
 
-  async #replace(disk: ClusterDisk, { service_id: service, config }: Kept, { instance, bytes }: Written): Promise<void> {
+  async #replace(disk: ClusterDisk, { service_id: service, config }: KeptService, { instance, bytes }: Written): Promise<void> {
     const { log, settings } = this.#parts;
     const words = `${instance.name} has written ${inGiB(bytes)} to its own file system (DAVIT_INSTANCE_DISK_MIB): it is stopped and its data removed.`;
     // A run of a job gets no condition, because it is not the deployed release.
@@ -210,7 +210,7 @@ export class DiskWatch {
 }
 
 interface Watched {
-  readonly runtime: Kept;
+  readonly runtime: KeptService;
   readonly instances: readonly Instance[];
   readonly volumeBytes: number;
 }
@@ -220,7 +220,7 @@ interface Written {
   readonly bytes: number;
 }
 
-function isWatched(kinds: Kinds, { desired, config, environment_id: environment }: Kept, seen: Seen): boolean {
+function isWatched(kinds: Kinds, { desired, config, environment_id: environment }: KeptService, seen: ClusterSnapshot): boolean {
   if (desired !== 'RUNNING' || config === null || seen.busy.has(environment)) return false;
   return kinds.of(config).hasOwnContainers;
 }

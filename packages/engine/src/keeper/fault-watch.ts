@@ -2,8 +2,8 @@ import { pause } from '@davit/base';
 import type { Instance } from '@davit/drivers';
 import type { EngineParts } from '../shared/parts.ts';
 import { InstanceEnds, type EndWatchers } from './instance-ends.ts';
-import type { Kept } from './kept.ts';
-import type { Seen } from './observer.ts';
+import type { KeptService } from './kept-service.ts';
+import type { ClusterSnapshot } from './observer.ts';
 import { noteUnlive, noteUnready, type ProbeFailure } from './probe-conditions.ts';
 import { PressureWatch } from './pressure-watch.ts';
 import { servingInstances } from './running-status.ts';
@@ -16,7 +16,7 @@ export interface FaultWatchInput extends EndWatchers {
   readonly driver: string;
   readonly stop: AbortSignal;
   /** Returns the failed attempts of the probes of instances that are not ready. */
-  unready(runtime: Kept): readonly ProbeFailure[];
+  unready(runtime: KeptService): readonly ProbeFailure[];
 }
 
 /**
@@ -28,7 +28,7 @@ export class FaultWatch {
   readonly #ends: InstanceEnds;
   readonly #pressure: PressureWatch;
   #term: AbortSignal | null = null;
-  #seen: Seen | null = null;
+  #seen: ClusterSnapshot | null = null;
   #passing: Promise<void> = Promise.resolve();
 
   constructor(input: FaultWatchInput) {
@@ -45,7 +45,7 @@ export class FaultWatch {
    * Takes the result of a look. `term` is aborted when this process may no longer watch; null if another process
    * watches.
    */
-  async look(seen: Seen, term: AbortSignal | null): Promise<void> {
+  async look(seen: ClusterSnapshot, term: AbortSignal | null): Promise<void> {
     this.#term = term;
     this.#seen = seen;
     if (term === null) return;

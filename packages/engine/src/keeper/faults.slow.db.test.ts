@@ -3,18 +3,18 @@ import { DriverError, type InstancePressure, type Probe } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RequestedService, ServiceView } from '../index.ts';
 import { config } from '../testing/config.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
 /*
  * Tests that faults of instances after their deployment are reported on the service, in its log, on the stream and in
  * the metrics.
  */
 
-let world: World;
+let fixture: TestEngine;
 beforeEach(async () => {
-  world = await createWorld({ steadySeconds: 1 });
+  fixture = await createTestEngine({ steadySeconds: 1 });
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const events = statement<{ fact: Record<string, unknown> }>(
   'testFaultEvents',
@@ -27,23 +27,23 @@ const ownLines = statement<{ message: string }>(
 
 async function deployed(overrides: Parameters<typeof config>[0] = {}): Promise<RequestedService> {
   const one = service({ config: config({ ports: [], ...overrides }) });
-  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
+  expect(await fixture.ends(await fixture.deploy([one]))).toBe('SUCCEEDED');
   await reaches(one, ({ runningStatus }) => runningStatus === 'RUNNING');
   return one;
 }
 
-const of = ({ serviceId }: RequestedService) => world.fake.instances.filter((one) => one.service === serviceId);
+const of = ({ serviceId }: RequestedService) => fixture.fake.instances.filter((one) => one.service === serviceId);
 const idOf = (one: RequestedService, index = 0): string => of(one)[index]?.id ?? '';
 
 function reaches(one: RequestedService, is: (view: ServiceView) => boolean): Promise<ServiceView> {
   return eventually(async () => {
-    const view = await world.view(one.serviceId);
+    const view = await fixture.view(one.serviceId);
     return is(view) ? view : undefined;
   }, 'a view of the service');
 }
 
 const ends = async (one: RequestedService): Promise<object | undefined> =>
-  (await world.engine.port.metricTotals(world.database.database)).find(({ serviceId }) => serviceId === one.serviceId)?.ends;
+  (await fixture.engine.port.metricTotals(fixture.database.database)).find(({ serviceId }) => serviceId === one.serviceId)?.ends;
 
 async function ended(one: RequestedService, times: number): Promise<ServiceView> {
   return reaches(one, ({ conditions }) =>
@@ -54,8 +54,8 @@ async function ended(one: RequestedService, times: number): Promise<ServiceView>
 describe('an instance that ends', () => {
   test('is a fact with cause, evidence and remedy, everywhere, until it has run for a while', async () => {
     const one = await deployed();
-    world.fake.print(idOf(one), 'cannot open the database');
-    world.fake.kill(idOf(one), 3);
+    fixture.fake.print(idOf(one), 'cannot open the database');
+    fixture.fake.kill(idOf(one), 3);
     const { conditions, runningStatus } = await ended(one, 1);
     expect(runningStatus).not.toBe('RUNNING');
     expect(conditions).toMatchObject([
@@ -69,13 +69,13 @@ describe('an instance that ends', () => {
         },
       },
     ]);
-    expect((await world.database.database.many(ownLines, [one.serviceId]))[0]?.message).toMatch(
+    expect((await fixture.database.database.many(ownLines, [one.serviceId]))[0]?.message).toMatch(
       /^Davit: WARNING PROCESS_EXITED: \S+: The process exited with code 3\. It is restarted immediately\./,
     );
     expect(await ends(one)).toEqual({ PROCESS_EXITED: 1 });
     await reaches(one, ({ conditions: left, runningStatus: word }) => left.length === 0 && word === 'RUNNING');
-    const told = await world.database.database.many(events, [one.serviceId]);
-    expect(told.map(({ fact }) => [fact['code'], fact['severity']])).toEqual([
+    const reported = await fixture.database.database.many(events, [one.serviceId]);
+    expect(reported.map(({ fact }) => [fact['code'], fact['severity']])).toEqual([
       ['PROCESS_EXITED', 'WARNING'],
       ['PROCESS_EXITED', null],
     ]);
@@ -83,7 +83,7 @@ describe('an instance that ends', () => {
 
   test('for its memory says so, with the limit', async () => {
     const one = await deployed();
-    world.fake.kill(idOf(one), 137, true);
+    fixture.fake.kill(idOf(one), 137, true);
     const { conditions } = await ended(one, 1);
     expect(conditions[0]?.failure).toMatchObject({
       code: 'OUT_OF_MEMORY',
@@ -97,7 +97,7 @@ describe('an instance that ends', () => {
     const one = await deployed();
     for (let times = 1; times <= 3; times += 1) {
       await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
-      world.fake.kill(idOf(one), 1);
+      fixture.fake.kill(idOf(one), 1);
       await ended(one, times);
     }
     const { conditions, runningStatus } = await reaches(one, ({ runningStatus: word }) => word === 'ERROR');
@@ -110,38 +110,38 @@ describe('an instance that ends', () => {
     ]);
     // The instance runs, and may exit again at any time.
     await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
-    expect((await world.view(one.serviceId)).runningStatus).toBe('ERROR');
+    expect((await fixture.view(one.serviceId)).runningStatus).toBe('ERROR');
   });
 
   test('again and again beside one that serves is a WARNING', async () => {
     const one = await deployed({ instances: 2 });
     for (let times = 1; times <= 3; times += 1) {
       await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
-      world.fake.kill(idOf(one), 1);
+      fixture.fake.kill(idOf(one), 1);
       await ended(one, times);
     }
-    const view = await world.view(one.serviceId);
+    const view = await fixture.view(one.serviceId);
     expect(view.conditions).toMatchObject([{ severity: 'WARNING' }]);
     expect(view.runningStatus).toBe('WARNING');
   });
 
   test('while Davit is down is noted once, by whoever sees it', async () => {
     const one = await deployed();
-    await world.engine.stop();
-    world.fake.kill(idOf(one), 7);
-    await world.restart();
+    await fixture.engine.stop();
+    fixture.fake.kill(idOf(one), 7);
+    await fixture.restart();
     await ended(one, 1);
-    await world.restart();
+    await fixture.restart();
     await reaches(one, ({ conditions }) => conditions.length === 0);
     expect(await ends(one)).toEqual({ PROCESS_EXITED: 1 });
   });
 
   test('because a deployment replaces or stops it is no fact', async () => {
     const one = await deployed();
-    expect(await world.ends(await world.deploy([one], { action: 'RESTART' }))).toBe('SUCCEEDED');
-    expect(await world.ends(await world.deploy([one], { action: 'STOP' }))).toBe('SUCCEEDED');
+    expect(await fixture.ends(await fixture.deploy([one], { action: 'RESTART' }))).toBe('SUCCEEDED');
+    expect(await fixture.ends(await fixture.deploy([one], { action: 'STOP' }))).toBe('SUCCEEDED');
     expect(await ends(one)).toBeUndefined();
-    expect((await world.view(one.serviceId)).conditions).toEqual([]);
+    expect((await fixture.view(one.serviceId)).conditions).toEqual([]);
   });
 });
 
@@ -156,7 +156,7 @@ const probe: Probe = {
 
 describe('a probe that fails', () => {
   const fails = (which: string): void => {
-    world.fake.probeAnswer = (one) => (one === which ? 'status 503 instead of 200 to 399' : null);
+    fixture.fake.probeAnswer = (one) => (one === which ? 'status 503 instead of 200 to 399' : null);
   };
 
   test('readiness: the transcript, until it succeeds', async () => {
@@ -175,7 +175,7 @@ describe('a probe that fails', () => {
       },
     ]);
     await reaches(one, ({ runningStatus }) => runningStatus === 'ERROR');
-    world.fake.probeAnswer = () => null;
+    fixture.fake.probeAnswer = () => null;
     await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
   });
 
@@ -188,7 +188,7 @@ describe('a probe that fails', () => {
       message: expect.stringContaining('The liveness probe failed, and the instance is restarted.'),
       evidence: { probe: expect.arrayContaining([expect.stringContaining('status 503')]) },
     });
-    world.fake.probeAnswer = () => null;
+    fixture.fake.probeAnswer = () => null;
     await eventually(async () => ((await ends(one)) === undefined ? undefined : true), 'the end to be counted');
     expect(await ends(one)).toEqual({ PROBE_FAILED: 1 });
     await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
@@ -197,45 +197,45 @@ describe('a probe that fails', () => {
   test('liveness: a restart that did not work is tried again, and is one failure all the same', async () => {
     const one = await deployed({ liveness: probe });
     let tries = 0;
-    world.fake.script = {
+    fixture.fake.script = {
       before: ({ method }) => {
         if (method !== 'revive') return;
         tries += 1;
         if (tries === 1) throw new DriverError({ cause: 'ENGINE_FAILED', message: 'The instance could not be started again.' });
-        world.fake.probeAnswer = () => null;
+        fixture.fake.probeAnswer = () => null;
       },
     };
     fails('liveness');
     await eventually(async () => ((await ends(one)) === undefined ? undefined : true), 'the end to be counted');
     expect(await ends(one)).toEqual({ PROBE_FAILED: 1 });
     expect(tries).toBe(2);
-    const told = await world.database.database.many(events, [one.serviceId]);
-    expect(told.filter(({ fact }) => fact['severity'] !== null)).toHaveLength(1);
+    const reported = await fixture.database.database.many(events, [one.serviceId]);
+    expect(reported.filter(({ fact }) => fact['severity'] !== null)).toHaveLength(1);
     await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
   });
 
   test('liveness: one that was started again a moment ago is restarted after a pause', async () => {
     const one = await deployed({ liveness: probe });
-    world.fake.kill(idOf(one), 3);
+    fixture.fake.kill(idOf(one), 3);
     await ended(one, 1);
     await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
     fails('liveness');
-    const revived = world.fake.calls.filter(({ method }) => method === 'revive').length;
+    const revived = fixture.fake.calls.filter(({ method }) => method === 'revive').length;
     await reaches(one, ({ conditions }) => conditions.some(({ kind }) => kind === 'LIVENESS'));
     await eventually(
-      async () => (world.fake.calls.filter(({ method }) => method === 'revive').length > revived ? true : undefined),
+      async () => (fixture.fake.calls.filter(({ method }) => method === 'revive').length > revived ? true : undefined),
       'the restart',
     );
-    world.fake.probeAnswer = () => null;
+    fixture.fake.probeAnswer = () => null;
     await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
     expect(await ends(one)).toMatchObject({ PROCESS_EXITED: 1, PROBE_FAILED: expect.any(Number) });
   });
 });
 
 describe('an instance that reaches a limit', () => {
-  const passes = (): number => world.fake.calls.filter(({ method }) => method === 'pressure').length;
+  const passes = (): number => fixture.fake.calls.filter(({ method }) => method === 'pressure').length;
   const press = (one: RequestedService, changes: Partial<InstancePressure>): void => {
-    world.fake.pressure = of(one).map(({ id, service: serviceId, rollout, index, startedAt }) => ({
+    fixture.fake.pressure = of(one).map(({ id, service: serviceId, rollout, index, startedAt }) => ({
       id,
       service: serviceId,
       rollout,

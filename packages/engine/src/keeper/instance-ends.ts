@@ -7,8 +7,8 @@ import { instanceCounts } from '../scaling/instances.ts';
 import * as store from '../store/instance-ends.ts';
 import { terminationGrace } from '../workload/workload.ts';
 import type { Kinds } from '../kinds/kinds.ts';
-import type { Kept } from './kept.ts';
-import type { Seen } from './observer.ts';
+import type { KeptService } from './kept-service.ts';
+import type { ClusterSnapshot } from './observer.ts';
 import { servingInstances } from './running-status.ts';
 
 const shownLines = 50;
@@ -50,7 +50,7 @@ export class InstanceEnds {
   }
 
   /** Records the exits since the last look, without waiting for the writes. */
-  note(seen: Seen): void {
+  note(seen: ClusterSnapshot): void {
     const present = new Set([...seen.byService.values()].flat().map(({ id }) => id));
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
     for (const runtime of seen.runtimes)
@@ -62,7 +62,7 @@ export class InstanceEnds {
     await Promise.all(this.#underWay.values());
   }
 
-  #noteOne(runtime: Kept, instance: Instance, seen: Seen): void {
+  #noteOne(runtime: KeptService, instance: Instance, seen: ClusterSnapshot): void {
     const { lastEnd: end } = instance;
     if (end === undefined || this.#known.get(instance.id) === end.at || this.#underWay.has(instance.id)) return;
     // The pause is read now, because the instance may be restarted meanwhile.
@@ -78,15 +78,15 @@ export class InstanceEnds {
     this.#underWay.set(instance.id, done);
   }
 
-  async #store(runtime: Kept, { instance, end, pauseSeconds }: Ended, seen: Seen): Promise<void> {
+  async #store(runtime: KeptService, { instance, end, pauseSeconds }: EndedInstance, seen: ClusterSnapshot): Promise<void> {
     const { database, settings } = this.#parts;
     const { service_id: service, rollout, config } = runtime;
     if (rollout === null || config === null) return;
     const lines = await this.#lines(instance, end);
     const grace = terminationGrace(config, settings) + restartSeconds;
     const since = new Date(Date.parse(end.at) - 1_000 * grace).toISOString();
-    const wasUnlive = (await database.maybe(store.livenessFailure, [service, since]))?.instance_name === instance.name;
-    const cause = causeOfEnd(end, wasUnlive);
+    const wasNotLive = (await database.maybe(store.livenessFailure, [service, since]))?.instance_name === instance.name;
+    const cause = causeOfEnd(end, wasNotLive);
     const others = servingInstances(runtime, seen).filter(
       (other) => other.id !== instance.id && other.state === 'RUNNING' && this.#watchers.isReady(other),
     ).length;
@@ -126,7 +126,7 @@ export class InstanceEnds {
   }
 }
 
-interface Ended {
+interface EndedInstance {
   readonly instance: Instance;
   readonly end: InstanceEnd;
   readonly pauseSeconds: number | null;
@@ -136,7 +136,7 @@ interface Ended {
  * Returns the instances whose exit would be unintended. Excluded are services that are being deployed, former rollouts,
  * and instances that scaling removes.
  */
-function watched(kinds: Kinds, runtime: Kept, seen: Seen): readonly Instance[] {
+function watched(kinds: Kinds, runtime: KeptService, seen: ClusterSnapshot): readonly Instance[] {
   const { config, desired, rollout, service_id: service } = runtime;
   if (desired !== 'RUNNING' || config === null || seen.deploying.has(service) || !kinds.of(config).hasLastingInstances) return [];
   const { lasting } = instanceCounts(runtime, config);

@@ -2,16 +2,16 @@ import type { CallContext, Instance } from '@davit/drivers';
 import type { LogCollector } from '../output/log-collector.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import type { Attempts } from './attempts.ts';
-import type { Seen } from './observer.ts';
+import type { ClusterSnapshot } from './observer.ts';
 import type { Revival } from './revival.ts';
-import type { Tending } from './tending.ts';
+import type { ServiceQueue } from './service-queue.ts';
 
 /** Seconds beyond the grace period of an instance. A removal that takes longer is stuck and is retried. */
 export const retireSeconds = 120;
 
 /** One look of a keeper at its cluster. */
 export interface Look {
-  readonly seen: Seen;
+  readonly seen: ClusterSnapshot;
   /**
    * Aborts when this process may no longer follow the output on this cluster; null if another process follows it.
    */
@@ -23,8 +23,8 @@ export interface KeepTools {
   readonly parts: EngineParts;
   readonly driver: string;
   readonly attempts: Pick<Attempts, 'attempt'>;
-  readonly tending: Pick<Tending, 'tend'>;
-  readonly revival: Pick<Revival, 'ofEnded'>;
+  readonly queue: Pick<ServiceQueue, 'run'>;
+  readonly revival: Pick<Revival, 'ofExit'>;
   readonly logs: Pick<LogCollector, 'follow'>;
   /** Aborts when the keeper stops. */
   readonly stop: AbortSignal;

@@ -1,22 +1,22 @@
 import { backoffMilliseconds, Loop, pause } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
-import { removePlace } from '../former-clusters/leave.ts';
+import { removePlace } from '../former-clusters/leave-cluster.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { clearRunningStatus } from '../store/journal.ts';
-import { placesToLeave } from '../store/places.ts';
+import { placesToLeave } from '../store/service-clusters.ts';
 import { Attempts } from './attempts.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { FaultWatch } from './fault-watch.ts';
 import { retireInstances, type KeepTools, type Look } from './keep-tools.ts';
-import type { Kept } from './kept.ts';
+import type { KeptService } from './kept-service.ts';
 import { LogCollector } from '../output/log-collector.ts';
-import { Observer, type Seen } from './observer.ts';
+import { Observer, type ClusterSnapshot } from './observer.ts';
 import { Probers } from './probers.ts';
 import { Revival } from './revival.ts';
 import { RouteKeeper } from '../routes/route-keeper.ts';
 import { noteRunningStatus, servingInstances } from './running-status.ts';
-import { Tending } from './tending.ts';
+import { ServiceQueue } from './service-queue.ts';
 
 /*
  * Keeps the desired instances running on one kind of cluster. The keeper takes no input: it compares the desired state
@@ -45,7 +45,7 @@ export class Keeper {
   readonly #stop = new AbortController();
   readonly #observer: Observer;
   readonly #attempts: Attempts;
-  readonly #tending: Tending;
+  readonly #queue: ServiceQueue;
   readonly #probers: Probers;
   readonly #revival: Revival;
   readonly #routes: RouteKeeper;
@@ -82,10 +82,10 @@ export class Keeper {
       driver,
       attempts: this.#attempts,
       call: (seconds) => this.#call(seconds),
-      onUnlive: (failure, details) => this.#faults.unlive(failure, details),
-      lookAnew: () => this.look(),
+      onFailedLiveness: (failure, details) => this.#faults.unlive(failure, details),
+      refresh: () => this.look(),
     });
-    this.#tending = new Tending(parts.log, this.#stop.signal, () => void this.look());
+    this.#queue = new ServiceQueue(parts.log, this.#stop.signal, () => void this.look());
     this.#faults = new FaultWatch({
       parts,
       driver,
@@ -97,14 +97,14 @@ export class Keeper {
       onNoted: () => this.#lookSoon(),
     });
     this.#probers = new Probers(parts, driver, {
-      onDead: (instance, attempts) => void this.#revival.ofUnlive({ instance, attempts }),
+      onDead: (instance, attempts) => void this.#revival.ofFailedLiveness({ instance, attempts }),
       onReadiness: () => void this.look(),
     });
     this.#tools = {
       parts,
       driver,
       attempts: this.#attempts,
-      tending: this.#tending,
+      queue: this.#queue,
       revival: this.#revival,
       logs: this.#logs,
       stop: this.#stop.signal,
@@ -139,7 +139,7 @@ export class Keeper {
     if (this.#soon !== null) clearTimeout(this.#soon);
     await this.#watching;
     await looksEnded;
-    await this.#tending.settled();
+    await this.#queue.settled();
     await this.#faults.settled();
     await this.#disk.settled();
     await this.#probers.stop();
@@ -194,10 +194,10 @@ export class Keeper {
         await noteRunningStatus(this.#parts, runtime, seen, (instance) => this.#probers.isReady(instance));
       }
       await Promise.all([
-        ...seen.runtimes.map((runtime) => this.#tending.tend(runtime.service_id, () => this.#keep(runtime, { seen, term }))),
+        ...seen.runtimes.map((runtime) => this.#queue.run(runtime.service_id, () => this.#keep(runtime, { seen, term }))),
         ...this.#orphans(seen),
       ]);
-      await this.#tending.tend('places to leave', () => this.#leave());
+      await this.#queue.run('places to leave', () => this.#leave());
       await this.#syncGateway(seen);
       await this.#keepRoutes(seen);
       await this.#probers.follow(seen);
@@ -232,7 +232,7 @@ export class Keeper {
    *
    * @param term aborted when this process may no longer follow the output on this cluster.
    */
-  #followLogs(seen: Seen, term: AbortSignal): void {
+  #followLogs(seen: ClusterSnapshot, term: AbortSignal): void {
     for (const instance of [...seen.byService.values()].flat()) {
       const config = seen.configs.get(instance.release);
       // The output of other instances is stored by the code that awaits their exit, because the container is removed
@@ -243,13 +243,13 @@ export class Keeper {
   }
 
   /** Ends the remains of each kind. Returns what was seen without their instances. */
-  async #keepRemains(all: Seen): Promise<Seen> {
+  async #keepRemains(all: ClusterSnapshot): Promise<ClusterSnapshot> {
     let seen = all;
     for (const kind of this.#parts.kinds.all) seen = (await kind.keepRemains?.(seen, this.#tools)) ?? seen;
     return seen;
   }
 
-  async #keep(runtime: Kept, look: Look): Promise<void> {
+  async #keep(runtime: KeptService, look: Look): Promise<void> {
     if (look.seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
     await this.#parts.kinds.of(runtime.config).keep(runtime, look, this.#tools);
@@ -258,7 +258,7 @@ export class Keeper {
   /**
    * Removes the instances of services that should run nothing. They were left by a crash or by an incomplete removal.
    */
-  #orphans(seen: Seen): Promise<void>[] {
+  #orphans(seen: ClusterSnapshot): Promise<void>[] {
     const known = new Set(seen.runtimes.map((runtime) => runtime.service_id));
     const { terminationGraceSeconds } = this.#parts.settings;
     return [...seen.byService]
@@ -266,19 +266,19 @@ export class Keeper {
         ([service, [first]]) => !known.has(service) && !seen.backupWork.has(service) && !seen.busy.has(first?.environment ?? ''),
       )
       .map(([service, instances]) =>
-        this.#tending.tend(service, () => retireInstances(this.#tools, service, instances, terminationGraceSeconds)),
+        this.#queue.run(service, () => retireInstances(this.#tools, service, instances, terminationGraceSeconds)),
       );
   }
 
   /** Removes what is left of services that were moved to another cluster. */
   async #leave(): Promise<void> {
     const { database } = this.#parts;
-    for (const place of await database.many(placesToLeave, [this.#driver])) {
-      await this.#attempts.attempt(`leave ${place.service_id}`, () => removePlace(this.#parts, place, this.#call(), true));
+    for (const row of await database.many(placesToLeave, [this.#driver])) {
+      await this.#attempts.attempt(`leave ${row.service_id}`, () => removePlace(this.#parts, row, this.#call(), true));
     }
   }
 
-  async #syncGateway(seen: Seen): Promise<void> {
+  async #syncGateway(seen: ClusterSnapshot): Promise<void> {
     const served = seen.runtimes.flatMap((runtime) => {
       const { config } = runtime;
       if (runtime.desired !== 'RUNNING' || config === null) return [];
@@ -291,7 +291,7 @@ export class Keeper {
     if (done === false) void this.look();
   }
 
-  async #keepRoutes({ runtimes, busy }: Seen): Promise<void> {
+  async #keepRoutes({ runtimes, busy }: ClusterSnapshot): Promise<void> {
     const settled = runtimes.filter(
       (runtime) => !busy.has(runtime.environment_id) && (runtime.desired !== 'RUNNING' || runtime.config !== null),
     );

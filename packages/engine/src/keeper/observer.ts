@@ -5,16 +5,16 @@ import { openBackupWork } from '../store/backups.ts';
 import { runningRollouts } from '../store/jobs.ts';
 import { busyEnvironments, releaseConfigs, servicesBeingDeployed } from '../store/journal.ts';
 import { keptRuntimes } from '../store/requests.ts';
-import type { Kept } from './kept.ts';
+import type { KeptService } from './kept-service.ts';
 
 /** The observed and the desired state of a cluster. */
-export interface Seen {
+export interface ClusterSnapshot {
   readonly gatewayVersion: number;
   readonly byService: ReadonlyMap<string, readonly Instance[]>;
   readonly busy: ReadonlySet<string>;
   /** Services whose deployment is running. */
   readonly deploying: ReadonlySet<string>;
-  readonly runtimes: readonly Kept[];
+  readonly runtimes: readonly KeptService[];
   /** Configurations of the releases that run or should run. */
   readonly configs: ReadonlyMap<string, ReleaseConfig>;
   /** Rollouts of job runs that a schedule started and that have not ended. */
@@ -38,7 +38,7 @@ export class Observer {
     this.#driver = driver;
   }
 
-  async observe(signal: AbortSignal): Promise<Seen> {
+  async observe(signal: AbortSignal): Promise<ClusterSnapshot> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     const { database } = this.#parts;
     const gatewayVersion = this.#parts.gateways[this.#driver]?.version ?? 0;

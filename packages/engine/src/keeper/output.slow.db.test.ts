@@ -5,7 +5,7 @@ import type { ClusterMaker } from '../shared/cluster-drivers.ts';
 import { createEngine, type RequestedService } from '../index.ts';
 import { insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { notifyClusters, Sites, type Site } from '../testing/sites.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
 /* Tests which process follows the output of instances, and for how long. */
 
@@ -14,18 +14,18 @@ const positions = statement<{ service_id: string }>(
   'select service_id from log_position union all select service_id from log_origin',
 );
 
-let world: World;
-afterEach(() => world.close());
+let fixture: TestEngine;
+afterEach(() => fixture.close());
 
 async function lines({ serviceId }: RequestedService): Promise<string[]> {
-  const found = await world.engine.port.serviceLog(world.database.database, serviceId, 100);
+  const found = await fixture.engine.port.serviceLog(fixture.database.database, serviceId, 100);
   return found.map(({ message }) => message);
 }
 
 /** Deploys the service there. Returns the id of its instance, which has printed a line that is stored. */
-async function printsBefore(shop: RequestedService, { fake, place }: Site): Promise<string> {
-  await world.deploy([shop], { place });
-  await world.reaches(shop.serviceId, 'DEPLOYED');
+async function printsBefore(shop: RequestedService, { fake, environment }: Site): Promise<string> {
+  await fixture.deploy([shop], { environment });
+  await fixture.reaches(shop.serviceId, 'DEPLOYED');
   const id = fake.instances[0]?.id ?? '';
   fake.print(id, 'before');
   await vi.waitFor(async () => expect(await lines(shop)).toEqual(['before']));
@@ -33,21 +33,21 @@ async function printsBefore(shop: RequestedService, { fake, place }: Site): Prom
 }
 
 test('two processes store each line once, and the second goes on where the first stopped', async () => {
-  world = await createWorld();
+  fixture = await createTestEngine();
   const shop = service();
-  const second = createEngine(world.input);
+  const second = createEngine(fixture.input);
   await second.start();
   try {
-    await world.deploy([shop]);
-    await world.reaches(shop.serviceId, 'DEPLOYED');
-    const id = world.fake.instances[0]?.id ?? '';
-    world.fake.print(id, 'first');
+    await fixture.deploy([shop]);
+    await fixture.reaches(shop.serviceId, 'DEPLOYED');
+    const id = fixture.fake.instances[0]?.id ?? '';
+    fixture.fake.print(id, 'first');
     await vi.waitFor(async () => expect(await lines(shop)).toEqual(['first']));
-    world.fake.print(id, 'second');
-    await world.engine.stop();
-    world.fake.print(id, 'while nobody follows');
+    fixture.fake.print(id, 'second');
+    await fixture.engine.stop();
+    fixture.fake.print(id, 'while nobody follows');
     await vi.waitFor(async () => expect(await lines(shop)).toEqual(['first', 'second', 'while nobody follows']), 20_000);
-    world.fake.print(id, 'last');
+    fixture.fake.print(id, 'last');
     await vi.waitFor(async () => expect(await lines(shop)).toEqual(['first', 'second', 'while nobody follows', 'last']));
   } finally {
     await second.stop();
@@ -57,11 +57,11 @@ test('two processes store each line once, and the second goes on where the first
 test('the output of a cluster is followed again after it was connected anew', async () => {
   const sites = new Sites();
   const east = sites.add('east');
-  world = await createWorld({}, sites);
+  fixture = await createTestEngine({}, sites);
   const shop = service();
   const id = await printsBefore(shop, east);
   sites.give(east, 'east', 'good');
-  await world.database.database.many(notifyClusters, []);
+  await fixture.database.database.many(notifyClusters, []);
   await eventually(async () => (east.connections > 1 ? true : undefined), 'the new connection');
   east.fake.print(id, 'after');
   await vi.waitFor(async () => expect(await lines(shop)).toEqual(['before', 'after']), 20_000);
@@ -89,28 +89,28 @@ test('a process that has lost its way to a cluster leaves its output to one that
     };
     return { ...drivers, cluster: { ...cluster, followLogs, observe } };
   };
-  world = await createWorld({}, { list: sites.list, make });
+  fixture = await createTestEngine({}, { list: sites.list, make });
   const shop = service();
   const id = await printsBefore(shop, east);
-  const other = createEngine({ ...world.input, makeCluster: sites.make });
+  const other = createEngine({ ...fixture.input, makeCluster: sites.make });
   await other.start();
   try {
     cut.abort();
     east.fake.print(id, 'after');
     await vi.waitFor(async () => expect(await lines(shop)).toEqual(['before', 'after']), { timeout: 60_000, interval: 250 });
-    expect((await world.view(shop.serviceId)).runningStatus).toBe('RUNNING');
+    expect((await fixture.view(shop.serviceId)).runningStatus).toBe('RUNNING');
   } finally {
     await other.stop();
   }
 }, 90_000);
 
 test('what is known of the output of a service goes with the service', async () => {
-  world = await createWorld();
-  const { database } = world.database;
+  fixture = await createTestEngine();
+  const { database } = fixture.database;
   const shop = service();
-  await world.deploy([shop]);
-  await world.reaches(shop.serviceId, 'DEPLOYED');
-  world.fake.print(world.fake.instances[0]?.id ?? '', 'one');
+  await fixture.deploy([shop]);
+  await fixture.reaches(shop.serviceId, 'DEPLOYED');
+  fixture.fake.print(fixture.fake.instances[0]?.id ?? '', 'one');
   await vi.waitFor(async () => expect(await lines(shop)).toEqual(['one']));
   const line = { stream: 'stdout', message: 'one', source_at: '2026-01-01T00:00:00Z', origin: 'pod' };
   await database.run(insertServiceLog, [shop.serviceId, null, 'other', 'other', JSON.stringify([line])]);
@@ -118,7 +118,7 @@ test('what is known of the output of a service goes with the service', async () 
   const service_id = shop.serviceId;
   expect(await database.many(positions)).toEqual([{ service_id }, { service_id }, { service_id }]);
   const { release: _release, ...bare } = shop;
-  await world.deploy([bare], { action: 'DELETE' });
-  await eventually(async () => (world.deleted.includes(shop.serviceId) ? true : undefined), 'the deletion');
+  await fixture.deploy([bare], { action: 'DELETE' });
+  await eventually(async () => (fixture.deleted.includes(shop.serviceId) ? true : undefined), 'the deletion');
   await vi.waitFor(async () => expect(await database.many(positions)).toEqual([]));
 });

@@ -3,7 +3,7 @@ import { raiseCondition, type Observed } from '../conditions/conditions.ts';
 import { driversOf, steadySeconds, type EngineParts } from '../shared/parts.ts';
 
 /** A file system with less free space counts as full. For small file systems the limit is a fiftieth of their size. */
-const leastFreeBytes = 64 * 1024 * 1024;
+const minFreeBytes = 64 * 1024 * 1024;
 /** Share of the process limit above which an instance is close to that limit. */
 const nearlyFull = 0.9;
 const passTimeoutMilliseconds = 10_000;
@@ -140,7 +140,7 @@ function diskFinding(disks: readonly DiskPressure[]): Finding[] {
 }
 
 function isFull({ bytes, freeBytes, files, freeFiles }: DiskPressure): boolean {
-  return freeBytes < Math.min(leastFreeBytes, bytes / 50) || (files > 0 && freeFiles === 0);
+  return freeBytes < Math.min(minFreeBytes, bytes / 50) || (files > 0 && freeFiles === 0);
 }
 
 function mebibytes(bytes: number): number {

@@ -3,8 +3,8 @@ import { raiseCondition } from '../conditions/conditions.ts';
 import { quietSeconds, severityOfEnd } from '../conditions/instance-end.ts';
 import { steadySeconds, type EngineParts } from '../shared/parts.ts';
 import { recentEnds } from '../store/instance-ends.ts';
-import type { Kept } from './kept.ts';
-import type { Seen } from './observer.ts';
+import type { KeptService } from './kept-service.ts';
+import type { ClusterSnapshot } from './observer.ts';
 
 const livenessHint =
   'The evidence has the last attempts of the probe. Correct the process if it answers late or wrongly, or correct the liveness probe of the service.';
@@ -69,8 +69,8 @@ export async function noteUnlive(
  */
 export async function noteUnready(
   { database }: Pick<EngineParts, 'database'>,
-  seen: Seen,
-  unready: (runtime: Kept) => readonly ProbeFailure[],
+  seen: ClusterSnapshot,
+  unready: (runtime: KeptService) => readonly ProbeFailure[],
 ): Promise<void> {
   for (const runtime of seen.runtimes) {
     if (runtime.desired !== 'RUNNING' || runtime.rollout === null || seen.deploying.has(runtime.service_id)) continue;

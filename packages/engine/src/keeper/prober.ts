@@ -90,11 +90,11 @@ export class Prober {
    * Executes the probe once. `isTold`: an unknown result was logged before and is not logged again. Unreachable
    * clusters are logged by their keeper.
    */
-  async #ask(check: () => Promise<string | null>, isTold: boolean): Promise<string | null | typeof unknown> {
+  async #ask(check: () => Promise<string | null>, isReported: boolean): Promise<string | null | typeof unknown> {
     try {
       return await check();
     } catch (error) {
-      if (!isTold && !this.#stop.signal.aborted && !(error instanceof ClusterUnreachable))
+      if (!isReported && !this.#stop.signal.aborted && !(error instanceof ClusterUnreachable))
         this.#log.warn(
           { err: error, instance: this.#instance.name },
           'an instance could not be probed; its state stays as it was',

@@ -1,7 +1,7 @@
 import type { Instance, Workload } from '@davit/drivers';
 import type { EngineParts } from '../shared/parts.ts';
-import { workloadOf, type Kept } from './kept.ts';
-import type { Seen } from './observer.ts';
+import { workloadOf, type KeptService } from './kept-service.ts';
+import type { ClusterSnapshot } from './observer.ts';
 import type { ProbeFailure } from './probe-conditions.ts';
 import { Prober, type ProbeVerdicts } from './prober.ts';
 
@@ -27,13 +27,13 @@ export class Probers {
   }
 
   /** Returns the instances of a service that are not ready, with the failed attempts of their probes. */
-  unready({ service_id: service, rollout }: Pick<Kept, 'service_id' | 'rollout'>): readonly ProbeFailure[] {
+  unready({ service_id: service, rollout }: Pick<KeptService, 'service_id' | 'rollout'>): readonly ProbeFailure[] {
     return [...this.#unready.values()].filter(({ instance }) => instance.service === service && instance.rollout === rollout);
   }
 
   /** Starts the missing probers and stops those that are no longer needed. */
-  async follow(seen: Seen): Promise<void> {
-    const wanted = new Map<string, { instance: Instance; runtime: Kept }>();
+  async follow(seen: ClusterSnapshot): Promise<void> {
+    const wanted = new Map<string, { instance: Instance; runtime: KeptService }>();
     for (const runtime of seen.runtimes) {
       const probes = runtime.config !== null && (runtime.config.readiness !== null || runtime.config.liveness !== null);
       if (runtime.desired !== 'RUNNING' || !probes) continue;

@@ -18,9 +18,9 @@ export interface RevivalInput {
    * Raises the condition of a liveness probe. `isFirst`: this is the first failure since the instance was last started.
    * `pauseSeconds`: seconds until the restart.
    */
-  onUnlive(failure: ProbeFailure, details: { readonly isFirst: boolean; readonly pauseSeconds: number }): Promise<void>;
+  onFailedLiveness(failure: ProbeFailure, details: { readonly isFirst: boolean; readonly pauseSeconds: number }): Promise<void>;
   /** Looks at the cluster, and resolves after a look that began after this call. */
-  lookAnew(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 /**
@@ -45,7 +45,7 @@ export class Revival {
   }
 
   /** Restarts an instance that has exited, unless the cluster or another process of Davit has already done so. */
-  async ofEnded(instance: Instance): Promise<void> {
+  async ofExit(instance: Instance): Promise<void> {
     const ranLong =
       instance.startedAt !== null &&
       instance.exit !== null &&
@@ -59,7 +59,7 @@ export class Revival {
    * Probes call this with each failure until the instance has a new start time, so a restart that failed or came too
    * early is done later.
    */
-  async ofUnlive(failure: ProbeFailure): Promise<void> {
+  async ofFailedLiveness(failure: ProbeFailure): Promise<void> {
     const { instance, attempts } = failure;
     const former = this.#unlive.get(instance.id);
     if (former?.isUnderWay === true) return;
@@ -72,10 +72,10 @@ export class Revival {
         'the liveness probe failed; the instance is restarted',
       );
     try {
-      await this.#input.onUnlive(failure, { isFirst, pauseSeconds: this.pauseSeconds(instance) ?? 0 });
-      // If the instance has exited meanwhile, `ofEnded` restarts it.
+      await this.#input.onFailedLiveness(failure, { isFirst, pauseSeconds: this.pauseSeconds(instance) ?? 0 });
+      // If the instance has exited meanwhile, `ofExit` restarts it.
       await this.#revive(instance, ({ state: now, startedAt }) => now === 'RUNNING' && startedAt === instance.startedAt);
-      await this.#input.lookAnew();
+      await this.#input.refresh();
     } finally {
       state.isUnderWay = false;
     }

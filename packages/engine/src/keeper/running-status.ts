@@ -4,11 +4,11 @@ import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { clearLapsedConditions } from '../store/conditions.ts';
 import { setRunningStatus } from '../store/journal.ts';
-import type { Kept } from './kept.ts';
-import type { Seen } from './observer.ts';
+import type { KeptService } from './kept-service.ts';
+import type { ClusterSnapshot } from './observer.ts';
 
 /** Returns the instances of the current rollout that receive requests. Their readiness is not checked. */
-export function servingInstances(runtime: Kept, seen: Pick<Seen, 'byService'>): readonly Instance[] {
+export function servingInstances(runtime: KeptService, seen: Pick<ClusterSnapshot, 'byService'>): readonly Instance[] {
   const { config, rollout, service_id: service } = runtime;
   if (config === null) return [];
   const { serving } = instanceCounts(runtime, config);
@@ -21,8 +21,8 @@ export function servingInstances(runtime: Kept, seen: Pick<Seen, 'byService'>): 
  */
 export async function noteRunningStatus(
   { database, kinds }: Pick<EngineParts, 'database' | 'kinds'>,
-  runtime: Kept,
-  seen: Seen,
+  runtime: KeptService,
+  seen: ClusterSnapshot,
   isReady: (instance: Instance) => boolean,
 ): Promise<void> {
   const { config, desired, service_id: service, worst_condition: known } = runtime;

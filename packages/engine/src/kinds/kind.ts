@@ -1,13 +1,13 @@
 import type { Queryable } from '@davit/db';
 import type { CallContext, ClusterRoute } from '@davit/drivers';
 import type { KeepTools, Look } from '../keeper/keep-tools.ts';
-import type { Kept } from '../keeper/kept.ts';
-import type { Seen } from '../keeper/observer.ts';
+import type { KeptService } from '../keeper/kept-service.ts';
+import type { ClusterSnapshot } from '../keeper/observer.ts';
 import type { Action, ReleaseConfig, ReleaseValue, TerraformAction } from '../model.ts';
 import type { StepName, Steps, StepsInput } from '../plan/plan.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import type { Step } from '../steps/step.ts';
-import type { PlaceRow } from '../store/places.ts';
+import type { ServiceClusterRow } from '../store/service-clusters.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 
 /** Ids of credentials. */
@@ -28,7 +28,7 @@ export interface Refusal {
 /** A cluster that a service leaves. */
 export interface Leaving {
   readonly parts: EngineParts;
-  readonly place: PlaceRow;
+  readonly place: ServiceClusterRow;
   readonly runtime: RuntimeRow;
 }
 
@@ -55,12 +55,12 @@ export interface Kind<Name extends StepName = StepName> {
    * Makes one service on one cluster as it should be. The keeper calls this at each look, unless a deployment of the
    * environment is running. A rejection ends the look; `tools.attempts` does not.
    */
-  keep(runtime: Kept, look: Look, tools: KeepTools): Promise<void>;
+  keep(runtime: KeptService, look: Look, tools: KeepTools): Promise<void>;
   /**
    * Ends what earlier deployments of this kind left on a cluster, before each look. Returns what was seen without the
    * instances of that work, so that nothing else retires them. Omitted: nothing is left that `keep` does not find.
    */
-  keepRemains?(seen: Seen, tools: KeepTools): Promise<Seen>;
+  keepRemains?(seen: ClusterSnapshot, tools: KeepTools): Promise<ClusterSnapshot>;
   /**
    * Removes what a cluster that the service leaves has of the service besides instances and volumes. Runs in a
    * transaction, and may be repeated. Omitted: there is nothing else.

@@ -4,28 +4,28 @@ import type { RequestedService } from '../port.ts';
 import { interruptAtPoints } from '../run/crash-point.ts';
 import { config } from '../testing/config.ts';
 import { createMortal, type MortalEngine } from '../testing/crash/mortal-engine.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 import { allKinds } from './index.ts';
 import { createPageKind, type Shelf } from './testing/page-kind.ts';
 
 /* Deploys a kind of service that the engine does not have. Nothing of the engine knows the kind but `kinds`. */
 
 const shelf: Shelf = { pages: new Map(), announced: [], isFull: false };
-let world: World;
+let fixture: TestEngine;
 /** The process that deploys. The engine of the world only serves its port. */
 let server: MortalEngine;
 
 beforeAll(async () => {
   const kinds = [...allKinds, createPageKind(shelf)] as const;
-  world = await createWorld({ kinds, lookEveryMilliseconds: 50, firstRetryMilliseconds: 10 });
-  await world.engine.stop();
-  server = createMortal(world.input);
+  fixture = await createTestEngine({ kinds, lookEveryMilliseconds: 50, firstRetryMilliseconds: 10 });
+  await fixture.engine.stop();
+  server = createMortal(fixture.input);
   await server.start();
 });
 
 afterAll(async () => {
   await server.stop();
-  await world.close();
+  await fixture.close();
 });
 
 afterEach(() => {
@@ -45,7 +45,7 @@ function withText(former: RequestedService, text: string): RequestedService {
 async function outcomeOf(requested: RequestedService, action: Action = 'DEPLOY'): Promise<string> {
   const { release, ...plain } = requested;
   const needsRelease = action === 'DEPLOY' && release !== undefined;
-  return world.ends(await world.deploy([needsRelease ? { ...plain, release } : plain], { action }));
+  return fixture.ends(await fixture.deploy([needsRelease ? { ...plain, release } : plain], { action }));
 }
 
 /** Returns a page that is deployed. */
@@ -68,7 +68,7 @@ function killAt(point: string): { readonly isOver: Promise<void> } {
     void killed
       .stop()
       .then(() => {
-        server = createMortal(world.input);
+        server = createMortal(fixture.input);
         return server.start();
       })
       .then(over.resolve, over.reject);
@@ -80,8 +80,8 @@ function killAt(point: string): { readonly isOver: Promise<void> } {
 describe('a kind that is handed to the engine', () => {
   test('is planned and deployed by its own steps', async () => {
     const requested = page('hello');
-    const { stages } = await world.engine.port.plan({
-      place: world.place,
+    const { stages } = await fixture.engine.port.plan({
+      environment: fixture.environment,
       action: 'DEPLOY',
       wholeEnvironment: false,
       trigger: { actor: 'tester', triggeredBy: 'Tester', origin: 'API' },
@@ -92,7 +92,7 @@ describe('a kind that is handed to the engine', () => {
     expect(shelf.pages.get(requested.serviceId)).toBe('hello');
     // The second step reads what the first one recorded.
     expect(shelf.announced).toEqual(['hello, 5 characters']);
-    expect(await world.view(requested.serviceId)).toMatchObject({ state: 'DEPLOYED', runningStatus: 'RUNNING' });
+    expect(await fixture.view(requested.serviceId)).toMatchObject({ state: 'DEPLOYED', runningStatus: 'RUNNING' });
   });
 
   test('is undone when its deployment fails', async () => {
@@ -100,7 +100,7 @@ describe('a kind that is handed to the engine', () => {
     shelf.isFull = true;
     expect(await outcomeOf(withText(requested, 'two'))).toBe('FAILED');
     expect(shelf.pages.get(requested.serviceId)).toBe('one');
-    expect(await world.view(requested.serviceId)).toMatchObject({
+    expect(await fixture.view(requested.serviceId)).toMatchObject({
       state: 'DEPLOYMENT_ERROR',
       failure: { message: 'the shelf is full' },
     });
@@ -123,7 +123,8 @@ describe('a kind that is handed to the engine', () => {
     expect(await outcomeOf(other)).toBe('SUCCEEDED');
     shelf.pages.delete(requested.serviceId);
     // An event of the cluster makes the keeper look.
-    for (const { id } of world.fake.instances.filter((instance) => instance.service === other.serviceId)) world.fake.kill(id, 1);
+    for (const { id } of fixture.fake.instances.filter((instance) => instance.service === other.serviceId))
+      fixture.fake.kill(id, 1);
     await eventually(async () => shelf.pages.get(requested.serviceId), 'the page that was lost');
     expect(shelf.pages.get(requested.serviceId)).toBe('lasting');
   });
@@ -132,12 +133,12 @@ describe('a kind that is handed to the engine', () => {
     const requested = await deployed('brief');
     expect(await outcomeOf(requested, 'STOP')).toBe('SUCCEEDED');
     expect(shelf.pages.has(requested.serviceId)).toBe(false);
-    expect((await world.view(requested.serviceId)).state).toBe('STOPPED');
+    expect((await fixture.view(requested.serviceId)).state).toBe('STOPPED');
     expect(await outcomeOf(withText(requested, 'again'))).toBe('SUCCEEDED');
     expect(await outcomeOf(requested, 'DELETE')).toBe('SUCCEEDED');
     expect(shelf.pages.has(requested.serviceId)).toBe(false);
-    expect(world.deleted).toContain(requested.serviceId);
-    expect(await world.engine.port.isKnown(world.database.database, requested.serviceId)).toBe(false);
+    expect(fixture.deleted).toContain(requested.serviceId);
+    expect(await fixture.engine.port.isKnown(fixture.database.database, requested.serviceId)).toBe(false);
   });
 });
 
@@ -150,7 +151,7 @@ describe('a server that is killed in the middle of a new kind', () => {
     expect(await outcomeOf(withText(requested, point))).toBe('SUCCEEDED');
     await isOver;
     expect(shelf.pages.get(requested.serviceId)).toBe(point);
-    expect((await world.view(requested.serviceId)).state).toBe('DEPLOYED');
+    expect((await fixture.view(requested.serviceId)).state).toBe('DEPLOYED');
   });
 
   test.each(['undo-put-page:before', 'undo-put-page:after'])('at %s: the next server undoes it', async (point) => {
@@ -168,6 +169,6 @@ describe('a server that is killed in the middle of a new kind', () => {
     expect(await outcomeOf(requested, 'DELETE')).toBe('SUCCEEDED');
     await isOver;
     expect(shelf.pages.has(requested.serviceId)).toBe(false);
-    expect(world.deleted).toContain(requested.serviceId);
+    expect(fixture.deleted).toContain(requested.serviceId);
   });
 });

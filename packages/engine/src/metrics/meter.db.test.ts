@@ -4,10 +4,10 @@ import { createEngine } from '../index.ts';
 import { DriverError, type RouteTraffic } from '@davit/drivers';
 import { afterEach, expect, test } from 'vitest';
 import { condenseMetrics, trimMetrics } from '../store/metrics.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
-let world: World;
-afterEach(() => world.close());
+let fixture: TestEngine;
+afterEach(() => fixture.close());
 
 const traffic = (id: string, requests: number): RouteTraffic => ({
   id,
@@ -19,7 +19,7 @@ const traffic = (id: string, requests: number): RouteTraffic => ({
 });
 
 const steps = async (serviceId: string, minutes = 60) =>
-  (await world.engine.port.metrics(world.database.database, serviceId, minutes)).steps;
+  (await fixture.engine.port.metrics(fixture.database.database, serviceId, minutes)).steps;
 
 const addMinute = statement(
   'test_metrics_minute',
@@ -34,46 +34,46 @@ const rowCount = statement<{ minutes: number; fives: number }>(
 );
 
 test('what a service uses and is asked for is there minutes later, and counters after a restart go on', async () => {
-  world = await createWorld({ metricsSeconds: 0.02 });
+  fixture = await createTestEngine({ metricsSeconds: 0.02 });
   const shop = service();
-  await world.deploy([shop]);
-  await world.reaches(shop.serviceId, 'DEPLOYED');
-  const [instance] = world.fake.instances;
-  world.fake.use(instance?.id ?? '', { cpuMillicores: 400, memoryMiB: 50 });
-  world.fake.volumeBytes.set(shop.serviceId, 1024);
+  await fixture.deploy([shop]);
+  await fixture.reaches(shop.serviceId, 'DEPLOYED');
+  const [instance] = fixture.fake.instances;
+  fixture.fake.use(instance?.id ?? '', { cpuMillicores: 400, memoryMiB: 50 });
+  fixture.fake.volumeBytes.set(shop.serviceId, 1024);
   const id = `port-${shop.serviceId}`;
-  let asked = 0;
+  let requested = 0;
   const found = await eventually(async () => {
-    asked += 1;
-    world.fake.traffic.set(id, traffic(id, asked));
+    requested += 1;
+    fixture.fake.traffic.set(id, traffic(id, requested));
     const [last] = (await steps(shop.serviceId)).slice(-1);
     return last !== undefined && last.requests > 3 && (last.cpuMillicores ?? 0) > 300 ? last : undefined;
   }, 'a step with requests');
-  expect(found).toMatchObject({ instances: 1, mostInstances: 1, mostMemoryBytes: 50 * 1024 * 1024 });
+  expect(found).toMatchObject({ instances: 1, maxInstances: 1, maxMemoryBytes: 50 * 1024 * 1024 });
   expect(found.cpuMillicores).toBeLessThan(450);
   expect(found.responses[1]).toBe(found.requests);
   expect(found.latency?.p50).toBeGreaterThan(50);
-  await world.restart();
+  await fixture.restart();
   const requestsNow = async (): Promise<number> =>
-    (await world.engine.port.metricTotals(world.database.database))[0]?.requests ?? 0;
+    (await fixture.engine.port.metricTotals(fixture.database.database))[0]?.requests ?? 0;
   const before = await requestsNow();
   const after = await eventually(async () => {
-    asked += 1;
-    world.fake.traffic.set(id, traffic(id, asked));
+    requested += 1;
+    fixture.fake.traffic.set(id, traffic(id, requested));
     const now = await requestsNow();
     return now > before ? now : undefined;
   }, 'more requests');
-  expect(after).toBeLessThanOrEqual(asked);
-  const [total] = await world.engine.port.metricTotals(world.database.database);
-  expect(total).toMatchObject({ serviceId: shop.serviceId, environmentId: world.environmentId, now: { instances: 1 } });
+  expect(after).toBeLessThanOrEqual(requested);
+  const [total] = await fixture.engine.port.metricTotals(fixture.database.database);
+  expect(total).toMatchObject({ serviceId: shop.serviceId, environmentId: fixture.environmentId, now: { instances: 1 } });
 });
 
 test('two processes measure once, and the other goes on when one ends, or reaches the cluster no more', async () => {
-  world = await createWorld({ metricsSeconds: 0.02 });
-  const { fake } = world;
+  fixture = await createTestEngine({ metricsSeconds: 0.02 });
+  const { fake } = fixture;
   const shop = service();
-  await world.deploy([shop]);
-  await world.reaches(shop.serviceId, 'DEPLOYED');
+  await fixture.deploy([shop]);
+  await fixture.reaches(shop.serviceId, 'DEPLOYED');
   const passes = (): number => fake.calls.filter(({ method }) => method === 'usage').length;
   let others = 0;
   const { builder, carrier, source, gateway } = fake;
@@ -86,7 +86,7 @@ test('two processes measure once, and the other goes on when one ends, or reache
     pressure: () => Promise.resolve([]),
   };
   const drivers = { fake: { builder, carrier, source, gateway, cluster: { ...fake.cluster, metrics } } };
-  const second = createEngine({ ...world.input, drivers });
+  const second = createEngine({ ...fixture.input, drivers });
   await second.start();
   try {
     const seen = passes();
@@ -109,8 +109,8 @@ test('two processes measure once, and the other goes on when one ends, or reache
 });
 
 test('minutes become five minutes after two hours, with equal sums, and are gone after a day', async () => {
-  world = await createWorld();
-  const { database } = world.database;
+  fixture = await createTestEngine();
+  const { database } = fixture.database;
   const id = randomUUID();
   // The rows from 100 to 104 minutes ago stay as they are, those from 196 to 200 become one row, and one row is too
   // old.
@@ -122,7 +122,7 @@ test('minutes become five minutes after two hours, with equal sums, and are gone
   const all = await steps(id, 1440);
   expect(all.map(({ requests }) => requests).toSorted((a, b) => a - b)).toEqual([5, 20, 25]);
   const old = all[0];
-  expect(old).toMatchObject({ requests: 25, responses: [0, 25, 0, 0, 0], instances: 2, mostInstances: 2, cpuMillicores: 100 });
+  expect(old).toMatchObject({ requests: 25, responses: [0, 25, 0, 0, 0], instances: 2, maxInstances: 2, cpuMillicores: 100 });
   expect(old?.latencyCounts).toEqual([5, 20]);
   expect((await steps(id, 120)).every(({ requests }) => requests === 5)).toBe(true);
 });

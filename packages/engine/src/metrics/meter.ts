@@ -16,13 +16,13 @@ import { Measurements, type InstanceSample } from './measured.ts';
 const tryLockEveryMilliseconds = 5_000;
 const volumesEveryMilliseconds = 60_000;
 /** Maximum share of the time that counting volumes may take. With many files, they are counted less often. */
-const mostCounting = 0.1;
+const maxCounting = 0.1;
 const condenseEveryMilliseconds = 300_000;
 const passTimeoutMilliseconds = 120_000;
 /** Number of failed passes after which a process leaves measuring to others. */
-const mostFailures = 3;
+const maxFailures = 3;
 /** Maximum share of the time that passes may take. On a slow engine there are fewer passes. */
-const mostBusy = 0.25;
+const maxBusy = 0.25;
 
 /** The result of a pass, with a signal that limits how long this process may act on it. */
 export interface Pass {
@@ -84,13 +84,13 @@ export class Meter {
           await this.#pass(term);
           failures = 0;
           const took = performance.now() - began;
-          wait = Math.max(this.#everyMilliseconds, took / mostBusy) - took;
+          wait = Math.max(this.#everyMilliseconds, took / maxBusy) - took;
         }
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         this.#parts.log.warn({ err: error, driver: this.#driver }, 'the resource usage of services could not be measured');
         failures += 1;
-        if (failures >= mostFailures) wait = await this.#leave();
+        if (failures >= maxFailures) wait = await this.#leave();
       }
       await pause(wait, this.#stop.signal);
     }
@@ -153,7 +153,7 @@ export class Meter {
       if (!signal.aborted) this.#parts.log.warn({ err: error }, 'the disk usage of volumes could not be measured');
     } finally {
       const took = performance.now() - began;
-      this.#volumesAt = began + Math.max(volumesEveryMilliseconds, took / mostCounting);
+      this.#volumesAt = began + Math.max(volumesEveryMilliseconds, took / maxCounting);
       this.#isCounting = false;
     }
   }

@@ -27,10 +27,10 @@ function toStep(row: store.MetricRow): MetricsStep {
   return {
     at: row.at,
     instances,
-    mostInstances: row.instances_max,
+    maxInstances: row.instances_max,
     cpuMillicores: row.measured_seconds > 0 ? row.cpu_ms / row.measured_seconds : null,
     memoryBytes: row.memory_sum / row.samples,
-    mostMemoryBytes: row.memory_max,
+    maxMemoryBytes: row.memory_max,
     receivedBytes: row.received_bytes,
     sentBytes: row.sent_bytes,
     volumeBytes: row.volume_bytes,

@@ -8,7 +8,7 @@ import type { LogRate } from './log-rate.ts';
 const flushAfterMilliseconds = 150;
 const flushAtLines = 500;
 /** Number of lines waiting for the database above which the reading of their instance pauses. */
-const mostWaiting = 2_000;
+const maxWaiting = 2_000;
 /**
  * Bytes of left-out lines that are read from an instance in each turn. Reading them costs time of the process that
  * serves everybody.
@@ -86,7 +86,7 @@ export class LogBatch {
   #take(line: LogLine, redact: Redactor): Promise<void> | undefined {
     this.#latest = line;
     this.#push({ ...line, text: redact(line.text).replaceAll('\0', '').toWellFormed() });
-    return this.#waiting > mostWaiting ? this.#writing : undefined;
+    return this.#waiting > maxWaiting ? this.#writing : undefined;
   }
 
   async #takeLater(line: LogLine, redact: Redactor | Promise<Redactor>, former: Promise<void> | null): Promise<void> {

@@ -13,7 +13,7 @@ const defaultRetryMilliseconds = 1_000;
 const defaultHangMilliseconds = 5_000;
 const defaultNoteMilliseconds = 24 * 3_600_000;
 // Far more instances than a cluster has at a time. The output of a forgotten instance is only requested once more.
-const mostRemembered = 20_000;
+const maxRemembered = 20_000;
 
 export interface LogCollectorTimes {
   /** Milliseconds between a failure and the next reading of the instance. Default: 1 s. */
@@ -148,7 +148,7 @@ export class LogCollector {
     return reading;
   }
 
-  async #followToEnd({ instance, config, term, end }: Followed): Promise<void> {
+  async #followToEnd({ instance, config, term, end }: FollowedInstance): Promise<void> {
     const { database, log } = this.#parts;
     // The first line that cannot be stored ends the reading. The next reading begins after the last stored line.
     const broken = new AbortController();
@@ -202,11 +202,11 @@ export class LogCollector {
     this.#whole.delete(id);
     this.#whole.set(id, startedAt);
     const oldest = this.#whole.keys().next().value;
-    if (this.#whole.size > mostRemembered && oldest !== undefined) this.#whole.delete(oldest);
+    if (this.#whole.size > maxRemembered && oldest !== undefined) this.#whole.delete(oldest);
   }
 }
 
-interface Followed {
+interface FollowedInstance {
   readonly instance: Instance;
   readonly config: ReleaseConfig;
   readonly term: AbortSignal | undefined;

@@ -8,7 +8,7 @@ import { Semaphore } from '../shared/semaphore.ts';
 const defaultBytes = 128 * 1024 * 1024;
 const bytesOfEntry = 1024;
 /** More sets of secrets than all clusters use at a time. */
-const mostRemembered = 20_000;
+const maxRemembered = 20_000;
 
 interface Entry {
   readonly redact: Redactor;
@@ -22,7 +22,7 @@ interface Entry {
  */
 export class RedactorPool {
   readonly #secrets: EngineHooks['secrets'];
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   /** The kept redactors, least recently used first. */
   readonly #kept = new Map<string, Entry>();
   readonly #building = new Map<string, Promise<Redactor>>();
@@ -33,9 +33,9 @@ export class RedactorPool {
   #newest = '';
   #bytes = 0;
 
-  constructor({ secrets }: Pick<EngineHooks, 'secrets'>, mostBytes = defaultBytes) {
+  constructor({ secrets }: Pick<EngineHooks, 'secrets'>, maxBytes = defaultBytes) {
     this.#secrets = secrets;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
   }
 
   /** Bytes of the redactors that are kept. */
@@ -88,7 +88,7 @@ export class RedactorPool {
     this.#found.delete(key);
     this.#found.set(key, Math.max(former, count));
     const oldest = this.#found.keys().next().value;
-    if (this.#found.size > mostRemembered && oldest !== undefined) this.#found.delete(oldest);
+    if (this.#found.size > maxRemembered && oldest !== undefined) this.#found.delete(oldest);
     return count >= former;
   }
 
@@ -97,7 +97,7 @@ export class RedactorPool {
     this.#newest = key;
     this.#bytes += entry.bytes;
     for (const [oldest, { bytes }] of this.#kept) {
-      if (this.#bytes <= this.#mostBytes || oldest === key) return;
+      if (this.#bytes <= this.#maxBytes || oldest === key) return;
       this.#kept.delete(oldest);
       this.#bytes -= bytes;
     }

@@ -4,11 +4,11 @@ export interface MetricsStep {
   readonly at: string;
   /** Number of instances, averaged over the measurements, and the maximum. */
   readonly instances: number;
-  readonly mostInstances: number;
+  readonly maxInstances: number;
   /** CPU use of all instances together, on average, in millicores; null: not measured. */
   readonly cpuMillicores: number | null;
   readonly memoryBytes: number;
-  readonly mostMemoryBytes: number;
+  readonly maxMemoryBytes: number;
   readonly receivedBytes: number;
   readonly sentBytes: number;
   /** Bytes in the volumes at the end of the step; null: there are no volumes, or they cannot be read. */

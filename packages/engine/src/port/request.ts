@@ -13,7 +13,7 @@ export interface Trigger {
 }
 
 /** The location of the services. It is copied into the deployment, because the engine reads no resource tables. */
-export interface EnvironmentPlace {
+export interface EnvironmentRef {
   readonly organizationId: string;
   readonly projectId: string;
   readonly environmentId: string;
@@ -46,7 +46,7 @@ export interface RequestedService {
 }
 
 export interface DeploymentRequest {
-  readonly place: EnvironmentPlace;
+  readonly environment: EnvironmentRef;
   readonly action: Action;
   /**
    * Whether the request is for the environment as a whole. Its deletion then also removes the resources of the

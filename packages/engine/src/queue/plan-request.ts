@@ -1,6 +1,6 @@
 import type { Database } from '@davit/db';
 import type { Kinds } from '../kinds/kinds.ts';
-import { moveNotes } from '../former-clusters/leave.ts';
+import { moveNotes } from '../former-clusters/leave-cluster.ts';
 import { hashOf } from '../hash.ts';
 import { changesBetween } from '../plan/changes.ts';
 import { planStages } from '../plan/plan.ts';
@@ -53,10 +53,10 @@ export async function planRequest(
       const running = former?.desired === 'RUNNING' && former.config !== null ? instanceCounts(former, former.config).serving : 0;
       const starts = request.action === 'DEPLOY' || request.action === 'RESTART';
       const config = input?.config ?? null;
-      const moves = running > 0 && request.action === 'DEPLOY' && former?.driver !== request.place.driver;
+      const moves = running > 0 && request.action === 'DEPLOY' && former?.driver !== request.environment.driver;
       const isKept = input?.isKept === true;
       const downtime = running > 0 && !moves && !isKept && (!starts || (config !== null && needsHalt(config)));
-      const names = [former?.driver ?? '', request.place.driver].map((key) => clusters.nameOf(key));
+      const names = [former?.driver ?? '', request.environment.driver].map((key) => clusters.nameOf(key));
       return {
         serviceId: task.serviceId,
         name: byId.get(task.serviceId)?.name ?? '',
@@ -103,8 +103,8 @@ interface Compared {
  * registries. A branch may have a new commit: a built release counts as changed unless the commit is given. A tag is
  * assumed to refer to the same image as before.
  */
-function isKept({ place }: DeploymentRequest, { former, config, earlier, release }: Compared): boolean {
-  if (former === null || config === null || former.desired !== 'RUNNING' || former.driver !== place.driver) return false;
+function isKept({ environment }: DeploymentRequest, { former, config, earlier, release }: Compared): boolean {
+  if (former === null || config === null || former.desired !== 'RUNNING' || former.driver !== environment.driver) return false;
   if (former.config_hash !== (earlier?.config_hash ?? hashOf(config))) return false;
   if (earlier !== undefined) return earlier.image_id === former.image_id;
   if (imageSourceOf(config) !== null) return true;

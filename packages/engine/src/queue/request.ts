@@ -9,8 +9,8 @@ import { assertReleasesUsable, whatCanBeDone } from './refusals.ts';
 
 /** See `EnginePort.request`. */
 export async function queueRequest(kinds: Kinds, tx: Queryable, request: DeploymentRequest): ReturnType<EnginePort['request']> {
-  const { place, trigger } = request;
-  await tx.many(requests.lockQueue, [place.environmentId]);
+  const { environment, trigger } = request;
+  await tx.many(requests.lockQueue, [environment.environmentId]);
   const services = await whatCanBeDone(kinds, tx, request);
   await assertReleasesUsable(kinds, tx, services);
   const ids = services.map((service) => service.serviceId);
@@ -19,22 +19,22 @@ export async function queueRequest(kinds: Kinds, tx: Queryable, request: Deploym
   const waiting = isForced
     ? undefined
     : await tx.maybe(requests.findMergeable, [
-        place.environmentId,
+        environment.environmentId,
         trigger.actor,
         request.action,
         ids,
-        place.clusterId,
-        place.driver,
+        environment.clusterId,
+        environment.driver,
       ]);
   const deploymentId = waiting?.id ?? randomUUID();
   if (waiting === undefined) {
     await tx.run(requests.insertDeployment, [
       deploymentId,
-      place.organizationId,
-      place.projectId,
-      place.environmentId,
-      place.clusterId,
-      place.driver,
+      environment.organizationId,
+      environment.projectId,
+      environment.environmentId,
+      environment.clusterId,
+      environment.driver,
       request.action,
       request.wholeEnvironment,
       trigger.origin,
@@ -72,7 +72,7 @@ async function writeServices(
       : [],
   );
   if (fresh.length > 0) {
-    const { organizationId, environmentId } = request.place;
+    const { organizationId, environmentId } = request.environment;
     await tx.run(requests.insertReleases, [organizationId, environmentId, request.trigger.triggeredBy, JSON.stringify(fresh)]);
   }
   const entries = rows.map(({ service, releaseId }) => ({
@@ -103,8 +103,8 @@ export async function withdraw(database: Database, deploymentId: string): Promis
       await tx.many(requests.notifyRunners, ['withdrawn']);
       return;
     }
-    const place = await tx.maybe(requests.requestPlace, [deploymentId]);
-    if (place === undefined || place.status === 'WITHDRAWN') {
+    const ids = await tx.maybe(requests.requestPlace, [deploymentId]);
+    if (ids === undefined || ids.status === 'WITHDRAWN') {
       throw new AppError({ code: 'NOT_FOUND', message: 'There is no such deployment request in the queue.' });
     }
     throw new AppError({

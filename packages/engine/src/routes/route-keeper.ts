@@ -1,9 +1,9 @@
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { removeClusterRoutes, applyRoutes, routesOf } from './front-door.ts';
+import { removeClusterRoutes, applyRoutes, routesOf } from './cluster-routes.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { readRuntimes } from '../store/requests.ts';
 import type { Attempts } from '../keeper/attempts.ts';
-import type { Kept } from '../keeper/kept.ts';
+import type { KeptService } from '../keeper/kept-service.ts';
 
 // Somebody else may have changed the routes on the cluster. Checking costs one request for each service.
 const againAfterMilliseconds = 300_000;
@@ -24,14 +24,14 @@ export class RouteKeeper {
   }
 
   /** @param settled services without a running deployment whose configuration is known. */
-  async keep(settled: readonly Kept[], attempts: Attempts, signal: AbortSignal): Promise<void> {
+  async keep(settled: readonly KeptService[], attempts: Attempts, signal: AbortSignal): Promise<void> {
     if (driversOf(this.#parts, this.#driver).cluster.routes === undefined) return;
     const ids = new Set(settled.map((runtime) => runtime.service_id));
     for (const id of this.#led.keys()) if (!ids.has(id)) this.#led.delete(id);
     await Promise.all(settled.map((runtime) => this.#keepOne(runtime, attempts, signal)));
   }
 
-  async #keepOne(runtime: Kept, attempts: Attempts, signal: AbortSignal): Promise<void> {
+  async #keepOne(runtime: KeptService, attempts: Attempts, signal: AbortSignal): Promise<void> {
     const { service_id: service, config, rollout } = runtime;
     const serves = runtime.desired === 'RUNNING' && config !== null && this.#parts.kinds.of(config).isServing && rollout !== null;
     const text = serves ? JSON.stringify([rollout, routesOf(this.#parts.kinds, service, config), config.metadata]) : '';
@@ -55,7 +55,7 @@ export class RouteKeeper {
   /**
    * Returns whether the row of a service is unchanged. A deployment may have set the routes to another rollout since.
    */
-  async #isAsSeen({ service_id: service, environment_id: environment, rollout, desired }: Kept): Promise<boolean> {
+  async #isAsSeen({ service_id: service, environment_id: environment, rollout, desired }: KeptService): Promise<boolean> {
     const { database } = this.#parts;
     const [now] = await database.many(readRuntimes, [[service]]);
     if (now === undefined || now.rollout !== rollout) return false;

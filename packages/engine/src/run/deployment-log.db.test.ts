@@ -1,19 +1,19 @@
 import { statement } from '@davit/db';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createWorld, service, type World } from '../testing/world.ts';
+import { createTestEngine, service, type TestEngine } from '../testing/test-engine.ts';
 import { DeploymentLog } from './deployment-log.ts';
 
-let world: World;
+let fixture: TestEngine;
 let log: DeploymentLog;
 beforeEach(async () => {
-  world = await createWorld();
+  fixture = await createTestEngine();
   const one = service({});
-  await world.deploy([one]);
-  await world.reaches(one.serviceId, 'DEPLOYED');
-  const { id } = await world.database.database.one(newest);
-  log = new DeploymentLog(world.database.database, id, (text) => text);
+  await fixture.deploy([one]);
+  await fixture.reaches(one.serviceId, 'DEPLOYED');
+  const { id } = await fixture.database.database.one(newest);
+  log = new DeploymentLog(fixture.database.database, id, (text) => text);
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const newest = statement<{ id: string }>('test_newest_deployment', 'select id from deployment');
 const kept = statement<{ lines: number; bytes: number; last: string }>(
@@ -23,7 +23,7 @@ const kept = statement<{ lines: number; bytes: number; last: string }>(
 );
 const keptOf = async (step: string) => {
   await log.flush();
-  return world.database.database.one(kept, [step]);
+  return fixture.database.database.one(kept, [step]);
 };
 
 test('a step that prints without end is cut, with one line that says so, and others are not', { timeout: 60_000 }, async () => {
@@ -33,8 +33,8 @@ test('a step that prints without end is cut, with one line that says so, and oth
   log.add('after', 'done');
   const last = (step: string): string => `The output of ${step} exceeds 2 MiB or 20000 lines: the rest is not stored.`;
   expect(await keptOf('short')).toMatchObject({ lines: 20_001, last: last('short') });
-  const { bytes, last: said } = await keptOf('long');
-  expect(said).toBe(last('long'));
+  const { bytes, last: output } = await keptOf('long');
+  expect(output).toBe(last('long'));
   expect(bytes).toBeGreaterThan(2_000_000);
   expect(bytes).toBeLessThan(2_200_000);
   expect(await keptOf('after')).toMatchObject({ lines: 1 });

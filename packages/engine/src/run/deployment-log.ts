@@ -26,9 +26,9 @@ const longestLine = 16_384;
  * prints without end (`yes` prints gigabytes in a minute) would fill the memory of the worker, then that of the next
  * worker, and the database. Output beyond the limit is not even held in memory.
  */
-const mostStepBytes = 2 * 1024 * 1024;
+const maxStepBytes = 2 * 1024 * 1024;
 // A row takes about 200 bytes, however short its line is.
-const mostStepLines = 20_000;
+const maxStepLines = 20_000;
 
 interface StepSize {
   bytes: number;
@@ -69,9 +69,9 @@ export class DeploymentLog {
     if (size.isCut) return;
     size.bytes += Math.min(Buffer.byteLength(message), longestLine);
     size.lines += 1;
-    size.isCut = size.bytes > mostStepBytes || size.lines > mostStepLines;
+    size.isCut = size.bytes > maxStepBytes || size.lines > maxStepLines;
     if (!size.isCut) return this.#push(step, message, options);
-    const most = `${mostStepBytes / 1024 / 1024} MiB or ${mostStepLines} lines`;
+    const most = `${maxStepBytes / 1024 / 1024} MiB or ${maxStepLines} lines`;
     this.#push(step, `The output of ${step} exceeds ${most}: the rest is not stored.`, { ...options, level: 'WARNING' });
   }
 

@@ -18,7 +18,7 @@ import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
 import { removeEnvironment } from './remove-environment.ts';
 import { redactorOrBlind } from '../shared/readable.ts';
-import { takeBack } from './take-back.ts';
+import { takeBack } from './undo.ts';
 import { positionOf, prepareTasks, valuesToHide, type TaskState } from './prepare.ts';
 import { isAwaited, isOnlyForward, stepBehind } from './progress.ts';
 

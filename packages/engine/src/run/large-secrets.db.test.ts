@@ -5,15 +5,15 @@ import { afterEach, expect, test } from 'vitest';
 import { createEngine, type EngineLog } from '../index.ts';
 import type { RequestedService } from '../port.ts';
 import { config } from '../testing/config.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
 /*
  * The secrets are as large as the contract allows, and together too large for any redactor. The deployment must end,
  * and the server's log must contain no form of the secrets.
  */
 
-let world: World;
-afterEach(() => world.close());
+let fixture: TestEngine;
+afterEach(() => fixture.close());
 
 // Length of the longest variable value in the contract.
 const longestValue = 524_288;
@@ -29,7 +29,7 @@ const lines = (count: number): string => Array.from({ length: count }, () => pri
 function withSecrets(values: readonly string[]): RequestedService {
   const ids = values.map((value) => {
     const id = randomUUID();
-    world.secrets.set(id, value);
+    fixture.secrets.set(id, value);
     return id;
   });
   return service({ config: config({ environment: ids.map((secret, index) => ({ name: `V${index}`, parts: [{ secret }] })) }) });
@@ -37,15 +37,15 @@ function withSecrets(values: readonly string[]): RequestedService {
 
 /** Creates a world that captures the lines of the server's log, including errors. */
 async function withLog(): Promise<{ readonly logged: string[]; readonly stop: () => Promise<void> }> {
-  world = await createWorld();
-  await world.engine.stop();
+  fixture = await createTestEngine();
+  await fixture.engine.stop();
   const logged: string[] = [];
   const keep = (details: object, message: string): void => {
     const texts = Object.values(details).map((one: unknown) => (one instanceof Error ? `${one.stack}` : JSON.stringify(one)));
     logged.push(`${message} ${texts.join(' ')}`);
   };
   const log: EngineLog = { info: keep, warn: keep, error: keep };
-  const engine = createEngine({ ...world.input, log });
+  const engine = createEngine({ ...fixture.input, log });
   await engine.start();
   return { logged, stop: () => engine.stop() };
 }
@@ -67,7 +67,7 @@ test.each([
   const shop = withSecrets(values);
   const [first = ''] = values;
   let talks = true;
-  world.fake.script = {
+  fixture.fake.script = {
     before: ({ method }) => {
       if (method === 'build' && talks) {
         const encoded = formsOf(first).map((form) => form.text);
@@ -75,15 +75,15 @@ test.each([
       }
     },
   };
-  const deploymentId = await world.deploy([shop]);
-  expect(await world.ends(deploymentId)).toBe('FAILED');
-  expect((await world.view(shop.serviceId)).failure).toMatchObject({
+  const deploymentId = await fixture.deploy([shop]);
+  expect(await fixture.ends(deploymentId)).toBe('FAILED');
+  expect((await fixture.view(shop.serviceId)).failure).toMatchObject({
     code: 'BUILD_COMMAND_FAILED',
     message: 'it said [REDACTED] and [REDACTED] and [REDACTED].',
   });
   talks = false;
-  expect(await world.ends(await world.deploy([shop]))).toBe('SUCCEEDED');
-  const stored = (await world.database.database.many(logOf, [deploymentId])).map(({ message }) => message).join('\n');
+  expect(await fixture.ends(await fixture.deploy([shop]))).toBe('SUCCEEDED');
+  const stored = (await fixture.database.database.many(logOf, [deploymentId])).map(({ message }) => message).join('\n');
   for (const { start } of formsOf(first)) {
     expect(stored.includes(start)).toBe(false);
     expect(logged.join('\n').includes(start)).toBe(false);
@@ -95,33 +95,33 @@ test('one with more than can be kept out of logs fails with the cause, can be de
   const { logged, stop } = await withLog();
   const values = Array.from({ length: 33 }, () => printable(longestValue));
   const shop = withSecrets(values);
-  const deploymentId = await world.deploy([shop]);
-  expect(await world.ends(deploymentId)).toBe('FAILED');
-  const { failure } = await world.view(shop.serviceId);
+  const deploymentId = await fixture.deploy([shop]);
+  expect(await fixture.ends(deploymentId)).toBe('FAILED');
+  const { failure } = await fixture.view(shop.serviceId);
   expect(failure).toMatchObject({ code: 'SECRETS_TOO_LARGE', hint: expect.stringContaining('volume') });
   const everything = `${logged.join('\n')}${JSON.stringify(failure)}`;
   expect(values.flatMap(formsOf).some(({ start }) => everything.includes(start))).toBe(false);
-  const removal = await world.deploy([{ ...shop, release: undefined }], { action: 'DELETE' });
-  expect(await world.ends(removal)).toBe('SUCCEEDED');
-  expect(await world.ends(await world.deploy([service()]))).toBe('SUCCEEDED');
+  const removal = await fixture.deploy([{ ...shop, release: undefined }], { action: 'DELETE' });
+  expect(await fixture.ends(removal)).toBe('SUCCEEDED');
+  expect(await fixture.ends(await fixture.deploy([service()]))).toBe('SUCCEEDED');
   await stop();
 });
 
 test('one that cannot be prepared for a fault of Davit ends as soon as it is canceled', async () => {
-  world = await createWorld();
-  await world.engine.stop();
+  fixture = await createTestEngine();
+  await fixture.engine.stop();
   let tries = 0;
   const secrets = (): Promise<never> => {
     tries += 1;
     return Promise.reject(new TypeError('a fault of Davit'));
   };
-  const engine = createEngine({ ...world.input, hooks: { ...world.input.hooks, secrets } });
+  const engine = createEngine({ ...fixture.input, hooks: { ...fixture.input.hooks, secrets } });
   const shop = service({ config: config({ environment: [{ name: 'A', parts: [{ secret: randomUUID() }] }] }) });
   await engine.start();
-  const deploymentId = await world.deploy([shop]);
+  const deploymentId = await fixture.deploy([shop]);
   await eventually(() => Promise.resolve(tries > 0 || undefined), 'the first try');
-  await engine.port.cancel(world.environmentId, false);
-  expect(await world.ends(deploymentId)).toBe('FAILED');
+  await engine.port.cancel(fixture.environmentId, false);
+  expect(await fixture.ends(deploymentId)).toBe('FAILED');
   // Without a cancel the deployment gives up after eight tries.
   expect(tries).toBeLessThan(5);
   await engine.stop();

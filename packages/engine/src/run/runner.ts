@@ -22,7 +22,7 @@ import { Semaphore } from '../shared/semaphore.ts';
 const renewEveryMilliseconds = 3_000;
 
 // Number of consecutive interruptions after which the cause is considered permanent.
-const mostInterruptions = 8;
+const maxInterruptions = 8;
 
 const lockName = (runnerId: string): string => `runner ${runnerId}`;
 
@@ -207,7 +207,7 @@ export class Runner {
       cancel: cancel.signal,
       force: force.signal,
       abandon: abandon.signal,
-      isLastTry: (this.#interruptions.get(deployment.id) ?? 0) >= mostInterruptions,
+      isLastTry: (this.#interruptions.get(deployment.id) ?? 0) >= maxInterruptions,
     });
     const ended = run
       .execute()
@@ -261,13 +261,13 @@ export class Runner {
   async #renew(): Promise<void> {
     // Without its lock this runner counts as dead, and does not renew its leases.
     if (this.#isRelocking) return;
-    const asked = performance.now();
+    const requested = performance.now();
     // Runs that begin during the query are not among its rows.
     const running = [...this.#running];
     try {
       await this.#parts.database.run(store.registerRunner, [this.#id]);
       const rows = new Map((await this.#parts.database.many(store.renewLeases, [this.#id])).map((row) => [row.id, row]));
-      this.#renewedAt = asked;
+      this.#renewedAt = requested;
       for (const { id, canceling, forced } of rows.values()) if (canceling) this.#endWaiting(id, forced);
       for (const [id, run] of running) {
         const row = rows.get(id);

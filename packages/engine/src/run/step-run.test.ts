@@ -54,7 +54,7 @@ function begin(work: (signal: AbortSignal) => Promise<void>, deadlineSeconds = 1
   return { recorded, end, abandon, cancel, isOver: () => over };
 }
 
-const deaf = (): Promise<void> => new Promise(() => undefined);
+const hard = (): Promise<void> => new Promise(() => undefined);
 const hearing = (signal: AbortSignal): Promise<void> =>
   new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
@@ -86,9 +86,9 @@ test('a step that may take months does not end at once', async () => {
 });
 
 test('one that does not hear it is given up ten minutes later, whatever ended it', async () => {
-  const late = begin(deaf);
-  const canceled = begin(deaf);
-  const abandoned = begin(deaf);
+  const late = begin(hard);
+  const canceled = begin(hard);
+  const abandoned = begin(hard);
   canceled.cancel.abort();
   abandoned.abandon.abort();
   await vi.advanceTimersByTimeAsync(9 * minutes);

@@ -40,7 +40,7 @@ export interface StepRunInput {
 // Node.js turns longer delays into one millisecond. A probe or a job may be given months.
 const longestTimerMilliseconds = 2 ** 31 - 1;
 // Terraform may need minutes to end cleanly. Nothing else takes more than seconds.
-const heardWithinMilliseconds = 600_000;
+const graceMilliseconds = 600_000;
 
 /**
  * Runs one step within its deadline, retries transient failures, and records the result. Returns the steps that are
@@ -99,7 +99,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
   };
   const seconds = typeof step.deadlineSeconds === 'number' ? step.deadlineSeconds : step.deadlineSeconds(context);
   const timer = setTimeout(() => deadline.abort(), Math.min(seconds * 1_000, longestTimerMilliseconds));
-  const deaf = unheard(signal);
+  const hard = abortAfterGrace(signal);
   try {
     const done = retry(
       {
@@ -113,7 +113,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
       },
       () => step.run(context),
     );
-    return await abortable(done, deaf.signal);
+    return await abortable(done, hard.signal);
   } catch (error) {
     if (!deadline.signal.aborted || input.abandon.aborted || interrupts?.aborted === true) throw error;
     throw new DriverError({
@@ -123,7 +123,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
     });
   } finally {
     clearTimeout(timer);
-    deaf.forget();
+    hard.forget();
   }
 }
 
@@ -131,11 +131,11 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
  * Returns a signal that aborts a long time after `signal` did, for calls that ignore `signal`. Every driver should obey
  * its signal. A driver that does not must not block a deployment, and with it the environment, forever.
  */
-function unheard(signal: AbortSignal): { readonly signal: AbortSignal; forget(): void } {
+function abortAfterGrace(signal: AbortSignal): { readonly signal: AbortSignal; forget(): void } {
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const start = (): void => {
-    timer = setTimeout(() => late.abort(), heardWithinMilliseconds);
+    timer = setTimeout(() => late.abort(), graceMilliseconds);
   };
   if (signal.aborted) start();
   else signal.addEventListener('abort', start, { once: true });

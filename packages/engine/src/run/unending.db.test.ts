@@ -6,12 +6,12 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createEngine, type EngineHooks, type JobRelease, type RequestedService } from '../index.ts';
 import { config } from '../testing/config.ts';
 import { Sites } from '../testing/sites.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
 /* Every deployment ends, whatever happens to it: with a cause that the user sees, and soon after a cancel. */
 
-let world: World;
-afterEach(() => world.close());
+let fixture: TestEngine;
+afterEach(() => fixture.close());
 
 const logOf = statement<{ message: string; level: string }>(
   'testLogOfDeployment',
@@ -23,7 +23,7 @@ const failureOfRun = statement<{ code: string | null }>(
   'testFailureOfRun',
   `select failure ->> 'code' as code from job_run where service_id = $1`,
 );
-const places = statement<{ service_id: string }>('testPlaces', 'select service_id from service_place');
+const locations = statement<{ service_id: string }>('testPlaces', 'select service_id from service_place');
 
 const image = (registryId: string | null): RequestedService =>
   service({ config: config({ source: { type: 'IMAGE', image: 'registry.example/shop', tag: '1', registryId } }) });
@@ -36,16 +36,16 @@ const tick: JobRelease = {
 };
 
 async function log(deploymentId: string): Promise<string> {
-  return (await world.database.database.many(logOf, [deploymentId]))
+  return (await fixture.database.database.many(logOf, [deploymentId]))
     .map(({ level, message }) => `${level} ${message}`)
     .join('\n');
 }
 
 /** Creates a world whose resources return other results. */
 async function withHooks(hooks: Partial<EngineHooks>): Promise<() => Promise<void>> {
-  world = await createWorld();
-  await world.engine.stop();
-  const engine = createEngine({ ...world.input, hooks: { ...world.input.hooks, ...hooks } });
+  fixture = await createTestEngine();
+  await fixture.engine.stop();
+  const engine = createEngine({ ...fixture.input, hooks: { ...fixture.input.hooks, ...hooks } });
   await engine.start();
   return () => engine.stop();
 }
@@ -53,7 +53,7 @@ async function withHooks(hooks: Partial<EngineHooks>): Promise<() => Promise<voi
 /** Makes calls of this method hang until their signal aborts. Returns the services of these calls. */
 function hold(method: string): { readonly held: string[] } {
   const held: string[] = [];
-  world.fake.script = {
+  fixture.fake.script = {
     before: async (call) => {
       if (call.method !== method) return;
       held.push(call.service ?? '');
@@ -71,12 +71,12 @@ describe('what keeps a deployment from beginning', () => {
     const refusal = new AppError({ code: 'NOT_SUPPORTED', message: 'This kind of registry is not signed in to.' });
     const stop = await withHooks({ registryCredentials: () => Promise.reject(refusal) });
     const shop = image(randomUUID());
-    expect(await world.ends(await world.deploy([shop]))).toBe('FAILED');
-    expect((await world.view(shop.serviceId)).failure).toMatchObject({
+    expect(await fixture.ends(await fixture.deploy([shop]))).toBe('FAILED');
+    expect((await fixture.view(shop.serviceId)).failure).toMatchObject({
       code: 'REGISTRY_ACCESS_DENIED',
       message: expect.stringContaining('not signed in to'),
     });
-    expect(await world.ends(await world.deploy([{ ...shop, release: undefined }], { action: 'DELETE' }))).toBe('SUCCEEDED');
+    expect(await fixture.ends(await fixture.deploy([{ ...shop, release: undefined }], { action: 'DELETE' }))).toBe('SUCCEEDED');
     await stop();
   });
 
@@ -90,18 +90,18 @@ describe('what keeps a deployment from beginning', () => {
     const environment = [good, bad].map((secret) => ({ name: `V${secret.slice(0, 8)}`, parts: [{ secret }] }));
     const shop = service({ config: config({ environment }) });
     let talks = true;
-    world.fake.script = {
+    fixture.fake.script = {
       before: ({ method }) => {
         if (method === 'build' && talks) throw new DriverError({ cause: 'BUILD_COMMAND_FAILED', message: 'it said hush-hush' });
       },
     };
-    const first = await world.deploy([shop]);
-    expect(await world.ends(first)).toBe('FAILED');
+    const first = await fixture.deploy([shop]);
+    expect(await fixture.ends(first)).toBe('FAILED');
     expect(await log(first)).toContain('it said ');
     expect(await log(first)).not.toContain('hush-hush');
     talks = false;
-    expect(await world.ends(await world.deploy([shop]))).toBe('FAILED');
-    expect((await world.view(shop.serviceId)).failure).toMatchObject({ code: 'SECRET_UNREADABLE' });
+    expect(await fixture.ends(await fixture.deploy([shop]))).toBe('FAILED');
+    expect((await fixture.view(shop.serviceId)).failure).toMatchObject({ code: 'SECRET_UNREADABLE' });
     await stop();
   });
 
@@ -114,9 +114,9 @@ describe('what keeps a deployment from beginning', () => {
     const environment = [{ name: 'A', parts: [{ secret: bad }] }];
     const source = { type: 'IMAGE', image: 'registry.example/tick', tag: '1', registryId: null } as const;
     const job = service({ serviceType: 'JOB', config: config({ source, environment, ports: [], instances: 0, job: tick }) });
-    expect(await world.ends(await world.deploy([job]))).toBe('SUCCEEDED');
-    await world.database.database.run(setDue, [job.serviceId]);
-    const failure = async () => (await world.database.database.maybe(failureOfRun, [job.serviceId]))?.code ?? undefined;
+    expect(await fixture.ends(await fixture.deploy([job]))).toBe('SUCCEEDED');
+    await fixture.database.database.run(setDue, [job.serviceId]);
+    const failure = async () => (await fixture.database.database.maybe(failureOfRun, [job.serviceId]))?.code ?? undefined;
     expect(await eventually(failure, 'the end of the run')).toBe('SECRET_UNREADABLE');
     await stop();
   });
@@ -130,64 +130,64 @@ describe('what keeps a deployment from beginning', () => {
       },
     });
     const shop = service({ config: config({ environment: [{ name: 'A', parts: [{ secret: randomUUID() }] }] }) });
-    const deploymentId = await world.deploy([shop]);
-    expect((await world.reaches(shop.serviceId, 'DEPLOYMENT_ERROR')).failure).toMatchObject({ code: 'INTERNAL' });
-    expect(await world.ends(deploymentId)).toBe('FAILED');
+    const deploymentId = await fixture.deploy([shop]);
+    expect((await fixture.reaches(shop.serviceId, 'DEPLOYMENT_ERROR')).failure).toMatchObject({ code: 'INTERNAL' });
+    expect(await fixture.ends(deploymentId)).toBe('FAILED');
     failures = 0;
     const plain = service();
-    expect(await world.ends(await world.deploy([plain]))).toBe('SUCCEEDED');
+    expect(await fixture.ends(await fixture.deploy([plain]))).toBe('SUCCEEDED');
     await stop();
   }, 30_000);
 });
 
 test('an environment that its cluster does not let go of says so, and is removed when somebody asks again', async () => {
-  world = await createWorld();
+  fixture = await createTestEngine();
   const shop = service();
-  expect(await world.ends(await world.deploy([shop]))).toBe('SUCCEEDED');
+  expect(await fixture.ends(await fixture.deploy([shop]))).toBe('SUCCEEDED');
   let refuses = true;
-  world.fake.script = {
+  fixture.fake.script = {
     before: ({ method }) => {
       if (method === 'removeEnvironment' && refuses)
         throw new DriverError({ cause: 'ENGINE_FAILED', message: 'The network has active endpoints' });
     },
   };
   const request = { action: 'DELETE', wholeEnvironment: true } as const;
-  const first = await world.deploy([{ ...shop, release: undefined }], request);
-  expect(await world.ends(first)).toBe('FAILED');
+  const first = await fixture.deploy([{ ...shop, release: undefined }], request);
+  expect(await fixture.ends(first)).toBe('FAILED');
   expect(await log(first)).toMatch(/ERROR The environment could not be removed: The network has active endpoints/);
-  const isThere = async () => (await world.engine.port.environment(world.database.database, world.environmentId)).last;
+  const isThere = async () => (await fixture.engine.port.environment(fixture.database.database, fixture.environmentId)).last;
   expect(await isThere()).toMatchObject({ running: false });
   refuses = false;
-  await world.deploy([], request);
+  await fixture.deploy([], request);
   await eventually(async () => ((await isThere()) === null ? true : undefined), 'the end of the environment');
-  expect(world.deleted).toContain(world.environmentId);
+  expect(fixture.deleted).toContain(fixture.environmentId);
 });
 
 describe('a cancel', () => {
   test('ends what waits for the builds of others', async () => {
-    world = await createWorld({ maximumBuilds: 1 });
+    fixture = await createTestEngine({ maximumBuilds: 1 });
     const builds = hold('build');
-    const elsewhere = { place: { ...world.place, environmentId: randomUUID() } };
-    await world.deploy([service()], elsewhere);
+    const elsewhere = { environment: { ...fixture.environment, environmentId: randomUUID() } };
+    await fixture.deploy([service()], elsewhere);
     await isHeld(builds, 1);
     const shop = service();
-    const deploymentId = await world.deploy([shop]);
-    await world.reaches(shop.serviceId, 'BUILDING');
-    await world.engine.port.cancel(world.environmentId, false);
-    expect(await world.ends(deploymentId)).toBe('CANCELED');
+    const deploymentId = await fixture.deploy([shop]);
+    await fixture.reaches(shop.serviceId, 'BUILDING');
+    await fixture.engine.port.cancel(fixture.environmentId, false);
+    expect(await fixture.ends(deploymentId)).toBe('CANCELED');
     expect(builds.held).toHaveLength(1);
-    expect((await world.view(shop.serviceId)).state).toBe('CANCELED');
+    expect((await fixture.view(shop.serviceId)).state).toBe('CANCELED');
   });
 
   test('during the builds of a stage deploys nothing of it, also not what is built already', async () => {
-    world = await createWorld();
+    fixture = await createTestEngine();
     const stage = { id: randomUUID(), name: 'JOB DEFAULT', position: 2 };
     const cron = (name: string): RequestedService =>
       service({ name, serviceType: 'JOB', stage, config: config({ name, ports: [], instances: 0, job: tick }) });
     const [quick, slow] = [cron('quick'), cron('slow')];
     let held = false;
     let built = false;
-    world.fake.script = {
+    fixture.fake.script = {
       before: async ({ method, service: of }) => {
         if (method !== 'build' || of !== slow.serviceId) return;
         held = true;
@@ -197,27 +197,27 @@ describe('a cancel', () => {
         if (method === 'build' && of === quick.serviceId) built = true;
       },
     };
-    const deploymentId = await world.deploy([quick, slow]);
+    const deploymentId = await fixture.deploy([quick, slow]);
     await eventually(() => Promise.resolve((held && built) || undefined), 'one build that is done, one that is not');
-    await world.engine.port.cancel(world.environmentId, false);
-    expect(await world.ends(deploymentId)).toBe('CANCELED');
-    expect((await world.view(quick.serviceId)).state).toBe('CANCELED');
-    expect(await world.database.database.many(schedules)).toEqual([]);
+    await fixture.engine.port.cancel(fixture.environmentId, false);
+    expect(await fixture.ends(deploymentId)).toBe('CANCELED');
+    expect((await fixture.view(quick.serviceId)).state).toBe('CANCELED');
+    expect(await fixture.database.database.many(schedules)).toEqual([]);
   });
 
   test('of a stop that has begun does not call it canceled', async () => {
     const sites = new Sites();
     const east = sites.add('east');
-    world = await createWorld({}, sites);
+    fixture = await createTestEngine({}, sites);
     const shop = service();
-    const { place } = east;
-    expect(await world.ends(await world.deploy([shop], { place }))).toBe('SUCCEEDED');
+    const { environment } = east;
+    expect(await fixture.ends(await fixture.deploy([shop], { environment }))).toBe('SUCCEEDED');
     east.isDown = true;
-    const deploymentId = await world.deploy([{ ...shop, release: undefined }], { place, action: 'STOP' });
+    const deploymentId = await fixture.deploy([{ ...shop, release: undefined }], { environment, action: 'STOP' });
     await eventually(async () => /waits for it/.test(await log(deploymentId)) || undefined, 'the cluster to be waited for');
-    await world.engine.port.cancel(place.environmentId, false);
-    expect(await world.ends(deploymentId)).toBe('FAILED');
-    expect((await world.view(shop.serviceId)).state).toBe('STOP_ERROR');
+    await fixture.engine.port.cancel(environment.environmentId, false);
+    expect(await fixture.ends(deploymentId)).toBe('FAILED');
+    expect((await fixture.view(shop.serviceId)).state).toBe('STOP_ERROR');
     expect(await log(deploymentId)).toContain('Stopping it has begun and is not canceled');
     east.isDown = false;
     await eventually(() => Promise.resolve(east.fake.instances.length === 0 || undefined), 'the instances to go');
@@ -228,31 +228,31 @@ describe('what waits in the queue', () => {
   test('goes to the cluster that it was asked for; after a move another deployment goes to the new one', async () => {
     const sites = new Sites();
     const [east, west] = [sites.add('east'), sites.add('west')];
-    world = await createWorld({}, sites);
-    const { place } = east;
+    fixture = await createTestEngine({}, sites);
+    const { environment } = east;
     let held: (() => void) | undefined;
     east.onCall = async ({ method }) => {
       if (method === 'build') await new Promise<void>((done) => (held = done));
     };
     const [other, shop] = [service(), service()];
-    const first = await world.deploy([other], { place });
+    const first = await fixture.deploy([other], { environment });
     await eventually(() => Promise.resolve(held), 'the first one');
-    const before = await world.deploy([shop], { place });
-    const moved = { ...west.place, environmentId: place.environmentId };
-    const after = await world.deploy([shop], { place: moved });
+    const before = await fixture.deploy([shop], { environment });
+    const moved = { ...west.environment, environmentId: environment.environmentId };
+    const after = await fixture.deploy([shop], { environment: moved });
     expect(after).not.toBe(before);
-    expect(await world.deploy([shop], { place: moved })).toBe(after);
+    expect(await fixture.deploy([shop], { environment: moved })).toBe(after);
     east.onCall = null;
     held?.();
-    for (const id of [first, before, after]) expect(await world.ends(id)).toBe('SUCCEEDED');
+    for (const id of [first, before, after]) expect(await fixture.ends(id)).toBe('SUCCEEDED');
     expect(west.fake.instances.map((instance) => instance.service)).toEqual([shop.serviceId]);
     expect(east.fake.instances.map((instance) => instance.service)).toEqual([other.serviceId]);
   });
 
   test('a restart behind a first deployment that fails says that there is nothing to restart', async () => {
-    world = await createWorld();
+    fixture = await createTestEngine();
     let held: (() => void) | undefined;
-    world.fake.script = {
+    fixture.fake.script = {
       before: async ({ method }) => {
         if (method !== 'build') return;
         await new Promise<void>((done) => (held = done));
@@ -260,12 +260,12 @@ describe('what waits in the queue', () => {
       },
     };
     const shop = service();
-    await world.deploy([shop]);
+    await fixture.deploy([shop]);
     await eventually(() => Promise.resolve(held), 'the build');
-    const deploymentId = await world.deploy([{ ...shop, release: undefined }], { action: 'RESTART' });
+    const deploymentId = await fixture.deploy([{ ...shop, release: undefined }], { action: 'RESTART' });
     held?.();
-    expect(await world.ends(deploymentId)).toBe('FAILED');
-    expect((await world.view(shop.serviceId)).failure).toMatchObject({
+    expect(await fixture.ends(deploymentId)).toBe('FAILED');
+    expect((await fixture.view(shop.serviceId)).failure).toMatchObject({
       code: 'NEVER_DEPLOYED',
       message: expect.stringContaining('Deploy it first'),
     });
@@ -273,19 +273,19 @@ describe('what waits in the queue', () => {
 });
 
 test('what a first deployment that failed left on its cluster goes with the service', async () => {
-  world = await createWorld();
+  fixture = await createTestEngine();
   const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
   const shop = service({ config: config({ volumes }) });
-  world.fake.script = {
+  fixture.fake.script = {
     before: ({ method }) => {
       if (method === 'awaitReady') throw new DriverError({ cause: 'PROBE_FAILED', message: 'nothing listens' });
     },
   };
-  expect(await world.ends(await world.deploy([shop]))).toBe('FAILED');
-  expect(world.fake.volumes.size).toBe(1);
-  expect(await world.engine.port.isKnown(world.database.database, shop.serviceId)).toBe(true);
-  world.fake.script = {};
-  expect(await world.ends(await world.deploy([{ ...shop, release: undefined }], { action: 'DELETE' }))).toBe('SUCCEEDED');
-  expect(world.fake.volumes.size).toBe(0);
-  expect(await world.database.database.many(places)).toEqual([]);
+  expect(await fixture.ends(await fixture.deploy([shop]))).toBe('FAILED');
+  expect(fixture.fake.volumes.size).toBe(1);
+  expect(await fixture.engine.port.isKnown(fixture.database.database, shop.serviceId)).toBe(true);
+  fixture.fake.script = {};
+  expect(await fixture.ends(await fixture.deploy([{ ...shop, release: undefined }], { action: 'DELETE' }))).toBe('SUCCEEDED');
+  expect(fixture.fake.volumes.size).toBe(0);
+  expect(await fixture.database.database.many(locations)).toEqual([]);
 });

@@ -41,8 +41,8 @@ export async function letDecide(parts: Parts, driver: string, scaled: Scaled, si
   }
   const { events } = scaled.config.scaling;
   if ((await scaling.missing(events === undefined ? 'USE' : 'EVENTS', signal)).length > 0) return false;
-  const room = roomFor(scaled.config, await cluster.describe(signal));
-  await scaling.apply(toScaledService(scaled, { room, scaleDownSeconds: parts.settings.scaleDownSeconds }), signal);
+  const capacity = roomFor(scaled.config, await cluster.describe(signal));
+  await scaling.apply(toScaledService(scaled, { capacity, scaleDownSeconds: parts.settings.scaleDownSeconds }), signal);
   return true;
 }
 
@@ -69,29 +69,29 @@ export async function assertDecides(parts: Parts, driver: string, config: Releas
 }
 
 interface Around {
-  readonly room: number;
+  readonly capacity: number;
   readonly scaleDownSeconds: number;
 }
 
 /** Returns the settings that the cluster receives for a service. Equal input has an equal mark. Pure. */
 export function toScaledService(
   { owner, rollout, config, instances }: Scaled,
-  { room, scaleDownSeconds }: Around,
+  { capacity, scaleDownSeconds }: Around,
 ): ScaledService {
   const { scaling, instances: least } = config;
   const { cpuPercent = 0, memoryPercent = null, events } = scaling ?? {};
-  const told = {
+  const reported = {
     owner,
     rollout,
     name: config.name,
-    least,
-    most: Math.max(least, 1, scaling?.most ?? room),
+    min: least,
+    max: Math.max(least, 1, scaling?.most ?? capacity),
     scaleDownSeconds,
     by: events === undefined ? ({ type: 'USE', cpuPercent, memoryPercent } as const) : ({ type: 'EVENTS', ...events } as const),
     variables: config.environment.map(({ name }) => name),
     metadata: config.metadata,
   };
-  return { ...told, instances, mark: markOf({ rollout, config }, scaleDownSeconds) };
+  return { ...reported, instances, mark: markOf({ rollout, config }, scaleDownSeconds) };
 }
 
 /**
@@ -112,6 +112,6 @@ export function roomFor({ cpuMillicores, memoryMiB }: ReleaseConfig, cluster: Cl
  * Returns the number that a cluster wants, limited to the bounds of the running release, or to the capacity of the
  * cluster if the release has no maximum.
  */
-export function withinLimits(wanted: number, config: ReleaseConfig, room: number): number {
-  return Math.max(config.instances, Math.min(wanted, config.scaling?.most ?? Math.max(room, 1)));
+export function withinLimits(wanted: number, config: ReleaseConfig, capacity: number): number {
+  return Math.max(config.instances, Math.min(wanted, config.scaling?.most ?? Math.max(capacity, 1)));
 }

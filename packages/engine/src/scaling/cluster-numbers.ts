@@ -18,7 +18,7 @@ export class ClusterNumbers {
   readonly #driver: string;
   readonly #onChange: () => void;
   /** When the settings of a service were last sent, and whether the cluster has decided on the service since. */
-  readonly #told = new Map<string, { readonly at: number; readonly decides: boolean }>();
+  readonly #reported = new Map<string, { readonly at: number; readonly decides: boolean }>();
   #watching: Promise<void> | null = null;
 
   constructor(parts: EngineParts, driver: string, onChange: () => void) {
@@ -55,14 +55,14 @@ export class ClusterNumbers {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, number | null>> {
     const known = new Map((await scaling.wanted(signal)).map((one) => [one.service, one]));
-    const room = this.#room(signal);
+    const capacity = this.#capacity(signal);
     if (known.size > 0) this.#watch(scaling, signal);
     const numbers = new Map<string, number | null>();
     for (const row of rows) {
       const found = known.get(row.service_id);
       const decides = await this.#tell(row, found, signal);
       if (found === undefined && !decides && row.config.scaling?.events === undefined) continue;
-      const number = found === undefined ? null : withinLimits(found.instances, row.config, await room(found, row.config));
+      const number = found === undefined ? null : withinLimits(found.instances, row.config, await capacity(found, row.config));
       numbers.set(row.service_id, number);
       const running = row.running_instances ?? row.settled_instances;
       if (found !== undefined && found.running !== running)
@@ -75,12 +75,12 @@ export class ClusterNumbers {
    * Returns a function that limits a number to the capacity of the cluster. The capacity is requested once, and only if
    * nothing else limits the number.
    */
-  #room(signal: AbortSignal): (found: WantedInstances, config: ReleaseConfig) => Promise<number> {
-    let asked: Promise<ClusterDescription> | undefined;
+  #capacity(signal: AbortSignal): (found: WantedInstances, config: ReleaseConfig) => Promise<number> {
+    let requested: Promise<ClusterDescription> | undefined;
     return async ({ instances }, config) => {
       if ((config.scaling?.most ?? null) !== null || instances <= config.instances) return instances;
-      asked ??= driversOf(this.#parts, this.#driver).cluster.describe(signal);
-      return roomFor(config, await asked);
+      requested ??= driversOf(this.#parts, this.#driver).cluster.describe(signal);
+      return roomFor(config, await requested);
     };
   }
 
@@ -90,10 +90,10 @@ export class ClusterNumbers {
   async #tell(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
     const { service_id: service, rollout, config, instances } = row;
     const { installation, metricsSeconds, scaleDownSeconds } = this.#parts.settings;
-    const told = this.#told.get(service);
-    const isCurrent = found === undefined ? told?.decides === false : found.mark === markOf(row, scaleDownSeconds);
+    const reported = this.#reported.get(service);
+    const isCurrent = found === undefined ? reported?.decides === false : found.mark === markOf(row, scaleDownSeconds);
     const again = found === undefined ? 4_000 * metricsSeconds : tellAgainMilliseconds;
-    if (isCurrent && (told?.at ?? -Infinity) > performance.now() - again) return found !== undefined;
+    if (isCurrent && (reported?.at ?? -Infinity) > performance.now() - again) return found !== undefined;
     const owner = {
       installation,
       organization: row.organization_id,
@@ -107,7 +107,7 @@ export class ClusterNumbers {
       const [now] = await this.#parts.database.many(scaledServices, [this.#driver, service]);
       if (now?.rollout !== rollout) return found !== undefined;
       const decides = await letDecide(this.#parts, this.#driver, { owner, rollout, config, instances }, signal);
-      this.#told.set(service, { at: performance.now(), decides });
+      this.#reported.set(service, { at: performance.now(), decides });
       return decides;
     } catch (error) {
       if (!signal.aborted)

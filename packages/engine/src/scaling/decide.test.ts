@@ -10,10 +10,10 @@ import {
 } from './decide.ts';
 
 const pace = { warmUpSeconds: 30, scaleDownSeconds: 300 };
-const limits: ScalingLimits = { least: 1, most: 10, cpuPercent: 60, memoryPercent: null, cpuMillicores: 500, memoryMiB: 512 };
+const limits: ScalingLimits = { min: 1, max: 10, cpuPercent: 60, memoryPercent: null, cpuMillicores: 500, memoryMiB: 512 };
 const grown = (cpuMillicores: number, memoryMiB = 100): InstanceLoad => ({ ageSeconds: 1_000, cpuMillicores, memoryMiB });
 const ask = (more: Partial<DecisionInput>): Decision =>
-  decide({ now: 0, current: 1, loads: [grown(300)], limits, room: 100, pace, memory: undefined, ...more });
+  decide({ now: 0, current: 1, loads: [grown(300)], limits, capacity: 100, pace, memory: undefined, ...more });
 
 /**
  * Simulates a service under load that is looked at every 15 seconds. `demand` returns the needed millicores at a
@@ -49,11 +49,11 @@ describe('a decision', () => {
   test('says why, and what kept it from more', () => {
     expect(ask({ loads: [grown(500)] }).reason).toBe('cpu is at 100 % of 500 millicores on average, the target is 60 %');
     const two = { current: 4, loads: [grown(500), grown(500), grown(500), grown(500)] };
-    expect(ask({ ...two, limits: { ...limits, most: 5 } })).toMatchObject({
+    expect(ask({ ...two, limits: { ...limits, max: 5 } })).toMatchObject({
       count: 5,
       reason: expect.stringContaining('7 would be needed, max_running_instances is 5'),
     });
-    expect(ask({ ...two, limits: { ...limits, most: null }, room: 6 })).toMatchObject({
+    expect(ask({ ...two, limits: { ...limits, max: null }, capacity: 6 })).toMatchObject({
       count: 6,
       reason: expect.stringContaining('7 would be needed, the cluster has room for 6'),
     });
@@ -76,7 +76,7 @@ describe('a decision', () => {
 
   test('goes from one to more than double at most', () => {
     const loads = [grown(500)];
-    expect(ask({ loads, limits: { ...limits, most: 100, cpuPercent: 1 } }).count).toBe(5);
+    expect(ask({ loads, limits: { ...limits, max: 100, cpuPercent: 1 } }).count).toBe(5);
   });
 });
 
@@ -100,7 +100,7 @@ describe('over time', () => {
   test('with load that stays the number changes no more after ten minutes, and holds it', () => {
     assert(
       property(integer({ min: 1, max: 4_000 }), integer({ min: 20, max: 95 }), (demand, cpuPercent) => {
-        const own = { ...limits, most: 40, cpuPercent };
+        const own = { ...limits, max: 40, cpuPercent };
         const counts = simulate(3_600, () => demand, { limits: own });
         const settled = counts.slice(1_800 / 15);
         const [count = 0] = settled;
@@ -137,18 +137,18 @@ describe('whatever comes', () => {
         record({
           least: integer({ min: 1, max: 5 }),
           more: option(integer({ min: 0, max: 10 })),
-          room: integer({ min: 1, max: 20 }),
+          capacity: integer({ min: 1, max: 20 }),
           memoryPercent: constantFrom(null, 1, 80, 100),
           current: integer({ min: 1, max: 20 }),
         }),
-        (loads, { least, more, room, memoryPercent, current }) => {
+        (loads, { least, more, capacity, memoryPercent, current }) => {
           const most = more === null ? null : least + more;
-          const input = { current, loads, room, limits: { ...limits, least, most, memoryPercent } };
+          const input = { current, loads, capacity, limits: { ...limits, min: least, max: most, memoryPercent } };
           // For five minutes one instance was enough.
           const memory = { since: -400_000, wanted: [{ at: -1, count: 1 }], wentDownAt: null };
           const { count, reason } = ask({ ...input, memory });
           const again = ask({ ...input, memory });
-          if (count > current && count > Math.max(least, Math.min(most ?? Infinity, room))) return false;
+          if (count > current && count > Math.max(least, Math.min(most ?? Infinity, capacity))) return false;
           if (count < current && count < least) return false;
           if (current - count > Math.max(1, Math.floor(current / 4)) || count - current > Math.max(current, 4)) return false;
           return (reason === '') === (count === current) && again.count === count && Number.isInteger(count);

@@ -8,9 +8,9 @@
 
 /** The scaling settings of a release. Percentages refer to the limits of one instance. */
 export interface ScalingLimits {
-  readonly least: number;
+  readonly min: number;
   /** null: as many as fit on the cluster. */
-  readonly most: number | null;
+  readonly max: number | null;
   /** null: cpu is not considered. */
   readonly cpuPercent: number | null;
   readonly memoryPercent: number | null;
@@ -46,7 +46,7 @@ export interface DecisionInput {
   readonly loads: readonly InstanceLoad[];
   readonly limits: ScalingLimits;
   /** Number of instances that fit on the cluster. */
-  readonly room: number;
+  readonly capacity: number;
   readonly pace: ScalingPace;
   readonly memory: ScalingMemory | undefined;
 }
@@ -68,15 +68,15 @@ const tolerance = 0.1;
 const toleranceAbove = (percent: number): number => Math.min(tolerance, (100 / percent - 1) / 2);
 
 /** The most instances that one decision adds, unless doubling the number adds more. */
-const mostAdded = 4;
+const maxAdded = 4;
 
 export function decide(input: DecisionInput): Decision {
   const { now, current, limits, pace } = input;
   const former = input.memory ?? { since: now, wanted: [], wentDownAt: null };
   const ideal = idealCount(input);
   if (ideal === null) return { count: current, reason: '', memory: former };
-  const least = Math.min(limits.least, limits.most ?? limits.least);
-  const most = Math.max(least, Math.min(limits.most ?? Number.POSITIVE_INFINITY, input.room));
+  const least = Math.min(limits.min, limits.max ?? limits.min);
+  const most = Math.max(least, Math.min(limits.max ?? Number.POSITIVE_INFINITY, input.capacity));
   const wished = Math.max(ideal.count, least);
   const count = Math.min(wished, most);
   const windowStart = now - pace.scaleDownSeconds * 1000;
@@ -85,7 +85,7 @@ export function decide(input: DecisionInput): Decision {
   const wanted = [...former.wanted.filter(({ at }) => at > windowStart), { at: now, count }];
   const memory: ScalingMemory = { since, wanted, wentDownAt: former.wentDownAt };
   if (count > current) {
-    const next = Math.min(count, Math.max(current * 2, current + mostAdded));
+    const next = Math.min(count, Math.max(current * 2, current + maxAdded));
     return { count: next, reason: `${ideal.reason}${limited(wished, most, limits)}`, memory };
   }
   if (count === current || since > windowStart) return { count: current, reason: '', memory };
@@ -101,30 +101,30 @@ export function decide(input: DecisionInput): Decision {
 
 function limited(wished: number, most: number, limits: ScalingLimits): string {
   if (wished <= most) return '';
-  return most === limits.most
+  return most === limits.max
     ? `; ${wished} would be needed, max_running_instances is ${most}`
     : `; ${wished} would be needed, the cluster has room for ${most}`;
 }
 
-interface Wish {
+interface IdealCount {
   readonly count: number;
   readonly reason: string;
 }
 
 /** Returns the number of instances that the current usage requires; null if nothing is known yet. */
-function idealCount({ current, loads, limits, pace }: DecisionInput): Wish | null {
+function idealCount({ current, loads, limits, pace }: DecisionInput): IdealCount | null {
   const grown = loads.filter(({ ageSeconds, cpuMillicores }) => cpuMillicores !== null && ageSeconds >= pace.warmUpSeconds);
   if (grown.length === 0 || current === 0) return null;
-  const wishes: Wish[] = [];
+  const wishes: IdealCount[] = [];
   if (limits.cpuPercent !== null) {
     const used = grown.map(({ cpuMillicores }) => cpuMillicores ?? 0);
-    wishes.push(wishOf('cpu', used, { limit: limits.cpuMillicores, percent: limits.cpuPercent, unit: 'millicores' }, current));
+    wishes.push(idealOf('cpu', used, { limit: limits.cpuMillicores, percent: limits.cpuPercent, unit: 'millicores' }, current));
   }
   if (limits.memoryPercent !== null) {
     const used = grown.map(({ memoryMiB }) => memoryMiB);
-    wishes.push(wishOf('memory', used, { limit: limits.memoryMiB, percent: limits.memoryPercent, unit: 'MB' }, current));
+    wishes.push(idealOf('memory', used, { limit: limits.memoryMiB, percent: limits.memoryPercent, unit: 'MB' }, current));
   }
-  return wishes.reduce<Wish | null>((most, wish) => (most === null || wish.count > most.count ? wish : most), null);
+  return wishes.reduce<IdealCount | null>((most, choice) => (most === null || choice.count > most.count ? choice : most), null);
 }
 
 interface Target {
@@ -137,7 +137,7 @@ interface Target {
  * Returns the number that one resource requires. Unmeasured instances count as idle if more instances are needed, and
  * as on target if fewer are.
  */
-function wishOf(what: string, used: readonly number[], { limit, percent, unit }: Target, current: number): Wish {
+function idealOf(what: string, used: readonly number[], { limit, percent, unit }: Target, current: number): IdealCount {
   const target = (limit * percent) / 100;
   const sum = used.reduce((all, one) => all + one, 0);
   const unmeasured = Math.max(0, current - used.length);

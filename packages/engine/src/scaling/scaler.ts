@@ -4,7 +4,7 @@ import type { Keeper } from '../keeper/keeper.ts';
 import type { Pass } from '../metrics/meter.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { isTransient } from '../shared/retry-policy.ts';
-import { placedWorkload } from '../workload/placed-workload.ts';
+import { deployedWorkload } from '../workload/deployed-workload.ts';
 import { toFailure } from '../shared/failure.ts';
 import { Semaphore } from '../shared/semaphore.ts';
 import { writeServiceLine } from '../output/service-line.ts';
@@ -49,7 +49,7 @@ export class Scaler {
   readonly #parts: EngineParts;
   readonly #driver: string;
   readonly #keeper: Keeper;
-  readonly #places = new Semaphore(atOnce);
+  readonly #locations = new Semaphore(atOnce);
   readonly #memory = new Map<string, ScalingMemory>();
   readonly #pausedUntil = new Map<string, number>();
   readonly #underWay = new Map<string, Promise<void>>();
@@ -154,8 +154,8 @@ export class Scaler {
       now: Date.now(),
       current: row.instances,
       loads,
-      limits: { least, ...scaling, cpuMillicores, memoryMiB },
-      room: await this.#room(row, pass),
+      limits: { ...scaling, min: least, max: scaling.most, cpuMillicores, memoryMiB },
+      capacity: await this.#capacity(row, pass),
       pace: { warmUpSeconds: 2 * metricsSeconds, scaleDownSeconds },
       memory: this.#memory.get(row.service_id),
     });
@@ -165,7 +165,7 @@ export class Scaler {
   }
 
   /** Returns how many instances of the service the cluster can hold, by its size and by its current memory usage. */
-  async #room({ instances, config }: store.ScaledRow, { samples }: Pass): Promise<number> {
+  async #capacity({ instances, config }: store.ScaledRow, { samples }: Pass): Promise<number> {
     const cluster = await this.#describe();
     const usedMiB = samples.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0) / 1024 / 1024;
     const free = Math.max(0, Math.floor((cluster.memoryMiB - usedMiB) / config.memoryMiB));
@@ -196,7 +196,7 @@ export class Scaler {
 
   #begin(serviceId: string, leads: AbortSignal): void {
     let isReached = false;
-    const done = this.#places
+    const done = this.#locations
       .use(async () => {
         isReached = await this.#scale(serviceId, leads);
       })
@@ -216,9 +216,9 @@ export class Scaler {
   async #scale(serviceId: string, leads: AbortSignal): Promise<boolean> {
     const row = await this.#read(serviceId);
     if (row === undefined || row.instances === row.settled_instances) return false;
-    const letGo = new AbortController();
-    const timer = setInterval(() => void this.#letGoWhenDeployed(row, letGo), watchEveryMilliseconds);
-    const signal = AbortSignal.any([this.#stop.signal, leads, letGo.signal]);
+    const abort = new AbortController();
+    const timer = setInterval(() => void this.#letGoWhenDeployed(row, abort), watchEveryMilliseconds);
+    const signal = AbortSignal.any([this.#stop.signal, leads, abort.signal]);
     const call: CallContext = { signal, log: (line) => this.#parts.log.info({ service: serviceId }, line) };
     try {
       return await (row.instances > row.settled_instances ? this.#add(row, call) : this.#takeAway(row, call));
@@ -240,9 +240,9 @@ export class Scaler {
     return now?.rollout === rollout && now.instances === instances && now.settled_instances === settled_instances;
   }
 
-  async #letGoWhenDeployed(row: store.ScaledRow, letGo: AbortController): Promise<void> {
+  async #letGoWhenDeployed(row: store.ScaledRow, abort: AbortController): Promise<void> {
     // An unreachable database ends the work at its next statement.
-    if (!(await this.#isStill(row).catch(() => true))) letGo.abort(new Error('a deployment goes first'));
+    if (!(await this.#isStill(row).catch(() => true))) abort.abort(new Error('a deployment goes first'));
   }
 
   async #add(row: store.ScaledRow, call: CallContext): Promise<boolean> {
@@ -305,7 +305,7 @@ export class Scaler {
   }
 
   async #workload(row: store.ScaledRow): Promise<Workload> {
-    const workload = await placedWorkload(this.#parts, { ...row, driver: this.#driver }, true);
+    const workload = await deployedWorkload(this.#parts, { ...row, driver: this.#driver }, true);
     return { ...workload, instances: row.instances, firstInstance: row.settled_instances };
   }
 

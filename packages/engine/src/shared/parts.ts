@@ -78,7 +78,7 @@ export interface EngineSettings {
   /** Number of a service's newest releases that keep their built image, so that they can be run again. */
   readonly keptReleases: number;
   /** Free MiB of the engine's disk below which nothing is built or pulled; 0: no limit. */
-  readonly leastFreeMiB?: number;
+  readonly minFreeMiB?: number;
   /**
    * Seconds that a service must run without a fault before a condition is cleared. Default: 60. Instances that exit
    * repeatedly must run for twice the time between two exits.
@@ -124,7 +124,7 @@ export interface KnownClusters {
   state(key: string): Promise<ClusterState>;
   check(key: string): Promise<ClusterState>;
   upgrade(key: string, version: string): Promise<void>;
-  readonly removals: { inTurn<T>(place: string, action: () => Promise<T>, signal: AbortSignal): Promise<T> };
+  readonly removals: { inTurn<T>(location: string, action: () => Promise<T>, signal: AbortSignal): Promise<T> };
 }
 
 export interface EngineParts {

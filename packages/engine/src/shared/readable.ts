@@ -15,8 +15,8 @@ export async function readableSecrets(hooks: Pick<EngineHooks, 'secrets'>, ids: 
 }
 
 /** Resolves to null if the request is refused and a repetition would be refused too. */
-export function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
-  return asked.catch((error: unknown) => {
+export function unlessRefused<T>(requested: Promise<T>): Promise<T | null> {
+  return requested.catch((error: unknown) => {
     if (!isAppError(error) || isDatabaseUnreachable(error)) throw error;
     return null;
   });

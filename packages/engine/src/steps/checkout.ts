@@ -42,7 +42,7 @@ export async function fetchSource(context: StepContext): Promise<BuildCommit> {
   return commit;
 }
 
-interface PlacedDockerfile {
+interface CheckedOutDockerfile {
   readonly rootPath: string;
   readonly dockerfilePath: string;
   readonly dockerfile: string;
@@ -52,7 +52,7 @@ interface PlacedDockerfile {
  * Writes a Dockerfile that the repository does not have to the path where the build looks for it. Never writes outside
  * of the checked-out folder.
  */
-async function placeDockerfile(folder: string, { rootPath, dockerfilePath, dockerfile }: PlacedDockerfile): Promise<void> {
+async function placeDockerfile(folder: string, { rootPath, dockerfilePath, dockerfile }: CheckedOutDockerfile): Promise<void> {
   const [checkedOut, root] = await Promise.all([realpath(folder), realpath(join(folder, rootPath)).catch(() => null)]);
   // The root is missing, or a link leads outside of the folder. The build refuses it with its own message.
   if (root === null || !(root === checkedOut || root.startsWith(`${checkedOut}${sep}`))) return;

@@ -1,9 +1,9 @@
 import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { disarm } from '../jobs/arming.ts';
-import { removeClusterRoutes } from '../routes/front-door.ts';
-import { removePlace } from '../former-clusters/leave.ts';
-import { forgetPlace, placesOf } from '../store/places.ts';
+import { removeClusterRoutes } from '../routes/cluster-routes.ts';
+import { removePlace } from '../former-clusters/leave-cluster.ts';
+import { forgetPlace, placesOf } from '../store/service-clusters.ts';
 import { terminationGrace } from '../workload/workload.ts';
 import { driverSet, hadSchedule, ownerOf, type Step, type StepContext } from './step.ts';
 
@@ -73,14 +73,14 @@ export const remove: Step = {
  * environment is left.
  */
 export async function leaveAll({ task, deployment, call, parts }: StepContext): Promise<void> {
-  for (const place of await parts.database.many(placesOf, [task.serviceId])) {
-    const elsewhere = parts.drivers[place.driver];
+  for (const row of await parts.database.many(placesOf, [task.serviceId])) {
+    const elsewhere = parts.drivers[row.driver];
     // Resources of the environment itself on its own cluster are removed with the environment.
-    if (elsewhere !== undefined && place.driver !== deployment.driver) {
-      await removePlace(parts, place, call);
+    if (elsewhere !== undefined && row.driver !== deployment.driver) {
+      await removePlace(parts, row, call);
       continue;
     }
-    if (place.driver !== task.driver) await elsewhere?.cluster.removeService(deployment.environment_id, task.serviceId, call);
-    await parts.database.run(forgetPlace, [place.service_id, place.driver]);
+    if (row.driver !== task.driver) await elsewhere?.cluster.removeService(deployment.environment_id, task.serviceId, call);
+    await parts.database.run(forgetPlace, [row.service_id, row.driver]);
   }
 }

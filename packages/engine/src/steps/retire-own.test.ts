@@ -44,12 +44,12 @@ test.each([
   ['does not where the new one has', config({ volumes: [volume()] }), config(), false],
   ['does not where no two may run at once', config(), config({ options: { recreate: true } }), false],
 ] as const)('a cancel with force %s', async (_, now, former, ends) => {
-  let heard: AbortSignal | undefined;
+  let received: AbortSignal | undefined;
   await undone(now, former, (_selector, _grace, { force }) => {
-    heard = force;
+    received = force;
     return Promise.resolve();
   });
-  expect(heard?.aborted === true).toBe(ends);
+  expect(received?.aborted === true).toBe(ends);
 });
 
 function volume(): ReleaseConfig['volumes'][number] {

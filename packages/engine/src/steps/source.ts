@@ -1,6 +1,6 @@
 import { Sensitive } from '@davit/base';
 import { DriverError, type GitSource } from '@davit/drivers';
-import type { RepositoryPlace } from '../model.ts';
+import type { RepositoryLocation } from '../model.ts';
 import { gitSourceOf, type StepContext } from './step.ts';
 
 /** Returns the source of a task, with the credentials of its git token. */
@@ -11,7 +11,7 @@ export function sourceOf(context: StepContext): Promise<GitSource> {
 /** Returns the source of any repository, with the credentials of its git token. */
 export async function sourceAt(
   context: StepContext,
-  { url, branch, gitTokenId }: Pick<RepositoryPlace, 'url' | 'branch' | 'gitTokenId'>,
+  { url, branch, gitTokenId }: Pick<RepositoryLocation, 'url' | 'branch' | 'gitTokenId'>,
 ): Promise<GitSource> {
   const credentials = gitTokenId === null ? null : await context.parts.hooks.gitCredentials(gitTokenId, url);
   if (gitTokenId !== null && credentials === null) {

@@ -6,7 +6,7 @@ import { driversOf, type DriverSet, type EngineParts } from '../shared/parts.ts'
 import type { StepName } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
 import { setRuntime, type ClaimedDeployment, type StepOutput } from '../store/journal.ts';
-import { notePlace } from '../store/places.ts';
+import { notePlace } from '../store/service-clusters.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { gitSourceOf as gitSource } from '../workload/image-source.ts';
@@ -135,8 +135,8 @@ export async function noteDeployed({ task, deployment, journal }: StepContext, w
   const { serviceId, driver, releaseId, rollout, configHash } = task;
   const { organization_id, project_id, environment_id } = deployment;
   const { desired, runningStatus, instances } = what;
-  const place = [serviceId, organization_id, project_id, environment_id, driver];
-  await journal.write(setRuntime, [...place, desired, releaseId, rollout, configHash, runningStatus, instances], db);
+  const location = [serviceId, organization_id, project_id, environment_id, driver];
+  await journal.write(setRuntime, [...location, desired, releaseId, rollout, configHash, runningStatus, instances], db);
 }
 
 /** Returns the output of a step of the task; undefined if the step is not done. */

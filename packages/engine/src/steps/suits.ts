@@ -1,4 +1,4 @@
-import { assertRestricts } from '../routes/front-door.ts';
+import { assertRestricts } from '../routes/cluster-routes.ts';
 import { assertDecides } from '../scaling/by-cluster.ts';
 import { configOf, type StepContext } from './step.ts';
 

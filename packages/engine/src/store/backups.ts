@@ -120,18 +120,18 @@ export const openBackupWork = statement<{ id: string }>(
 );
 
 /** The cluster (`driver`) of the database of a backup or restore; null if the database was never deployed. */
-export interface Placed {
+export interface DatabaseCluster {
   readonly driver: string | null;
 }
 
 /** Returns queued and running backups, oldest first, including those that an earlier process began. */
-export const openBackups = statement<BackupRow & Placed>(
+export const openBackups = statement<BackupRow & DatabaseCluster>(
   'openDatabaseBackups',
   `select ${columns}, r.driver from database_backup b left join service_runtime r on r.service_id = b.service_id
     where b.status in ('QUEUED', 'RUNNING') and not b.is_leaving order by b.created_at, b.id limit 500`,
 );
 
-export const openRestores = statement<RestoreRow & Placed & { readonly safety_status: BackupStatus | null }>(
+export const openRestores = statement<RestoreRow & DatabaseCluster & { readonly safety_status: BackupStatus | null }>(
   'openDatabaseRestores',
   `select ${restoreColumns}, s.status as safety_status, p.driver
      from database_restore r left join database_backup s on s.id = r.safety_id left join service_runtime p on p.service_id = r.service_id
@@ -223,7 +223,7 @@ export const readSealed = statement<{ sealed_key: Buffer | null; size_bytes: num
   `select sealed_key, size_bytes, sha256 from database_backup where id = $1`,
 );
 
-export interface BenchPlace {
+export interface ToolTarget {
   readonly organization_id: string;
   readonly project_id: string;
   readonly environment_id: string;
@@ -234,7 +234,7 @@ export interface BenchPlace {
 }
 
 /** Returns where a service is deployed, with its release. Parameter: service. */
-export const benchPlace = statement<BenchPlace>(
+export const benchPlace = statement<ToolTarget>(
   'backupBenchPlace',
   `select t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, r.config, r.image_id
      from service_runtime t left join release r on r.id = t.release_id where t.service_id = $1`,

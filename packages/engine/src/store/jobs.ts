@@ -33,7 +33,7 @@ const removal = (table: string): string =>
 export const removeSchedule = statement('removeJobSchedule', removal('job_schedule'));
 export const removeRuns = statement('removeJobRuns', removal('job_run'));
 
-interface Placed {
+interface JobRunTarget {
   readonly service_id: string;
   readonly organization_id: string;
   readonly project_id: string;
@@ -49,7 +49,7 @@ interface Placed {
 const placedColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, r.id AS release_id, r.config, r.image_id, r.image_name,
   r.commit`;
 
-export interface DueRow extends Placed {
+export interface DueRow extends JobRunTarget {
   readonly next_at: string;
   /** Time of the database's clock, which decides which schedules are due. */
   readonly now: string;
@@ -89,7 +89,7 @@ export const insertRun = statement<{ id: string }>(
    on conflict (service_id) where status = 'RUNNING' do nothing returning id`,
 );
 
-export interface RunRow extends Placed {
+export interface RunRow extends JobRunTarget {
   readonly id: string;
   readonly due_at: string;
   /** Time at which the run started, by the clock of whatever started it: the database's or the cluster's. */
@@ -166,7 +166,7 @@ export const setJobStatus = statement(
 );
 
 /** A schedule whose runs are started by a cluster. */
-export interface ClusterScheduleRow extends Placed {
+export interface ClusterScheduleRow extends JobRunTarget {
   /** Rollout with which the schedule was put on the cluster. */
   readonly rollout: string;
   /** Whether a run that Davit itself started is running. The schedule stays suspended until that run ends. */

@@ -13,8 +13,8 @@ import {
   type ServedRoutes,
 } from '@davit/drivers';
 import type { ClusterDrivers, ImageRegistry } from '../shared/cluster-drivers.ts';
-import type { ClusterAccess, EnvironmentPlace } from '../port.ts';
-import type { WorldClusters } from './world.ts';
+import type { ClusterAccess, EnvironmentRef } from '../port.ts';
+import type { TestClusters } from './test-engine.ts';
 
 /** A fake remote cluster that can be unreachable and that requires a token. */
 export interface Site {
@@ -38,11 +38,11 @@ export interface Site {
   charts: FakeCharts | null;
   /** Whether the cluster rejects routes. */
   refusesRoutes: boolean;
-  readonly place: EnvironmentPlace;
+  readonly environment: EnvironmentRef;
 }
 
 /** Several remote clusters, as the records of clusters list them. */
-export class Sites implements WorldClusters {
+export class Sites implements TestClusters {
   readonly #sites = new Map<string, Site>();
   readonly #access = new Map<string, ClusterAccess>();
   readonly #builds: boolean;
@@ -80,7 +80,7 @@ export class Sites implements WorldClusters {
       led: new Map(),
       charts: null,
       refusesRoutes: false,
-      place: {
+      environment: {
         organizationId: randomUUID(),
         projectId: randomUUID(),
         environmentId: randomUUID(),

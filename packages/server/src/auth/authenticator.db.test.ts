@@ -67,16 +67,17 @@ describe('a JWT of an issuer', () => {
     await personId(token);
     issuer.trouble = 500;
     const { database } = server.database;
-    const asked = vi.spyOn(database, 'maybe');
+    const requested = vi.spyOn(database, 'maybe');
     try {
       for (let count = 0; count < 5; count += 1) expect(await ask(token)).toMatchObject({ status: 200 });
-      const askedFor = (): string[] => asked.mock.calls.map(([{ name }]) => name).filter((name) => name.startsWith('person_'));
+      const askedFor = (): string[] =>
+        requested.mock.calls.map(([{ name }]) => name).filter((name) => name.startsWith('person_'));
       expect(askedFor()).toEqual([]);
       server.api.deps.tokens.forget();
       expect(await ask(token)).toMatchObject({ status: 200 });
       expect(askedFor()).toEqual(['person_by_subject']);
     } finally {
-      asked.mockRestore();
+      requested.mockRestore();
     }
   });
 

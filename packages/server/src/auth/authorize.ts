@@ -13,8 +13,8 @@ import {
 import type { Queryable } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
 import { canSee, type Access, type Caller } from './caller.ts';
-import { judge, refused, type Place } from './custom-role.ts';
-import { organizationOf, type PlaceRow } from './store.ts';
+import { judge, refused, type ResourceLocation } from './custom-role.ts';
+import { organizationOf, type LocationRow } from './store.ts';
 
 const rank: Readonly<Record<Scope, number>> = {
   READ: scopes.indexOf('READ'),
@@ -62,7 +62,7 @@ export function admits(caller: Caller, operation: Operation): 'yes' | 'no' | 'as
   }
 }
 
-interface World {
+interface AuthorizationData {
   readonly database: Queryable;
   readonly engine: EnginePort;
 }
@@ -74,10 +74,10 @@ export type Ids = Readonly<Record<string, string>>;
  * Returns the error for an operation that the caller's rights do not permit: NOT_FOUND if the caller must not know that
  * the resource exists, otherwise FORBIDDEN.
  */
-export async function refusal(world: World, caller: Caller, operation: Operation, ids: Ids): Promise<AppError> {
+export async function refusal(fixture: AuthorizationData, caller: Caller, operation: Operation, ids: Ids): Promise<AppError> {
   if (operation.target !== 'instance') {
-    const place = await placeOf(world, operation.target, ids);
-    if (place === undefined || !canSee(caller, place.organization_id)) return targetNotFound(operation);
+    const location = await placeOf(fixture, operation.target, ids);
+    if (location === undefined || !canSee(caller, location.organization_id)) return targetNotFound(operation);
   }
   return forbidden(caller, operation);
 }
@@ -86,18 +86,18 @@ export async function refusal(world: World, caller: Caller, operation: Operation
  * Returns the caller with the access it has in the organization of the requested resource: a person with the membership
  * there, a custom role if it permits the operation. Throws NOT_FOUND or FORBIDDEN.
  */
-export async function callerAt(world: World, caller: Caller, operation: Operation, ids: Ids): Promise<Caller> {
+export async function callerAt(fixture: AuthorizationData, caller: Caller, operation: Operation, ids: Ids): Promise<Caller> {
   if (operation.target === 'instance') return caller;
-  const place = await placeOf(world, operation.target, ids);
-  if (place === undefined) throw targetNotFound(operation);
-  const { organization_id: organizationId } = place;
+  const location = await placeOf(fixture, operation.target, ids);
+  if (location === undefined) throw targetNotFound(operation);
+  const { organization_id: organizationId } = location;
   const access = accessIn(caller, organizationId);
   const there: Caller = { ...caller, organizationId, access: access ?? { kind: 'none' } };
   // An invited person is not a member yet: the rule of the invitation checks the e-mail address.
   if (operation.target === 'invitation' && caller.person !== null) return there;
   if (access === undefined) throw targetNotFound(operation);
-  const clusterId = ids['clusterId'] ?? place.cluster_id ?? null;
-  checkNamed(there, operation, { projectId: place.project_id ?? null, mode: place.mode ?? null, clusterId });
+  const clusterId = ids['clusterId'] ?? location.cluster_id ?? null;
+  checkNamed(there, operation, { projectId: location.project_id ?? null, mode: location.mode ?? null, clusterId });
   return there;
 }
 
@@ -106,13 +106,13 @@ export async function callerAt(world: World, caller: Caller, operation: Operatio
  * equivalent operation with the place in its path. Throws NOT_FOUND if a custom role may see nothing of the place,
  * otherwise FORBIDDEN.
  */
-export function checkNamed(caller: Caller, operation: Operation, place: Place): void {
+export function checkNamed(caller: Caller, operation: Operation, location: ResourceLocation): void {
   const { access } = caller;
   if (access.kind !== 'custom') {
     if (admits(caller, operation) !== 'yes') throw forbidden(caller, operation);
     return;
   }
-  const verdict = judge(access.rights, operation, place);
+  const verdict = judge(access.rights, operation, location);
   if (verdict.kind === 'hidden') throw targetNotFound(operation);
   if (verdict.kind === 'forbidden') throw refused(access.rights, verdict.why);
 }
@@ -169,20 +169,20 @@ export function targetNotFound(operation: Operation): AppError {
 }
 
 async function placeOf(
-  { database, engine }: World,
+  { database, engine }: AuthorizationData,
   target: Exclude<Operation['target'], 'instance'>,
   ids: Ids,
-): Promise<PlaceRow | undefined> {
+): Promise<LocationRow | undefined> {
   // The first parameter of some paths is a word, such as a type, and not an id.
   const [first = '', second = ''] = Object.entries(ids).flatMap(([name, id]) => (name.endsWith('Id') ? [id] : []));
   if (target === 'invitation') {
-    const place = await database.maybe(organizationOf.invitation, [second]);
-    return place?.organization_id === first ? place : undefined;
+    const location = await database.maybe(organizationOf.invitation, [second]);
+    return location?.organization_id === first ? location : undefined;
   }
   if (target !== 'deploymentRequest') return database.maybe(organizationOf[target], [first]);
-  const place = await engine.placeOfRequest(database, first);
-  if (place === null) return undefined;
+  const ref = await engine.environmentOfRequest(database, first);
+  if (ref === null) return undefined;
   // A request is kept after its environment was deleted; the mode is unknown then.
-  const environment = await database.maybe(organizationOf.environment, [place.environmentId]);
-  return environment ?? { organization_id: place.organizationId };
+  const environment = await database.maybe(organizationOf.environment, [ref.environmentId]);
+  return environment ?? { organization_id: ref.organizationId };
 }

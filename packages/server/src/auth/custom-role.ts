@@ -13,7 +13,7 @@ import {
 import type { Caller, CustomRights } from './caller.ts';
 
 /** The location of a resource, as far as it matters to custom roles. */
-export interface Place {
+export interface ResourceLocation {
   readonly projectId: string | null;
   readonly mode: EnvironmentMode | null;
   readonly clusterId: string | null;
@@ -30,36 +30,36 @@ const forbidden = (why: string): Verdict => ({ kind: 'forbidden', why });
  * Decides whether a custom role permits an operation. This is the only such decision, beside `checkEnvironment` for
  * places that a body names.
  */
-export function judge(rights: CustomRights, operation: Operation, place: Place): Verdict {
+export function judge(rights: CustomRights, operation: Operation, location: ResourceLocation): Verdict {
   const need = customNeed(operation);
   switch (need) {
     case 'ANY':
     case 'CLUSTER_VIEWER':
       return allowed;
     case 'NEVER':
-      return place.projectId !== null && !seesPlace(rights, place) ? hidden : forbidden('this is for built-in roles only');
+      return location.projectId !== null && !seesPlace(rights, location) ? hidden : forbidden('this is for built-in roles only');
     case 'CLUSTER_ADMIN':
-      return onCluster(rights, place.clusterId, 'ADMIN');
+      return onCluster(rights, location.clusterId, 'ADMIN');
     case 'PROJECT_VIEWER':
     case 'ENVIRONMENT_CREATOR':
-      return seesPlace(rights, place) ? allowed : hidden;
+      return seesPlace(rights, location) ? allowed : hidden;
     case 'PROJECT_ADMIN':
-      if (isAdminOf(rights, place)) return allowed;
-      return seesPlace(rights, place) ? forbidden('this needs is_admin of the project') : hidden;
+      if (isAdminOf(rights, location)) return allowed;
+      return seesPlace(rights, location) ? forbidden('this needs is_admin of the project') : hidden;
     case 'VIEWER':
     case 'DEPLOYER':
     case 'MANAGER':
-      return inEnvironment(rights, place, need);
+      return inEnvironment(rights, location, need);
     default:
       return never(need);
   }
 }
 
-function inEnvironment(rights: CustomRights, place: Place, need: ProjectPermission): Verdict {
-  const has = permissionIn(rights, place);
+function inEnvironment(rights: CustomRights, location: ResourceLocation, need: ProjectPermission): Verdict {
+  const has = permissionIn(rights, location);
   if (has === 'NO_ACCESS') return hidden;
   if (projectPermissions.indexOf(has) >= projectPermissions.indexOf(need)) return allowed;
-  return forbidden(`this needs ${need} on ${place.mode ?? 'such'} environments of the project, where it has ${has}`);
+  return forbidden(`this needs ${need} on ${location.mode ?? 'such'} environments of the project, where it has ${has}`);
 }
 
 function onCluster(rights: CustomRights, clusterId: string | null, need: ClusterPermission): Verdict {
@@ -68,14 +68,14 @@ function onCluster(rights: CustomRights, clusterId: string | null, need: Cluster
   return forbidden(`this needs ${need} on the cluster, where it has ${has}`);
 }
 
-function isAdminOf(rights: CustomRights, { projectId }: Place): boolean {
+function isAdminOf(rights: CustomRights, { projectId }: ResourceLocation): boolean {
   return projectId !== null && rights.projects[projectId]?.isAdmin === true;
 }
 
-function permissionIn(rights: CustomRights, place: Place): ProjectPermission {
-  if (isAdminOf(rights, place)) return 'MANAGER';
-  const project = place.projectId === null ? undefined : rights.projects[place.projectId];
-  return (place.mode === null ? undefined : project?.permissions[place.mode]) ?? 'NO_ACCESS';
+function permissionIn(rights: CustomRights, location: ResourceLocation): ProjectPermission {
+  if (isAdminOf(rights, location)) return 'MANAGER';
+  const project = location.projectId === null ? undefined : rights.projects[location.projectId];
+  return (location.mode === null ? undefined : project?.permissions[location.mode]) ?? 'NO_ACCESS';
 }
 
 /**
@@ -91,9 +91,9 @@ export function mayReadIn(caller: Caller, projectId: string, mode: EnvironmentMo
  * Returns whether a custom role can see a place. The mode of the environment decides if there is one, otherwise access
  * to any mode of the project is enough.
  */
-function seesPlace(rights: CustomRights, place: Place): boolean {
-  if (place.mode !== null) return permissionIn(rights, place) !== 'NO_ACCESS';
-  const project = place.projectId === null ? undefined : rights.projects[place.projectId];
+function seesPlace(rights: CustomRights, location: ResourceLocation): boolean {
+  if (location.mode !== null) return permissionIn(rights, location) !== 'NO_ACCESS';
+  const project = location.projectId === null ? undefined : rights.projects[location.projectId];
   return project !== undefined && (project.isAdmin || Object.values(project.permissions).some((one) => one !== 'NO_ACCESS'));
 }
 
@@ -103,14 +103,14 @@ function seesPlace(rights: CustomRights, place: Place): boolean {
  */
 export function checkEnvironment(
   caller: Caller,
-  place: { readonly projectId: string; readonly mode: EnvironmentMode; readonly onNewCluster?: string },
+  ids: { readonly projectId: string; readonly mode: EnvironmentMode; readonly onNewCluster?: string },
 ): void {
   if (caller.access.kind !== 'custom') return;
   const { rights } = caller.access;
-  const inMode = inEnvironment(rights, { projectId: place.projectId, mode: place.mode, clusterId: null }, 'MANAGER');
-  if (inMode.kind === 'hidden') throw refused(rights, `it has no access to ${place.mode} environments of the project`);
+  const inMode = inEnvironment(rights, { projectId: ids.projectId, mode: ids.mode, clusterId: null }, 'MANAGER');
+  if (inMode.kind === 'hidden') throw refused(rights, `it has no access to ${ids.mode} environments of the project`);
   if (inMode.kind === 'forbidden') throw refused(rights, inMode.why);
-  const onNew = place.onNewCluster === undefined ? allowed : onCluster(rights, place.onNewCluster, 'ENV_CREATOR');
+  const onNew = ids.onNewCluster === undefined ? allowed : onCluster(rights, ids.onNewCluster, 'ENV_CREATOR');
   if (onNew.kind === 'forbidden') throw refused(rights, onNew.why);
 }
 
@@ -144,7 +144,7 @@ function isList(value: unknown): value is { readonly results: readonly Entry[] }
 }
 
 // A place without an id is not visible to any custom role.
-const placeOfEntry: Readonly<Record<'project' | 'environment', (entry: Entry) => Place>> = {
+const placeOfEntry: Readonly<Record<'project' | 'environment', (entry: Entry) => ResourceLocation>> = {
   project: ({ id }) => ({ projectId: textOf(id), mode: null, clusterId: null }),
   environment: ({ project, mode }) => {
     const known = environmentModes.find((one) => one === mode);

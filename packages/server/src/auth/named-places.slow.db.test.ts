@@ -3,7 +3,7 @@ import { environmentModes, operationList } from '@davit/contract';
 import { statement } from '@davit/db';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recipes } from '../resources/event/testing/recipes.ts';
-import { Scene, named as newName, source, type Ids, type Recipe } from '../resources/event/testing/scene.ts';
+import { EventFixture, named as newName, source, type Ids, type Recipe } from '../resources/event/testing/fixture.ts';
 import { namedFields, withValue, type Attempt, type NamedField } from './testing/named-fields.ts';
 import { Things } from './testing/things.ts';
 
@@ -13,7 +13,7 @@ import { Things } from './testing/things.ts';
  * request must be refused and change nothing.
  */
 
-let scene: Scene;
+let fixture: EventFixture;
 let foreign: Things;
 let token: string;
 /** Token of a caller with all rights in the organization. */
@@ -21,19 +21,19 @@ let owner: string;
 let roleId: string;
 
 beforeAll(async () => {
-  scene = await Scene.open();
-  const { id } = await scene.server.organization('foreign');
-  foreign = new Things(scene, { organizationId: id });
-  roleId = await scene.make('customRole', { name: 'developers' });
-  const params = { organizationId: scene.organizationId };
-  const made = await scene.server
+  fixture = await EventFixture.open();
+  const { id } = await fixture.server.organization('foreign');
+  foreign = new Things(fixture, { organizationId: id });
+  roleId = await fixture.make('customRole', { name: 'developers' });
+  const params = { organizationId: fixture.organizationId };
+  const made = await fixture.server
     .client()
     .call('createOrganizationApiToken', { params, body: { name: 'developers', role_id: roleId } });
   token = made.token;
-  owner = (await scene.server.client().call('createOrganizationApiToken', { params, body: { name: 'owner', scope: 'ADMIN' } }))
+  owner = (await fixture.server.client().call('createOrganizationApiToken', { params, body: { name: 'owner', scope: 'ADMIN' } }))
     .token;
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 /** Grants the role all rights in the development environments of a project, and none in its other environments. */
 async function grant(projectId: string, clusterId: string): Promise<void> {
@@ -41,7 +41,7 @@ async function grant(projectId: string, clusterId: string): Promise<void> {
     environment_type,
     permission: environment_type === 'DEVELOPMENT' ? 'MANAGER' : 'NO_ACCESS',
   }));
-  await scene.change(`PUT /organization/${scene.organizationId}/customRole/${roleId}`, {
+  await fixture.change(`PUT /organization/${fixture.organizationId}/customRole/${roleId}`, {
     name: 'developers',
     cluster_permissions: [{ cluster_id: clusterId, permission: 'ENV_CREATOR' }],
     project_permissions: [{ project_id: projectId, permissions }],
@@ -64,11 +64,11 @@ async function send(
   { ids, query, body }: Request,
   bearer: string,
 ): Promise<Answer> {
-  const { database } = scene.server.database;
+  const { database } = fixture.server.database;
   const before = (await database.one(countEvents)).count;
   const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => ids[name] ?? `unset-${name}`);
   const search = Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query).toString()}`;
-  const response = await fetch(`${scene.server.baseUrl}${path}${search}`, {
+  const response = await fetch(`${fixture.server.baseUrl}${path}${search}`, {
     method: operation.method,
     headers: { authorization: `Token ${bearer}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -88,7 +88,7 @@ const fields = namedFields(operationList);
 /** Returns a valid request without the tested field: the request of the audit log's tests, if they have one. */
 async function baseOf({ operation }: NamedField, attempt: Attempt): Promise<Request> {
   const recipe: Recipe | undefined = Object.entries(recipes).find(([name]) => name === operation.id)?.[1];
-  const ids = { ...scene.here, ...(await (attempt.ids ?? recipe?.ids)?.(scene)) };
+  const ids = { ...fixture.here, ...(await (attempt.ids ?? recipe?.ids)?.(fixture)) };
   const query = attempt.query?.(ids) ?? Object.fromEntries(new URLSearchParams(recipe?.query?.(ids) ?? ''));
   return { ids, query, body: (attempt.body ?? recipe?.body)?.(ids) };
 }
@@ -115,7 +115,7 @@ const ofForeign = attempted.filter(({ attempt }) => attempt.refuses !== 'denied'
 test.each(ofForeign.map((one) => [one.field.name, one] as const))('%s: nothing of another organization', async (_name, one) => {
   const { field, attempt } = one;
   const base = await baseOf(field, attempt);
-  const own = new Things(scene, { organizationId: scene.organizationId, ids: base.ids });
+  const own = new Things(fixture, { organizationId: fixture.organizationId, ids: base.ids });
   const control =
     attempt.failsAnyway === true ? null : await send(field, named(field, attempt, base, await own.get(attempt.thing)), owner);
   expect({ status: control?.status ?? 200, text: control?.text }).toMatchObject({ status: isGood });
@@ -123,7 +123,7 @@ test.each(ofForeign.map((one) => [one.field.name, one] as const))('%s: nothing o
   const again = await baseOf(field, attempt);
   const request = named(field, attempt, again, await foreign.get(attempt.thing));
   // The administrator of the instance sees every organization, but must not mix two of them.
-  const bearers = field.operation.target === 'instance' ? [owner] : [owner, scene.server.adminToken];
+  const bearers = field.operation.target === 'instance' ? [owner] : [owner, fixture.server.adminToken];
   const answers: Answer[] = [];
   for (const bearer of bearers) answers.push(await send(field, request, bearer));
   expect(answers.filter((answer) => !(attempt.isFilter === true ? isEmpty(answer) : isRefused(answer)))).toEqual([]);
@@ -144,7 +144,7 @@ test.each(ofDenied.map((one) => [one.field.name, one] as const))(
     const { field, attempt } = one;
     const base = await baseOf(field, attempt);
     await grant(base.ids['projectId'] ?? '', base.ids['clusterId'] ?? '');
-    const denied = new Things(scene, { organizationId: scene.organizationId, ids: base.ids, mode: 'PRODUCTION' });
+    const denied = new Things(fixture, { organizationId: fixture.organizationId, ids: base.ids, mode: 'PRODUCTION' });
     const request = named(field, attempt, base, await denied.get(attempt.deniedThing ?? attempt.thing));
     const answer = await send(field, request, token);
     expect(answer).toEqual({ status: expect.toBeOneOf([400, 403, 404]), text: answer.text, written: 0 });
@@ -156,11 +156,11 @@ test.each(ofDenied.map((one) => [one.field.name, one] as const))(
 );
 
 test('an import judges each item as the operation that would create it', async () => {
-  const { projectId = '', clusterId = '', applicationId = '' } = scene.here;
+  const { projectId = '', clusterId = '', applicationId = '' } = fixture.here;
   await grant(projectId, clusterId);
   const operation = operationList.find(({ id }) => id === 'importEnvironmentVariable');
   if (operation === undefined) throw new Error('there is no import');
-  const ids = { ...scene.here, applicationId };
+  const ids = { ...fixture.here, applicationId };
   const vars = (scope: string): object[] =>
     [false, true].map((is_secret) => ({ name: `K${randomUUID().replaceAll('-', '')}`, value: 'v', scope, is_secret }));
   const importing = (scopes: readonly string[]): Promise<Answer> =>
@@ -175,27 +175,27 @@ test('an import judges each item as the operation that would create it', async (
 
 test('a person whose role may not read variables does not read them by an id in the query either', async () => {
   const name = `billing ${randomUUID()}`.replaceAll(' ', '-');
-  const userId = await scene.member(name);
-  const roles = await scene.server
+  const userId = await fixture.member(name);
+  const roles = await fixture.server
     .client()
-    .call('listOrganizationAvailableRoles', { params: { organizationId: scene.organizationId } });
+    .call('listOrganizationAvailableRoles', { params: { organizationId: fixture.organizationId } });
   const role_id = roles.results.find((one) => one.name === 'Billing manager')?.id;
-  await scene.change(`PUT /organization/${scene.organizationId}/member`, { user_id: userId, role_id });
+  await fixture.change(`PUT /organization/${fixture.organizationId}/member`, { user_id: userId, role_id });
   const operation = operationList.find(({ id }) => id === 'listVariables');
   if (operation === undefined) throw new Error('variables have no list');
-  const query = { scope: 'ENVIRONMENT', parent_id: scene.here['environmentId'] ?? '' };
-  const answer = await send({ operation }, { ids: {}, query, body: undefined }, await scene.issuer.person(name));
+  const query = { scope: 'ENVIRONMENT', parent_id: fixture.here['environmentId'] ?? '' };
+  const answer = await send({ operation }, { ids: {}, query, body: undefined }, await fixture.issuer.person(name));
   expect(answer).toMatchObject({ status: 403 });
 });
 
 test('the request of an environment that a role does not see is not found by its id in the query', async () => {
-  const ids = await scene.fresh();
+  const ids = await fixture.fresh();
   await grant(ids['projectId'] ?? '', ids['clusterId'] ?? '');
-  const environmentId = await scene.make(`/project/${ids['projectId']}/environment`, { name: 'prod', mode: 'PRODUCTION' });
-  await scene.make(`/environment/${environmentId}/application`, { ...newName(), ...source });
+  const environmentId = await fixture.make(`/project/${ids['projectId']}/environment`, { name: 'prod', mode: 'PRODUCTION' });
+  await fixture.make(`/environment/${environmentId}/application`, { ...newName(), ...source });
   const requests = await Promise.all([
-    scene.make(`/environment/${ids['environmentId']}/deploy`),
-    scene.make(`/environment/${environmentId}/deploy`),
+    fixture.make(`/environment/${ids['environmentId']}/deploy`),
+    fixture.make(`/environment/${environmentId}/deploy`),
   ]);
   const operation = operationList.find(({ id }) => id === 'getDeploymentStatusByDeploymentRequestId');
   if (operation === undefined) throw new Error('requests have no status');

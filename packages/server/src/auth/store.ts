@@ -102,7 +102,7 @@ export const sessionDelete = statement(
   `with gone as (delete from session where id = $1 returning id) select pg_notify('${accessChannel}', id::text) from gone`,
 );
 
-export interface PlaceRow {
+export interface LocationRow {
   readonly organization_id: string;
   readonly project_id?: string;
   readonly mode?: EnvironmentMode;
@@ -117,21 +117,21 @@ const ofEnvironment = 'environment.organization_id, environment.project_id, envi
  * statement must return project and mode, otherwise custom roles cannot see the resource.
  */
 export const organizationOf = {
-  organization: statement<PlaceRow>('place_of_organization', 'select id as organization_id from organization where id = $1'),
-  project: statement<PlaceRow>('place_of_project', 'select organization_id, id as project_id from project where id = $1'),
-  environment: statement<PlaceRow>('place_of_environment', `select ${ofEnvironment} from environment where id = $1`),
-  cluster: statement<PlaceRow>('place_of_cluster', 'select organization_id, id as cluster_id from cluster where id = $1'),
-  service: statement<PlaceRow>(
+  organization: statement<LocationRow>('place_of_organization', 'select id as organization_id from organization where id = $1'),
+  project: statement<LocationRow>('place_of_project', 'select organization_id, id as project_id from project where id = $1'),
+  environment: statement<LocationRow>('place_of_environment', `select ${ofEnvironment} from environment where id = $1`),
+  cluster: statement<LocationRow>('place_of_cluster', 'select organization_id, id as cluster_id from cluster where id = $1'),
+  service: statement<LocationRow>(
     'place_of_service',
     `select ${ofEnvironment} from service join environment on environment.id = service.environment_id where service.id = $1`,
   ),
-  deploymentStage: statement<PlaceRow>(
+  deploymentStage: statement<LocationRow>(
     'place_of_stage',
     `select ${ofEnvironment} from deployment_stage join environment on environment.id = deployment_stage.environment_id
       where deployment_stage.id = $1`,
   ),
-  invitation: statement<PlaceRow>('place_of_invitation', 'select organization_id from invitation where id = $1'),
-  variable: statement<PlaceRow>(
+  invitation: statement<LocationRow>('place_of_invitation', 'select organization_id from invitation where id = $1'),
+  variable: statement<LocationRow>(
     'place_of_variable',
     `select variable.organization_id, coalesce(variable.project_id, environment.project_id) as project_id, environment.mode,
             environment.cluster_id

@@ -19,7 +19,7 @@ test('the catalogue of this version is valid and has types for every vendor', as
   for (const vendor of Object.values(vendors)) {
     expect(vendor.regions.length).toBeGreaterThan(0);
     for (const { name } of vendor.regions) {
-      expect(vendor.instance_types.some(({ places }) => isOffered(vendor, places, name))).toBe(true);
+      expect(vendor.instance_types.some(({ places: locations }) => isOffered(vendor, locations, name))).toBe(true);
     }
   }
 });
@@ -60,9 +60,9 @@ test('what is wrong is told with its place', () => {
 
 test('a region offers what one of its zones does; a zone only its own', async () => {
   const { vendors } = await readCatalogue(null);
-  const places = ['fr-par-2'];
-  expect(isOffered(vendors.VENDORA, places, 'fr-par')).toBe(true);
-  expect(isOffered(vendors.VENDORA, places, 'fr-par-2')).toBe(true);
-  expect(isOffered(vendors.VENDORA, places, 'fr-par-1')).toBe(false);
-  expect(isOffered(vendors.VENDORA, places, 'nl-ams')).toBe(false);
+  const locations = ['fr-par-2'];
+  expect(isOffered(vendors.VENDORA, locations, 'fr-par')).toBe(true);
+  expect(isOffered(vendors.VENDORA, locations, 'fr-par-2')).toBe(true);
+  expect(isOffered(vendors.VENDORA, locations, 'fr-par-1')).toBe(false);
+  expect(isOffered(vendors.VENDORA, locations, 'nl-ams')).toBe(false);
 });

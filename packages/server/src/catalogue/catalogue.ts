@@ -82,11 +82,11 @@ export function vendorOf(catalogue: Catalogue, provider: string): CatalogueVendo
  * Returns whether a type is offered at a place: a region or a zone. A region offers every type that one of its zones
  * offers.
  */
-export function isOffered(vendor: CatalogueVendor, places: readonly string[] | undefined, place: string): boolean {
-  if (places === undefined) return true;
-  const region = vendor.regions.find(({ name, zones }) => name === place || zones.includes(place));
+export function isOffered(vendor: CatalogueVendor, locations: readonly string[] | undefined, location: string): boolean {
+  if (locations === undefined) return true;
+  const region = vendor.regions.find(({ name, zones }) => name === location || zones.includes(location));
   if (region === undefined) return false;
-  return region.name === place
-    ? places.some((one) => one === region.name || region.zones.includes(one))
-    : places.includes(place) || places.includes(region.name);
+  return region.name === location
+    ? locations.some((one) => one === region.name || region.zones.includes(one))
+    : locations.includes(location) || locations.includes(region.name);
 }

@@ -14,7 +14,7 @@ export interface DocumentKind<Content> {
   readonly contradictions: (content: Content) => readonly ErrorDetail[];
 }
 
-const mostFaults = 20;
+const maxFaults = 20;
 
 /** Reads `file`, or Davit's own file. Throws CATALOGUE_INVALID with the faults. */
 export async function readDocument<Content>(kind: DocumentKind<Content>, file: string | null): Promise<Content> {
@@ -52,8 +52,8 @@ function toDetail(error: { instancePath: string; message?: string; params: Recor
 }
 
 function invalid<Content>(kind: DocumentKind<Content>, name: string, errors: readonly ErrorDetail[]): AppError {
-  const lines = errors.slice(0, mostFaults).map(({ path, message }) => `  ${path} ${message}`.trimEnd());
-  const more = errors.length > mostFaults ? `\n  and ${errors.length - mostFaults} more` : '';
+  const lines = errors.slice(0, maxFaults).map(({ path, message }) => `  ${path} ${message}`.trimEnd());
+  const more = errors.length > maxFaults ? `\n  and ${errors.length - maxFaults} more` : '';
   return new AppError({
     code: 'CATALOGUE_INVALID',
     message: `The ${kind.what} (${name}) is wrong:\n${lines.join('\n')}${more}\nCorrect the file, or unset ${kind.variable}.`,

@@ -32,7 +32,7 @@ function contradictions(catalogue: Catalogue): ErrorDetail[] {
 
 function contradictionsOf(vendor: CatalogueVendor, path: string): ErrorDetail[] {
   const faults: ErrorDetail[] = [];
-  const places = new Set(vendor.regions.flatMap(({ name, zones }) => [name, ...zones]));
+  const locations = new Set(vendor.regions.flatMap(({ name, zones }) => [name, ...zones]));
   const types = vendor.instance_types.map(({ type }) => type);
   for (const name of repeated(vendor.regions.map((region) => region.name))) {
     faults.push({ path: `${path}.regions`, message: `has ${name} twice` });
@@ -43,7 +43,7 @@ function contradictionsOf(vendor: CatalogueVendor, path: string): ErrorDetail[] 
     ...vendor.managed_databases.flatMap(({ instance_types }) => instance_types),
   ];
   for (const { name, places: wanted = [] } of placed) {
-    const unknown = wanted.filter((place) => !places.has(place));
+    const unknown = wanted.filter((location) => !locations.has(location));
     if (unknown.length > 0)
       faults.push({ path, message: `says that ${name} is offered in ${unknown.join(', ')}, which is not a region or zone` });
   }

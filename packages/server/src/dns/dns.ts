@@ -16,7 +16,7 @@ export interface Dns {
 
 /** RFC 6761, 6.3: these names always stand for this machine, whatever DNS contains. */
 const loopback: DnsAnswer = { addresses: ['127.0.0.1', '::1'], names: [] };
-const mostNames = 8;
+const maxNames = 8;
 
 /**
  * Creates a client that queries the servers of `DAVIT_DNS_SERVERS`, or those of this machine; never the hosts file. A
@@ -51,7 +51,7 @@ function newResolver(servers: readonly string[]): Resolver {
 /** Returns the targets of a chain of CNAME records. In a cycle, each name is returned once. */
 async function namesBehind(resolver: Resolver, name: string): Promise<string[]> {
   const names: string[] = [];
-  for (let at = name; names.length < mostNames;) {
+  for (let at = name; names.length < maxNames;) {
     const [next] = await known(resolver.resolveCname(at));
     const plain = next?.toLowerCase().replace(/\.$/, '');
     if (plain === undefined || plain === '' || names.includes(plain)) break;

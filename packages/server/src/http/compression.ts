@@ -7,7 +7,7 @@ export type Encoding = 'br' | 'gzip';
 /**
  * Bytes below which a response is not compressed: it fits into few packets, and compression costs more than it saves.
  */
-const leastBytes = 4_096;
+const minBytes = 4_096;
 
 /**
  * Returns the preferred encoding that the client accepts according to `Accept-Encoding` (RFC 9110, 12.5.3); null if the
@@ -38,7 +38,7 @@ export function compressAnswer(
   payload: unknown,
   done: (error: Error | null, payload?: unknown) => void,
 ): void {
-  if (typeof payload !== 'string' || payload.length < leastBytes || reply.hasHeader('content-encoding')) {
+  if (typeof payload !== 'string' || payload.length < minBytes || reply.hasHeader('content-encoding')) {
     done(null, payload);
     return;
   }

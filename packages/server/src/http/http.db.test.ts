@@ -56,9 +56,9 @@ describe('a body', () => {
     ['{"a":"\u0001"}', 'line 1, column 6'],
     ['{} {}', 'line 1, column 4'],
     ['{1:2}', 'line 1, column 2'],
-  ])('%j that is not JSON is answered 400 with the place', async (text, place) => {
+  ])('%j that is not JSON is answered 400 with the place', async (text, location) => {
     const { body } = await post(text);
-    expect(body).toMatchObject({ status: 400, code: 'MALFORMED_JSON', message: expect.stringContaining(place) });
+    expect(body).toMatchObject({ status: 400, code: 'MALFORMED_JSON', message: expect.stringContaining(location) });
   });
 
   test('that nests too deep is answered 400 with advice, whatever is in its texts', async () => {

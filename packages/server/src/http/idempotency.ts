@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Vault } from '../secrets/vault.ts';
 import { answerOf } from './answers.ts';
 import * as store from './idempotency-store.ts';
-import { LifeSign } from './life-sign.ts';
+import { LivenessLock } from './liveness-lock.ts';
 import { validationFailed } from './validation.ts';
 
 /*
@@ -23,16 +23,16 @@ import { validationFailed } from './validation.ts';
  */
 
 /** The answer of the first request, which is sent again when the key is repeated. */
-interface KeptAnswer {
+interface StoredAnswer {
   readonly status: number;
   readonly body: string;
   readonly etag?: string;
 }
 
-interface Kept {
-  /** Hash of the request. */
+interface StoredRequest {
+  /** Hash of the request. The name is stored, so it stays. */
   readonly asked: string;
-  readonly answer?: KeptAnswer;
+  readonly answer?: StoredAnswer;
 }
 
 /** One request with an idempotency key. */
@@ -52,7 +52,7 @@ const lookEveryMilliseconds = 50;
 export class IdempotencyKeys {
   readonly #database: Database;
   readonly #vault: Vault;
-  readonly #life: LifeSign;
+  readonly #life: LivenessLock;
   /** Id of this process. Rows with another id may belong to a process that has exited. */
   readonly #runner = randomUUID();
   readonly #underway = new Map<string, Promise<void>>();
@@ -60,7 +60,7 @@ export class IdempotencyKeys {
   constructor({ database, vault, connectionString }: IdempotencyParts) {
     this.#database = database;
     this.#vault = vault;
-    this.#life = new LifeSign(connectionString, lockName(this.#runner));
+    this.#life = new LivenessLock(connectionString, lockName(this.#runner));
   }
 
   /** Closes the connection whose lock shows that this process is alive. */
@@ -75,22 +75,22 @@ export class IdempotencyKeys {
   async answer(keyed: KeyedRequest): Promise<FastifyReply> {
     const { actor, key, reply } = keyed;
     checkKey(key);
-    const asked = fingerprint(keyed.request);
+    const requested = fingerprint(keyed.request);
     // Without the lock, other processes treat the rows of this process as abandoned.
-    await this.#life.show();
+    await this.#life.hold();
     const giveUpAt = performance.now() + waitMilliseconds;
     for (;;) {
       const id = randomUUID();
-      const claim = [id, actor, key, this.#seal(id, { asked }), this.#runner];
+      const claim = [id, actor, key, this.#seal(id, { asked: requested }), this.#runner];
       // The id is noted before the row becomes visible. Otherwise, other requests of this process would treat the row
       // as abandoned.
       const done = this.#note(id);
       try {
-        if ((await this.#database.maybe(store.keyClaim, claim)) !== undefined) return await this.#first(id, asked, keyed);
+        if ((await this.#database.maybe(store.keyClaim, claim)) !== undefined) return await this.#first(id, requested, keyed);
       } finally {
         done();
       }
-      const answer = await this.#former(actor, key, asked);
+      const answer = await this.#former(actor, key, requested);
       if (answer !== undefined) return send(reply.header('idempotency-replayed', 'true'), answer);
       if (performance.now() > giveUpAt) throw busy();
     }
@@ -109,8 +109,8 @@ export class IdempotencyKeys {
     };
   }
 
-  async #first(id: string, asked: string, { request, reply, run }: KeyedRequest): Promise<FastifyReply> {
-    let answer: KeptAnswer;
+  async #first(id: string, requested: string, { request, reply, run }: KeyedRequest): Promise<FastifyReply> {
+    let answer: StoredAnswer;
     let failure: unknown;
     try {
       const result = await run(id);
@@ -129,7 +129,7 @@ export class IdempotencyKeys {
       throw failure;
     }
     try {
-      await this.#database.run(store.keyAnswer, [id, this.#seal(id, { asked, answer })]);
+      await this.#database.run(store.keyAnswer, [id, this.#seal(id, { asked: requested, answer })]);
     } catch (error) {
       // The operation has succeeded and its answer is available, so the caller gets it. Only a repeated request will
       // not get it.
@@ -140,11 +140,11 @@ export class IdempotencyKeys {
   }
 
   /** Returns the answer of the earlier request with this key; undefined if the caller must try the claim again. */
-  async #former(actor: string, key: string, asked: string): Promise<KeptAnswer | undefined> {
+  async #former(actor: string, key: string, requested: string): Promise<StoredAnswer | undefined> {
     const row = await this.#database.maybe(store.keyRead, [actor, key]);
     if (row === undefined) return undefined;
     const kept = this.#open(row);
-    if (kept.asked !== asked) throw reused();
+    if (kept.asked !== requested) throw reused();
     if (kept.answer !== undefined) return kept.answer;
     const underway = this.#underway.get(row.id);
     if (underway !== undefined) {
@@ -169,12 +169,12 @@ export class IdempotencyKeys {
     }
   }
 
-  #seal(id: string, kept: Kept): Buffer {
+  #seal(id: string, kept: StoredRequest): Buffer {
     return this.#vault.seal(id, JSON.stringify(kept));
   }
 
-  #open(row: store.KeyRow): Kept {
-    const kept: Kept = JSON.parse(this.#vault.open(row.id, row.sealed));
+  #open(row: store.KeyRow): StoredRequest {
+    const kept: StoredRequest = JSON.parse(this.#vault.open(row.id, row.sealed));
     return kept;
   }
 }
@@ -192,7 +192,7 @@ export async function trimIdempotencyKeys(database: Queryable): Promise<void> {
   await database.run(store.keysTrim);
 }
 
-function send(reply: FastifyReply, { status, body, etag }: KeptAnswer): FastifyReply {
+function send(reply: FastifyReply, { status, body, etag }: StoredAnswer): FastifyReply {
   void reply.code(status);
   if (etag !== undefined) void reply.header('etag', etag);
   if (body === '') return reply.send();

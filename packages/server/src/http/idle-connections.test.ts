@@ -7,7 +7,7 @@ import { endIdleConnections } from './idle-connections.ts';
 test('a server that closes waits for answers that are under way, and for no other connection', async () => {
   const app = fastify();
   let answer = (): void => undefined;
-  const asked = new Promise<void>((resolve) => {
+  const requested = new Promise<void>((resolve) => {
     app.get('/', async () => {
       resolve();
       await new Promise<void>((done) => (answer = done));
@@ -19,7 +19,7 @@ test('a server that closes waits for answers that are under way, and for no othe
   const unused = connect(Number(new URL(address).port), '127.0.0.1');
   await once(unused, 'connect');
   const request = fetch(address);
-  await asked;
+  await requested;
   const ended = once(unused, 'close');
   const closed = app.close();
   await ended;

@@ -29,7 +29,7 @@ export function parseText(bytes: Buffer): string | undefined {
 /**
  * Deepest nesting accepted. Functions that walk a value recurse once per level; no operation needs more than about ten.
  */
-const mostLevels = 200;
+const maxLevels = 200;
 
 function refuseDepth(bytes: Buffer): void {
   let levels = 0;
@@ -40,8 +40,8 @@ function refuseDepth(bytes: Buffer): void {
     else if (byte === 0x22) isText = !isText;
     else if (!isText && (byte === 0x5b || byte === 0x7b)) levels += 1;
     else if (!isText && (byte === 0x5d || byte === 0x7d)) levels -= 1;
-    if (levels <= mostLevels) continue;
-    const message = `The body nests objects and lists more than ${mostLevels} levels deep. Make it flatter, or send the inner part as a text.`;
+    if (levels <= maxLevels) continue;
+    const message = `The body nests objects and lists more than ${maxLevels} levels deep. Make it flatter, or send the inner part as a text.`;
     throw new AppError({ code: 'MALFORMED_JSON', message });
   }
 }

@@ -2,30 +2,30 @@ import { operationList, type Operation } from '@davit/contract';
 import { publicDescription, resolved, routeOf, type PublicSchema } from '@davit/testkit/public-description';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recipes } from '../resources/event/testing/recipes.ts';
-import { Scene, type Ids, type Recipe } from '../resources/event/testing/scene.ts';
+import { EventFixture, type Ids, type Recipe } from '../resources/event/testing/fixture.ts';
 import type { Schema } from './testing/arbitrary.ts';
 import { changedValue, memberOf } from './testing/changed-values.ts';
 import { exceptionFor, expectedAnswer, ownValue, refusedFields, unanswered } from './testing/kept-values.ts';
 
 /* Each field of each request that creates or edits a record must be returned as it was sent, and stay so. */
 
-let scene: Scene;
+let fixture: EventFixture;
 let shared: Ids;
 beforeAll(async () => {
-  scene = await Scene.open();
+  fixture = await EventFixture.open();
   shared = {
-    annotationsGroupId: await scene.make('annotationsGroups', { name: 'notes', annotations: [], scopes: ['PODS'] }),
-    labelsGroupId: await scene.make('labelsGroups', { name: 'labels', labels: [] }),
-    gitTokenId: await scene.make('gitToken', { name: 'git', type: 'HOSTA', token: 'sesame' }),
-    helmRepositoryId: await scene.make('helmRepository', {
+    annotationsGroupId: await fixture.make('annotationsGroups', { name: 'notes', annotations: [], scopes: ['PODS'] }),
+    labelsGroupId: await fixture.make('labelsGroups', { name: 'labels', labels: [] }),
+    gitTokenId: await fixture.make('gitToken', { name: 'git', type: 'HOSTA', token: 'sesame' }),
+    helmRepositoryId: await fixture.make('helmRepository', {
       name: 'charts',
       kind: 'HTTPS',
       url: 'https://charts.example.org',
       skip_tls_verification: false,
       config: {},
     }),
-    customRoleId: await scene.make('customRole', { name: 'kept' }),
-    credentialsId: await scene.make('aws/credentials', {
+    customRoleId: await fixture.make('customRole', { name: 'kept' }),
+    credentialsId: await fixture.make('aws/credentials', {
       name: 'account',
       type: 'AWS_STATIC',
       access_key_id: 'key',
@@ -33,7 +33,7 @@ beforeAll(async () => {
     }),
   };
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 const recipeOf = (id: string): Recipe | undefined => Object.entries(recipes).find(([name]) => name === id)?.[1];
 const described = new Map(publicDescription.operations.map((one) => [routeOf(one), one]));
@@ -57,15 +57,15 @@ const cases = operationList.flatMap((operation): Field[] => {
 
 /** Sends an operation in which one field differs from its present value. */
 async function change({ operation, recipe, name, schema }: Field) {
-  const ids = async (): Promise<Ids> => ({ ...shared, ...(await recipe.ids(scene)) });
+  const ids = async (): Promise<Ids> => ({ ...shared, ...(await recipe.ids(fixture)) });
   const former = await ids();
-  const before = await scene.send(operation, { ...recipe, ids: () => former });
+  const before = await fixture.send(operation, { ...recipe, ids: () => former });
   const now = memberOf(parsed(before.text), name);
   // After a POST, the created record exists; a PUT changes the same record.
   const present = operation.method === 'POST' ? await ids() : former;
-  const value = changedValue(schema, { place: name, now, own: (place) => ownValue(operation.id, place, present) });
+  const value = changedValue(schema, { place: name, now, own: (location) => ownValue(operation.id, location, present) });
   const body = { ...toMembers(recipe.body?.(present)), [name]: value };
-  const { status, text } = await scene.send(operation, { ...recipe, ids: () => present, body: () => body });
+  const { status, text } = await fixture.send(operation, { ...recipe, ids: () => present, body: () => body });
   const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, parameter: string) => present[parameter] ?? '');
   return { value, status, text, path };
 }
@@ -88,7 +88,7 @@ test.each(kept.filter(isRead).map(named))('%s is kept, and read again', async (_
   const { value, status, text, path } = await change(one);
   expect({ value, text, status }).toEqual({ value, text, status: one.operation.status });
   expect(parsed(text)).toMatchObject(expectedAnswer(one.operation.id, one.name, value));
-  expect(await scene.read(path)).toMatchObject(expectedAnswer(one.operation.id, one.name, value));
+  expect(await fixture.read(path)).toMatchObject(expectedAnswer(one.operation.id, one.name, value));
 });
 
 test.each(taken.filter((one) => isIn(unanswered, one)).map(named))('%s is taken and not shown', async (_name, one) => {

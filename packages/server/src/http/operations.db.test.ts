@@ -31,7 +31,7 @@ const credentialsBodies = {
 } as const;
 
 /** Path parameters that are not ids, by the first word of the path. */
-const places: Record<string, Readonly<Record<string, string>>> = {
+const locations: Record<string, Readonly<Record<string, string>>> = {
   aws: { region: 'eu-west-3', databaseType: 'POSTGRESQL' },
   vendora: { zone: 'fr-par-1' },
   vendorb: { region: 'francecentral', managedK8sSegment: 'managed_k8s' },
@@ -201,8 +201,8 @@ async function makeIds(): Promise<Record<string, string>> {
     params: { helmId: helm.id },
     body: { domain: 'chart.example.org' },
   });
-  places['container'] = { customDomainId: containerDomain.id };
-  places['helm'] = { customDomainId: helmDomain.id };
+  locations['container'] = { customDomainId: containerDomain.id };
+  locations['helm'] = { customDomainId: helmDomain.id };
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
   const credentials = await Promise.all(
@@ -293,7 +293,7 @@ function queryOf(operation: Operation, idOf: Ids): string {
 /** Returns ids of existing things. Credentials are those of the operation's vendor; places have their own words. */
 function knownId({ path }: Operation): Ids {
   const [, first = '', , segment = ''] = path.split('/');
-  return (name) => (name === 'credentialsId' ? credentialsIds[segment] : (places[first]?.[name] ?? ids[name]));
+  return (name) => (name === 'credentialsId' ? credentialsIds[segment] : (locations[first]?.[name] ?? ids[name]));
 }
 
 /** Returns a body that is valid for each operation that needs one; unknown fields are ignored. */
@@ -311,13 +311,13 @@ function bodyOf(operation: Operation): unknown {
   const registry = { kind, url: 'https://registry.example.org', skip_tls_verification: false, config: {} };
   const group = { annotations: [], scopes: [], labels: [] };
   const image = { registry_id: ids['containerRegistryId'], image_name: 'stolen', tag: '1' };
-  const place = { alias_scope: 'APPLICATION', alias_parent_id: ids['applicationId'] };
+  const location = { alias_scope: 'APPLICATION', alias_parent_id: ids['applicationId'] };
   const override = { override_scope: 'APPLICATION', override_parent_id: ids['applicationId'] };
   const word = operation.path.split('/')[1]?.toUpperCase() ?? '';
   const scope = ['CONTAINER', 'JOB'].includes(word) ? word : 'APPLICATION';
   const job = { source: { image }, schedule: { on_start: {} }, healthchecks: {} };
   const many = { overwrite: true, vars: [{ name: 'COLOR', value: 'blue', scope, is_secret: false }] };
-  const variable = { ...key, ...place, ...override, ...many };
+  const variable = { ...key, ...location, ...override, ...many };
   const application = ids['applicationId'];
   const services = { applications: [{ application_id: application }], application_ids: [application] };
   if (operation.id.endsWith('Restriction')) return { mode: 'EXCLUDE', type: 'PATH', value: 'src' };

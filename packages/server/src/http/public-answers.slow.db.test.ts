@@ -5,7 +5,7 @@ import { createEngine, type Engine } from '@davit/engine';
 import { startTestSite } from '@davit/testkit/site';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recipes } from '../resources/event/testing/recipes.ts';
-import { keyed, Scene, source, type Ids, type Recipe } from '../resources/event/testing/scene.ts';
+import { keyed, EventFixture, source, type Ids, type Recipe } from '../resources/event/testing/fixture.ts';
 import { WebhookDeliverer } from '../resources/webhook/index.ts';
 import { describedOperations, faultsOfAnswer, lengthOfList, type Described } from './testing/public-shapes.ts';
 
@@ -40,11 +40,11 @@ beforeAll(async () => {
 afterAll(() => site.close());
 
 describe('before anything runs', () => {
-  let scene: Scene;
+  let fixture: EventFixture;
   beforeAll(async () => {
-    scene = await Scene.open({ environment: settings });
+    fixture = await EventFixture.open({ environment: settings });
   });
-  afterAll(() => scene.close());
+  afterAll(() => fixture.close());
 
   const changing = describedOperations.filter(
     ({ operation }) => operation.method !== 'GET' && recipeOf(operation.id) !== undefined,
@@ -52,14 +52,14 @@ describe('before anything runs', () => {
   test.each(changing.map(named))('%s answers what its clients expect', async (id, one) => {
     const recipe = recipeOf(id);
     if (recipe === undefined) throw new Error('only operations with a call are here');
-    const { status, text } = await scene.send(one.operation, recipe);
+    const { status, text } = await fixture.send(one.operation, recipe);
     expect(faultsOfAnswer(one, status, text)).toEqual([]);
   });
 
   // Reads of repositories need an engine.
   const answering = reading.filter(({ operation }) => !/Commit$|Contributor$/.test(operation.id));
   test.each(answering.map(named))('%s answers what its clients expect', async (id, one) => {
-    const { status, text } = await scene.send(one.operation, await readingCall(scene, one.operation));
+    const { status, text } = await fixture.send(one.operation, await readingCall(fixture, one.operation));
     expect({ status, text }).toMatchObject({ status: one.operation.status });
     expect(faultsOfAnswer(one, status, text)).toEqual([]);
     if ((lengthOfList(text) ?? 1) > 0) filled.add(id);
@@ -67,32 +67,32 @@ describe('before anything runs', () => {
 });
 
 describe('while services run', () => {
-  let scene: Scene;
+  let fixture: EventFixture;
   let engine: Engine | undefined;
   let fake: FakeCluster;
   let deliverer: WebhookDeliverer;
   beforeAll(async () => {
     fake = createFakeCluster();
-    scene = await Scene.open({
+    fixture = await EventFixture.open({
       engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake }, terraform })),
       environment: { ...settings, DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1' },
     });
     await engine?.start();
-    const { database } = scene.server.database;
+    const { database } = fixture.server.database;
     const log = { warn: (): void => undefined };
-    const { vault, counts } = scene.server.api.deps;
+    const { vault, counts } = fixture.server.api.deps;
     deliverer = new WebhookDeliverer({ database, vault, allowPrivateTargets: true, version: '1', counts, log });
     deliverer.start();
-    await liveIn(scene, fake);
+    await liveIn(fixture, fake);
   });
   afterAll(async () => {
     await deliverer.stop();
     await engine?.stop();
-    await scene.close();
+    await fixture.close();
   });
 
   test.each(reading.map(named))('%s answers what its clients expect', async (id, one) => {
-    const { status, text } = await scene.send(one.operation, await readingCall(scene, one.operation));
+    const { status, text } = await fixture.send(one.operation, await readingCall(fixture, one.operation));
     expect({ status, text }).toMatchObject({ status: one.operation.status });
     expect(faultsOfAnswer(one, status, text)).toEqual([]);
     if ((lengthOfList(text) ?? 1) > 0) filled.add(id);
@@ -127,15 +127,15 @@ const terraform: TerraformDriver = {
  * Deploys an application and a container with all options, a database, a job that ran, and a Terraform configuration
  * that did not run.
  */
-async function liveIn(scene: Scene, fake: FakeCluster): Promise<void> {
-  const { environmentId, applicationId, containerId, databaseId, jobId } = scene.here;
+async function liveIn(fixture: EventFixture, fake: FakeCluster): Promise<void> {
+  const { environmentId, applicationId, containerId, databaseId, jobId } = fixture.here;
   const annotations = { name: 'notes', annotations: [{ key: 'team', value: 'shop' }], scopes: ['DEPLOYMENTS', 'PODS'] };
   const labels = { name: 'labels', labels: [{ key: 'team', value: 'shop', propagate_to_cloud_provider: true }] };
-  const annotationsGroupId = await scene.make('annotationsGroups', annotations);
-  const labelsGroupId = await scene.make('labelsGroups', labels);
+  const annotationsGroupId = await fixture.make('annotationsGroups', annotations);
+  const labelsGroupId = await fixture.make('labelsGroups', labels);
   const groups = { annotations_groups: [{ id: annotationsGroupId }], labels_groups: [{ id: labelsGroupId }] };
-  const gitTokenId = await scene.make('gitToken', { name: 'git', type: 'HOSTA', token: 'sesame' });
-  const webhookId = await scene.make('webhook', { target_url: site.url, events: ['DEPLOYMENT_STARTED'] });
+  const gitTokenId = await fixture.make('gitToken', { name: 'git', type: 'HOSTA', token: 'sesame' });
+  const webhookId = await fixture.make('webhook', { target_url: site.url, events: ['DEPLOYMENT_STARTED'] });
   const timing = { initial_delay_seconds: 1, period_seconds: 1, timeout_seconds: 1, success_threshold: 1, failure_threshold: 3 };
   const whole = {
     ...groups,
@@ -155,43 +155,43 @@ async function liveIn(scene: Scene, fake: FakeCluster): Promise<void> {
     },
   };
   const git_repository = { ...source.git_repository, branch: 'main', root_path: '/', git_token_id: gitTokenId };
-  await scene.change(`PUT /application/${applicationId}`, { ...whole, git_repository });
-  await scene.change(`PUT /container/${containerId}`, whole);
+  await fixture.change(`PUT /application/${applicationId}`, { ...whole, git_repository });
+  await fixture.change(`PUT /container/${containerId}`, whole);
   for (const noun of ['application', 'container']) {
-    const at = `/${noun}/${scene.here[`${noun}Id`]}`;
+    const at = `/${noun}/${fixture.here[`${noun}Id`]}`;
     for (const sort of ['environmentVariable', 'secret']) {
-      const wide = await scene.make(`/environment/${environmentId}/${sort}`, keyed());
-      const file = await scene.make(`${at}/${sort}`, { ...keyed(), mount_path: `/run/${sort}` });
-      await scene.make(`${at}/${sort}/${wide}/override`, { value: 'narrow' });
-      await scene.make(`${at}/${sort}/${wide}/alias`, { key: keyed().key });
-      await scene.make(`${at}/${sort}/${file}/alias`, { key: keyed().key });
+      const wide = await fixture.make(`/environment/${environmentId}/${sort}`, keyed());
+      const file = await fixture.make(`${at}/${sort}`, { ...keyed(), mount_path: `/run/${sort}` });
+      await fixture.make(`${at}/${sort}/${wide}/override`, { value: 'narrow' });
+      await fixture.make(`${at}/${sort}/${wide}/alias`, { key: keyed().key });
+      await fixture.make(`${at}/${sort}/${file}/alias`, { key: keyed().key });
     }
-    await scene.make(`${at}/deploy`);
-    await settled(scene, at);
+    await fixture.make(`${at}/deploy`);
+    await settled(fixture, at);
   }
-  await scene.make(`/application/${applicationId}/deploymentRestriction`, { mode: 'MATCH', type: 'PATH', value: 'src' });
-  await scene.make(`/container/${containerId}/redeploy`);
-  await settled(scene, `/container/${containerId}`);
-  await scene.make(`/database/${databaseId}/deploy`);
-  await settled(scene, `/database/${databaseId}`);
-  await scene.make(`/job/${jobId}/deploy`);
+  await fixture.make(`/application/${applicationId}/deploymentRestriction`, { mode: 'MATCH', type: 'PATH', value: 'src' });
+  await fixture.make(`/container/${containerId}/redeploy`);
+  await settled(fixture, `/container/${containerId}`);
+  await fixture.make(`/database/${databaseId}/deploy`);
+  await settled(fixture, `/database/${databaseId}`);
+  await fixture.make(`/job/${jobId}/deploy`);
   const run = await found(() => fake.instances.find(({ service, state }) => service === jobId && state === 'RUNNING'));
   fake.print(run.id, 'done');
   fake.kill(run.id, 0);
-  await settled(scene, `/job/${jobId}`);
-  const { terraformId } = scene.here;
-  await scene.make(`/terraform/${terraformId}/deploy`);
+  await settled(fixture, `/job/${jobId}`);
+  const { terraformId } = fixture.here;
+  await fixture.make(`/terraform/${terraformId}/deploy`);
   const history = `/terraform/${terraformId}/deploymentHistoryV2`;
-  await eventually(async () => /"status":"ERROR"/.test(JSON.stringify(await scene.read(history))));
+  await eventually(async () => /"status":"ERROR"/.test(JSON.stringify(await fixture.read(history))));
   for (const { id } of fake.instances) fake.print(id, 'ready');
-  scene.here = { ...scene.here, gitTokenId, annotationsGroupId, labelsGroupId, webhookId };
-  const told = `/organization/${scene.organizationId}/webhook/${webhookId}/event`;
-  await eventually(async () => (lengthOfList(JSON.stringify(await scene.read(told))) ?? 0) > 0);
+  fixture.here = { ...fixture.here, gitTokenId, annotationsGroupId, labelsGroupId, webhookId };
+  const reported = `/organization/${fixture.organizationId}/webhook/${webhookId}/event`;
+  await eventually(async () => (lengthOfList(JSON.stringify(await fixture.read(reported))) ?? 0) > 0);
 }
 
-async function settled(scene: Scene, path: string): Promise<void> {
+async function settled(fixture: EventFixture, path: string): Promise<void> {
   const ended = /"status":"(SUCCESS|ERROR)"/;
-  await eventually(async () => ended.test(JSON.stringify(await scene.read(`${path}/status`))));
+  await eventually(async () => ended.test(JSON.stringify(await fixture.read(`${path}/status`))));
 }
 
 async function found<Thing>(look: () => Thing | undefined): Promise<Thing> {
@@ -209,7 +209,7 @@ async function eventually(condition: () => Promise<boolean>): Promise<void> {
   }
 }
 
-const places: Readonly<Record<string, Ids>> = {
+const locations: Readonly<Record<string, Ids>> = {
   aws: { region: 'eu-west-3', databaseType: 'POSTGRESQL' },
   vendora: { zone: 'fr-par-1' },
   vendorb: { region: 'francecentral', managedK8sSegment: 'managed_k8s' },
@@ -217,57 +217,57 @@ const places: Readonly<Record<string, Ids>> = {
 };
 
 /** Reads that need more than the ids of existing things. */
-const special: Readonly<Record<string, (scene: Scene) => Promise<{ ids?: Ids; query?: string }>>> = {
+const special: Readonly<Record<string, (fixture: EventFixture) => Promise<{ ids?: Ids; query?: string }>>> = {
   listVariables: async ({ here }) => ({ query: `scope=PROJECT&parent_id=${here['projectId']}` }),
-  getContainerVersions: async (scene) => {
+  getContainerVersions: async (fixture) => {
     const registry = { name: `near ${keyed().key}`, kind: 'GENERIC_CR', url: site.url, config: {} };
-    return { ids: { containerRegistryId: await scene.make('containerRegistry', registry) }, query: 'imageName=cache' };
+    return { ids: { containerRegistryId: await fixture.make('containerRegistry', registry) }, query: 'imageName=cache' };
   },
-  getHelmRepositoryAssociatedServices: async (scene) => {
+  getHelmRepositoryAssociatedServices: async (fixture) => {
     const repository = { name: keyed().key, kind: 'HTTPS', url: site.url, skip_tls_verification: false, config: {} };
-    const helmRepositoryId = await scene.make('helmRepository', repository);
+    const helmRepositoryId = await fixture.make('helmRepository', repository);
     const chart = { helm_repository: { repository: helmRepositoryId, chart_name: 'redis', chart_version: '1.2.3' } };
-    const { environmentId } = await scene.fresh();
-    await scene.make(`/environment/${environmentId}/helm`, { name: 'redis', source: chart });
+    const { environmentId } = await fixture.fresh();
+    await fixture.make(`/environment/${environmentId}/helm`, { name: 'redis', source: chart });
     return { ids: { helmRepositoryId } };
   },
-  getHelmCharts: async (scene) => {
+  getHelmCharts: async (fixture) => {
     const repository = { name: keyed().key, kind: 'HTTPS', url: site.url, skip_tls_verification: false, config: {} };
-    return { ids: { helmRepositoryId: await scene.make('helmRepository', repository) } };
+    return { ids: { helmRepositoryId: await fixture.make('helmRepository', repository) } };
   },
-  getClusterKubeconfig: async (scene) => {
+  getClusterKubeconfig: async (fixture) => {
     const body = { name: keyed().key, region: 'here', cloud_provider: 'ON_PREMISE', kubernetes: 'SELF_MANAGED' };
-    const clusterId = await scene.make('cluster', body);
-    const path = `PUT /organization/${scene.organizationId}/cluster/${clusterId}/kubeconfig`;
-    await scene.change(path, 'kind: Config\nclusters: []\ncontexts: []\nusers: []\n');
+    const clusterId = await fixture.make('cluster', body);
+    const path = `PUT /organization/${fixture.organizationId}/cluster/${clusterId}/kubeconfig`;
+    await fixture.change(path, 'kind: Config\nclusters: []\ncontexts: []\nusers: []\n');
     return { ids: { clusterId } };
   },
-  getRoutingTable: async (scene) => {
-    const clusterId = await scene.make('cluster', { name: keyed().key, region: 'eu-west-3', cloud_provider: 'AWS' });
+  getRoutingTable: async (fixture) => {
+    const clusterId = await fixture.make('cluster', { name: keyed().key, region: 'eu-west-3', cloud_provider: 'AWS' });
     const routes = [{ destination: '10.1.0.0/16', target: 'gateway', description: 'to the office' }];
-    await scene.change(`PUT /organization/${scene.organizationId}/cluster/${clusterId}/routingTable`, { routes });
+    await fixture.change(`PUT /organization/${fixture.organizationId}/cluster/${clusterId}/routingTable`, { routes });
     return { ids: { clusterId } };
   },
-  listClusterLogs: async (scene) => {
-    await scene.make(`cluster/${scene.here['clusterId']}/deploy`);
+  listClusterLogs: async (fixture) => {
+    await fixture.make(`cluster/${fixture.here['clusterId']}/deploy`);
     return {};
   },
-  listDatabaseApplication: async (scene) => ({ ids: await recipes.removeApplicationFromDatabase.ids(scene) }),
-  listDeploymentRequestByEnvironmentId: async (scene) => ({ ids: await scene.deployed() }),
-  listDeploymentRequestByServiceId: async (scene) => ({ ids: await scene.deployed() }),
-  getDeploymentStatusByDeploymentRequestId: async (scene) => {
-    const { deploymentRequestId } = await scene.deployed();
+  listDatabaseApplication: async (fixture) => ({ ids: await recipes.removeApplicationFromDatabase.ids(fixture) }),
+  listDeploymentRequestByEnvironmentId: async (fixture) => ({ ids: await fixture.deployed() }),
+  listDeploymentRequestByServiceId: async (fixture) => ({ ids: await fixture.deployed() }),
+  getDeploymentStatusByDeploymentRequestId: async (fixture) => {
+    const { deploymentRequestId } = await fixture.deployed();
     return { query: `deploymentRequestId=${deploymentRequestId}` };
   },
 };
 
 /** Returns the call of a GET. Ids come from the scene, otherwise from the nearest operation that changes something. */
-async function readingCall(scene: Scene, operation: Operation): Promise<Recipe> {
-  const { ids: own = {}, query } = (await special[operation.id]?.(scene)) ?? {};
+async function readingCall(fixture: EventFixture, operation: Operation): Promise<Recipe> {
+  const { ids: own = {}, query } = (await special[operation.id]?.(fixture)) ?? {};
   const names = [...operation.path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');
-  const known: Ids = { ...scene.here, ...places[operation.path.split('/')[1] ?? ''], ...own };
+  const known: Ids = { ...fixture.here, ...locations[operation.path.split('/')[1] ?? ''], ...own };
   const missing = names.filter((name) => known[name] === undefined);
-  const ids = missing.length === 0 ? known : { ...known, ...(await nearest(operation, missing).ids(scene)) };
+  const ids = missing.length === 0 ? known : { ...known, ...(await nearest(operation, missing).ids(fixture)) };
   const needed: { readonly required?: readonly string[] } = operation.query ?? {};
   const text = query ?? (needed.required ?? []).map((name) => `${name}=${ids[name] ?? ''}`).join('&');
   return { ids: () => ids, event: '', ...(text === '' ? {} : { query: () => text }) };

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recipes } from '../resources/event/testing/recipes.ts';
-import { Scene, type Ids, type Recipe } from '../resources/event/testing/scene.ts';
+import { EventFixture, type Ids, type Recipe } from '../resources/event/testing/fixture.ts';
 import { describedOperations } from './testing/public-shapes.ts';
 import { violationsOf } from './testing/violations.ts';
 
 /* Breaks each rule of the public description for requests once, and expects 400. */
 
-let scene: Scene;
+let fixture: EventFixture;
 beforeAll(async () => {
-  scene = await Scene.open();
+  fixture = await EventFixture.open();
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 const editing = 'a PUT changes the fields that it names; omitted fields stay';
 /** Rules that are not enforced, with the reason: the request is accepted. */
@@ -54,17 +54,17 @@ const cases = describedOperations.flatMap(({ operation, one }) => {
 test.each(cases.map((one) => [one.operation.id, one] as const))(
   '%s answers 400 to what is no request of it, and says where',
   async (id, { operation, request, recipe }) => {
-    const ids = await recipe.ids(scene);
+    const ids = await recipe.ids(fixture);
     const good = recipe.body?.(ids);
     const faults: string[] = [];
     for (const { path, rule, body } of violationsOf(request, good)) {
-      const place = `${path} ${rule}`;
-      const isLenient = lenient.some(([operations, places]) => operations.test(id) && places.test(place));
-      const { status, text } = await scene.send(operation, { ...recipe, ids: (): Ids => ids, body: () => body });
-      if (status === 400 && !names(text, path)) faults.push(`${place}: names another place: ${text}`);
+      const location = `${path} ${rule}`;
+      const isLenient = lenient.some(([operations, locations]) => operations.test(id) && locations.test(location));
+      const { status, text } = await fixture.send(operation, { ...recipe, ids: (): Ids => ids, body: () => body });
+      if (status === 400 && !names(text, path)) faults.push(`${location}: names another place: ${text}`);
       // 409: the accepted request would create a second thing with the same name.
       if ((status === 400) === isLenient || (![400, 409].includes(status) && status >= 300))
-        faults.push(`${place}: ${status} ${text}`);
+        faults.push(`${location}: ${status} ${text}`);
     }
     expect(faults).toEqual([]);
   },

@@ -61,15 +61,15 @@ function narrower(operation: Operation, request: PublicSchema): string[] {
 
 function* compare(reference: PublicSchema, own: OwnSchema, path: readonly string[]): Generator<{ path: string; fault: string }> {
   const schema = resolved(reference);
-  const place = path.join('.');
+  const location = path.join('.');
   for (const branch of schema.anyOf ?? []) yield* compare(branch, own, path);
   const mine = own.anyOf?.find((one) => one.properties !== undefined || one.items !== undefined || one.enum !== undefined) ?? own;
   const missing = mine.enum === undefined ? [] : wordsOf(schema).filter((word) => mine.enum?.includes(word) !== true);
-  if (missing.length > 0) yield { path: place, fault: `refuses ${missing.join(', ')}` };
-  if (schema.maximum !== undefined && (mine.maximum ?? Infinity) < schema.maximum) yield { path: place, fault: 'maximum' };
-  if (schema.minimum !== undefined && (mine.minimum ?? -Infinity) > schema.minimum) yield { path: place, fault: 'minimum' };
+  if (missing.length > 0) yield { path: location, fault: `refuses ${missing.join(', ')}` };
+  if (schema.maximum !== undefined && (mine.maximum ?? Infinity) < schema.maximum) yield { path: location, fault: 'maximum' };
+  if (schema.minimum !== undefined && (mine.minimum ?? -Infinity) > schema.minimum) yield { path: location, fault: 'minimum' };
   if (schema.maxLength !== undefined && (mine.maxLength ?? Infinity) < schema.maxLength)
-    yield { path: place, fault: 'maxLength' };
+    yield { path: location, fault: 'maxLength' };
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const inside = mine.properties?.[name];
     // Unknown properties are ignored; public-requests.db.test.ts lists them.

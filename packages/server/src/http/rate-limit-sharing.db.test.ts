@@ -118,9 +118,9 @@ describe('processes of one database', () => {
 
   test('ask the database once a second while they answer, and not at all while nobody comes, without a limit, or after the end', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const asked: Statement[] = [];
-    const noting = failingDatabase(database, (what) => asked.push(what) < 0);
-    const exchanges = (): number => asked.filter(({ name }) => name === 'rate_counts_exchange').length;
+    const requested: Statement[] = [];
+    const noting = failingDatabase(database, (what) => requested.push(what) < 0);
+    const exchanges = (): number => requested.filter(({ name }) => name === 'rate_counts_exchange').length;
     const unlimited = startProcess(0, noting);
     await unlimited.sharing.start();
     const one = startProcess(10, noting);

@@ -5,7 +5,7 @@ import { countsExchange, countsForget } from './rate-limit-store.ts';
 
 const beatMilliseconds = 1000;
 // One process cannot serve more than this number of frequent keys in a minute.
-const mostKeysAtOnce = 10_000;
+const maxKeysAtOnce = 10_000;
 
 export interface SharingParts {
   readonly limiter: RateLimiter;
@@ -61,9 +61,9 @@ export class RateLimitSharing {
    */
   async exchange(): Promise<void> {
     const { limiter, database, log } = this.#parts;
-    const own = limiter.untold(mostKeysAtOnce);
+    const own = limiter.untold(maxKeysAtOnce);
     try {
-      const values = [this.#process, own.minute, own.keys, own.counts, mostKeysAtOnce];
+      const values = [this.#process, own.minute, own.keys, own.counts, maxKeysAtOnce];
       const others = await database.one(countsExchange, values);
       limiter.learn(others, own);
       if (others.minute !== this.#forgottenIn) {

@@ -51,9 +51,9 @@ function lesson({ minute, left, others = {} }: Lesson): OthersCounts {
 }
 
 /** Reports and merges counts in one exchange. */
-function exchange(limiter: RateLimiter, heard: Lesson): OwnCounts {
+function exchange(limiter: RateLimiter, received: Lesson): OwnCounts {
   const own = limiter.untold(100);
-  limiter.learn(lesson(heard), own);
+  limiter.learn(lesson(received), own);
   return own;
 }
 
@@ -162,10 +162,10 @@ describe('with other processes', () => {
     const limiter = new RateLimiter(20);
     exchange(limiter, { minute: 7, left: 30_000 });
     for (const key of ['a', 'b', 'c']) limiter.take(key);
-    const told = limiter.untold(2);
-    expect(limiter.untold(2)).toEqual(told);
+    const reported = limiter.untold(2);
+    expect(limiter.untold(2)).toEqual(reported);
     limiter.take('a');
-    limiter.learn(lesson({ minute: 7, left: 30_000 }), told);
+    limiter.learn(lesson({ minute: 7, left: 30_000 }), reported);
     expect(limiter.untold(9)).toMatchObject({ keys: [digestOf('c'), digestOf('a')], counts: [1, 2] });
   });
 

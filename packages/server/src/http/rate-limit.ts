@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 const windowMilliseconds = 60_000;
 // Beyond this number of keys in one window, all further keys share one counter, so memory stays bounded under a flood.
-const mostKeys = 100_000;
+const maxKeys = 100_000;
 // Counts below this share of the limit are not reported to other processes. Otherwise, each address with a single
 // request would be a row, and a flood would fill the table.
 const untoldShare = 1 / 20;
@@ -159,7 +159,7 @@ export class RateLimiter {
     this.#turn();
     let counter = this.#counters.get(key);
     if (counter === undefined) {
-      if (this.#counters.size >= mostKeys) return this.#overflow;
+      if (this.#counters.size >= maxKeys) return this.#overflow;
       counter = new Counter(key);
       this.#counters.set(key, counter);
     }

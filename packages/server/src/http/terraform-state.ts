@@ -10,7 +10,7 @@ const bodyLimitBytes = 64 * 1024 * 1024;
  * Limit for all bodies that are read concurrently: each is in memory several times until it is stored. Small states
  * share it.
  */
-const mostBytesAtOnce = 2 * bodyLimitBytes;
+const maxBytesAtOnce = 2 * bodyLimitBytes;
 const againSeconds = 2;
 const methods = ['GET', 'POST', 'LOCK', 'UNLOCK'];
 
@@ -73,7 +73,7 @@ class Bodies {
     const bytes = Math.min(declared, bodyLimitBytes);
     const all = [...this.#taken.values()];
     const taken = all.reduce((sum, one) => sum + one.bytes, 0);
-    if (all.some((one) => one.runId === runId) || taken + bytes > mostBytesAtOnce) return false;
+    if (all.some((one) => one.runId === runId) || taken + bytes > maxBytesAtOnce) return false;
     this.#taken.set(request, { runId, bytes });
     reply.raw.once('close', () => this.release(request));
     return true;

@@ -14,7 +14,7 @@ const formats = {
 
 // Collecting all errors of a large body takes much more memory than the body.
 const largestBodyForAllErrors = 32_768;
-const mostDetails = 100;
+const maxDetails = 100;
 
 function makeAjv(allErrors: boolean, coerceTypes: boolean): Ajv {
   // The schemas of the contract are reviewed. `strict` would reject lists of types, which serialisers handle better
@@ -89,7 +89,7 @@ export function validationFailed(details: readonly ErrorDetail[]): AppError {
   return new AppError({
     code: 'VALIDATION_FAILED',
     message: `Validation error: ${text}${others}`,
-    errors: details.slice(0, mostDetails),
+    errors: details.slice(0, maxDetails),
   });
 }
 

@@ -273,7 +273,7 @@ export function engineSettings(config: Configuration, installation: string): Eng
     drainSeconds: config.drainSeconds,
     clusterWaitSeconds: config.clusterWaitSeconds,
     keptReleases: config.keptReleases,
-    leastFreeMiB: config.leastFreeDiskMiB,
+    minFreeMiB: config.minFreeDiskMiB,
     steadySeconds: config.steadySeconds,
     instanceDiskMiB: config.instanceDiskMiB,
     volumeLimitPercent: config.volumeLimitPercent,

@@ -53,7 +53,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     clusterSettings: reader.clusterSettings('DAVIT_CLUSTER_SETTINGS', ['DAVIT_GATEWAY_DOMAIN', 'localhost']),
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
-    leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
+    minFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
     steadySeconds: reader.integer('DAVIT_STEADY_SECONDS', 60, 5, 3600),
     instanceDiskMiB: reader.integer('DAVIT_INSTANCE_DISK_MIB', 10_240, 0, 1_073_741_824),
     volumeLimitPercent: reader.integer('DAVIT_VOLUME_LIMIT_PERCENT', 150, 0, 10_000),

@@ -4,7 +4,7 @@ import { isPlace } from '@davit/base-node';
 import { cronFault } from '@davit/engine/port';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
-import { clusterDoor, readClusterSettings, type ClusterSettingsTable } from '../cluster-settings.ts';
+import { clusterEndpoint, readClusterSettings, type ClusterSettingsTable } from '../cluster-settings.ts';
 import type { AcmeConfiguration, Configuration } from '../configuration.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -98,13 +98,13 @@ export class ConfigurationReader {
   places(name: string, byDefault: boolean): boolean | readonly string[] {
     const value = this.optional(name);
     if (value === null || /^(true|false|0|1)$/.test(value)) return this.truth(name, byDefault);
-    const places = value.split(',').map((place) => place.trim().toLowerCase());
-    const wrong = places.find((place) => !isPlace(place));
+    const locations = value.split(',').map((location) => location.trim().toLowerCase());
+    const wrong = locations.find((location) => !isPlace(location));
     if (wrong !== undefined) {
       const forms = 'true, false, or a list as git.home.example,192.168.1.0/24,fd00::7';
       this.#fault(name, `must be ${forms}; ${JSON.stringify(wrong)} is neither a host nor a network`);
     }
-    return places;
+    return locations;
   }
 
   schedule(name: string, byDefault: string): string {
@@ -220,7 +220,7 @@ export class ConfigurationReader {
     const { table, fault } = readClusterSettings(file);
     if (fault !== null) this.#fault(name, fault);
     const domain = this.domain(...gateway);
-    const taken = Object.keys(table).find((id) => clusterDoor(table, id)?.domain === domain);
+    const taken = Object.keys(table).find((id) => clusterEndpoint(table, id)?.domain === domain);
     if (taken !== undefined)
       this.#fault(name, `has an address of cluster ${taken} in ${domain}, which is the domain of the gateway`);
     return table;

@@ -74,7 +74,7 @@ async function look(
 
 function tellImages({ space, images }: DiskReport, config: Configuration, print: Print): void {
   if (space !== null) {
-    const limit = config.leastFreeDiskMiB * 1024 * 1024;
+    const limit = config.minFreeDiskMiB * 1024 * 1024;
     const free = `${gibibytes(space.freeBytes)} of ${gibibytes(space.totalBytes)} are free`;
     print(`${space.folder}: ${free}; below ${gibibytes(limit)} nothing is built or pulled`);
   }

@@ -94,7 +94,7 @@ function kubeconfig(token: string, url = `https://localhost:${port()}`): string 
 }
 
 /** Deploys the cluster with this kubeconfig. Returns its status and the newest line of its log. */
-async function told(text: string): Promise<readonly [string | undefined, string | undefined]> {
+async function reported(text: string): Promise<readonly [string | undefined, string | undefined]> {
   await client.call('editClusterKubeconfig', { params, body: text });
   await client.call('deployCluster', { params });
   const { status } = await client.call('getClusterStatus', { params });
@@ -103,75 +103,75 @@ async function told(text: string): Promise<readonly [string | undefined, string 
 }
 
 test('a cluster that takes the credentials is deployed, and says what it has', async () => {
-  expect(await told(kubeconfig(known.token))).toEqual([
+  expect(await reported(kubeconfig(known.token))).toEqual([
     'DEPLOYED',
     'The cluster answers: kubernetes 1.36.2, 4000 millicores, 8192 MiB.',
   ]);
 });
 
 test('credentials that it does not know are told as such, and other ones are used at once', async () => {
-  const [status, message] = await told(kubeconfig('stale'));
+  const [status, message] = await reported(kubeconfig('stale'));
   expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('Unauthorized')]);
   expect(message).not.toContain('stale');
-  expect((await told(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
+  expect((await reported(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
 });
 
 test('a kubeconfig that Davit does not work with is told as such', async () => {
-  const [status, message] = await told(kubeconfig(known.token, `http://localhost:${port()}`));
+  const [status, message] = await reported(kubeconfig(known.token, `http://localhost:${port()}`));
   expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringMatching(/https[^.]*\.$/)]);
 });
 
 test('a permission that is missing is named', async () => {
   known = { ...known, refused: '"resource":"ingresses"' };
-  const [status, message] = await told(kubeconfig(known.token));
+  const [status, message] = await reported(kubeconfig(known.token));
   expect(status).toBe('DEPLOYMENT_ERROR');
   expect(message).toContain('create ingresses.networking.k8s.io');
   expect((await client.call('getClusterReadinessStatus', { params })).is_ready).toBe(false);
 });
 
 test('a cluster that is not there is no matter of its credentials', async () => {
-  const [status, message] = await told(kubeconfig(known.token, 'https://127.0.0.1:1'));
+  const [status, message] = await reported(kubeconfig(known.token, 'https://127.0.0.1:1'));
   expect([status, message]).toEqual(['DEPLOYMENT_ERROR', expect.stringContaining('does not answer')]);
 });
 
 test('an account that was given no role is told what it lacks, and not that it is a wrong one', async () => {
   known = { ...known, refused: '"resource":"nodes"', seesNodes: false };
-  const [status, message] = await told(kubeconfig(known.token));
+  const [status, message] = await reported(kubeconfig(known.token));
   expect([status, message]).toEqual(['DEPLOYMENT_ERROR', expect.stringContaining('list nodes')]);
 });
 
 test('something else that answers in place of an API server is no cluster that is away', async () => {
   known = { ...known, isPage: true };
-  const [status, message] = await told(kubeconfig(known.token));
+  const [status, message] = await reported(kubeconfig(known.token));
   expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('not an API server of Kubernetes')]);
 });
 
 test('a second record of one cluster is not worked with, as long as there is the first one', async () => {
   const first = params;
-  expect((await told(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
+  expect((await reported(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
   const body = { name: 'twin', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
   const { organizationId } = first;
   const twin = { organizationId, clusterId: (await client.call('createCluster', { params: { organizationId }, body })).id };
   params = twin;
-  const [status, message] = await told(kubeconfig(known.token));
+  const [status, message] = await reported(kubeconfig(known.token));
   expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('the same Kubernetes as the cluster rack')]);
   const { id: elsewhere } = await server.organization();
   const other = (await client.call('createCluster', { params: { organizationId: elsewhere }, body })).id;
   params = { organizationId: elsewhere, clusterId: other };
-  expect((await told(kubeconfig(known.token)))[1]).toContain('a cluster of another organization');
+  expect((await reported(kubeconfig(known.token)))[1]).toContain('a cluster of another organization');
   await client.call('deleteCluster', { params: twin });
   await client.call('deleteCluster', { params: first });
-  expect((await told(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
+  expect((await reported(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
 });
 
 test('a record whose credentials lead elsewhere lets go of the cluster that it had', async () => {
   const { organizationId } = params;
-  expect((await told(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
+  expect((await reported(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
   const former = known.uid;
   known = { ...known, uid: randomUUID(), token: 'better' };
-  expect((await told(kubeconfig('better')))[0]).toBe('DEPLOYED');
+  expect((await reported(kubeconfig('better')))[0]).toBe('DEPLOYED');
   known = { ...known, uid: former };
   const body = { name: 'successor', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
   params = { organizationId, clusterId: (await client.call('createCluster', { params: { organizationId }, body })).id };
-  expect((await told(kubeconfig('better')))[0]).toBe('DEPLOYED');
+  expect((await reported(kubeconfig('better')))[0]).toBe('DEPLOYED');
 });

@@ -1,22 +1,22 @@
 import {
-  builderBy,
-  chartsBy,
+  proxyBuilder,
+  proxyCharts,
   ClusterTerraform,
   defaultTerraformImages,
-  routesBy,
-  scalingBy,
-  schedulesBy,
-  upgradesBy,
+  proxyRoutes,
+  proxyScaling,
+  proxySchedules,
+  proxyUpgrades,
   type ClusterDriver,
   type ClusterUpgrades,
 } from '@davit/drivers';
 import type { BuildSettings, ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
-  clusterDoor,
+  clusterEndpoint,
   clustersOfServiceAccount,
   settingsOf,
-  type FrontDoor,
+  type PublicEndpoint,
   type OneClusterSettings,
 } from '../cluster-settings.ts';
 import type { Configuration } from '../configuration.ts';
@@ -37,7 +37,7 @@ export function kubernetesClusters(
     // access to Davit's own cluster.
     const isOwn = clustersOfServiceAccount(clusterSettings).includes(id);
     const settings = {
-      ...toDriverSettings(own, clusterDoor(clusterSettings, id)),
+      ...toDriverSettings(own, clusterEndpoint(clusterSettings, id)),
       // On its own cluster, Davit's service account can read Davit's own secrets.
       clusterWideCharts: (isOwn ? clusterSettings[id] : own)?.cluster_wide_charts ?? !isOwn,
     };
@@ -61,7 +61,7 @@ export function kubernetesClusters(
       ...(terraform !== null && { terraform }),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, pullId: pullId ?? registryId, folder } }),
       ...(builds === 'cluster' && {
-        clusterBuilder: builderBy(
+        clusterBuilder: proxyBuilder(
           toBuildSettings(own),
           late(async (signal) => (await open(signal)).builder),
         ),
@@ -79,11 +79,11 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
   };
   return {
     ...lateCluster('kubernetes', open),
-    routes: routesBy(late(async (signal) => (await open(signal)).routes)),
-    scaling: scalingBy(late(async (signal) => (await open(signal)).scaling)),
-    schedules: schedulesBy(late(async (signal) => (await open(signal)).schedules)),
-    charts: chartsBy(late(async (signal) => (await open(signal)).charts)),
-    ...(canUpgrade && { upgrades: upgradesBy(late(upgrades)) }),
+    routes: proxyRoutes(late(async (signal) => (await open(signal)).routes)),
+    scaling: proxyScaling(late(async (signal) => (await open(signal)).scaling)),
+    schedules: proxySchedules(late(async (signal) => (await open(signal)).schedules)),
+    charts: proxyCharts(late(async (signal) => (await open(signal)).charts)),
+    ...(canUpgrade && { upgrades: proxyUpgrades(late(upgrades)) }),
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
     identity: async (signal) => (await open(signal)).identity(signal),
   };
@@ -100,12 +100,12 @@ function terraformOf(own: OneClusterSettings): ((cluster: ClusterDriver) => Clus
   return (cluster) => new ClusterTerraform({ cluster, address, images });
 }
 
-function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Partial<ClusterSettings> {
+function toDriverSettings(own: OneClusterSettings, endpoint: PublicEndpoint | null): Partial<ClusterSettings> {
   return {
     ...(own.pod_security !== undefined && { podSecurity: own.pod_security }),
     ...(own.storage_class !== undefined && { storageClass: own.storage_class }),
     ...(own.certificate_issuer !== undefined && {
-      certificates: { issuer: own.certificate_issuer, wildcardDomain: door?.scheme === 'https' ? door.domain : null },
+      certificates: { issuer: own.certificate_issuer, wildcardDomain: endpoint?.scheme === 'https' ? endpoint.domain : null },
     }),
     ...(own.gateway !== undefined && { gateway: toGatewayName(own.gateway) }),
     ...(own.ingress_class !== undefined && { ingressClass: own.ingress_class }),

@@ -1,5 +1,5 @@
 import { abortable } from '@davit/base';
-import { clusterBy, DriverError, type ClusterDriver, type Use } from '@davit/drivers';
+import { proxyCluster, DriverError, type ClusterDriver, type Use } from '@davit/drivers';
 
 /**
  * Returns a function that calls `open` until it succeeds and then returns the same result. Concurrent callers share one
@@ -43,7 +43,7 @@ export function late<Part>(open: (signal: AbortSignal) => Promise<Part>): Use<Pa
 export function lateCluster(kind: string, open: (signal: AbortSignal) => Promise<ClusterDriver>): ClusterDriver {
   const use = late(open);
   return {
-    ...clusterBy(kind, use),
+    ...proxyCluster(kind, use),
     disk: {
       written: (id, signal) => use(signal, async (cluster, within) => (await cluster.disk?.written(id, within)) ?? null),
       remove: (id, graceSeconds, context) =>

@@ -10,11 +10,11 @@ export interface LoggedError {
   readonly [fact: string]: unknown;
 }
 
-const mostCauses = 5;
-const mostErrors = 10;
+const maxCauses = 5;
+const maxErrors = 10;
 const longestMessage = 2_000;
 const longestUnknownMessage = 300;
-const mostFrames = 30;
+const maxFrames = 30;
 /*
  * Properties that describe the error and contain no value of a user. Other properties may contain such values:
  * - pg puts values into `detail`, `where` and `internalQuery`.
@@ -49,10 +49,10 @@ export function loggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: error === null ? 'null' : typeof error, message: 'something that is no error' };
   const message = messageOf(error);
   const stack = framesOf(error);
-  const causes = depth < mostCauses && error.cause instanceof Error ? { cause: loggedError(error.cause, depth + 1) } : {};
+  const causes = depth < maxCauses && error.cause instanceof Error ? { cause: loggedError(error.cause, depth + 1) } : {};
   const errors =
-    depth < mostCauses && error instanceof AggregateError
-      ? { errors: error.errors.slice(0, mostErrors).map((one) => loggedError(one, depth + 1)) }
+    depth < maxCauses && error instanceof AggregateError
+      ? { errors: error.errors.slice(0, maxErrors).map((one) => loggedError(one, depth + 1)) }
       : {};
   return { type: typeOf(error), message, ...factsOf(error), ...(stack === '' ? {} : { stack }), ...causes, ...errors };
 }
@@ -102,7 +102,7 @@ function framesOf(error: Error): string {
   const head = stack.indexOf(error.message);
   const frames = head < 0 || error.message === '' ? stack : stack.slice(head + error.message.length);
   const lines = frames
-    .split('\n', mostFrames + 1)
+    .split('\n', maxFrames + 1)
     .filter((line) => /^ {4}at [\w.#<>[\] ]*\(?(?:file:|node:|\/|<anonymous>|native)/.test(line));
   return lines.map((line) => line.slice(0, 300)).join('\n');
 }

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 /** Writes like `fs.writeSync`; tests may replace it. */
 export type Write = (descriptor: number, bytes: Uint8Array) => number;
 
-const mostPendingBytes = 1024 * 1024;
+const maxPendingBytes = 1024 * 1024;
 const retryMilliseconds = 100;
 
 /**
@@ -89,7 +89,7 @@ export class LogOutput {
   }
 
   #keep(line: Buffer): void {
-    if (this.#pendingBytes + line.length > mostPendingBytes) this.#dropped += 1;
+    if (this.#pendingBytes + line.length > maxPendingBytes) this.#dropped += 1;
     else {
       this.#pending.push(line);
       this.#pendingBytes += line.length;

@@ -94,19 +94,19 @@ describe('a log that cannot be written', () => {
   });
 
   test('says how many lines it lacks as soon as there is room again, and tears no line', () => {
-    let room = 40;
+    let remaining = 40;
     let text = '';
     const output = new LogOutput(2, (_descriptor, bytes) => {
-      if (room === 0) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-      const written = Math.min(room, bytes.length);
-      room -= written;
+      if (remaining === 0) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+      const written = Math.min(remaining, bytes.length);
+      remaining -= written;
       text += Buffer.from(bytes.subarray(0, written)).toString();
       return written;
     });
     const { logger } = createLog({ logLevel: 'info' }, output);
     logger.info({}, 'torn in the middle, as the disk ran out of room');
     logger.info({}, 'lost');
-    room = Infinity;
+    remaining = Infinity;
     logger.info({}, 'found');
     const [torn, gap, found] = text.split('\n');
     expect(torn).toHaveLength(40);

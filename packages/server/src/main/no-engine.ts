@@ -37,8 +37,8 @@ const absentCluster: ClusterDriver = {
   probe: refuse,
   followLogs: refuse,
   readFile: refuse,
-  takeOut: refuse,
-  putInto: refuse,
+  download: refuse,
+  upload: refuse,
   // The watch lasts until it is aborted: an earlier end would be treated as a lost connection.
   watch: (_onEvent, signal) =>
     new Promise((resolve) => {

@@ -91,7 +91,7 @@ async function startAll(config: Configuration, { logger, output, say, open, make
   });
   const database = openPool(config, state, logger);
   open.closers.push(() => database.close());
-  const disk = new StateDisk({ folder: config.stateFolder, leastFreeMiB: config.leastFreeDiskMiB, log: logger });
+  const disk = new StateDisk({ folder: config.stateFolder, minFreeMiB: config.minFreeDiskMiB, log: logger });
   await disk.start();
   open.closers.push(() => disk.stop());
   const writing = async (): Promise<Writing> => ({ disk: await disk.look(), log: output });

@@ -29,7 +29,7 @@ describe('the disk of the state folder', () => {
     if (!mountsDisk()) skip('this user may not mount a disk');
     const lines: string[] = [];
     const keep = (_details: object, message: string): void => void lines.push(message);
-    const disk = new StateDisk({ folder, leastFreeMiB: 128, log: { info: keep, warn: keep } });
+    const disk = new StateDisk({ folder, minFreeMiB: 128, log: { info: keep, warn: keep } });
     expect(await disk.look()).toMatchObject({ state: 'ok' });
     writeFileSync(join(folder, 'half'), Buffer.alloc(64 * 1024 * 1024));
     expect(await disk.look()).toMatchObject({ state: 'low' });
@@ -55,7 +55,7 @@ describe('the disk of the state folder', () => {
 
   test('that cannot be asked is nothing to warn of', async () => {
     const none = { info: () => undefined, warn: () => expect.unreachable() };
-    const disk = new StateDisk({ folder: join(folder, 'nowhere'), leastFreeMiB: 0, log: none });
+    const disk = new StateDisk({ folder: join(folder, 'nowhere'), minFreeMiB: 0, log: none });
     expect(await disk.look()).toBeNull();
     expect(writingChecks({ disk: null, log: { dropped: 0, failure: null } })).toMatchObject({ log: { state: 'ok' } });
   });

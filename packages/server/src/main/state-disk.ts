@@ -23,14 +23,14 @@ const lookEveryMilliseconds = 30_000;
 /** Monitors the disk of the state folder, so that the operator is warned before it is full. */
 export class StateDisk {
   readonly #folder: string;
-  readonly #leastBytes: number;
+  readonly #minBytes: number;
   readonly #log: DiskLog;
   #last: DiskState = 'ok';
   readonly #loop: Loop;
 
-  constructor({ folder, leastFreeMiB, log }: { readonly folder: string; readonly leastFreeMiB: number; readonly log: DiskLog }) {
+  constructor({ folder, minFreeMiB, log }: { readonly folder: string; readonly minFreeMiB: number; readonly log: DiskLog }) {
     this.#folder = folder;
-    this.#leastBytes = Math.max(leastFreeMiB * mebibyte, fullBelowBytes);
+    this.#minBytes = Math.max(minFreeMiB * mebibyte, fullBelowBytes);
     this.#log = log;
     this.#loop = new Loop({
       look: () => this.look(),
@@ -55,7 +55,7 @@ export class StateDisk {
     const space = await statfs(this.#folder).catch(() => null);
     if (space === null) return null;
     const [freeBytes, sizeBytes] = [space.bavail * space.bsize, space.blocks * space.bsize];
-    const state = freeBytes < fullBelowBytes ? 'full' : freeBytes < this.#leastBytes ? 'low' : 'ok';
+    const state = freeBytes < fullBelowBytes ? 'full' : freeBytes < this.#minBytes ? 'low' : 'ok';
     if (state !== this.#last) this.#say(state, freeBytes);
     this.#last = state;
     return { state, freeBytes, sizeBytes };

@@ -1,4 +1,4 @@
-import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Scrape } from './testing.ts';
 
@@ -10,7 +10,7 @@ afterAll(() => server.close());
 
 /** Creates an organization whose environment has ten deployed services. */
 async function deployTen(): Promise<void> {
-  const { environmentId, api } = await makePlace(server);
+  const { environmentId, api } = await makeTestEnvironment(server);
   const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
   for (let count = 0; count < 10; count += 1) {
     const body = {

@@ -192,10 +192,10 @@ test('a cluster that does not answer is shown, and what waits for it; so are an 
     params: { organizationId },
     body: { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' },
   });
-  const place = { organizationId, clusterId: made.id };
+  const ids = { organizationId, clusterId: made.id };
   const kubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n';
-  await api.call('editClusterKubeconfig', { params: place, body: kubeconfig });
-  await api.call('deployCluster', { params: place });
+  await api.call('editClusterKubeconfig', { params: ids, body: kubeconfig });
+  await api.call('deployCluster', { params: ids });
   const up = await shows(`davit_cluster_up{cluster="${made.id}"}`, (value) => value === 1);
   expect(up.value('davit_cluster_up{cluster="local"}')).toBe(1);
   expect(up.value('davit_gateway_up{cluster="local"}')).toBe(1);
@@ -272,17 +272,16 @@ async function benchEnds(script: 'dump.sh' | 'prove.sh', exitCode: number): Prom
       ({ id, state }) => state === 'RUNNING' && local.workloads.get(id)?.entrypoint.join(' ').includes(script) === true,
     );
   await expect.poll(() => find() !== undefined, { interval: 20 }).toBe(true);
-  const bench = find();
-  if (bench === undefined) throw new Error('it is gone');
+  const tool = find();
+  if (tool === undefined) throw new Error('it is gone');
   if (script === 'dump.sh') {
-    local.write(bench.id, '/davit/out/backup/facts', 'version 16.1\nbytes 4096\n');
-    local.write(bench.id, '/davit/out/backup', 'all of the data');
+    local.write(tool.id, '/davit/out/backup/facts', 'version 16.1\nbytes 4096\n');
+    local.write(tool.id, '/davit/out/backup', 'all of the data');
   }
-  const puts = (): number =>
-    local.calls.filter(({ method, service }) => method === 'putInto' && service === bench.service).length;
+  const puts = (): number => local.calls.filter(({ method, service }) => method === 'putInto' && service === tool.service).length;
   // A proof begins only after the backup was put into its instance.
   await expect.poll(puts, { interval: 20 }).toBeGreaterThanOrEqual(script === 'dump.sh' ? 0 : 2);
-  local.kill(bench.id, exitCode);
+  local.kill(tool.id, exitCode);
 }
 
 const age = statement(

@@ -50,7 +50,7 @@ export interface RemoteAnswer {
   readonly body: Buffer;
 }
 
-const mostRedirects = 5;
+const maxRedirects = 5;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /**
@@ -59,7 +59,7 @@ const redirects = new Set([301, 302, 303, 307, 308]);
  */
 export async function get(request: RemoteRequest, settings: RemoteSettings): Promise<RemoteAnswer> {
   let { url, authorization } = request;
-  for (let count = 0; count <= mostRedirects; count += 1) {
+  for (let count = 0; count <= maxRedirects; count += 1) {
     const answer = await getOnce({ ...request, url, authorization }, settings);
     const { location } = answer.headers;
     if (!redirects.has(answer.status) || location === undefined) return answer;
@@ -68,7 +68,7 @@ export async function get(request: RemoteRequest, settings: RemoteSettings): Pro
     if (next.origin !== url.origin) authorization = undefined;
     url = next;
   }
-  throw notUnderstood(request.url, `it redirects more than ${mostRedirects} times`);
+  throw notUnderstood(request.url, `it redirects more than ${maxRedirects} times`);
 }
 
 /** Sends a request that changes something, once, without following redirects. Otherwise like `get`. */

@@ -31,7 +31,7 @@ const manifestTypes = [
 export type Platforms = readonly string[];
 
 /** Most pages that are read. Users with more tags must query the registry themselves. */
-const mostPages = 20;
+const maxPages = 20;
 
 export class RegistryClient {
   readonly #access: RegistryAccess;
@@ -105,7 +105,7 @@ export class RegistryClient {
   async #pages(first: URL, list: { what: string; scope: string; member: string }): Promise<readonly string[] | null> {
     const found: string[] = [];
     let url: URL | null = first;
-    for (let page = 0; url !== null && page < mostPages; page += 1) {
+    for (let page = 0; url !== null && page < maxPages; page += 1) {
       const answer = await this.#read(url, list.scope);
       if (answer.status === 404) return null;
       found.push(...namesOf(answer, list));
@@ -136,18 +136,18 @@ export class RegistryClient {
     const parameters = challengeParameters(challenge);
     const realm = parameters.get('realm') ?? '';
     if (!URL.canParse(realm)) throw notUnderstood(url, 'it requires a token but does not say where to get one');
-    const place = new URL(realm);
-    if (place.protocol !== 'https:' && url.protocol === 'https:') {
+    const location = new URL(realm);
+    if (location.protocol !== 'https:' && url.protocol === 'https:') {
       throw notUnderstood(url, 'it wants the credentials sent to an address without TLS');
     }
     const service = parameters.get('service');
-    if (service !== undefined) place.searchParams.set('service', service);
-    place.searchParams.set('scope', parameters.get('scope') ?? scope);
-    const answer = await this.#get(place, basic);
-    if (answer.status === 401 || answer.status === 403) throw refused(place, 'the credentials in config are wrong');
-    if (answer.status !== 200) throw notUnderstood(place, `it answered ${answer.status} to a request for a token`);
+    if (service !== undefined) location.searchParams.set('service', service);
+    location.searchParams.set('scope', parameters.get('scope') ?? scope);
+    const answer = await this.#get(location, basic);
+    if (answer.status === 401 || answer.status === 403) throw refused(location, 'the credentials in config are wrong');
+    if (answer.status !== 200) throw notUnderstood(location, `it answered ${answer.status} to a request for a token`);
     const token = tokenOf(parsed(answer));
-    if (token === null) throw notUnderstood(place, 'it returned no token');
+    if (token === null) throw notUnderstood(location, 'it returned no token');
     return `Bearer ${token}`;
   }
 }

@@ -37,14 +37,14 @@ const droppedCapabilities = ['CAP_AUDIT_WRITE', 'CAP_MKNOD', 'CAP_NET_RAW', 'CAP
 
 const cpuPeriodMicroseconds = 100_000;
 // Smallest memory limit in MiB that engines accept.
-const leastMemoryMiB = 8;
+const minMemoryMiB = 8;
 
 /** Plans the request for the engine. Pure. */
 export function planBuild(input: PlanInput): BuildPlan {
   const { request, dockerfile, traits } = input;
   const builder = builderFor(dockerfile, traits);
   const isCapped = builder !== 'buildkit';
-  const memoryMiB = isCapped && traits.canLimitMemory ? Math.max(leastMemoryMiB, request.memoryMiB) : null;
+  const memoryMiB = isCapped && traits.canLimitMemory ? Math.max(minMemoryMiB, request.memoryMiB) : null;
   const { offered, remarks } = offeredArguments(request, dockerfile);
   const query: Record<string, string> = {
     dockerfile: input.dockerfilePath,

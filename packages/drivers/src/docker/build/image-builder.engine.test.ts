@@ -167,9 +167,9 @@ describe.each(kinds)('building on %s', (kind) => {
   });
 
   test('commands do not reach what listens on the loopback of this machine', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '');
+      requested.push(request.url ?? '');
       response.end('reached');
     });
     const port = await new Promise<number>((resolve) => {
@@ -182,7 +182,7 @@ describe.each(kinds)('building on %s', (kind) => {
       checkout.dockerfile(`RUN wget -q -T 2 -O - http://127.0.0.1:${port}/ || echo not-reached`);
       await build();
       expect(context.lines).toContain('not-reached');
-      expect(asked).toEqual([]);
+      expect(requested).toEqual([]);
     } finally {
       server.close();
     }

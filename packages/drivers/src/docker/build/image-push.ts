@@ -44,13 +44,13 @@ async function send(docker: EngineConnection, { reference, credentials }: PushRe
   const { repo, tag, context } = to;
   const { signal } = context;
   const output = new BuildOutput((line) => context.log(line));
-  let said = '';
+  let printed = '';
   const auth = authOf(reference, credentials ?? { username: '', password: new Sensitive('') });
   try {
     const request = { method: 'POST', path: `/images/${repo}/push`, query: { tag }, ...auth, signal } as const;
     for await (const text of transfer(docker, request, 'pushed')) {
       output.write(text);
-      said += text;
+      printed += text;
     }
   } catch (error) {
     if (error instanceof EngineRefusal) throw pushFailure(reference, error.words);
@@ -58,7 +58,8 @@ async function send(docker: EngineConnection, { reference, credentials }: PushRe
   }
   const { error } = output.end();
   if (error !== null) throw pushFailure(reference, error.message);
-  const digest = /"Digest"\s*:\s*"(sha256:[0-9a-f]{64})"/.exec(said)?.[1] ?? /digest: (sha256:[0-9a-f]{64})/.exec(said)?.[1];
+  const digest =
+    /"Digest"\s*:\s*"(sha256:[0-9a-f]{64})"/.exec(printed)?.[1] ?? /digest: (sha256:[0-9a-f]{64})/.exec(printed)?.[1];
   if (digest !== undefined) return digest;
   throw new DriverError({
     cause: 'ENGINE_FAILED',

@@ -87,8 +87,8 @@ async function probeExec(
   const words = `command ${command.join(' ')}`;
   try {
     const { code, output } = await runInside(docker, instance.id, command, AbortSignal.any([signal, deadline]));
-    const said = output.replace(/\s+/g, ' ').trim().slice(0, 200);
-    return code === 0 ? null : `${words}: exit code ${code}${said === '' ? '' : `: ${said}`}`;
+    const printed = output.replace(/\s+/g, ' ').trim().slice(0, 200);
+    return code === 0 ? null : `${words}: exit code ${code}${printed === '' ? '' : `: ${printed}`}`;
   } catch (error) {
     if (deadline.aborted) return `${words}: not finished within ${timeout / 1000} s`;
     return `${words}: ${error instanceof EngineRefusal ? error.words : messageOf(error)}`;

@@ -56,16 +56,16 @@ describe('an HTTP probe', () => {
     probeHttp(await targetOf(http.createServer(listener)), { path: '/up', scheme: 'HTTP' }, timeout, signal);
 
   it('takes 2xx and 3xx as success, and follows nothing', async () => {
-    const asked: (string | undefined)[] = [];
+    const requested: (string | undefined)[] = [];
     const answer =
       (status: number): http.RequestListener =>
       (request, response) => {
-        asked.push(request.url);
+        requested.push(request.url);
         response.writeHead(status, { location: '/elsewhere' }).end();
       };
     expect(await probe(answer(204))).toBeNull();
     expect(await probe(answer(302))).toBeNull();
-    expect(asked).toEqual(['/up', '/up']);
+    expect(requested).toEqual(['/up', '/up']);
   });
 
   it('says status and first words of another answer', async () => {

@@ -6,13 +6,13 @@ import type { ClusterBuildRequest } from '../../image-builder.ts';
 import type { BuildContext } from '../../shared/build/context.ts';
 import { packContext } from '../../shared/build/context.ts';
 import { BuildOutput, type BuildOutcome } from '../../shared/build/output.ts';
-import { putInto } from '../archives.ts';
-import { execute, runInside, type Place } from '../client/exec.ts';
+import { upload } from '../archives.ts';
+import { execute, runInside, type ContainerRef } from '../client/exec.ts';
 import type { Scope } from '../client/objects.ts';
 import { helperContainer, mainContainer } from '../manifests/pod.ts';
 import { dockerConfiguration, sourcePolicy } from './configuration.ts';
 import { killsForMemory } from './failures.ts';
-import { ownFile, place } from './place.ts';
+import { ownFile, ids } from './paths.ts';
 import { BuildctlOutput } from './progress.ts';
 
 /** The pod of a build. `name` is the name of its Job, `pod` the name of the pod. */
@@ -54,23 +54,23 @@ export async function fill(
   signal: AbortSignal,
 ): Promise<void> {
   const id = `${namespace}/${name}`;
-  await putInto(scope, id, { folder: place.context, archive: packContext(what.files) }, signal);
+  await upload(scope, id, { folder: ids.context, archive: packContext(what.files) }, signal);
   const own = packFiles({
     [ownFile.credentials]: JSON.stringify(dockerConfiguration(what.registry)),
     [ownFile.policy]: JSON.stringify(sourcePolicy(what.registry)),
   });
-  await putInto(scope, id, { folder: place.own, archive: own }, signal);
+  await upload(scope, id, { folder: ids.own, archive: own }, signal);
 }
 
 /** Runs `buildctl` to its end and logs its output as it arrives. */
 export async function runBuildctl(scope: Scope, site: Site, args: readonly string[], context: CallContext): Promise<BuildRun> {
   const output = new BuildOutput((line) => context.log(line));
-  const said = new BuildctlOutput(output);
+  const printed = new BuildctlOutput(output);
   const command = ['/bin/sh', '-c', script, 'build', ...args];
   const run = await execute(scope.api, clientOf(site), { command }, context.signal);
-  for await (const piece of run.output as AsyncIterable<Buffer>) said.write(piece);
+  for await (const piece of run.output as AsyncIterable<Buffer>) printed.write(piece);
   const { code, errors } = await run.end;
-  const message = said.end();
+  const message = printed.end();
   if (code === 0) return { type: 'BUILT' };
   if (code === silentCode) return { type: 'SILENT' };
   return { type: 'FAILED', outcome: output.end(), message: message === '' ? errors.trim() : message };
@@ -78,7 +78,7 @@ export async function runBuildctl(scope: Scope, site: Site, args: readonly strin
 
 /** Returns the digest of the pushed image, from the file that `buildctl` wrote. */
 export async function readDigest(scope: Scope, site: Site, signal: AbortSignal): Promise<string> {
-  const { output } = await runInside(scope.api, clientOf(site), ['cat', `${place.own}/${ownFile.metadata}`], signal);
+  const { output } = await runInside(scope.api, clientOf(site), ['cat', `${ids.own}/${ownFile.metadata}`], signal);
   const digest = /"containerimage\.digest":\s*"(sha256:[0-9a-f]{64})"/.exec(output)?.[1];
   if (digest !== undefined) return digest;
   throw new DriverError({
@@ -101,7 +101,7 @@ export async function wasKilledForMemory(scope: Scope, site: Site, signal: Abort
   }
 }
 
-function clientOf({ namespace, pod }: Site): Place {
+function clientOf({ namespace, pod }: Site): ContainerRef {
   return { namespace, pod, container: helperContainer };
 }
 

@@ -155,8 +155,8 @@ class ClusterBuild {
     const { signal } = context;
     if (run.type === 'SILENT') return silentDaemon(await this.#daemonLines(site, signal));
     if (lostPod(run.message)) {
-      const told = await Promise.race([this.#endOfPod(), later(tellMilliseconds)]);
-      if (told !== null) return this.#ended(told.podEnd, site, context);
+      const reported = await Promise.race([this.#endOfPod(), later(tellMilliseconds)]);
+      if (reported !== null) return this.#ended(reported.podEnd, site, context);
     }
     const { dockerfile, files } = this.#parts;
     const failed = {

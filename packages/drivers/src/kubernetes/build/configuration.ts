@@ -1,7 +1,7 @@
 import type { BuildRegistry, ClusterBuildRequest } from '../../image-builder.ts';
 import type { OfferedArguments } from '../../shared/build/arguments.ts';
 import type { BuildSettings } from '../manifests/settings.ts';
-import { buildLabels, ownFile, place } from './place.ts';
+import { buildLabels, ownFile, ids } from './paths.ts';
 
 /** Returns the content of `buildkitd.toml`. Pure. */
 export function daemonConfiguration(request: ClusterBuildRequest, { isolation, plainRegistries }: BuildSettings): string {
@@ -49,12 +49,12 @@ export function buildArguments(request: ClusterBuildRequest, dockerfilePath: str
     'build',
     '--progress=rawjson',
     '--frontend=dockerfile.v0',
-    `--local=context=${place.context}`,
-    `--local=dockerfile=${place.context}`,
+    `--local=context=${ids.context}`,
+    `--local=dockerfile=${ids.context}`,
     ...options.map((option) => `--opt=${option}`),
     `--output=type=image,name=${request.reference},push=true`,
-    `--metadata-file=${place.own}/${ownFile.metadata}`,
-    `--source-policy-file=${place.own}/${ownFile.policy}`,
+    `--metadata-file=${ids.own}/${ownFile.metadata}`,
+    `--source-policy-file=${ids.own}/${ownFile.policy}`,
     ...(request.withoutCache === true ? ['--no-cache'] : [`--import-cache=${cache}`]),
     // The cache also holds the stages that are not in the image. A registry that rejects the cache costs time but does
     // not fail the build.

@@ -62,15 +62,15 @@ test('a node that cannot make the pod is given half a minute, from when it first
     const fault = buildFaultOf(seen);
     return judgeFault(fault, { ...seen, faults: new Map(fault === null ? [] : [[fault.id, 180_000]]) });
   };
-  const said = event('FailedCreatePodSandBox');
+  const output = event('FailedCreatePodSandBox');
   expect(judge(240_000)).toEqual({ type: 'WAIT', againAt: Infinity });
-  expect(judge(209_999, said)).toEqual({ type: 'WAIT', againAt: 210_000 });
-  expect(judge(210_000, said)).toMatchObject({
+  expect(judge(209_999, output)).toEqual({ type: 'WAIT', againAt: 210_000 });
+  expect(judge(210_000, output)).toMatchObject({
     type: 'FAILED',
     suspicion: { type: 'UNSTARTABLE', words: 'no user namespaces' },
   });
   // A later event shows that the node could set up the pod.
-  expect(judge(240_000, said, event('Pulling'))).toEqual({ type: 'WAIT', againAt: Infinity });
+  expect(judge(240_000, output, event('Pulling'))).toEqual({ type: 'WAIT', againAt: Infinity });
 });
 
 test('ends of a pod are causes of a deployment', () => {
@@ -96,27 +96,27 @@ test('ends of a pod are causes of a deployment', () => {
 });
 
 test('what keeps a build from beginning says what the operator can do', () => {
-  const told = (suspicion: Parameters<typeof beginFailure>[0]) => {
+  const reported = (suspicion: Parameters<typeof beginFailure>[0]) => {
     const { code, hint, retryable } = beginFailure(suspicion, request, 'example.org/buildkit:1');
     return [code, hint, retryable];
   };
-  expect(told({ type: 'REFUSED', words: 'pods is forbidden: violates PodSecurity "baseline"' })).toEqual([
+  expect(reported({ type: 'REFUSED', words: 'pods is forbidden: violates PodSecurity "baseline"' })).toEqual([
     'ADMISSION_REFUSED',
     expect.stringContaining('davit-builds-*'),
     false,
   ]);
-  expect(told({ type: 'REFUSED', words: 'failed calling webhook "x": no endpoints' })).toEqual([
+  expect(reported({ type: 'REFUSED', words: 'failed calling webhook "x": no endpoints' })).toEqual([
     'ENGINE_FAILED',
     expect.not.stringContaining('quota'),
     true,
   ]);
-  expect(told({ type: 'REFUSED', words: 'exceeded quota: builds' })).toEqual(['QUOTA_EXCEEDED', expect.any(String), false]);
-  expect(told({ type: 'UNSCHEDULED', words: '0/3 nodes are available: 3 Insufficient memory.' })).toEqual([
+  expect(reported({ type: 'REFUSED', words: 'exceeded quota: builds' })).toEqual(['QUOTA_EXCEEDED', expect.any(String), false]);
+  expect(reported({ type: 'UNSCHEDULED', words: '0/3 nodes are available: 3 Insufficient memory.' })).toEqual([
     'UNSCHEDULABLE',
     expect.stringContaining('build_memory_mib'),
     false,
   ]);
-  const image = (fault: 'NOT_FOUND' | 'UNREACHABLE') => told({ type: 'IMAGE', fault, words: 'x' });
+  const image = (fault: 'NOT_FOUND' | 'UNREACHABLE') => reported({ type: 'IMAGE', fault, words: 'x' });
   expect(image('NOT_FOUND')).toEqual(['BUILD_UNAVAILABLE', expect.stringContaining('builder_image'), false]);
   expect(image('UNREACHABLE')[2]).toBe(true);
 });

@@ -111,14 +111,14 @@ export function killsForMemory(text: string): number | null {
   return counts.length === 0 ? null : Math.max(...counts);
 }
 
-interface Told {
+interface FailureDetails {
   readonly words?: string;
   readonly lines?: readonly string[];
   readonly hint?: string;
   readonly retryable?: boolean;
 }
 
-function failure(cause: DriverError['code'], message: string, { words, lines, hint, retryable }: Told): DriverError {
+function failure(cause: DriverError['code'], message: string, { words, lines, hint, retryable }: FailureDetails): DriverError {
   const evidence: Evidence = { ...(lines && { lines }), ...(words !== undefined && { original: words }) };
   return new DriverError({
     cause,

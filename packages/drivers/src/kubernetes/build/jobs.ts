@@ -9,7 +9,7 @@ import { podsOf } from '../client/pods.ts';
 import { label } from '../names/labels.ts';
 import { buildNamespaceName } from '../names/names.ts';
 import { toBuildNamespace, toBuildPolicy } from './manifests.ts';
-import { buildLabels } from './place.ts';
+import { buildLabels } from './paths.ts';
 
 const tidyMilliseconds = 30_000;
 const againMilliseconds = 500;
@@ -27,10 +27,10 @@ export async function prepare(scope: Scope, request: ClusterBuildRequest, signal
   }
   await apply(scope, namespace, signal);
   await apply(scope, toBuildPolicy(installation), signal);
-  const place = { namespace: buildNamespaceName(installation) };
+  const ids = { namespace: buildNamespaceName(installation) };
   const labelSelector = `${label.installation}=${installation},${label.build}=${buildLabels(request)[label.build]}`;
-  const former = await list<Job>(api, { path: pathOf('Job', place), query: { labelSelector } }, signal);
-  for (const { metadata } of former.items) await end(scope, { ...place, name: metadata?.name ?? '' }, signal);
+  const former = await list<Job>(api, { path: pathOf('Job', ids), query: { labelSelector } }, signal);
+  for (const { metadata } of former.items) await end(scope, { ...ids, name: metadata?.name ?? '' }, signal);
 }
 
 /** Deletes a build and, immediately, its pods. */

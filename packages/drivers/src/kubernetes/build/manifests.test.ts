@@ -17,8 +17,8 @@ const request: ClusterBuildRequest = {
   registry: { host: 'registry.example.org:5000', credentials, isPlain: false, folder },
 };
 const settings = defaultSettings.builds;
-const jobOf = (change: Partial<BuildSettings> = {}, asked: Partial<ClusterBuildRequest> = {}) =>
-  toBuildJob({ ...request, ...asked }, { ...settings, ...change }, 'build-1-2');
+const jobOf = (change: Partial<BuildSettings> = {}, requested: Partial<ClusterBuildRequest> = {}) =>
+  toBuildJob({ ...request, ...requested }, { ...settings, ...change }, 'build-1-2');
 const podOf = (change: Partial<BuildSettings> = {}) => jobOf(change).spec?.template.spec;
 const container = (name: string, change: Partial<BuildSettings> = {}) =>
   podOf(change)?.containers.find((one) => one.name === name);
@@ -26,7 +26,7 @@ const container = (name: string, change: Partial<BuildSettings> = {}) =>
 const isolations = ['rootless', 'user_namespace', 'privileged'] as const;
 
 test('whatever is asked for becomes objects that the description of Kubernetes takes', () => {
-  const asked = fc.record({
+  const requested = fc.record({
     cpuMillicores: fc.integer({ min: 1, max: 64_000 }),
     memoryMiB: fc.integer({ min: 8, max: 65_536 }),
     timeoutSeconds: fc.option(fc.integer({ min: 1, max: 86_400 }), { nil: undefined }),
@@ -38,7 +38,7 @@ test('whatever is asked for becomes objects that the description of Kubernetes t
     plainRegistries: fc.subarray(['a.example:5000', 'b.example']),
   });
   fc.assert(
-    fc.property(asked, set, (wanted, chosen) => {
+    fc.property(requested, set, (wanted, chosen) => {
       const { timeoutSeconds, ...rest } = wanted;
       const job = jobOf(chosen, { ...rest, ...(timeoutSeconds !== undefined && { timeoutSeconds }) });
       for (const object of [job, toBuildNamespace('i'), toBuildPolicy('i')]) expect(faultsOf(object)).toEqual([]);

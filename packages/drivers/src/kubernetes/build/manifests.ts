@@ -7,7 +7,7 @@ import type { BuildIsolation, BuildSettings } from '../manifests/settings.ts';
 import { label, type Labels } from '../names/labels.ts';
 import { buildNamespaceName } from '../names/names.ts';
 import { daemonConfiguration } from './configuration.ts';
-import { buildLabels, place } from './place.ts';
+import { buildLabels, ids } from './paths.ts';
 
 /*
  * The objects that build one image: a Job of one pod with two containers. The daemon runs the commands of the
@@ -114,7 +114,7 @@ function toDaemon(request: ClusterBuildRequest, settings: BuildSettings): Contai
   const { isolation } = settings;
   const isRootless = isolation === 'rootless';
   const start = `printf '%s' "$CONFIGURATION" >/tmp/buildkitd.toml && exec "$@"`;
-  const daemon = ['buildkitd', '--config', '/tmp/buildkitd.toml', '--addr', `unix://${place.socket}`];
+  const daemon = ['buildkitd', '--config', '/tmp/buildkitd.toml', '--addr', `unix://${ids.socket}`];
   const memory = `${request.memoryMiB}Mi`;
   return {
     name: mainContainer,
@@ -160,10 +160,10 @@ function toClient(settings: BuildSettings): Container {
     imagePullPolicy: 'IfNotPresent',
     command: ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait; done'],
     env: [
-      { name: 'BUILDKIT_HOST', value: `unix://${place.socket}` },
-      { name: 'DOCKER_CONFIG', value: place.own },
-      { name: 'HOME', value: place.own },
-      { name: 'TMPDIR', value: place.own },
+      { name: 'BUILDKIT_HOST', value: `unix://${ids.socket}` },
+      { name: 'DOCKER_CONFIG', value: ids.own },
+      { name: 'HOME', value: ids.own },
+      { name: 'TMPDIR', value: ids.own },
     ],
     resources: { requests: { cpu: '50m', memory: clientMemory }, limits: { cpu: '1', memory: clientMemory } },
     securityContext: {
@@ -176,8 +176,8 @@ function toClient(settings: BuildSettings): Container {
     },
     volumeMounts: [
       { name: 'socket', mountPath: '/davit/socket' },
-      { name: 'context', mountPath: place.context },
-      { name: 'own', mountPath: place.own },
+      { name: 'context', mountPath: ids.context },
+      { name: 'own', mountPath: ids.own },
     ],
   };
 }

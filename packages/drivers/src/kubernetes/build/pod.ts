@@ -3,7 +3,7 @@ import { follow } from '../client/follow.ts';
 import { byAge, pathOf, type Scope } from '../client/objects.ts';
 import { eventsOfInstance } from '../diagnosis/events.ts';
 import type { Suspicion } from '../diagnosis/failures.ts';
-import { faultOf, isMade, judgeFault, lasting, toFault, type Fault, type Seen } from '../diagnosis/judge.ts';
+import { faultOf, isMade, judgeFault, lasting, toFault, type Fault, type InstanceFacts } from '../diagnosis/judge.ts';
 import { mainStatus } from '../instances/instances.ts';
 import { helperContainer } from '../manifests/pod.ts';
 import { label } from '../names/labels.ts';
@@ -130,14 +130,14 @@ export class BuildPod {
 }
 
 /** Works like `faultOf`, but gives less time to a node that cannot set up the pod. Pure. */
-export function buildFaultOf(seen: Seen): Fault | null {
+export function buildFaultOf(seen: InstanceFacts): Fault | null {
   const { pod, events } = seen;
-  const said = events.find(({ reason }) => reason === 'FailedCreatePodSandBox');
-  if (said === undefined || pod === null || isMade(seen, pod)) return faultOf(seen);
+  const output = events.find(({ reason }) => reason === 'FailedCreatePodSandBox');
+  if (output === undefined || pod === null || isMade(seen, pod)) return faultOf(seen);
   return toFault(
     seen,
     sandboxMilliseconds,
-    { type: 'UNSTARTABLE', reason: said.reason ?? '', words: said.message ?? '' },
+    { type: 'UNSTARTABLE', reason: output.reason ?? '', words: output.message ?? '' },
     'SANDBOX',
   );
 }

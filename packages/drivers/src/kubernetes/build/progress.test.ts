@@ -30,10 +30,10 @@ const failing = [
 function read(text: string, size = text.length): { log: string[]; outcome: BuildOutcome; message: string } {
   const log: string[] = [];
   const output = new BuildOutput((line) => log.push(line));
-  const said = new BuildctlOutput(output);
+  const printed = new BuildctlOutput(output);
   const bytes = Buffer.from(text);
-  for (let from = 0; from < bytes.length; from += size) said.write(bytes.subarray(from, from + size));
-  return { message: said.end(), log, outcome: output.end() };
+  for (let from = 0; from < bytes.length; from += size) printed.write(bytes.subarray(from, from + size));
+  return { message: printed.end(), log, outcome: output.end() };
 }
 
 test('progress becomes numbered lines in the order of the steps, and the failure names its own', () => {

@@ -23,14 +23,14 @@ interface SolveStatus {
 /**
  * Steps in which an image is exported and pushed. Other steps, of each layer that is copied, are too many for a log.
  */
-const toldStatus = /^(?:exporting|pushing|naming|preparing|sending)\b(?!.*sha256:)/;
+const reportedStatus = /^(?:exporting|pushing|naming|preparing|sending)\b(?!.*sha256:)/;
 const keptLines = 20;
 
 /** Converts the output of `buildctl`, in chunks that end anywhere, into the output of a build. */
 export class BuildctlOutput {
   readonly #output: BuildOutput;
   readonly #decoder = new TextDecoder();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #rest = '';
   #text: string[] = [];
 
@@ -50,8 +50,8 @@ export class BuildctlOutput {
     this.#rest = '';
     // The response of a registry may follow on lines of its own.
     const from = this.#text.findLastIndex((line) => line.startsWith('error: '));
-    const said = this.#text.slice(Math.max(from, 0)).join('\n');
-    return said.replace(/^error: (?:failed to solve: )?/, '');
+    const output = this.#text.slice(Math.max(from, 0)).join('\n');
+    return output.replace(/^error: (?:failed to solve: )?/, '');
   }
 
   #line(line: string): void {
@@ -63,8 +63,8 @@ export class BuildctlOutput {
 
   #toTrace({ vertexes = [], statuses = [], logs = [], warnings = [] }: SolveStatus): Trace {
     const news = statuses.filter(({ id = '', vertex = '' }) => {
-      const isNew = toldStatus.test(id) && !this.#told.has(`${vertex} ${id}`);
-      if (isNew) this.#told.add(`${vertex} ${id}`);
+      const isNew = reportedStatus.test(id) && !this.#reported.has(`${vertex} ${id}`);
+      if (isNew) this.#reported.add(`${vertex} ${id}`);
       return isNew;
     });
     return {

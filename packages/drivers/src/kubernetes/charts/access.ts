@@ -2,7 +2,7 @@ import { abortablePause, Sensitive } from '@davit/base';
 import type { ServiceAccount } from 'kubernetes-types/core/v1.js';
 import type { RoleBinding } from 'kubernetes-types/rbac/v1.js';
 import { DriverError } from '../../errors.ts';
-import type { ChartAccess, ChartWish } from '../../helm-driver.ts';
+import type { ChartAccess, ChartAccessRequest } from '../../helm-driver.ts';
 import type { Ownership } from '../../workload.ts';
 import { call, closeApi, openApi } from '../client/api.ts';
 import type { ClusterScope } from '../client/cluster-scope.ts';
@@ -24,30 +24,30 @@ const account = 'davit-charts';
 /** Every cluster has this role. Operators of custom kinds add rules to it. */
 const role = 'admin';
 /** The API server refuses shorter lifetimes of tokens. */
-const leastSeconds = 600;
+const minSeconds = 600;
 const marginSeconds = 300;
-const heardWithinMilliseconds = 15_000;
+const graceMilliseconds = 15_000;
 const lookAgainMilliseconds = 200;
 
 /** See `ClusterCharts.access`. */
 export async function makeAccess(
   scope: ClusterScope,
   owner: Ownership,
-  wish: ChartWish,
+  access: ChartAccessRequest,
   signal: AbortSignal,
 ): Promise<ChartAccess> {
   const namespace = namespaceName(owner.installation, owner.environment);
   await ensureNamespace(scope, toNamespace(owner, scope.settings), signal);
   await apply(scope, toNetworkPolicy(owner, scope.settings), signal);
-  if (wish.isClusterWide) {
-    if (!scope.settings.clusterWideCharts && !wish.takesBack) throw notClusterWide();
+  if (access.isClusterWide) {
+    if (!scope.settings.clusterWideCharts && !access.takesBack) throw notClusterWide();
     return { namespace, kubeconfig: toKubeconfig(scope.api.access, {}) };
   }
   const { serviceAccount, binding } = accountObjects(owner, namespace);
   await apply(scope, serviceAccount, signal);
   await apply(scope, binding, signal);
-  const token = await makeToken(scope, namespace, wish.seconds, signal);
-  await untilHeard(scope, { namespace, token }, signal);
+  const token = await makeToken(scope, namespace, access.seconds, signal);
+  await untilNoticed(scope, { namespace, token }, signal);
   return { namespace, kubeconfig: toKubeconfig(scope.api.access, { token }) };
 }
 
@@ -82,7 +82,7 @@ async function makeToken({ api }: ClusterScope, namespace: string, seconds: numb
     body: {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
-      spec: { expirationSeconds: Math.max(leastSeconds, seconds + marginSeconds) },
+      spec: { expirationSeconds: Math.max(minSeconds, seconds + marginSeconds) },
     },
     signal,
   });
@@ -93,7 +93,7 @@ async function makeToken({ api }: ClusterScope, namespace: string, seconds: numb
  * Waits until a new binding is effective. Not all API servers know it at once: without the wait, a release would start
  * and break in its middle.
  */
-async function untilHeard(
+async function untilNoticed(
   { api: { access } }: ClusterScope,
   { namespace, token }: { readonly namespace: string; readonly token: string },
   signal: AbortSignal,
@@ -112,7 +112,7 @@ async function untilHeard(
     spec: { resourceAttributes: { group: '', resource: 'secrets', verb: 'create', namespace } },
   };
   const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-  const until = Date.now() + heardWithinMilliseconds;
+  const until = Date.now() + graceMilliseconds;
   try {
     for (;;) {
       const review = await call<{ readonly status?: { readonly allowed?: boolean } }>(api, {

@@ -10,7 +10,7 @@ import { whileWatched } from './watch.ts';
 
 /** The optional power "charts". */
 export function clusterCharts(scope: ClusterScope): ClusterCharts {
-  const told = async <Result>(doing: string, action: () => Promise<Result>): Promise<Result> => {
+  const reported = async <Result>(doing: string, action: () => Promise<Result>): Promise<Result> => {
     try {
       return await action();
     } catch (error) {
@@ -18,20 +18,21 @@ export function clusterCharts(scope: ClusterScope): ClusterCharts {
     }
   };
   return {
-    access: (owner, wish, signal) =>
-      told('Helm could not be given access to the cluster', () => makeAccess(scope, owner, wish, signal)),
+    access: (owner, access, signal) =>
+      reported('Helm could not be given access to the cluster', () => makeAccess(scope, owner, access, signal)),
     outside: (owner, objects, signal) =>
-      told('The kinds of the cluster could not be listed', () => outsideOf(scope, owner, objects, signal)),
-    revisions: (place, signal) => told('The releases of Helm could not be listed', () => readRevisions(scope, place, signal)),
-    whileWatched: (place, objects, work, context) => whileWatched(scope, { place, objects, work }, context),
-    stop: (place, context) => told('The release could not be stopped', () => stopRelease(scope, place, context)),
-    wake: (place, objects, seconds, signal) =>
-      told('The release could not be started', () => wakeRelease(scope, place, { objects, seconds }, signal)),
-    markClaims: (place, signal) => told('The volumes of the release could not be marked', () => markClaims(scope, place, signal)),
-    removeClaims: (place, signal) =>
-      told('The volumes of the release could not be removed', () => removeClaims(scope, place, signal)),
-    services: (place, signal) =>
-      told('The Services of the release could not be listed', () => readServices(scope, place, signal)),
-    state: (place, signal) => told('The release could not be inspected', () => readState(scope, place, signal)),
+      reported('The kinds of the cluster could not be listed', () => outsideOf(scope, owner, objects, signal)),
+    revisions: (chart, signal) => reported('The releases of Helm could not be listed', () => readRevisions(scope, chart, signal)),
+    whileWatched: (chart, objects, work, context) => whileWatched(scope, { place: chart, objects, work }, context),
+    stop: (chart, context) => reported('The release could not be stopped', () => stopRelease(scope, chart, context)),
+    wake: (chart, objects, seconds, signal) =>
+      reported('The release could not be started', () => wakeRelease(scope, chart, { objects, seconds }, signal)),
+    markClaims: (chart, signal) =>
+      reported('The volumes of the release could not be marked', () => markClaims(scope, chart, signal)),
+    removeClaims: (chart, signal) =>
+      reported('The volumes of the release could not be removed', () => removeClaims(scope, chart, signal)),
+    services: (chart, signal) =>
+      reported('The Services of the release could not be listed', () => readServices(scope, chart, signal)),
+    state: (chart, signal) => reported('The release could not be inspected', () => readState(scope, chart, signal)),
   };
 }

@@ -1,26 +1,26 @@
 import type { Pod } from 'kubernetes-types/core/v1.js';
-import type { ChartPlace } from '../../helm-driver.ts';
+import type { ChartRef } from '../../helm-driver.ts';
 import { call, type KubernetesObject, type ListOf } from '../client/api.ts';
 import { pathOf, type Scope } from '../client/objects.ts';
 import { label } from '../names/labels.ts';
 import { namespaceName } from '../names/names.ts';
 
-export function namespaceOf({ owner }: ChartPlace): string {
+export function namespaceOf({ owner }: ChartRef): string {
   return namespaceName(owner.installation, owner.environment);
 }
 
 /** Returns the objects of a kind that Helm created for a release, or none if Davit may not read that kind. */
 export async function members<T extends KubernetesObject>(
   { api }: Scope,
-  place: ChartPlace,
+  chart: ChartRef,
   kind: string,
   signal: AbortSignal,
 ): Promise<T[]> {
-  const path = pathOf(kind, { namespace: namespaceOf(place) });
+  const path = pathOf(kind, { namespace: namespaceOf(chart) });
   const query = { labelSelector: 'app.kubernetes.io/managed-by=Helm' };
   const { status, body } = await call<ListOf<T>>(api, { method: 'GET', path, query, signal, accept: [403] });
   if (status === 403) return [];
-  return body.items.filter(({ metadata }) => metadata?.annotations?.['meta.helm.sh/release-name'] === place.release);
+  return body.items.filter(({ metadata }) => metadata?.annotations?.['meta.helm.sh/release-name'] === chart.release);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ChartPlace, ChartRevision } from '../../helm-driver.ts';
+import type { ChartRef, ChartRevision } from '../../helm-driver.ts';
 import { call, type KubernetesObject } from '../client/api.ts';
 import { pathOf, type Scope } from '../client/objects.ts';
 import { label } from '../names/labels.ts';
@@ -7,7 +7,7 @@ import { namespaceName } from '../names/names.ts';
 /** See `ClusterCharts.revisions`. Helm stores each revision in a Secret and describes it in labels. */
 export async function readRevisions(
   { api }: Scope,
-  { owner, release }: ChartPlace,
+  { owner, release }: ChartRef,
   signal: AbortSignal,
 ): Promise<readonly ChartRevision[]> {
   const namespace = namespaceName(owner.installation, owner.environment);

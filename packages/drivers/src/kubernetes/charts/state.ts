@@ -1,6 +1,6 @@
 import type { DaemonSet, Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js';
 import type { Pod, Service } from 'kubernetes-types/core/v1.js';
-import type { ChartPlace, ChartService, ChartState } from '../../helm-driver.ts';
+import type { ChartRef, ChartService, ChartState } from '../../helm-driver.ts';
 import type { Instance } from '../../workload.ts';
 import { list } from '../client/follow.ts';
 import { pathOf, type Scope } from '../client/objects.ts';
@@ -9,8 +9,8 @@ import { chartInstanceId } from '../names/chart-instance-id.ts';
 import { isMadeBy, members, namespaceOf, type Maker } from './members.ts';
 
 /** See `ClusterCharts.services`. */
-export async function readServices(scope: Scope, place: ChartPlace, signal: AbortSignal): Promise<readonly ChartService[]> {
-  const services = await members<Service>(scope, place, 'Service', signal);
+export async function readServices(scope: Scope, chart: ChartRef, signal: AbortSignal): Promise<readonly ChartService[]> {
+  const services = await members<Service>(scope, chart, 'Service', signal);
   return services.map(toChartService).toSorted((left, right) => left.name.localeCompare(right.name));
 }
 
@@ -18,12 +18,8 @@ export async function readServices(scope: Scope, place: ChartPlace, signal: Abor
  * Returns all Services of the namespace. These include the Services that an operator created at the request of a chart,
  * which carry no mark of the chart.
  */
-export async function readServicesAround(
-  { api }: Scope,
-  place: ChartPlace,
-  signal: AbortSignal,
-): Promise<readonly ChartService[]> {
-  const { items } = await list<Service>(api, { path: pathOf('Service', { namespace: namespaceOf(place) }), query: {} }, signal);
+export async function readServicesAround({ api }: Scope, chart: ChartRef, signal: AbortSignal): Promise<readonly ChartService[]> {
+  const { items } = await list<Service>(api, { path: pathOf('Service', { namespace: namespaceOf(chart) }), query: {} }, signal);
   return items.map(toChartService);
 }
 
@@ -37,13 +33,13 @@ function toChartService({ metadata, spec }: Service): ChartService {
 }
 
 /** See `ClusterCharts.state`. */
-export async function readState(scope: Scope, place: ChartPlace, signal: AbortSignal): Promise<ChartState> {
+export async function readState(scope: Scope, chart: ChartRef, signal: AbortSignal): Promise<ChartState> {
   const [deployments, sets, daemons, jobs, crons] = await Promise.all([
-    members<Deployment>(scope, place, 'Deployment', signal),
-    members<StatefulSet>(scope, place, 'StatefulSet', signal),
-    members<DaemonSet>(scope, place, 'DaemonSet', signal),
-    members(scope, place, 'Job', signal),
-    members(scope, place, 'CronJob', signal),
+    members<Deployment>(scope, chart, 'Deployment', signal),
+    members<StatefulSet>(scope, chart, 'StatefulSet', signal),
+    members<DaemonSet>(scope, chart, 'DaemonSet', signal),
+    members(scope, chart, 'Job', signal),
+    members(scope, chart, 'CronJob', signal),
   ]);
   const counts = [
     ...[...deployments, ...sets].map(({ spec, status }) => ({ wanted: spec?.replicas ?? 1, ready: status?.readyReplicas ?? 0 })),
@@ -53,16 +49,16 @@ export async function readState(scope: Scope, place: ChartPlace, signal: AbortSi
   const makers = Object.entries(kinds).flatMap(([kind, objects]) =>
     objects.map(({ metadata }): Maker => ({ kind, name: metadata?.name ?? '' })),
   );
-  const { items } = await list<Pod>(scope.api, { path: pathOf('Pod', { namespace: namespaceOf(place) }), query: {} }, signal);
+  const { items } = await list<Pod>(scope.api, { path: pathOf('Pod', { namespace: namespaceOf(chart) }), query: {} }, signal);
   const pods = items.filter((pod) => makers.some((maker) => isMadeBy(pod, maker)));
   return {
     wanted: counts.reduce((sum, { wanted }) => sum + wanted, 0),
     ready: counts.reduce((sum, { wanted, ready }) => sum + Math.min(wanted, ready), 0),
-    instances: pods.flatMap((pod) => toInstances(pod, place)),
+    instances: pods.flatMap((pod) => toInstances(pod, chart)),
   };
 }
 
-function toInstances(pod: Pod, { owner }: ChartPlace): Instance[] {
+function toInstances(pod: Pod, { owner }: ChartRef): Instance[] {
   const { metadata, status } = pod;
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return containers.map((container, index) => {

@@ -1,6 +1,6 @@
 import type { Container, Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { Suspicion } from '../diagnosis/failures.ts';
-import { alone, faultOf, judgeBegin, statusOf, type Fault, type Seen } from '../diagnosis/judge.ts';
+import { alone, faultOf, judgeBegin, statusOf, type Fault, type InstanceFacts } from '../diagnosis/judge.ts';
 import { lastEnd, mainStatus } from '../instances/instances.ts';
 import { isMadeBy, type Maker } from './members.ts';
 
@@ -33,7 +33,7 @@ export interface Suspect {
  * Number of restarts after which a container is given up. It is higher than for Davit's own services: charts are
  * written so that one part exits repeatedly until another part is up.
  */
-const mostRestarts = 5;
+const maxRestarts = 5;
 
 /** Judges a release. `suspect` is a part that cannot recover by itself; `againAt` is when to judge again. Pure. */
 export function judgeRelease(seen: SeenRelease): { readonly suspect: Suspect | null; readonly againAt: number } {
@@ -76,7 +76,7 @@ interface Part {
   readonly what: string;
   readonly container: Container | null;
   /** Each container is judged as if it were the only one, as in Davit's own pods. */
-  readonly seen: Seen;
+  readonly seen: InstanceFacts;
 }
 
 /** Returns the faults of all parts of a release. Pure. */
@@ -121,10 +121,10 @@ function judgePart({ what, container, seen }: Part): Judged {
   return { suspect, againAt: judgement.type === 'WAIT' ? judgement.againAt : Infinity };
 }
 
-function crashes({ pod }: Seen, container: Container | null): Suspicion | null {
+function crashes({ pod }: InstanceFacts, container: Container | null): Suspicion | null {
   if (pod === null || container === null) return null;
   const { restartCount = 0, state } = mainStatus(pod) ?? {};
-  if (restartCount < mostRestarts || state?.waiting?.reason !== 'CrashLoopBackOff') return null;
+  if (restartCount < maxRestarts || state?.waiting?.reason !== 'CrashLoopBackOff') return null;
   return { type: 'ENDED', pod, container: container.name };
 }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { testCertificate } from '@davit/testkit/certificate';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DriverError } from '../../errors.ts';
-import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
+import type { ChartObject, ChartRef } from '../../helm-driver.ts';
 import { closeApi, openApi, type Api } from '../client/api.ts';
 import { evidenceMilliseconds } from '../diagnosis/logs.ts';
 import { whileWatched } from './watch.ts';
@@ -55,10 +55,10 @@ const web: ChartObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web
 
 function watched(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const owner = { installation: 'i', organization: 'o', project: 'p', environment: 'e', service: 's' };
-  const place: ChartPlace = { owner, release: 'helm-z1' };
+  const chart: ChartRef = { owner, release: 'helm-z1' };
   const scope = { api, installation: 'i' } as unknown as Parameters<typeof whileWatched>[0]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the rest is not looked at
   const context = { signal: new AbortController().signal, log: () => undefined };
-  return whileWatched(scope, { place, objects: [web], work }, context);
+  return whileWatched(scope, { place: chart, objects: [web], work }, context);
 }
 
 const unready = {

@@ -2,7 +2,7 @@ import { pause } from '@davit/base';
 import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
-import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
+import type { ChartObject, ChartRef } from '../../helm-driver.ts';
 import { ApiRefusal, call, unreachable, type Api, type KubernetesObject } from '../client/api.ts';
 import type { ClusterScope } from '../client/cluster-scope.ts';
 import { follow } from '../client/follow.ts';
@@ -14,7 +14,7 @@ import { namespaceOf, type Maker } from './members.ts';
 import { faultsOf, judgeRelease, lastSuspect, type SeenRelease, type Suspect } from './suspects.ts';
 
 interface Watched {
-  readonly place: ChartPlace;
+  readonly place: ChartRef;
   readonly objects: readonly ChartObject[];
   readonly work: (signal: AbortSignal) => Promise<void>;
 }
@@ -25,12 +25,16 @@ const answerWithinMilliseconds = 10_000;
 const followAgainMilliseconds = 2_000;
 
 /** See `ClusterCharts.whileWatched`. */
-export async function whileWatched(scope: ClusterScope, { place, objects, work }: Watched, context: CallContext): Promise<void> {
+export async function whileWatched(
+  scope: ClusterScope,
+  { place: chart, objects, work }: Watched,
+  context: CallContext,
+): Promise<void> {
   const given = new AbortController();
   const done = new AbortController();
   const makers = objects.filter(({ kind }) => makingKinds.includes(kind));
   const look = new Look(makers, () => given.abort());
-  const following = look.follow(scope, place, AbortSignal.any([context.signal, done.signal]));
+  const following = look.follow(scope, chart, AbortSignal.any([context.signal, done.signal]));
   try {
     await look.ready;
     await work(AbortSignal.any([context.signal, given.signal]));
@@ -78,7 +82,7 @@ async function explained(
     readiness: null,
   };
   const failure = await explain(scope, of, suspicion, context.signal);
-  const said = error instanceof DriverError ? (error.evidence.lines ?? []) : [];
+  const output = error instanceof DriverError ? (error.evidence.lines ?? []) : [];
   // Work that was aborted because of the suspect has no message of its own. Work that failed by itself may have failed
   // for another reason.
   const behind = error instanceof DriverError ? `${failure.message.endsWith('.') ? '' : '.'} ${error.message}` : '';
@@ -86,7 +90,7 @@ async function explained(
     cause: failure.code,
     message: `${what}: ${failure.message}${behind}`,
     hint: failure.hint,
-    evidence: { ...failure.evidence, ...(failure.evidence.lines === undefined && said.length > 0 && { lines: said }) },
+    evidence: { ...failure.evidence, ...(failure.evidence.lines === undefined && output.length > 0 && { lines: output }) },
     error,
   });
 }
@@ -125,8 +129,8 @@ class Look {
     return this.#ready.promise;
   }
 
-  async follow({ api }: ClusterScope, place: ChartPlace, signal: AbortSignal): Promise<void> {
-    const namespace = namespaceOf(place);
+  async follow({ api }: ClusterScope, chart: ChartRef, signal: AbortSignal): Promise<void> {
+    const namespace = namespaceOf(chart);
     await Promise.all([
       this.#keepUp<Pod>(api, 'Pod', { namespace, signal, take: (items) => this.#takePods(items) }),
       this.#keepUp<Event>(api, 'Event', { namespace, signal, take: (items) => this.#takeEvents([...items.values()]) }),

@@ -20,7 +20,7 @@ const ofServer = /^\/apis\/(?:[^./]+|(?!(?:[^/]+\.)?metrics\.)[^/]+\.k8s\.io|dav
  */
 const withoutStorage = /etcdserver: (?!request is too large|mvcc: )|rpc error: code = Unavailable/;
 
-interface Asked {
+interface ApiRequest {
   readonly method: string;
   readonly path: string;
 }
@@ -34,7 +34,7 @@ export function asksNode(path: string): boolean {
 const outOfTime = /^Timeout: request did not complete/;
 
 /** Returns whether a refusal comes from a server that cannot do anything. Pure. */
-export function tellsAbsence({ method, path }: Asked, status: number, words: string): boolean {
+export function isNotFound({ method, path }: ApiRequest, status: number, words: string): boolean {
   const isOwn = !asksNode(path) && (!path.startsWith('/apis/') || ofServer.test(path));
   if (!isOwn || meaningOf(words) !== null || (method !== 'GET' && outOfTime.test(words))) return false;
   return (status >= 502 && status <= 504) || (status === 500 && withoutStorage.test(words));

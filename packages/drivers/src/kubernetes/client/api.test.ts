@@ -72,7 +72,7 @@ describe('a server that can do nothing is away', () => {
     [500, 'rpc error: code = Unavailable desc = transport is closing'],
   ])('when it answers %i %s, and its words are told', async (status, words) => {
     const api = await refusing(status, words);
-    const told = { ...away, message: expect.stringContaining(`answers with ${status}: ${words}`) };
+    const reported = { ...away, message: expect.stringContaining(`answers with ${status}: ${words}`) };
     for (const path of [
       pods,
       '/version',
@@ -80,8 +80,8 @@ describe('a server that can do nothing is away', () => {
       '/apis/networking.k8s.io/v1/ingresses',
       '/apis/keda.sh/v1alpha1/x',
     ])
-      await expect(call(api, { method: 'PATCH', path, body: {}, signal })).rejects.toMatchObject(told);
-    await expect(stream(api, { method: 'GET', path: pods, signal })).rejects.toMatchObject(told);
+      await expect(call(api, { method: 'PATCH', path, body: {}, signal })).rejects.toMatchObject(reported);
+    await expect(stream(api, { method: 'GET', path: pods, signal })).rejects.toMatchObject(reported);
   });
 
   test.each([
@@ -131,7 +131,7 @@ interface Followed {
   /** Resource version of each watch. */
   readonly watches: string[];
   /** Names of the reported objects. */
-  readonly told: string[];
+  readonly reported: string[];
   readonly lists: () => number;
   readonly following: Promise<void>;
   readonly stop: () => void;
@@ -139,7 +139,7 @@ interface Followed {
 
 /** Follows an empty list. Each watch gets the next of `answers`; the last one is repeated. */
 async function followed(...answers: readonly ((response: ServerResponse) => void)[]): Promise<Followed> {
-  const [watches, told]: [string[], string[]] = [[], []];
+  const [watches, reported]: [string[], string[]] = [[], []];
   let lists = 0;
   const api = await serve(({ url = '' }, response) => {
     const query = new URL(url, 'https://localhost').searchParams;
@@ -152,11 +152,11 @@ async function followed(...answers: readonly ((response: ServerResponse) => void
     response.end(JSON.stringify({ metadata: { resourceVersion: `list${lists}` }, items: [] }));
   });
   const stop = new AbortController();
-  const onEvent = ({ object }: Change<KubernetesObject>): unknown => told.push(object.metadata?.name ?? '');
+  const onEvent = ({ object }: Change<KubernetesObject>): unknown => reported.push(object.metadata?.name ?? '');
   const following = follow(api, { path: '/pods', query: {} }, { onEvent }, stop.signal);
   following.catch(() => undefined);
   closers.push(() => stop.abort());
-  return { api, watches, told, lists: () => lists, following, stop: () => stop.abort() };
+  return { api, watches, reported, lists: () => lists, following, stop: () => stop.abort() };
 }
 
 const line = (type: string, name: string): string =>
@@ -174,10 +174,10 @@ const cutAfter =
   };
 
 test('a watch whose connection is cut goes on where it was', async () => {
-  const { watches, told, lists, following, stop } = await followed(cutAfter('a'), cut, (response) => {
+  const { watches, reported, lists, following, stop } = await followed(cutAfter('a'), cut, (response) => {
     response.writeHead(200).write(line('ADDED', 'half'));
   });
-  await expect.poll(() => told, { timeout: 5_000 }).toEqual(['a', 'half']);
+  await expect.poll(() => reported, { timeout: 5_000 }).toEqual(['a', 'half']);
   expect(watches).toEqual(['list1', 'after-a', 'after-a']);
   expect(lists()).toBe(1);
   stop();
@@ -238,10 +238,10 @@ test('what goes wrong with what a watch tells is not taken for a cut', async () 
 
 test('a watch that is not ended by its server is dropped, and the list read anew', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const { watches, told, lists, following, stop } = await followed((response) => {
+  const { watches, reported, lists, following, stop } = await followed((response) => {
     response.writeHead(200).write(line('ADDED', 'a'));
   });
-  await expect.poll(() => told).toEqual(['a']);
+  await expect.poll(() => reported).toEqual(['a']);
   await vi.advanceTimersByTimeAsync(240_000);
   expect(lists()).toBe(1);
   await vi.advanceTimersByTimeAsync(60_000);

@@ -14,7 +14,7 @@ import {
 } from '@davit/base-node';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import { DriverError } from '../../errors.ts';
-import { asksNode, tellsAbsence } from './absence.ts';
+import { asksNode, isNotFound } from './absence.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
 /** A connection to an API server. */
@@ -61,16 +61,16 @@ const timeoutMilliseconds = 60_000;
  * How often a request is repeated if the server was too busy, and the pause before each repeat: `repeatMilliseconds` if
  * the server sends no Retry-After, at most `mostRepeatMilliseconds` if it does.
  */
-const mostRepeats = 2;
+const maxRepeats = 2;
 const repeatMilliseconds = 1_000;
-const mostRepeatMilliseconds = 5_000;
-const mostBytes = 128 * 1024 * 1024;
+const maxRepeatMilliseconds = 5_000;
+const maxBytes = 128 * 1024 * 1024;
 /** Characters of a refusal that are kept. */
-const mostWords = 2_000;
+const maxWords = 2_000;
 
 /** Returns a connection to an API server. Does not contact it. */
 export function openApi(access: ClusterAccess): Api {
-  return { access, connection: openConnection({ origin: access.server, tls: tlsOptions(access), mostSockets: 32 }) };
+  return { access, connection: openConnection({ origin: access.server, tls: tlsOptions(access), maxSockets: 32 }) };
 }
 
 /** Closes all connections, including those in use. */
@@ -110,7 +110,7 @@ export async function stream(api: Api, request: ApiRequest): Promise<IncomingMes
 }
 
 function jsonApi({ connection }: Api): JsonApi {
-  return { connection, prefix: '', mostBytes, repeatsIfStale: true, refused, unreachable, repeatAfter };
+  return { connection, prefix: '', maxBytes, repeatsIfStale: true, refused, unreachable, repeatAfter };
 }
 
 function toJson({ access }: Api, request: ApiRequest): JsonRequest {
@@ -132,8 +132,8 @@ function toJson({ access }: Api, request: ApiRequest): JsonRequest {
 
 /** Returns the error for a refusal: an `ApiRefusal` if the server works, otherwise ENGINE_UNREACHABLE. */
 export function refused(request: Pick<JsonRequest, 'method' | 'path'>, status: number, words: string): ApiRefusal | DriverError {
-  const shown = words.slice(0, mostWords);
-  if (tellsAbsence(request, status, shown)) return unreachable(`answers with ${status}`, shown);
+  const shown = words.slice(0, maxWords);
+  if (isNotFound(request, status, shown)) return unreachable(`answers with ${status}`, shown);
   return new ApiRefusal(request, status, shown);
 }
 
@@ -146,9 +146,9 @@ function repeatAfter(
   repeats: number,
 ): number | null {
   const isBusy = statusCode === 429 || (method === 'GET' && statusCode >= 500 && !asksNode(path));
-  if (repeats >= mostRepeats || !isBusy) return null;
+  if (repeats >= maxRepeats || !isBusy) return null;
   const seconds = Number(headers['retry-after'] ?? Number.NaN);
-  return Number.isNaN(seconds) ? repeatMilliseconds : Math.min(Math.max(seconds, 0) * 1_000, mostRepeatMilliseconds);
+  return Number.isNaN(seconds) ? repeatMilliseconds : Math.min(Math.max(seconds, 0) * 1_000, maxRepeatMilliseconds);
 }
 
 /** Returns the error for an unreachable server. `why` continues the sentence "The API server of the cluster". */
@@ -185,5 +185,5 @@ export async function find<T>(api: Api, path: string, signal: AbortSignal): Prom
 
 /** Returns the message of a refusal: the message of a `Status`, or the beginning of anything else (a proxy). */
 export function wordsOf(text: string): string {
-  return wholeWordsOf(text).slice(0, mostWords);
+  return wholeWordsOf(text).slice(0, maxWords);
 }

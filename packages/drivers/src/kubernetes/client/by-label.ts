@@ -24,13 +24,13 @@ export async function labelledWhereSeen(
   return listEach(api, kinds, { labelSelector, signal, accept: [403, 404] });
 }
 
-interface Wanted {
+interface ListOptions {
   readonly labelSelector: string;
   readonly signal: AbortSignal;
   readonly accept: readonly number[];
 }
 
-async function listEach(api: Api, kinds: readonly string[], { labelSelector, ...how }: Wanted): Promise<KubernetesObject[]> {
+async function listEach(api: Api, kinds: readonly string[], { labelSelector, ...how }: ListOptions): Promise<KubernetesObject[]> {
   const lists = await Promise.all(
     kinds.map(async (kind) => {
       const request = { method: 'GET', path: pathOf(kind), query: { labelSelector }, ...how } as const;

@@ -6,7 +6,7 @@ import { ApiRefusal, authorization, tlsOptions, unreachable, wordsOf, type Api }
 import { translated } from './refusals.ts';
 
 /** A container of a pod. */
-export interface Place {
+export interface ContainerRef {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
@@ -50,8 +50,8 @@ const untilDot = [
 ].join('\n');
 /** A multiple of 3, so that only the last line is padded. */
 const lineBytes = 3_072;
-const mostErrors = 4096;
-const mostRefusalBytes = 1024 * 1024;
+const maxErrors = 4096;
+const maxRefusalBytes = 1024 * 1024;
 const highWater = 1024 * 1024;
 const handshakeMilliseconds = 30_000;
 
@@ -62,7 +62,7 @@ const handshakeMilliseconds = 30_000;
  */
 export async function execute(
   api: Api,
-  place: Place,
+  container: ContainerRef,
   { command, input }: { readonly command: readonly string[]; readonly input?: Readable },
   signal: AbortSignal,
 ): Promise<Execution> {
@@ -70,7 +70,7 @@ export async function execute(
   const hasInput = input !== undefined;
   const marked = ['/bin/sh', '-c', untilDot, 'sh', ...command];
   let isMarked = hasInput && endless.has(api);
-  let socket = await connect(api, place, { command: isMarked ? marked : command, hasInput }, signal);
+  let socket = await connect(api, container, { command: isMarked ? marked : command, hasInput }, signal);
   if (socket.protocol === protocols[0]) endless.delete(api);
   else if (hasInput && !isMarked) {
     endless.add(api);
@@ -78,7 +78,7 @@ export async function execute(
     socket.terminate();
     signal.throwIfAborted();
     isMarked = true;
-    socket = await connect(api, place, { command: marked, hasInput }, signal);
+    socket = await connect(api, container, { command: marked, hasInput }, signal);
   }
   const output = new Readable({ read: () => socket.resume() });
   // A reader gets the error from the stream. Without a reader the error does not matter.
@@ -93,11 +93,11 @@ export async function execute(
 /** Runs a command to its end. Output beyond 64 KiB is dropped. */
 export async function runInside(
   api: Api,
-  place: Place,
+  container: ContainerRef,
   command: readonly string[],
   signal: AbortSignal,
 ): Promise<{ readonly code: number; readonly output: string }> {
-  const { output, end } = await execute(api, place, { command }, signal);
+  const { output, end } = await execute(api, container, { command }, signal);
   let text = '';
   output.setEncoding('utf8');
   for await (const part of output as AsyncIterable<string>) if (text.length < 65_536) text += part;
@@ -107,7 +107,7 @@ export async function runInside(
 
 function connect(
   api: Api,
-  { namespace, pod, container }: Place,
+  { namespace, pod, container }: ContainerRef,
   { command, hasInput }: { readonly command: readonly string[]; readonly hasInput: boolean },
   signal: AbortSignal,
 ): Promise<WebSocket> {
@@ -132,9 +132,9 @@ function connect(
     });
     socket.once('unexpected-response', (_, response: IncomingMessage) => {
       const refused = (words: string): void => reject(new ApiRefusal({ method: 'GET', path }, response.statusCode ?? 0, words));
-      const text = startOf(response, mostRefusalBytes).then((start) => start.toString('utf8'));
-      const said = text.then(wordsOf, () => 'no reason given');
-      void said.then(refused).finally(() => socket.terminate());
+      const text = startOf(response, maxRefusalBytes).then((start) => start.toString('utf8'));
+      const output = text.then(wordsOf, () => 'no reason given');
+      void output.then(refused).finally(() => socket.terminate());
     });
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason
     socket.once('error', (error) => reject(signal.aborted ? signal.reason : unreachable('ends connections', error)));
@@ -148,14 +148,14 @@ function ending(socket: WebSocket, output: Readable, signal: AbortSignal): Execu
       const message = toBuffer(data);
       const payload = message.subarray(1);
       if (message[0] === channel.output && payload.length > 0 && !output.push(payload)) socket.pause();
-      else if (message[0] === channel.errors && errors.length < mostErrors) errors += payload.toString('utf8');
+      else if (message[0] === channel.errors && errors.length < maxErrors) errors += payload.toString('utf8');
       else if (message[0] === channel.status) {
-        const said = payload.toString('utf8');
-        const code = exitCodeOf(said);
-        if (code === null && !isNoProgram(said)) reject(notRun(said));
+        const printed = payload.toString('utf8');
+        const code = exitCodeOf(printed);
+        if (code === null && !isNoProgram(printed)) reject(notRun(printed));
         else {
           output.push(null);
-          resolve(code === null ? { code: noProgramCode, errors: wordsOf(said) } : { code, errors });
+          resolve(code === null ? { code: noProgramCode, errors: wordsOf(printed) } : { code, errors });
         }
         socket.close();
       }
@@ -173,16 +173,16 @@ function ending(socket: WebSocket, output: Readable, signal: AbortSignal): Execu
 const noProgramCode = 127;
 
 /** Runtimes report only in their message that an image does not contain a program. */
-const isNoProgram = (said: string): boolean =>
-  /executable file not found|exec: \\?".*": (?:stat .*: )?no such file or directory/.test(said);
+const isNoProgram = (output: string): boolean =>
+  /executable file not found|exec: \\?".*": (?:stat .*: )?no such file or directory/.test(output);
 
 /**
  * Returns the error for a command of which nobody knows whether it ran, or how far. A busy or unreachable node says
  * nothing about the purpose of the command.
  */
-function notRun(said: string): unknown {
-  const code = (parsed(said) ?? {}).code ?? 500;
-  const refusal = new ApiRefusal({ method: 'GET', path: 'exec' }, code, wordsOf(said));
+function notRun(output: string): unknown {
+  const code = (parsed(output) ?? {}).code ?? 500;
+  const refusal = new ApiRefusal({ method: 'GET', path: 'exec' }, code, wordsOf(output));
   return translated(refusal, 'A command could not be run in the instance');
 }
 

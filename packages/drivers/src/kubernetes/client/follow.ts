@@ -30,7 +30,7 @@ const againMilliseconds = 500;
  * counts as unreachable.
  */
 const futileMilliseconds = 5_000;
-const mostFutile = 5;
+const maxFutile = 5;
 /** Kubernetes stores no object of more than a few megabytes. */
 const longestLine = 16 * 1024 * 1024;
 
@@ -94,7 +94,7 @@ async function watch<T extends KubernetesObject>(
     const end = await watchOnce(api, listed, { from: version, onLine }, signal);
     if (end === 'FORGOTTEN') return;
     futile = version === before && Date.now() - began < futileMilliseconds ? futile + 1 : 0;
-    if (futile >= mostFutile) throw unreachable('closes each watch immediately', end);
+    if (futile >= maxFutile) throw unreachable('closes each watch immediately', end);
     await abortablePause(againMilliseconds, signal);
   }
 }

@@ -20,9 +20,9 @@ export interface ClusterAccess {
 }
 
 /** No kubeconfig needs more YAML aliases. A few nested aliases expand to more text than fits into memory. */
-const mostAliases = 50;
+const maxAliases = 50;
 /** Number of contexts listed in the error if the kubeconfig does not say which one to use. */
-const mostNames = 10;
+const maxNames = 10;
 const longestName = 100;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -66,7 +66,7 @@ export function readKubeconfig(text: string): ClusterAccess {
 
 function parse(text: string): unknown {
   try {
-    return load(text, { maxAliases: mostAliases });
+    return load(text, { maxAliases });
   } catch {
     // The parser's message quotes the text, which contains credentials.
     throw invalid(
@@ -83,7 +83,7 @@ function currentContext(config: Fields): { readonly cluster: string; readonly us
   if (entry === undefined) {
     const names = contexts
       .flatMap(({ name }) => (typeof name === 'string' ? [shown(name)] : []))
-      .slice(0, mostNames)
+      .slice(0, maxNames)
       .join(', ');
     throw invalid(
       wanted === undefined ? 'has no current-context' : `has no context ${shown(wanted)}`,

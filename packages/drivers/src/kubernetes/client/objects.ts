@@ -11,7 +11,7 @@ export interface Scope {
 }
 
 /** Base path and plural of each kind. A path without a namespace covers the whole cluster. */
-const places: Readonly<Record<string, { readonly base: string; readonly plural: string }>> = {
+const locations: Readonly<Record<string, { readonly base: string; readonly plural: string }>> = {
   Namespace: { base: '/api/v1', plural: 'namespaces' },
   Node: { base: '/api/v1', plural: 'nodes' },
   Secret: { base: '/api/v1', plural: 'secrets' },
@@ -42,11 +42,11 @@ const places: Readonly<Record<string, { readonly base: string; readonly plural: 
 export const controllerKinds = ['Deployment', 'StatefulSet', 'Job'] as const;
 
 /** Returns the path of a list of objects of a kind, or of one of these objects. */
-export function pathOf(kind: string, place: { readonly namespace?: string; readonly name?: string } = {}): string {
-  const { base, plural } = places[kind] ?? {};
+export function pathOf(kind: string, ids: { readonly namespace?: string; readonly name?: string } = {}): string {
+  const { base, plural } = locations[kind] ?? {};
   if (base === undefined || plural === undefined) throw new Error(`objects of kind ${kind} are not known`);
-  const namespace = place.namespace === undefined ? '' : `/namespaces/${place.namespace}`;
-  return `${base}${namespace}/${plural}${place.name === undefined ? '' : `/${encodeURIComponent(place.name)}`}`;
+  const namespace = ids.namespace === undefined ? '' : `/namespaces/${ids.namespace}`;
+  return `${base}${namespace}/${plural}${ids.name === undefined ? '' : `/${encodeURIComponent(ids.name)}`}`;
 }
 
 /** Returns the path of an object that carries its name. */
@@ -99,7 +99,7 @@ function staying({ kind, metadata }: KubernetesObject): DriverError {
   const held = finalizers.length === 0 ? 'but still exists' : `but held by finalizers: ${finalizers.join(', ')}`;
   return new DriverError({
     cause: 'ENGINE_FAILED',
-    message: `The ${kind} ${metadata?.name}${placeOf(metadata)} is being deleted, ${held}.`,
+    message: `The ${kind} ${metadata?.name}${refOf(metadata)} is being deleted, ${held}.`,
     hint: 'Each finalizer is removed by the controller that it is named after: have the operator of the cluster check that this controller runs. Deploy again when the object is gone.',
     retryable: true,
   });
@@ -108,11 +108,11 @@ function staying({ kind, metadata }: KubernetesObject): DriverError {
 export function foreign({ kind, metadata }: KubernetesObject): DriverError {
   return new DriverError({
     cause: 'ENGINE_FAILED',
-    message: `The cluster has a ${kind} ${metadata?.name}${placeOf(metadata)} that Davit did not create. Remove or rename it.`,
+    message: `The cluster has a ${kind} ${metadata?.name}${refOf(metadata)} that Davit did not create. Remove or rename it.`,
   });
 }
 
-function placeOf(metadata: KubernetesObject['metadata']): string {
+function refOf(metadata: KubernetesObject['metadata']): string {
   return metadata?.namespace === undefined ? '' : ` in namespace ${metadata.namespace}`;
 }
 

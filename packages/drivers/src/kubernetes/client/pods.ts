@@ -22,8 +22,8 @@ export async function podsOf(
 /** Returns the current pod of an instance, or null if there is none. */
 export async function newestPod(
   scope: Scope,
-  place: { readonly namespace: string; readonly name: string },
+  ids: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
 ): Promise<Pod | null> {
-  return (await podsOf(scope, place, signal))[0] ?? null;
+  return (await podsOf(scope, ids, signal))[0] ?? null;
 }

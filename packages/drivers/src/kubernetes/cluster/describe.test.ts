@@ -7,21 +7,21 @@ let testApi: TestApi;
 afterEach(() => testApi.close());
 
 async function serve(status = 200): Promise<readonly string[]> {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const version = { gitVersion: 'v1.36.2', major: '1', minor: '36' };
   const allocatable = { cpu: '4', memory: '8Gi' };
   testApi = await startTestApi(({ url = '' }, response) => {
-    asked.push(url);
+    requested.push(url);
     response.writeHead(status, { 'retry-after': '0' });
     response.end(JSON.stringify(url === '/version' ? version : { metadata: {}, items: [{ status: { allocatable } }] }));
   });
-  return asked;
+  return requested;
 }
 
 test.each([200, 403, 404])('whether a cluster answers (%i) is asked without a list of its nodes', async (status) => {
-  const asked = await serve(status);
+  const requested = await serve(status);
   await pingCluster(testApi.api, signal);
-  expect(asked).toEqual(['/api/v1/namespaces/default']);
+  expect(requested).toEqual(['/api/v1/namespaces/default']);
 });
 
 test('a cluster that takes no credentials says so when it is asked whether it answers', async () => {
@@ -30,16 +30,16 @@ test('a cluster that takes no credentials says so when it is asked whether it an
 });
 
 test.each([502, 503, 504])('a cluster whose server says %i, and can do nothing, does not answer', async (status) => {
-  const asked = await serve(status);
+  const requested = await serve(status);
   await expect(pingCluster(testApi.api, signal)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE' });
-  expect(asked).toHaveLength(3);
+  expect(requested).toHaveLength(3);
 });
 
 test('how large a cluster is, is read from what the server has in memory', async () => {
-  const asked = await serve();
+  const requested = await serve();
   const description = await describeCluster(testApi.api, signal);
   expect(description).toMatchObject({ version: '1.36.2', cpuMillicores: 4_000, memoryMiB: 8_192 });
-  expect(asked.toSorted()).toEqual(['/api/v1/nodes?resourceVersion=0', '/version']);
+  expect(requested.toSorted()).toEqual(['/api/v1/nodes?resourceVersion=0', '/version']);
 });
 
 test('a cluster is told from others by a namespace of its own, where that may be seen', async () => {

@@ -14,8 +14,8 @@ test('the role that operators are shown is what Davit asks a cluster for', () =>
     metadata: { name: 'davit' },
     rules: roleRules(),
   });
-  const told = roleRules().map(({ apiGroups, resources, verbs }) => [apiGroups, resources, verbs]);
-  expect(told).toEqual(permissions.map(({ group, resource, verbs }) => [[group], [resource], verbs]));
+  const reported = roleRules().map(({ apiGroups, resources, verbs }) => [apiGroups, resources, verbs]);
+  expect(reported).toEqual(permissions.map(({ group, resource, verbs }) => [[group], [resource], verbs]));
 });
 
 test('the manifest binds one service account to that role, and nothing to everything', () => {

@@ -79,9 +79,9 @@ export async function missingPermissions(api: Api, signal: AbortSignal): Promise
 
 /** Returns those of the needed permissions that the credentials lack in all namespaces, as text. */
 export async function refusedAmong(api: Api, needed: readonly Permission[], signal: AbortSignal): Promise<string[]> {
-  const asked = needed.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
+  const requested = needed.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
   try {
-    const answers = await inParallel(asked, 8, async (one) => {
+    const answers = await inParallel(requested, 8, async (one) => {
       const { group, resource, verb } = one;
       return (await mayDo(api, one, signal)) ? null : `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
     });

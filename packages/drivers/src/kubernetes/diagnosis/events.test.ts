@@ -5,7 +5,7 @@ import { eventsOfInstance } from './events.ts';
 const began = Date.parse('2026-01-01T01:00:00Z');
 const pod: Pod = { metadata: { name: 'web-1-0-x', uid: 'present' } };
 
-function told(involvedObject: Event['involvedObject'], times: Partial<Event> = {}): Event {
+function reported(involvedObject: Event['involvedObject'], times: Partial<Event> = {}): Event {
   return { metadata: {}, involvedObject, reason: 'FailedCreate', ...times };
 }
 
@@ -13,8 +13,8 @@ const counts = (...events: Event[]): Event[] => eventsOfInstance(events, { name:
 const set = { kind: 'ReplicaSet', name: 'web-1-0-5d4' };
 
 test('events are of an instance by the names of its pods and of what makes them', () => {
-  const own = [told({ kind: 'Job', name: 'web-1-0' }), told(set)];
-  const others = [told({ kind: 'Job', name: 'web-1-01' }), told({ kind: 'Job', name: 'web-1' }), told({})];
+  const own = [reported({ kind: 'Job', name: 'web-1-0' }), reported(set)];
+  const others = [reported({ kind: 'Job', name: 'web-1-01' }), reported({ kind: 'Job', name: 'web-1' }), reported({})];
   expect(counts(...own, ...others)).toEqual(own);
 });
 
@@ -27,19 +27,19 @@ test('what was said before the waiting began is no refusal of what is asked for 
     { metadata: { creationTimestamp: old } },
     { eventTime: old, series: { count: 2, lastObservedTime: old } },
   ] satisfies Partial<Event>[])
-    expect(counts(told(set, times))).toEqual([]);
+    expect(counts(reported(set, times))).toEqual([]);
   for (const times of [
     { firstTimestamp: old, lastTimestamp: now },
     { eventTime: old, series: { count: 2, lastObservedTime: now } },
     // The clocks of machines differ.
     { lastTimestamp: '2026-01-01T00:59:45Z' },
   ] satisfies Partial<Event>[])
-    expect(counts(told(set, times))).toHaveLength(1);
+    expect(counts(reported(set, times))).toHaveLength(1);
 });
 
 test('of pods only those count that are there, whenever it was said', () => {
   const old = { lastTimestamp: '2026-01-01T00:10:00Z', reason: 'Pulled' };
-  const ours = told({ kind: 'Pod', name: 'web-1-0-x', uid: 'present' }, old);
-  const former = told({ kind: 'Pod', name: 'web-1-0-x', uid: 'former' }, { ...old, lastTimestamp: '2026-01-01T01:00:01Z' });
+  const ours = reported({ kind: 'Pod', name: 'web-1-0-x', uid: 'present' }, old);
+  const former = reported({ kind: 'Pod', name: 'web-1-0-x', uid: 'former' }, { ...old, lastTimestamp: '2026-01-01T01:00:01Z' });
   expect(counts(ours, former)).toEqual([ours]);
 });

@@ -4,7 +4,7 @@ import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 export const clockMilliseconds = 30_000;
 
 /** An instance whose events are looked for. */
-export interface Told {
+export interface WatchedInstance {
   readonly name: string;
   /** The existing pods of the instance. */
   readonly pods: readonly Pod[];
@@ -17,18 +17,18 @@ export interface Told {
  * after the wait began. Events are kept for an hour, and an instance that is created again has the same name: what was
  * refused in the past may be accepted now. Pure.
  */
-export function eventsOfInstance(events: readonly Event[], { name, pods, began }: Told): Event[] {
+export function eventsOfInstance(events: readonly Event[], { name, pods, began }: WatchedInstance): Event[] {
   const present = new Set(pods.map(({ metadata }) => metadata?.uid));
   return events.filter((event) => {
     const { kind, name: about = '', uid } = event.involvedObject;
     if (about !== name && !about.startsWith(`${name}-`)) return false;
     // An event of a pod holds as long as the pod exists, because nodes do not repeat all of their events.
-    return kind === 'Pod' && uid !== undefined ? present.has(uid) : lastSaidAt(event) >= began - clockMilliseconds;
+    return kind === 'Pod' && uid !== undefined ? present.has(uid) : lastReportedAt(event) >= began - clockMilliseconds;
   });
 }
 
 /** Returns the latest time of an event in milliseconds since 1970, or Infinity if the event has no time. */
-function lastSaidAt({ series, lastTimestamp, eventTime, metadata }: Event): number {
+function lastReportedAt({ series, lastTimestamp, eventTime, metadata }: Event): number {
   const times = [series?.lastObservedTime, lastTimestamp, eventTime, metadata.creationTimestamp];
   const known = times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time));
   return known.length === 0 ? Infinity : Math.max(...known);

@@ -22,11 +22,14 @@ afterEach(() => {
 });
 
 /** Starts an API server that does not respond to requests for logs or commands. */
-async function dialling(): Promise<{ readonly explained: (signal: AbortSignal) => Promise<Error>; readonly asked: string[] }> {
-  const asked: string[] = [];
-  const { api, close } = await startTestApi(({ url = '' }) => asked.push(url.replace(/^.*\/|\?.*$/g, '')));
+async function dialling(): Promise<{
+  readonly explained: (signal: AbortSignal) => Promise<Error>;
+  readonly requested: string[];
+}> {
+  const requested: string[] = [];
+  const { api, close } = await startTestApi(({ url = '' }) => requested.push(url.replace(/^.*\/|\?.*$/g, '')));
   closers.push(close);
-  return { explained: (signal) => explain({ api, installation: '' }, sampleWorkload(), unready, signal), asked };
+  return { explained: (signal) => explain({ api, installation: '' }, sampleWorkload(), unready, signal), requested };
 }
 
 test('why it failed is said in time, without what the node could tell', async () => {
@@ -36,19 +39,19 @@ test('why it failed is said in time, without what the node could tell', async ()
     limits.push(milliseconds);
     return timeout(200);
   });
-  const { explained, asked } = await dialling();
+  const { explained, requested } = await dialling();
   expect(await explained(new AbortController().signal)).toMatchObject({ code: 'PROBE_FAILED', evidence: { lines: [] } });
-  expect(asked.toSorted()).toEqual(['exec', 'log']);
+  expect(requested.toSorted()).toEqual(['exec', 'log']);
   // Both requests run at the same time, so the total is no longer than one limit.
   expect(limits).toEqual([evidenceMilliseconds, evidenceMilliseconds]);
 });
 
 test('nothing is said to who no longer waits for it', async () => {
-  const { explained, asked } = await dialling();
+  const { explained, requested } = await dialling();
   const canceled = new AbortController();
   const explaining = explained(canceled.signal);
   void explaining.catch(() => undefined);
-  await expect.poll(() => asked.length).toBe(2);
+  await expect.poll(() => requested.length).toBe(2);
   canceled.abort(new Error('canceled'));
   await expect(explaining).rejects.toThrow('canceled');
 });

@@ -210,10 +210,10 @@ function closedPorts({ readiness, ports }: Explained, listeners: readonly Listen
 
 /** Reads the listeners with the image's own `cat`. Returns null if the image has none or the node does not respond. */
 async function listenersOf(scope: Scope, pod: Pod, container: string, signal: AbortSignal): Promise<Listener[] | null> {
-  const place = { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container };
+  const ids = { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container };
   const limited = AbortSignal.any([signal, AbortSignal.timeout(evidenceMilliseconds)]);
   try {
-    const { output } = await runInside(scope.api, place, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], limited);
+    const { output } = await runInside(scope.api, ids, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], limited);
     return output.includes('local_address') ? parseListeners(output) : null;
   } catch {
     signal.throwIfAborted();

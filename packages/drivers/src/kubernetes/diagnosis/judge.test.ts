@@ -11,7 +11,7 @@ import { label } from '../names/labels.ts';
 import { toNumber } from '../names/quantity.ts';
 import { sampleWorkload } from '../testing/workloads.ts';
 import { explain } from './failures.ts';
-import { faultOf, imageFault, judgeReady, judgeStart, lasting, type Seen } from './judge.ts';
+import { faultOf, imageFault, judgeReady, judgeStart, lasting, type InstanceFacts } from './judge.ts';
 
 interface PodInput {
   readonly state?: ContainerState;
@@ -45,7 +45,7 @@ const ended = (exitCode: number, reason = 'Error'): ContainerState => ({
 });
 const waiting = (reason: string, message = ''): ContainerState => ({ waiting: { reason, message } });
 
-const seen = (one: Pod | null, changes: Partial<Seen> = {}): Seen => ({
+const seen = (one: Pod | null, changes: Partial<InstanceFacts> = {}): InstanceFacts => ({
   name: 'web-1-0',
   pod: one,
   events: [],
@@ -54,8 +54,8 @@ const seen = (one: Pod | null, changes: Partial<Seen> = {}): Seen => ({
   ...changes,
 });
 const late = { now: 3_600_000 };
-const start = (one: Pod | null, changes?: Partial<Seen>) => judgeStart(sampleWorkload(), seen(one, changes));
-const ready = (one: Pod | null, changes?: Partial<Seen>) => judgeReady(sampleWorkload(), seen(one, changes));
+const start = (one: Pod | null, changes?: Partial<InstanceFacts>) => judgeStart(sampleWorkload(), seen(one, changes));
+const ready = (one: Pod | null, changes?: Partial<InstanceFacts>) => judgeReady(sampleWorkload(), seen(one, changes));
 
 describe('an instance has been started', () => {
   test('once its process runs or has ended', () => {
@@ -204,8 +204,8 @@ describe('an instance has been started', () => {
     expect(start(away, late)).toMatchObject({ suspicion: { fault: 'UNREACHABLE' } });
     // Between two attempts only the warning of the last attempt shows the cause.
     const backingOff = pod({ state: waiting('ImagePullBackOff', 'Back-off pulling image "a:b"') });
-    const told = { events: [event('Failed', 'Failed to pull image "a:b": unauthorized')] };
-    expect(start(backingOff, told)).toMatchObject({ suspicion: { fault: 'DENIED' } });
+    const reported = { events: [event('Failed', 'Failed to pull image "a:b": unauthorized')] };
+    expect(start(backingOff, reported)).toMatchObject({ suspicion: { fault: 'DENIED' } });
   });
 
   test('never when the registry refuses, but not for the attempts of a node that had no credentials yet', () => {
@@ -215,13 +215,16 @@ describe('an instance has been started', () => {
     const secret = { ...plain, spec: { ...plain.spec, containers: [], imagePullSecrets: [{ name: 'pull' }] } };
     expect(start(secret)).toEqual({ type: 'WAIT', againAt: 60_000 });
     expect(start(secret, late)).toMatchObject({ suspicion: { fault: 'DENIED' } });
-    const said = event('Failed', 'Failed to pull image "a:b": no basic auth credentials');
-    expect(start(secret, { events: [said, event('Failed', 'Error: ErrImagePull')] })).toEqual({ type: 'WAIT', againAt: 60_000 });
-    expect(start(secret, { events: [{ ...event('BackOff', 'denied'), count: 5 }, said] })).toEqual({
+    const output = event('Failed', 'Failed to pull image "a:b": no basic auth credentials');
+    expect(start(secret, { events: [output, event('Failed', 'Error: ErrImagePull')] })).toEqual({
       type: 'WAIT',
       againAt: 60_000,
     });
-    expect(start(secret, { events: [{ ...said, count: 2 }] })).toMatchObject({ suspicion: { fault: 'DENIED' } });
+    expect(start(secret, { events: [{ ...event('BackOff', 'denied'), count: 5 }, output] })).toEqual({
+      type: 'WAIT',
+      againAt: 60_000,
+    });
+    expect(start(secret, { events: [{ ...output, count: 2 }] })).toMatchObject({ suspicion: { fault: 'DENIED' } });
   });
 });
 
@@ -237,7 +240,7 @@ describe('an instance with a helper has been started', () => {
   const withHelper = ({ main = running, helper, lastState, isSidecar = false, phase = 'Pending' }: HelperInput): Pod => {
     const own = pod({ state: main });
     const common = { image: '', imageID: '', ready: false, restartCount: 0 };
-    const told = helper === undefined ? [] : [{ ...common, name: 'helper', state: helper, ...(lastState && { lastState }) }];
+    const reported = helper === undefined ? [] : [{ ...common, name: 'helper', state: helper, ...(lastState && { lastState }) }];
     const container = { name: 'helper', image: helperImage };
     const first = { name: 'main', image: 'r.io/app:1' };
     return {
@@ -248,8 +251,8 @@ describe('an instance with a helper has been started', () => {
       status: {
         ...own.status,
         phase,
-        containerStatuses: [...(own.status?.containerStatuses ?? []), ...(isSidecar ? [] : told)],
-        ...(isSidecar && { initContainerStatuses: told }),
+        containerStatuses: [...(own.status?.containerStatuses ?? []), ...(isSidecar ? [] : reported)],
+        ...(isSidecar && { initContainerStatuses: reported }),
       },
     };
   };
@@ -406,7 +409,7 @@ test('what nodes say of an image is told apart', () => {
     ['ErrImageNeverPull', 'MISSING'],
     ['Back-off pulling image "a:b"', null],
   ];
-  for (const [said, fault] of words) expect([said, imageFault(said)]).toEqual([said, fault]);
+  for (const [output, fault] of words) expect([output, imageFault(output)]).toEqual([output, fault]);
 });
 
 describe('a pod that a node refused, or gave up, before its process began', () => {
@@ -466,7 +469,7 @@ test('what nodes say is not read in the name of the image', () => {
     ['denied.example.org/app:1', 'dial tcp: lookup denied.example.org on 10.0.0.10:53: no such host', 'UNREACHABLE'],
     ['', 'manifest unknown', 'NOT_FOUND'],
   ];
-  for (const [image, said, fault] of words) expect([said, imageFault(said, [image])]).toEqual([said, fault]);
+  for (const [image, output, fault] of words) expect([output, imageFault(output, [image])]).toEqual([output, fault]);
   const named: Pod = {
     ...pod({ state: waiting('ImagePullBackOff', 'Back-off pulling image "r.io/denied:1"') }),
     spec: { containers: [{ name: 'main', image: 'r.io/denied:1' }] },
@@ -585,8 +588,8 @@ describe('an instance is shown', () => {
 
     test('not where somebody has the pod deleted', () => {
       const one = pod({ state: { terminated: { ...killed.terminated, exitCode: 143, reason: 'Error' } } });
-      const asked = { deletionTimestamp: '2026-01-01T00:00:38Z', deletionGracePeriodSeconds: 30 };
-      expect(show({ ...one, metadata: { ...one.metadata, ...asked } })[0]).not.toHaveProperty('lastEnd');
+      const requested = { deletionTimestamp: '2026-01-01T00:00:38Z', deletionGracePeriodSeconds: 30 };
+      expect(show({ ...one, metadata: { ...one.metadata, ...requested } })[0]).not.toHaveProperty('lastEnd');
     });
   });
 

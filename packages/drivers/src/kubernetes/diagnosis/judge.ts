@@ -8,7 +8,7 @@ import { label } from '../names/labels.ts';
 import type { Suspicion } from './failures.ts';
 
 /** The known state of one instance. */
-export interface Seen {
+export interface InstanceFacts {
   readonly name: string;
   /** Null if no pod has been created yet. */
   readonly pod: Pod | null;
@@ -81,23 +81,23 @@ const refusalMilliseconds = 10_000;
 /** How long a webhook that the API server calls before it accepts a pod may be unreachable. */
 const awayMilliseconds = 60_000;
 /** Number of exits after which an instance is given up: it has been restarted twice by then. */
-const mostEnds = 3;
+const maxEnds = 3;
 /** How long a workload without ports and without a probe must run. */
 const steadyMilliseconds = 1000;
 
 /** Judges whether the process of an instance has started. Pure. */
-export function judgeStart(_: Workload, seen: Seen): Judgement {
+export function judgeStart(_: Workload, seen: InstanceFacts): Judgement {
   return judgeBegin(seen);
 }
 
 /** Works like `judgeStart`, for any pod with a `mainContainer`. Pure. */
-export function judgeBegin(seen: Seen): Judgement {
+export function judgeBegin(seen: InstanceFacts): Judgement {
   if (seen.pod !== null && isRejected(seen.pod)) return judgeRejected(seen, seen.pod);
   return judgeFault(faultOf(seen), seen);
 }
 
 /** Works like `judgeBegin`, if the fault that prevents the start is known. Pure. */
-export function judgeFault(fault: Fault | null, seen: Seen): Judgement {
+export function judgeFault(fault: Fault | null, seen: InstanceFacts): Judgement {
   const { pod, faults, began, now } = seen;
   if (fault === null) return pod !== null && hasBegun(pod) && hasHelper(seen, pod) ? { type: 'DONE' } : waitUntil(Infinity);
   const until = (faults?.get(fault.id) ?? began) + fault.milliseconds;
@@ -116,7 +116,7 @@ function hasRun(status: ContainerStatus | undefined): boolean {
  * Returns whether the process's folders are held, if a helper must hold them. In a pod that is over, no container
  * starts any more.
  */
-function hasHelper(seen: Seen, pod: Pod): boolean {
+function hasHelper(seen: InstanceFacts, pod: Pod): boolean {
   return helperOf(seen, pod) === undefined || isOver(pod) || hasRun(statusOf(pod, helperContainer));
 }
 
@@ -124,7 +124,7 @@ function hasHelper(seen: Seen, pod: Pod): boolean {
  * Returns the helper of a pod. Pods of charts may have a container of that name that is not a helper. Pods that Davit
  * created before helpers existed have none.
  */
-function helperOf({ container }: Seen, { spec }: Pod): Container | undefined {
+function helperOf({ container }: InstanceFacts, { spec }: Pod): Container | undefined {
   if (container !== undefined) return undefined;
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === helperContainer);
 }
@@ -150,7 +150,7 @@ export function alone(pod: Pod, name: string): Pod {
  * Returns the fault that keeps an instance from starting, or null if none is known. Pods that a node rejected are
  * handled by `judgeBegin`. Pure.
  */
-export function faultOf(seen: Seen): Fault | null {
+export function faultOf(seen: InstanceFacts): Fault | null {
   const { pod } = seen;
   if (pod === null) return unmade(seen);
   if (hasBegun(pod)) return refusedProgram(seen, pod) ?? helperFault(seen, pod);
@@ -163,7 +163,7 @@ export function faultOf(seen: Seen): Fault | null {
  * Returns the fault that keeps the helper from running. Without a helper, a process may do its work and nobody ever
  * reads its output. A process whose helper must start first waits for the helper as long as it is allowed to.
  */
-function helperFault(seen: Seen, pod: Pod): Fault | null {
+function helperFault(seen: InstanceFacts, pod: Pod): Fault | null {
   const helper = helperOf(seen, pod);
   if (helper === undefined || statusOf(pod, helperContainer)?.state?.running !== undefined) return null;
   const own = alone(pod, helperContainer);
@@ -189,12 +189,17 @@ export function lasting(
  * Creates a fault. `milliseconds` is 0 for a permanent fault. `kind` separates faults whose waits follow each other.
  * Pure.
  */
-export function toFault({ name, pod }: Seen, milliseconds: number, suspicion: Suspicion, kind: string = suspicion.type): Fault {
+export function toFault(
+  { name, pod }: InstanceFacts,
+  milliseconds: number,
+  suspicion: Suspicion,
+  kind: string = suspicion.type,
+): Fault {
   return { id: [name, pod?.metadata?.uid ?? '', kind].join(' '), milliseconds, suspicion };
 }
 
 /** Judges whether an instance is ready. Pure. */
-export function judgeReady(workload: Workload, seen: Seen): Judgement {
+export function judgeReady(workload: Workload, seen: InstanceFacts): Judgement {
   const { pod, began, now } = seen;
   const started = judgeStart(workload, seen);
   if (started.type === 'FAILED' || pod === null) return started;
@@ -203,20 +208,20 @@ export function judgeReady(workload: Workload, seen: Seen): Judgement {
   const isReady = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
   if (isReady && status?.state?.running) return judgeSteady(workload, seen);
   const ends = (status?.restartCount ?? 0) + (status?.state?.running ? 0 : lastEnd(status) ? 1 : 0);
-  if (lastEnd(status)?.reason === 'OOMKilled' || ends >= mostEnds) return failed({ type: 'ENDED', pod });
+  if (lastEnd(status)?.reason === 'OOMKilled' || ends >= maxEnds) return failed({ type: 'ENDED', pod });
   const deadline = began + workload.readyTimeoutSeconds * 1000;
   if (now < deadline) return waitUntil(Math.min(deadline, started.type === 'WAIT' ? started.againAt : Infinity));
   return failed(ends > 0 ? { type: 'ENDED', pod } : { type: 'UNREADY', pod, events: seen.events });
 }
 
-function judgeSteady({ ports, readiness }: Workload, { now, runningSince = now }: Seen): Judgement {
+function judgeSteady({ ports, readiness }: Workload, { now, runningSince = now }: InstanceFacts): Judgement {
   if (readiness !== null || ports.some(({ protocol }) => protocol !== 'UDP')) return { type: 'DONE' };
   const steadyAt = runningSince + steadyMilliseconds;
   return now < steadyAt ? waitUntil(steadyAt) : { type: 'DONE' };
 }
 
 /** Returns the fault of a controller that creates no pod because the cluster refuses the pod. */
-function unmade(seen: Seen): Fault | null {
+function unmade(seen: InstanceFacts): Fault | null {
   const refusal = seen.events.find(({ reason }) => reason === 'FailedCreate');
   if (refusal === undefined) return null;
   const { message: words = '' } = refusal;
@@ -232,9 +237,9 @@ function unmade(seen: Seen): Fault | null {
  * - The Job of a schedule's run may create another pod.
  * - The controllers of services create other pods. A service is given up when rejections have continued for a while.
  */
-function judgeRejected({ rejected = 0, began, rejectedSince = began, now }: Seen, pod: Pod): Judgement {
+function judgeRejected({ rejected = 0, began, rejectedSince = began, now }: InstanceFacts, pod: Pod): Judgement {
   const isOfJob = pod.spec?.restartPolicy === 'Never';
-  if (rejected < (isOfJob ? 1 : mostEnds)) return waitUntil(Infinity);
+  if (rejected < (isOfJob ? 1 : maxEnds)) return waitUntil(Infinity);
   const until = rejectedSince + (isOfJob && pod.metadata?.labels?.[label.schedule] === undefined ? 0 : scheduleMilliseconds);
   return now < until ? waitUntil(until) : failed(rejection(pod, false));
 }
@@ -248,7 +253,7 @@ function isUnscheduled(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') === true;
 }
 
-function unscheduled(seen: Seen, pod: Pod): Fault {
+function unscheduled(seen: InstanceFacts, pod: Pod): Fault {
   const grows = seen.events.some(({ reason }) => reason === 'TriggeredScaleUp' || reason === 'Nominated');
   const condition = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   const words = condition?.message ?? 'the scheduler gives no reason';
@@ -256,7 +261,7 @@ function unscheduled(seen: Seen, pod: Pod): Fault {
 }
 
 /** Returns the fault that keeps a container from starting, by the reason that the kubelet gives. */
-function heldUp(seen: Seen, pod: Pod): Fault | null {
+function heldUp(seen: InstanceFacts, pod: Pod): Fault | null {
   const { reason = '', message = '' } = mainStatus(pod)?.state?.waiting ?? {};
   switch (reason) {
     case 'ErrImagePull':
@@ -278,7 +283,7 @@ function heldUp(seen: Seen, pod: Pod): Fault | null {
  * Returns the fault for a failed start. A node retries what its runtime could not do. A program that is missing, or
  * must not run as configured, is a permanent fault.
  */
-function unstartable(reason: string, words: string, seen: Seen): Fault {
+function unstartable(reason: string, words: string, seen: InstanceFacts): Fault {
   const stays =
     /runAsNonRoot|run as root|no such file|executable file|exec: \S+ not found|exec format|permission denied|no command specified/i.test(
       words,
@@ -291,10 +296,10 @@ function unstartable(reason: string, words: string, seen: Seen): Fault {
  * ignored. Pure.
  */
 export function imageFault(
-  said: string,
+  output: string,
   images: readonly string[] = [],
 ): 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE' | null {
-  const words = withoutReferences(said, images);
+  const words = withoutReferences(output, images);
   if (/ErrImageNeverPull|InvalidImageName|couldn't parse image name|invalid reference format/i.test(words)) return 'MISSING';
   if (/unauthorized|authentication required|denied|forbidden|no basic auth|\b40[13]\b/i.test(words)) return 'DENIED';
   if (/not found|manifest unknown|name unknown|no such image|\b404\b/i.test(words)) return 'NOT_FOUND';
@@ -317,22 +322,26 @@ function denials(events: readonly Event[], images: readonly string[]): number {
  * Returns the events of a pod without those that concern only another container. The kubelet names the container in the
  * field path.
  */
-function eventsOf({ events, container = mainContainer }: Seen): Event[] {
+function eventsOf({ events, container = mainContainer }: InstanceFacts): Event[] {
   return events.filter(({ involvedObject: { fieldPath = '' } }) => {
     const name = /\{(.+)\}$/.exec(fieldPath)?.[1];
     return name === undefined || name === container;
   });
 }
 
-function withoutImage(reason: string, message: string, { seen, pod }: { readonly seen: Seen; readonly pod: Pod }): Fault {
+function withoutImage(
+  reason: string,
+  message: string,
+  { seen, pod }: { readonly seen: InstanceFacts; readonly pod: Pod },
+): Fault {
   const events = eventsOf(seen);
   const images = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = '' }) => image);
   // While a node waits for the next attempt, its message gives no cause. The warning event of the attempt gives the
   // cause.
-  const told = events
+  const reported = events
     .filter(({ reason }) => reason === 'Failed' || reason === 'InspectFailed')
     .map((event) => event.message ?? '');
-  const words = [message, ...told.toReversed()].find((one) => imageFault(one, images) !== null) ?? message;
+  const words = [message, ...reported.toReversed()].find((one) => imageFault(one, images) !== null) ?? message;
   const fault = reason === 'ErrImageNeverPull' || reason === 'InvalidImageName' ? 'MISSING' : imageFault(words, images);
   // A node may see a pod before it may read the pod's Secret, and then pulls without credentials. It has the
   // credentials when it retries after ten seconds.
@@ -346,7 +355,7 @@ function withoutImage(reason: string, message: string, { seen, pod }: { readonly
  * Returns the fault of a container that exited before its process started: the kernel refused the program, or the
  * runtime could not start it at that time.
  */
-function refusedProgram(seen: Seen, pod: Pod): Fault | null {
+function refusedProgram(seen: InstanceFacts, pod: Pod): Fault | null {
   const status = mainStatus(pod);
   const end = lastEnd(status);
   // A later start has succeeded.
@@ -360,7 +369,7 @@ function refusedProgram(seen: Seen, pod: Pod): Fault | null {
  * Returns whether the pod has its volumes and its network, so that images are pulled. Earlier failures of these no
  * longer count.
  */
-export function isMade({ events }: Pick<Seen, 'events'>, pod: Pod): boolean {
+export function isMade({ events }: Pick<InstanceFacts, 'events'>, pod: Pod): boolean {
   return conditionOf(pod) === 'True' || events.some(({ reason }) => reason === 'Pulling' || reason === 'Pulled');
 }
 
@@ -369,18 +378,18 @@ function conditionOf({ status }: Pod): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
 }
 
-function making(seen: Seen, pod: Pod): Fault | null {
+function making(seen: InstanceFacts, pod: Pod): Fault | null {
   return withoutVolume(seen) ?? withoutSandbox(seen) ?? silence(seen, pod);
 }
 
-function withoutSandbox(seen: Seen): Fault | null {
+function withoutSandbox(seen: InstanceFacts): Fault | null {
   const reasons = /^(?:FailedCreatePodSandBox|FailedCreatePodContainer|FailedMakePodDataDirectories|NetworkNotReady)$/;
-  const said = seen.events.findLast(({ reason }) => reasons.test(reason ?? ''));
-  if (said === undefined) return null;
-  return toFault(seen, sandboxMilliseconds, { type: 'UNMADE', reason: said.reason ?? '', words: said.message ?? '' });
+  const output = seen.events.findLast(({ reason }) => reasons.test(reason ?? ''));
+  if (output === undefined) return null;
+  return toFault(seen, sandboxMilliseconds, { type: 'UNMADE', reason: output.reason ?? '', words: output.message ?? '' });
 }
 
-function silence(seen: Seen, pod: Pod): Fault | null {
+function silence(seen: InstanceFacts, pod: Pod): Fault | null {
   const { spec, status } = pod;
   const isSilent = status?.startTime === undefined || conditionOf(pod) === 'False';
   if (spec?.nodeName === undefined || !isSilent) return null;
@@ -388,9 +397,9 @@ function silence(seen: Seen, pod: Pod): Fault | null {
   return toFault(seen, silentMilliseconds, { type: 'UNMADE', reason: spec.nodeName, words }, 'SILENCE');
 }
 
-function withoutVolume(seen: Seen): Fault | null {
-  const said = seen.events.find(({ reason }) => /^(?:FailedMount|FailedAttachVolume|ProvisioningFailed)$/.test(reason ?? ''));
-  return said === undefined ? null : toFault(seen, volumeMilliseconds, { type: 'VOLUME', words: said.message ?? '' });
+function withoutVolume(seen: InstanceFacts): Fault | null {
+  const output = seen.events.find(({ reason }) => /^(?:FailedMount|FailedAttachVolume|ProvisioningFailed)$/.test(reason ?? ''));
+  return output === undefined ? null : toFault(seen, volumeMilliseconds, { type: 'VOLUME', words: output.message ?? '' });
 }
 
 function waitUntil(againAt: number): Judgement {

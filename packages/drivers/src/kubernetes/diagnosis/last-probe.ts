@@ -13,12 +13,12 @@ import { parseId } from '../instances/instances.ts';
  */
 export async function lastProbe(scope: Scope, instance: Pick<Instance, 'id'>, signal: AbortSignal): Promise<string | null> {
   try {
-    const place = parseId(instance.id);
-    const pod = await newestPod(scope, place, signal);
+    const ids = parseId(instance.id);
+    const pod = await newestPod(scope, ids, signal);
     if (pod === null) return 'the instance is gone';
     const condition = pod.status?.conditions?.find(({ type }) => type === 'Ready');
     if (condition?.status === 'True') return null;
-    const seen = await lastEvent(scope, { namespace: place.namespace, uid: pod.metadata?.uid }, signal);
+    const seen = await lastEvent(scope, { namespace: ids.namespace, uid: pod.metadata?.uid }, signal);
     return seen ?? condition?.message ?? 'the instance is not ready';
   } catch (error) {
     throw translated(error, 'The instance could not be probed');

@@ -32,7 +32,7 @@ const timeOf = (at: number): string => `${second(at)}.000000000Z`;
 let testApi: TestApi;
 let pods: Printer[] = [];
 let open: { readonly uid: string; readonly response: ServerResponse }[] = [];
-let asked: string[] = [];
+let requested: string[] = [];
 const stop = new AbortController();
 afterEach(() => testApi.close());
 
@@ -49,7 +49,7 @@ function toPod({ uid, state = running, restarts = 0, isLeaving, labels = {} }: P
  * Works like `validateContainerLogStatus` of the kubelet (Kubernetes 1.36): for a waiting container, the kubelet
  * returns the log of the previous one, whichever is requested.
  */
-function nodeTells({ state = running, printed }: Printer, previous: boolean): readonly string[] | undefined {
+function nodeReports({ state = running, printed }: Printer, previous: boolean): readonly string[] | undefined {
   const ended = state.waiting === undefined ? -2 : -1;
   return printed.at(previous ? ended : -1);
 }
@@ -62,8 +62,8 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   }
   const pod = pods.find(({ uid }) => pathname.includes(`/pod-${uid}/`));
   const previous = searchParams.has('previous');
-  asked.push(`${pod?.uid}${previous ? ' previous' : ''}`);
-  const lines = pod && nodeTells(pod, previous);
+  requested.push(`${pod?.uid}${previous ? ' previous' : ''}`);
+  const lines = pod && nodeReports(pod, previous);
   const status = pod?.status ?? (lines === undefined ? 400 : 200);
   response.writeHead(status);
   if (pod === undefined || status !== 200) return void response.end(JSON.stringify({ message: 'no' }));
@@ -82,7 +82,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 async function follow(printers: readonly Printer[], position: LogPosition | null = null) {
   pods = [...printers];
   open = [];
-  asked = [];
+  requested = [];
   testApi = await startTestApi(answer);
   const lines: LogLine[] = [];
   const sink = { onLine: (one: LogLine): void => void lines.push(one), signal: stop.signal };
@@ -131,7 +131,7 @@ test('a pod whose node does not answer holds nothing up, and is asked again whil
   const b: Printer = { uid: 'b', isOpen: true, printed: [[line(2, 'start B')]] };
   const { done, texts } = await follow([a, b]);
   await vi.waitFor(() => expect(texts()).toEqual(['start B']));
-  await vi.waitFor(() => expect(asked).toContain('a'));
+  await vi.waitFor(() => expect(requested).toContain('a'));
   delete a.status;
   await vi.waitFor(() => expect(texts('a')).toEqual(['start A']), 10_000);
   end('b');
@@ -191,6 +191,6 @@ test('what the container before has printed comes before what the one prints tha
   ];
   const { done, texts } = await follow([{ uid: 'a', restarts: 1, printed }], { at: null, origins: { a: timeOf(0) } });
   await done;
-  expect(asked).toEqual(['a previous', 'a']);
+  expect(requested).toEqual(['a previous', 'a']);
   expect(texts()).toEqual(['crash', 'second', 'serves']);
 });

@@ -24,7 +24,7 @@ export async function untilGone(
 ): Promise<void> {
   const { signal, force } = context;
   const listed = listedOf(scope, found);
-  const asked = new Map<string, Promise<void>>();
+  const requested = new Map<string, Promise<void>>();
   const end = new AbortController();
   let failure: unknown = null;
   let left: readonly Pod[] = [];
@@ -42,18 +42,18 @@ export async function untilGone(
   const onChange = (pods: ReadonlyMap<string, Pod>): void => {
     left = [...pods.values()];
     if (pods.size === 0) end.abort();
-    for (const [uid, pod] of pods) if (!asked.has(uid)) asked.set(uid, ask(pod));
+    for (const [uid, pod] of pods) if (!requested.has(uid)) requested.set(uid, ask(pod));
   };
   const tellLate = lateTeller(context);
   const timer = setInterval(() => {
     tellLate(left);
     // The deletion of each pod has been requested, and the pods end by themselves.
     if (force?.aborted === true && left.length > 0 && !left.some(hasVolumes))
-      void Promise.all(asked.values()).then(() => end.abort());
+      void Promise.all(requested.values()).then(() => end.abort());
   }, lookEveryMilliseconds);
   try {
     await follow<Pod>(scope.api, listed, { onChange }, both);
-    await Promise.all(asked.values());
+    await Promise.all(requested.values());
   } finally {
     clearInterval(timer);
   }
@@ -69,14 +69,14 @@ function listedOf({ installation }: ClusterScope, { namespace, name, controller,
 
 /** Logs once for each pod that still exists long after its end was due. */
 function lateTeller(context: CallContext): (pods: readonly Pod[]) => void {
-  const told = new Set<string | undefined>();
+  const reported = new Set<string | undefined>();
   return (pods) => {
     for (const pod of pods) {
       const { uid, deletionTimestamp } = pod.metadata ?? {};
       // `deletionTimestamp` is the time at which the grace period ends. A pod that nobody deleted has none.
       const isLate = Date.now() > Date.parse(String(deletionTimestamp)) + lateMilliseconds;
-      if (!isLate || told.has(uid)) continue;
-      told.add(uid);
+      if (!isLate || reported.has(uid)) continue;
+      reported.add(uid);
       context.log(
         `The ${nameOf(pod)} should have ended more than ${lateMilliseconds / 1_000} s ago and still exists; Davit keeps waiting for it. ` +
           'If its node no longer answers, have the operator of the cluster repair or remove the node.',

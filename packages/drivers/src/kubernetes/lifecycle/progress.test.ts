@@ -61,7 +61,7 @@ async function failAtFirst(reason: string): Promise<void> {
 }
 
 /** Waits until the events have been received, so that a caller that does not continue to wait has given up. */
-async function untilHeard(waiting: Promise<unknown>): Promise<void> {
+async function untilNoticed(waiting: Promise<unknown>): Promise<void> {
   const early = new Promise((resolve) => setTimeout(resolve, 200, 'it waits'));
   expect(await Promise.race([waiting.catch((error: unknown) => error), early])).toBe('it waits');
 }
@@ -70,7 +70,7 @@ test('an instance is waited for on', async () => {
   const scope = { api, installation: workload.owner.installation, ...cluster } as unknown as Parameters<typeof awaitStarted>[0]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the rest is not looked at
   const waiting = awaitStarted(scope, workload, { signal: new AbortController().signal, log: () => undefined });
   await failAtFirst('FailedMount');
-  await untilHeard(waiting);
+  await untilNoticed(waiting);
   tellPod({ running: {} });
   await expect(waiting).resolves.toBeUndefined();
 });
@@ -78,7 +78,7 @@ test('an instance is waited for on', async () => {
 test('a build is waited for on', async () => {
   const build = new BuildPod({ api, installation: 'i' }, { namespace: 'builds', name });
   await failAtFirst('FailedCreatePodSandBox');
-  await untilHeard(build.begun);
+  await untilNoticed(build.begun);
   tellPod({ running: {} });
   expect(await build.begun).toMatchObject({ type: 'UP' });
   build.close();

@@ -8,14 +8,14 @@ import { pathOf } from '../client/objects.ts';
 import { translated } from '../client/refusals.ts';
 import { clockMilliseconds, eventsOfInstance } from '../diagnosis/events.ts';
 import { explain, type Suspicion } from '../diagnosis/failures.ts';
-import { faultOf, judgeReady, judgeStart, lasting, rejection, type Judgement, type Seen } from '../diagnosis/judge.ts';
+import { faultOf, judgeReady, judgeStart, lasting, rejection, type Judgement, type InstanceFacts } from '../diagnosis/judge.ts';
 import { findSelected, gather, isRejected, mainStatus, toInstance, type Found } from '../instances/instances.ts';
 import { label, labelSelector, withRunLabels } from '../names/labels.ts';
 import { instanceName, namespaceName } from '../names/names.ts';
 
 const longestStartMilliseconds = 600_000;
 
-type Judge = (workload: Workload, seen: Seen) => Judgement;
+type Judge = (workload: Workload, seen: InstanceFacts) => Judgement;
 
 /**
  * Waits until the process of each instance, from `firstInstance` on, has started once. Its image has been pulled by
@@ -204,7 +204,7 @@ class Look {
     return all.map(({ seen, found }) => ({ judgement: this.#judge(this.#workload, { ...seen, faults }), found }));
   }
 
-  #see(name: string, now: number): { readonly seen: Seen; readonly found: Found | null } {
+  #see(name: string, now: number): { readonly seen: InstanceFacts; readonly found: Found | null } {
     const own = [...(this.#pods?.values() ?? [])].filter(({ metadata }) => metadata?.labels?.[label.instance] === name);
     const [found = null] = gather([], own);
     const events = eventsOfInstance(this.#events, { name, pods: own, began: this.#began });
@@ -227,7 +227,7 @@ class Look {
     return one.since;
   }
 
-  #rejectedOf(name: string, pods: readonly Pod[], now: number): Pick<Seen, 'rejected' | 'rejectedSince'> {
+  #rejectedOf(name: string, pods: readonly Pod[], now: number): Pick<InstanceFacts, 'rejected' | 'rejectedSince'> {
     const known = this.#rejected.get(name) ?? new Map<string, number>();
     this.#rejected.set(name, known);
     // Pods that a service lost before the wait began say nothing about the pods that are created now.

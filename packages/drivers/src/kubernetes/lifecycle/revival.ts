@@ -16,11 +16,11 @@ const replacedWithinMilliseconds = 60_000;
  * left to the cluster, which is still creating it.
  */
 export async function revive(scope: ClusterScope, instanceId: string, { signal }: CallContext): Promise<void> {
-  const place = parseId(instanceId);
+  const ids = parseId(instanceId);
   try {
-    const [pod, ...others] = await podsOf(scope, place, signal);
+    const [pod, ...others] = await podsOf(scope, ids, signal);
     if (pod === undefined) {
-      throw new DriverError({ cause: 'ENGINE_FAILED', message: `The instance ${place.name} is no longer on the cluster.` });
+      throw new DriverError({ cause: 'ENGINE_FAILED', message: `The instance ${ids.name} is no longer on the cluster.` });
     }
     const former = new Set([pod, ...others].map(({ metadata }) => metadata?.uid));
     const status = mainStatus(pod);
@@ -30,10 +30,10 @@ export async function revive(scope: ClusterScope, instanceId: string, { signal }
       status?.state?.terminated === undefined
     )
       return;
-    await remove(scope.api, pathOf('Pod', { namespace: place.namespace, name: pod.metadata?.name }), signal, {
+    await remove(scope.api, pathOf('Pod', { namespace: ids.namespace, name: pod.metadata?.name }), signal, {
       uid: pod.metadata?.uid,
     });
-    await untilReplaced(scope, place, former, signal);
+    await untilReplaced(scope, ids, former, signal);
   } catch (error) {
     throw translated(error, 'The instance could not be started again');
   }

@@ -11,7 +11,7 @@ import { apply, pathOf, pathTo, remove, type Scope } from '../client/objects.ts'
 import { podsOf } from '../client/pods.ts';
 import { translated } from '../client/refusals.ts';
 import { endOfJob, isRejected } from '../instances/instances.ts';
-import { isOtherwise, keepingPorts } from '../manifests/addresses.ts';
+import { hasChanged, keepingPorts } from '../manifests/addresses.ts';
 import { toManifests, type Manifests } from '../manifests/index.ts';
 import { label, labelSelector } from '../names/labels.ts';
 import { isServiceName, namespaceName, serviceObjectName } from '../names/names.ts';
@@ -95,7 +95,7 @@ function byName(services: readonly Service[]): Served['addresses'] {
 
 function besideServed(service: Service, { addresses, served, isIdle }: Served): Service {
   const existing = addresses.get(service.metadata?.name);
-  const mustKeep = served !== null || (!isIdle && isOtherwise(service, existing));
+  const mustKeep = served !== null || (!isIdle && hasChanged(service, existing));
   return mustKeep ? keepingPorts(service, existing) : service;
 }
 
@@ -109,7 +109,7 @@ async function ensureService(
 ): Promise<void> {
   const { name } = service.metadata ?? {};
   const replaced = others.get(name) ?? (isIdle ? addresses.get(name) : undefined);
-  if (isOtherwise(service, replaced)) await remove(scope.api, pathTo(service), signal, { uid: replaced?.metadata?.uid });
+  if (hasChanged(service, replaced)) await remove(scope.api, pathTo(service), signal, { uid: replaced?.metadata?.uid });
   await apply(scope, service, signal);
 }
 
@@ -137,8 +137,8 @@ async function ensureBudget(scope: Scope, { owner }: Workload, manifests: Manife
     await apply(scope, disruptionBudget, signal);
     return;
   }
-  const place = { namespace: namespace.metadata?.name, name: serviceObjectName(owner) };
-  await remove(scope.api, pathOf('PodDisruptionBudget', place), signal);
+  const ids = { namespace: namespace.metadata?.name, name: serviceObjectName(owner) };
+  await remove(scope.api, pathOf('PodDisruptionBudget', ids), signal);
 }
 
 // An existing controller is left as it is: its pods run this rollout, and a change of its template would replace them.

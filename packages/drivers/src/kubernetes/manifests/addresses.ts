@@ -42,7 +42,7 @@ export function toServices(workload: Workload, rollout: string): Service[] {
  * Returns whether exactly one of the existing and the wanted Service has an address. A Service can neither gain nor
  * lose its address. Pure.
  */
-export function isOtherwise(wanted: Service, existing: Service | undefined): boolean {
+export function hasChanged(wanted: Service, existing: Service | undefined): boolean {
   return existing !== undefined && hasAddress(existing) !== hasAddress(wanted);
 }
 
@@ -69,7 +69,7 @@ export function keepingPorts(service: Service, existing: Service | undefined): S
   const all = [...own, ...ports];
   if (all.length === 0) return service;
   const { clusterIP, ...spec } = service.spec ?? {};
-  const isHeadless = clusterIP === 'None' && !isOtherwise(service, existing);
+  const isHeadless = clusterIP === 'None' && !hasChanged(service, existing);
   return { ...service, spec: { ...spec, ...(isHeadless && { clusterIP }), ports: all } };
 }
 

@@ -27,8 +27,8 @@ const schedule: ClusterSchedule = {
   }),
   expression: '0 3 * * *',
   timezone: 'Europe/Paris',
-  mostSeconds: 600,
-  mostRestarts: 2,
+  maxSeconds: 600,
+  maxRestarts: 2,
   holdSeconds: 120,
 };
 const made = (changes: Partial<ClusterSchedule> = {}, settings = cluster) =>
@@ -72,9 +72,9 @@ test('its pod is that of an attempt that Davit starts, but for the helper, which
 });
 
 test.each([
-  ['as long as it is asked for', { holdSeconds: 1, mostSeconds: 60 }, [1, 3]],
-  ['not until the time of the run is over', { holdSeconds: 30, mostSeconds: 17 }, [1, 3]],
-  ['not at all where that is over', { holdSeconds: 30, mostSeconds: 10 }, [0, 1]],
+  ['as long as it is asked for', { holdSeconds: 1, maxSeconds: 60 }, [1, 3]],
+  ['not until the time of the run is over', { holdSeconds: 30, maxSeconds: 17 }, [1, 3]],
+  ['not at all where that is over', { holdSeconds: 30, maxSeconds: 10 }, [0, 1]],
 ])('outputs are held %s', (_, times, [least = 0, most = 0]) => {
   const folder = mkdtempSync(join(tmpdir(), 'davit-held-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

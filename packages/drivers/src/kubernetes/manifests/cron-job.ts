@@ -30,7 +30,7 @@ export interface CronJobInput extends ClusterSchedule {
  * another CronJob: Kubernetes would immediately start runs that the new times make look missed. Pure.
  */
 export function toCronJob(
-  { workload, expression, timezone, isSuspended, mostSeconds, mostRestarts, holdSeconds }: CronJobInput,
+  { workload, expression, timezone, isSuspended, maxSeconds, maxRestarts, holdSeconds }: CronJobInput,
   { settings, traits }: { readonly settings: ClusterSettings; readonly traits: ClusterTraits },
 ): CronJob {
   const { owner, metadata: wanted } = workload;
@@ -39,7 +39,7 @@ export function toCronJob(
     [annotation.name]: workload.name,
     'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
   };
-  const podSpec = withHeldFolders(toPodSpec(workload, settings, traits), { holdSeconds, mostSeconds });
+  const podSpec = withHeldFolders(toPodSpec(workload, settings, traits), { holdSeconds, maxSeconds });
   return {
     apiVersion: 'batch/v1',
     kind: 'CronJob',
@@ -65,13 +65,13 @@ export function toCronJob(
       jobTemplate: {
         metadata: withWanted({ labels, annotations }, 'Job', wanted),
         spec: {
-          backoffLimit: mostRestarts,
-          activeDeadlineSeconds: mostSeconds + deadlineMarginSeconds,
+          backoffLimit: maxRestarts,
+          activeDeadlineSeconds: maxSeconds + deadlineMarginSeconds,
           template: {
             metadata: withWanted({ labels, annotations }, 'Pod', wanted),
             // A Job that exceeds its deadline deletes its pod and the pod's output. A pod that exceeds its deadline
             // stays.
-            spec: { ...podSpec, activeDeadlineSeconds: mostSeconds },
+            spec: { ...podSpec, activeDeadlineSeconds: maxSeconds },
           },
         },
       },
@@ -96,7 +96,7 @@ export function asScheduleValues(secret: Secret, { rollout }: Workload): Secret 
 
 interface HeldTimes {
   readonly holdSeconds: number;
-  readonly mostSeconds: number;
+  readonly maxSeconds: number;
 }
 
 /**
@@ -119,12 +119,12 @@ function withHeldFolders(spec: PodSpec, times: HeldTimes): PodSpec {
 const beforeDeadlineSeconds = 15;
 
 // The helper stops before the deadline of the pod. Otherwise a run that ended well would fail, and might be repeated.
-function holding({ volumeMounts = [] }: Container, { holdSeconds, mostSeconds }: HeldTimes): string {
+function holding({ volumeMounts = [] }: Container, { holdSeconds, maxSeconds }: HeldTimes): string {
   const quoted = volumeMounts.map(({ mountPath }) => `'${mountPath.replaceAll("'", String.raw`'\''`)}'`);
   const all = quoted.flatMap((folder) => [`${folder}/*`, `${folder}/.[!.]*`]).join(' ');
   const wait = `if [ $left -gt 0 ]; then sleep $left & wait $!; fi; exit ${foldersLostCode}`;
   return [
-    `until=$(($(date +%s) + ${mostSeconds - beforeDeadlineSeconds}))`,
+    `until=$(($(date +%s) + ${maxSeconds - beforeDeadlineSeconds}))`,
     'hold() {',
     '  left=$((until - $(date +%s)))',
     `  if [ $left -gt ${holdSeconds} ]; then left=${holdSeconds}; fi`,

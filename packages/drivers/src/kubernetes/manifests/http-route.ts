@@ -22,7 +22,7 @@ export interface HttpRoute {
 }
 
 /** Most hosts that the Gateway API accepts in an HTTPRoute (`maxItems` of `hostnames`, v1). */
-const mostHosts = 16;
+const maxHosts = 16;
 
 /**
  * Returns the routes of a service at a Gateway. All ports with the same hosts share a route, because the hosts of an
@@ -50,8 +50,8 @@ export function toHttpRoutes({ owner, routes, metadata }: ServedRoutes, gateway:
 }
 
 function inParts(hosts: readonly string[]): (readonly string[])[] {
-  const count = Math.ceil(hosts.length / mostHosts);
-  return Array.from({ length: count }, (_, index) => hosts.slice(index * mostHosts, (index + 1) * mostHosts));
+  const count = Math.ceil(hosts.length / maxHosts);
+  return Array.from({ length: count }, (_, index) => hosts.slice(index * maxHosts, (index + 1) * maxHosts));
 }
 
 function toRule({ pathPrefix, internalPort, to }: ClusterRoute, name: string): HttpRoute['spec']['rules'][number] {

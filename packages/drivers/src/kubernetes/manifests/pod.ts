@@ -13,7 +13,7 @@ export const mainContainer = 'main';
 export const helperContainer = 'helper';
 
 /** Below this limit, container runtimes refuse to start any container. */
-const leastMemoryMiB = 6;
+const minMemoryMiB = 6;
 /** Group that may write to volumes, whichever user a process has. Images use this id for nothing else. */
 const volumeGroup = 64_646;
 
@@ -100,7 +100,7 @@ function toContainer(
 function resources({ cpuMillicores, memoryMiB }: Workload): Container['resources'] {
   const amounts = {
     ...(cpuMillicores > 0 && { cpu: `${Math.max(cpuMillicores, 10)}m` }),
-    memory: `${Math.max(memoryMiB, leastMemoryMiB)}Mi`,
+    memory: `${Math.max(memoryMiB, minMemoryMiB)}Mi`,
   };
   return { requests: amounts, limits: amounts };
 }

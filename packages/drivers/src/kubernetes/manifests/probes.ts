@@ -4,7 +4,7 @@ import type { Probe, ProbeCheck, Workload } from '../../workload.ts';
 import { unexpanded } from './unexpanded.ts';
 
 /** A day in seconds. An instance that has not opened its port by then was given up long before. */
-const patience = 86_400;
+const limits = 86_400;
 
 /**
  * Returns the probes by which the kubelet knows that an instance is ready.
@@ -17,7 +17,7 @@ export function toReadiness({ readiness, ports }: Workload): Pick<Container, 're
   if (readiness) return { readinessProbe: { ...toProbe(readiness), initialDelaySeconds: 0 } };
   const port = ports.find(({ protocol }) => protocol !== 'UDP')?.internalPort;
   if (port === undefined) return {};
-  return { startupProbe: { tcpSocket: { port }, periodSeconds: 1, timeoutSeconds: 1, failureThreshold: patience } };
+  return { startupProbe: { tcpSocket: { port }, periodSeconds: 1, timeoutSeconds: 1, failureThreshold: limits } };
 }
 
 /**

@@ -34,8 +34,8 @@ const scaled: ScaledService = {
   rollout,
   name,
   instances: 2,
-  least: 1,
-  most: 4,
+  min: 1,
+  max: 4,
   scaleDownSeconds: 300,
   by: byUse,
   variables: workload.environment.map((entry) => entry.name),
@@ -94,7 +94,7 @@ describe('a ScaleTarget', () => {
 });
 
 test('a ScaledObject has all triggers, each with a TriggerAuthentication of its own', () => {
-  const events = { ...scaled, by: byEvents, least: 0 };
+  const events = { ...scaled, by: byEvents, min: 0 };
   const [authentication, ...others] = toTriggerAuthentications(events, byEvents);
   expect(others).toEqual([]);
   expect(authentication).toMatchObject({

@@ -14,7 +14,7 @@ export const valueKeys = {
 };
 
 /** The largest size of a secret that Kubernetes accepts, in bytes. */
-const mostBytes = 1_048_576;
+const maxBytes = 1_048_576;
 
 /**
  * Returns the secret with the variables and files of a rollout, or null if the rollout has none. Fails with
@@ -55,10 +55,10 @@ function encoded(text: string, name: string): string {
 function refuseLarge({ environment, files }: Workload): void {
   const values = [...environment.map(({ value }) => value), ...files.map(({ content }) => content)];
   const bytes = values.reduce((sum, value) => sum + Buffer.byteLength(value.reveal()), 0);
-  if (bytes <= mostBytes) return;
+  if (bytes <= maxBytes) return;
   throw new DriverError({
     cause: 'START_FAILED',
-    message: `The variables and files of the service have ${bytes} bytes; Kubernetes accepts at most ${mostBytes}.`,
+    message: `The variables and files of the service have ${bytes} bytes; Kubernetes accepts at most ${maxBytes}.`,
     hint: 'Put large files into the image or on a volume.',
   });
 }

@@ -5,18 +5,18 @@
  */
 
 interface Field {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly names: readonly string[];
 }
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
-const minute: Field = { least: 0, most: 59, names: [] };
-const hour: Field = { least: 0, most: 23, names: [] };
-const dayOfMonth: Field = { least: 1, most: 31, names: [] };
-const month: Field = { least: 1, most: 12, names: months };
-const dayOfWeek: Field = { least: 0, most: 7, names: days };
+const minute: Field = { min: 0, max: 59, names: [] };
+const hour: Field = { min: 0, max: 23, names: [] };
+const dayOfMonth: Field = { min: 1, max: 31, names: [] };
+const month: Field = { min: 1, max: 12, names: months };
+const dayOfWeek: Field = { min: 0, max: 7, names: days };
 
 /**
  * Translates a schedule of Davit (see `cronFault` of the engine) into one of Kubernetes that is due at the same times.
@@ -65,16 +65,16 @@ function rangeOf(part: string, field: Field): number[] {
   const [range = '', step = '1'] = part.split('/');
   const [first = '', last = first] = range.split('-');
   // Sunday is both 0 and 7, but counts once.
-  const most = field.most === 7 ? 6 : field.most;
-  const [from, to] = isStar(range) ? [field.least, most] : [numberOf(first, field), numberOf(last, field)];
+  const most = field.max === 7 ? 6 : field.max;
+  const [from, to] = isStar(range) ? [field.min, most] : [numberOf(first, field), numberOf(last, field)];
   // The range ends with Sunday: `fri-sun`.
-  const end = to < from && field.most === 7 && to === 0 ? 7 : to;
+  const end = to < from && field.max === 7 && to === 0 ? 7 : to;
   const values: number[] = [];
   for (let value = from; value <= end; value += Math.max(Number(step), 1)) values.push(value);
   return values;
 }
 
-function numberOf(text: string, { names, least }: Field): number {
+function numberOf(text: string, { names, min: least }: Field): number {
   const name = names.indexOf(text.toLowerCase());
   return name === -1 ? Number(text) : name + least;
 }

@@ -54,17 +54,17 @@ function letsNobodyIn({ settings: { sources } }: ClusterScope): boolean {
 async function withNames(scope: ClusterScope, served: ServedRoutes, signal: AbortSignal): Promise<ServedRoutes> {
   const release = served.routes.find(({ to }) => to !== undefined)?.to?.release;
   if (release === undefined) return served;
-  const place = { owner: served.owner, release };
-  const services = await readServices(scope, place, signal);
+  const ids = { owner: served.owner, release };
+  const services = await readServices(scope, ids, signal);
   const isIn = (route: ClusterRoute, within: readonly ChartService[]): boolean =>
     route.to === undefined || meant(route.to, within).length > 0;
-  const around = served.routes.every((route) => isIn(route, services)) ? [] : await readServicesAround(scope, place, signal);
+  const around = served.routes.every((route) => isIn(route, services)) ? [] : await readServicesAround(scope, ids, signal);
   return { ...served, routes: served.routes.map((route) => withName(route, isIn(route, services) ? services : around)) };
 }
 
-type Wanted = NonNullable<ClusterRoute['to']>;
+type RouteTarget = NonNullable<ClusterRoute['to']>;
 
-function meant(to: Wanted, services: readonly ChartService[]): readonly ChartService[] {
+function meant(to: RouteTarget, services: readonly ChartService[]): readonly ChartService[] {
   return 'name' in to ? services.filter(({ name }) => name === to.name) : selected(services, Object.entries(to.selectors));
 }
 

@@ -57,8 +57,8 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     rollout,
     name,
     instances: 1,
-    least: 1,
-    most: 3,
+    min: 1,
+    max: 3,
     scaleDownSeconds: 300,
     by: { type: 'USE', cpuPercent: 60, memoryPercent: 80 },
     variables: variables.map((entry) => entry.name),
@@ -80,16 +80,16 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     let changes = 0;
     const watched = driver.scaling.watch(() => (changes += 1), watching.signal);
     // Changes before the watch has begun are not reported, so the number is written again until one is.
-    const told = async (): Promise<number> => {
+    const reported = async (): Promise<number> => {
       for (const number of [3, 2]) await writeScale(api, path('ScaleTarget', web), number);
       return changes;
     };
-    await expect.poll(told, { interval: 500 }).toBeGreaterThan(0);
+    await expect.poll(reported, { interval: 500 }).toBeGreaterThan(0);
     expect((await wanted(web))?.instances).toBe(2);
     watching.abort();
     await watched;
     // A new version of the settings does not change the number.
-    await driver.scaling.apply({ ...scaledOf(web), most: 5, instances: 1, mark: 'second' }, signal);
+    await driver.scaling.apply({ ...scaledOf(web), max: 5, instances: 1, mark: 'second' }, signal);
     await driver.scaling.report(web.owner, 2, signal);
     expect(await wanted(web)).toMatchObject({ instances: 2, running: 2, mark: 'second' });
     const scale = await find<Scale>(api, `${path('ScaleTarget', web)}/scale`, signal);
@@ -144,7 +144,7 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
       },
     ];
     const by = { type: 'EVENTS' as const, pollingSeconds: 30, cooldownSeconds: 300, triggers };
-    await driver.scaling.apply({ ...scaledOf(web), least: 0, by, mark: 'events' }, signal);
+    await driver.scaling.apply({ ...scaledOf(web), min: 0, by, mark: 'events' }, signal);
     expect(await has('HorizontalPodAutoscaler', web)).toBe(false);
     expect(await has('TriggerAuthentication', web, '-1')).toBe(true);
     const found = await find<KubernetesObject & { readonly spec: object }>(api, path('ScaledObject', web), signal);
@@ -184,7 +184,7 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
       },
     };
     await call(api, { method: 'POST', path: ofKeda.slice(0, ofKeda.lastIndexOf('/')), body: autoscaler, signal });
-    await driver.scaling.apply({ ...scaledOf(web), least: 0, by, mark: 'events' }, signal);
+    await driver.scaling.apply({ ...scaledOf(web), min: 0, by, mark: 'events' }, signal);
     expect(await has('HorizontalPodAutoscaler', web, '-of-keda')).toBe(true);
     // The service is scaled to zero and up again. The objects that it needs still exist.
     await driver.retire({ service: web.owner.service, rollout: web.rollout, fromIndex: 0 }, 1, context);

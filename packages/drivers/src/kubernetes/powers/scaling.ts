@@ -98,7 +98,7 @@ async function applyTarget(scope: Scope, scaled: ScaledService, signal: AbortSig
     // Events may have set the number to 0. A HorizontalPodAutoscaler is switched off at 0 and would never change the
     // number.
     const isOff = scaled.by.type === 'USE' && found.spec.replicas === 0;
-    const replicas = isOff ? { replicas: Math.max(scaled.least, scaled.instances, 1) } : {};
+    const replicas = isOff ? { replicas: Math.max(scaled.min, scaled.instances, 1) } : {};
     await call(api, { ...merge, path, body: { metadata, spec: { ...spec, ...replicas } }, signal });
   }
   const replicas = found?.status?.replicas ?? scaled.instances;

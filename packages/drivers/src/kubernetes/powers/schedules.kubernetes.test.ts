@@ -32,7 +32,7 @@ function schedule(script: string, changes: Partial<ClusterSchedule> = {}, image 
     cpuMillicores: 50,
     memoryMiB: 32,
   });
-  const often = { expression: '*/1 * * * *', timezone: 'Etc/UTC', mostSeconds: 50, mostRestarts: 0, holdSeconds: 5 };
+  const often = { expression: '*/1 * * * *', timezone: 'Etc/UTC', maxSeconds: 50, maxRestarts: 0, holdSeconds: 5 };
   return { workload, ...often, ...changes };
 }
 
@@ -107,7 +107,7 @@ describe.skipIf(cluster.missing !== null)(
       const telling = schedule('echo told >/davit-output/file', { holdSeconds: 30 });
       const unread = schedule('echo told >/davit-output/file', { holdSeconds: 5 });
       // Five runs begin at once. On a busy node, the first container of a pod takes seconds to start.
-      const late = schedule('echo begun; sleep 600', { mostSeconds: 20 });
+      const late = schedule('echo begun; sleep 600', { maxSeconds: 20 });
       const absent = schedule('true', {}, cluster.image.replace(/[:@][^/]*$/, ':davit-absent'));
       const quiet = schedule('true');
       await apply(quiet, true);
@@ -120,7 +120,7 @@ describe.skipIf(cluster.missing !== null)(
       const read = await run(telling);
       await expect.poll(async () => (await instanceOf(read))?.state, poll).toBe('EXITED');
       const held = await instanceOf(read);
-      expect(await driver.readFile(held?.id ?? '', { path: '/davit-output/file', mostBytes: 100 }, signal)).toBe('told\n');
+      expect(await driver.readFile(held?.id ?? '', { path: '/davit-output/file', maxBytes: 100 }, signal)).toBe('told\n');
 
       const done = await run(plain);
       await expect.poll(async () => (await runsOf(plain))[0]?.isOver, poll).toBe(true);

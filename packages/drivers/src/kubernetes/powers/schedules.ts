@@ -26,19 +26,19 @@ export function clusterSchedules(scope: ClusterScope): ClusterSchedules {
   return {
     unable: (schedule, signal) => unable(scope, schedule, signal),
     apply: (schedule, options, context) =>
-      told('The schedule could not be created on the cluster', () => applySchedule(scope, schedule, options, context)),
-    suspend: (owner, signal) => told('The schedule could not be suspended', () => setSuspended(scope, owner, true, signal)),
-    resume: (owner, signal) => told('The schedule could not be resumed', () => setSuspended(scope, owner, false, signal)),
+      reported('The schedule could not be created on the cluster', () => applySchedule(scope, schedule, options, context)),
+    suspend: (owner, signal) => reported('The schedule could not be suspended', () => setSuspended(scope, owner, true, signal)),
+    resume: (owner, signal) => reported('The schedule could not be resumed', () => setSuspended(scope, owner, false, signal)),
     remove: (owner, signal) =>
-      told('The schedule could not be removed', () => removeSchedules(scope, owner, { except: null }, signal)),
+      reported('The schedule could not be removed', () => removeSchedules(scope, owner, { except: null }, signal)),
     list: (signal) =>
-      told('The schedules could not be listed', async () => (await findSchedules(scope, {}, signal)).map(toArmed)),
-    runs: (selector, signal) => told('The runs of schedules could not be listed', () => findRuns(scope, selector, signal)),
+      reported('The schedules could not be listed', async () => (await findSchedules(scope, {}, signal)).map(toArmed)),
+    runs: (selector, signal) => reported('The runs of schedules could not be listed', () => findRuns(scope, selector, signal)),
     awaitStarted: (workload, context) => awaitRunStarted(scope, workload, context),
   };
 }
 
-async function told<Result>(doing: string, action: () => Promise<Result>): Promise<Result> {
+async function reported<Result>(doing: string, action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();
   } catch (error) {
@@ -55,7 +55,7 @@ async function unable(
   if (!traits.hasSidecars) return 'support sidecars: it is older than Kubernetes 1.29';
   const translation = toKubernetesCron(expression);
   if ('unknown' in translation) return `support ${translation.unknown} in schedules`;
-  const may = await told('The permissions of Davit on the cluster could not be read', () =>
+  const may = await reported('The permissions of Davit on the cluster could not be read', () =>
     mayDo(api, { group: 'batch', resource: 'cronjobs', verb: 'create' }, signal),
   );
   return may ? null : 'let Davit create CronJobs: its role lacks cronjobs.batch';

@@ -93,7 +93,7 @@ export function subjectOf(cluster: TestCluster): ConformanceSubject {
     driver: (installation) => openTestDriver(cluster, installation),
     program: (behaviour) => ({ image, ...shell(scripts[behaviour]) }),
     traits: {
-      restartsUnlive: true,
+      restartsOnFailedLiveness: true,
       mergesStreams: true,
       absentImage: image.replace(/[:@][^/]*$/, ':davit-absent'),
       measures: (signal) => hasMetricsServer(cluster, signal),

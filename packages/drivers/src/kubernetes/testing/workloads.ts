@@ -52,7 +52,7 @@ export function sampleWorkload(changes: Partial<Workload> = {}): Workload {
 }
 
 /** The cluster location of a test workload, and its image with busybox. */
-export interface TestPlace {
+export interface TestOwnership {
   readonly installation: string;
   readonly environment: string;
   readonly image: string;
@@ -62,9 +62,9 @@ export interface TestPlace {
  * Returns a small service that runs a shell script, with ids of its own. It opens no ports, has no names, and is ready
  * when it runs.
  */
-export function scriptWorkload({ image, ...place }: TestPlace, script: string, changes: Partial<Workload> = {}): Workload {
+export function scriptWorkload({ image, ...ids }: TestOwnership, script: string, changes: Partial<Workload> = {}): Workload {
   return sampleWorkload({
-    owner: { ...sampleWorkload().owner, ...place, service: randomUUID() },
+    owner: { ...sampleWorkload().owner, ...ids, service: randomUUID() },
     release: randomUUID(),
     rollout: randomUUID(),
     image,

@@ -131,9 +131,9 @@ async function dockerfilesIn(checkout: string): Promise<string[]> {
 
 async function readIgnoreRule(root: string, dockerfilePath: string): Promise<IgnoreRule | null> {
   for (const path of [`${dockerfilePath}.dockerignore`, '.dockerignore']) {
-    const place = await realpathOrNull(join(root, path));
-    if (place === null || !isInside(root, place)) continue;
-    const rule = ignoreRule(await readFile(place, 'utf8'), dockerfilePath);
+    const location = await realpathOrNull(join(root, path));
+    if (location === null || !isInside(root, location)) continue;
+    const rule = ignoreRule(await readFile(location, 'utf8'), dockerfilePath);
     if (path === '.dockerignore') return rule;
     // The engine would also apply the general `.dockerignore` to files that the Dockerfile's own one includes.
     return Object.assign((each: string) => each === '.dockerignore' || rule(each), { canPrune: rule.canPrune });
@@ -156,11 +156,11 @@ async function addFolder(archive: Pack, context: BuildContext, folder: string): 
   }
 }
 
-async function addFile(archive: Pack, place: string, { path, entry }: { path: string; entry: Dirent }): Promise<void> {
+async function addFile(archive: Pack, location: string, { path, entry }: { path: string; entry: Dirent }): Promise<void> {
   if (entry.isSymbolicLink()) {
-    await addEntry(archive, { name: path, type: 'symlink', linkname: await readlink(place), mode: 0o777 });
+    await addEntry(archive, { name: path, type: 'symlink', linkname: await readlink(location), mode: 0o777 });
   } else if (entry.isFile()) {
-    const { size, mode } = await stat(place);
+    const { size, mode } = await stat(location);
     const target = archive.entry({
       name: path,
       type: 'file',
@@ -170,7 +170,7 @@ async function addFile(archive: Pack, place: string, { path, entry }: { path: st
       uid: 0,
       gid: 0,
     });
-    await pipeline(createReadStream(place, size === 0 ? {} : { end: size - 1 }), target);
+    await pipeline(createReadStream(location, size === 0 ? {} : { end: size - 1 }), target);
   }
 }
 

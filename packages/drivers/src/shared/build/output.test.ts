@@ -122,7 +122,7 @@ describe('why a build failed', () => {
       ...change,
     });
   };
-  const said = (message: string, instruction = ''): ReturnType<typeof buildFailure> =>
+  const output = (message: string, instruction = ''): ReturnType<typeof buildFailure> =>
     fail([
       ...(instruction === '' ? [] : [JSON.stringify({ stream: `STEP 1/1: ${instruction}\n` })]),
       JSON.stringify({ error: message }),
@@ -190,7 +190,7 @@ describe('why a build failed', () => {
       false,
     ],
   ])('an image that cannot be had: %s', (message, instruction, image, isRetryable) => {
-    const error = said(message, instruction);
+    const error = output(message, instruction);
     expect([error.code, error.retryable]).toEqual(['BASE_IMAGE_UNAVAILABLE', isRetryable]);
     expect(error.message).toContain(`The image ${image} could not be pulled`);
   });
@@ -200,13 +200,16 @@ describe('why a build failed', () => {
     ['dockerfile parse error on line 3: unknown instruction: FROB (did you mean FROM?)', '', 'Dockerfile, line 3: unknown'],
     ['building at STEP "ENV A=1": bad substitution', 'ENV A=1', 'Dockerfile, line 2: bad substitution.'],
   ])('a fault in the Dockerfile: %s', (message, instruction, words) => {
-    const error = said(message, instruction);
+    const error = output(message, instruction);
     expect(error.code).toBe('DOCKERFILE_INVALID');
     expect(error.message).toContain(words);
   });
 
   test('BuildKit of Docker Engine 23 and later words a failed command in another way', () => {
-    const error = said('failed to solve: process "/bin/sh -c exit 3" did not complete successfully: exit code: 3', 'RUN exit 3');
+    const error = output(
+      'failed to solve: process "/bin/sh -c exit 3" did not complete successfully: exit code: 3',
+      'RUN exit 3',
+    );
     expect(error).toMatchObject({ code: 'BUILD_COMMAND_FAILED', message: 'RUN exit 3 exited with code 3.' });
   });
 
@@ -214,11 +217,11 @@ describe('why a build failed', () => {
     ['by the engine', 'write /var/lib/docker/tmp/x: no space left on device', 'COPY . .'],
     ['by the command', 'building at STEP "RUN dd": while running runtime: exit status 1', 'RUN dd\ndd: No space left on device'],
   ])('a full disk, told %s', (_name, message, lines) => {
-    expect(said(message, lines).code).toBe('DISK_FULL');
+    expect(output(message, lines).code).toBe('DISK_FULL');
   });
 
   test('what nobody knows is passed on in the engine’s words', () => {
-    expect(said('the moon is in the wrong place')).toMatchObject({
+    expect(output('the moon is in the wrong place')).toMatchObject({
       code: 'ENGINE_FAILED',
       message: 'The container engine could not build: the moon is in the wrong place.',
     });

@@ -7,10 +7,10 @@ import type { Instance, Ownership } from '../../workload.ts';
 import { erroredFile, filesMissing } from '../commands.ts';
 import { endRun } from './ending.ts';
 import { filesOf } from './files.ts';
-import { instanceOf, progress, readGiven, type FollowedPlace } from './follow.ts';
+import { instanceOf, progress, readGiven, type FollowedRun } from './follow.ts';
 import { imageOf, toRunWorkload, type TerraformImages } from './pod.ts';
 import { ClusterSession } from './session.ts';
-import { places, runFolder } from './supervisor.ts';
+import { locations, runFolder } from './supervisor.ts';
 
 export interface ClusterTerraformInput {
   readonly cluster: ClusterDriver;
@@ -76,7 +76,7 @@ export class ClusterTerraform implements TerraformDriver {
     return isThere(join(folder, 'source', rootPath, erroredFile));
   }
 
-  async #make(run: TerraformRun, image: string, call: CallContext): Promise<FollowedPlace> {
+  async #make(run: TerraformRun, image: string, call: CallContext): Promise<FollowedRun> {
     const { cluster, address } = this.#input;
     // Called before anything of the run is removed: it fails if another worker has meanwhile taken over the deployment
     // and has a working pod.
@@ -87,7 +87,7 @@ export class ClusterTerraform implements TerraformDriver {
     await cluster.start(toRunWorkload(run, image, state), call);
     const instance = await this.#find(run, call.signal);
     if (instance === null) throw new DriverError({ cause: 'TERRAFORM_INTERRUPTED', message: 'its pod no longer exists' });
-    await cluster.putInto(instance.id, { folder: runFolder, archive: filesOf(run) }, call.signal);
+    await cluster.upload(instance.id, { folder: runFolder, archive: filesOf(run) }, call.signal);
     return this.#placeOf(run, instance.id);
   }
 
@@ -98,20 +98,20 @@ export class ClusterTerraform implements TerraformDriver {
   async #attach(run: TerraformRun, signal: AbortSignal): Promise<ClusterSession | null> {
     const instance = await this.#find(run, signal);
     if (instance === null) return null;
-    const place = this.#placeOf(run, instance.id);
-    const { begun } = await progress(place, signal);
-    if (begun.size > 0) return new ClusterSession(run, place, begun);
-    const file = { path: `${runFolder}/${places.ready}`, mostBytes: 1 };
-    const isReady = (await readGiven(place, file, signal)) !== null;
+    const ref = this.#placeOf(run, instance.id);
+    const { begun } = await progress(ref, signal);
+    if (begun.size > 0) return new ClusterSession(run, ref, begun);
+    const file = { path: `${runFolder}/${locations.ready}`, maxBytes: 1 };
+    const isReady = (await readGiven(ref, file, signal)) !== null;
     // Nothing can be read from a lost pod: the next command reports that.
-    return isReady || instance.state === 'EXITED' ? new ClusterSession(run, place, begun) : null;
+    return isReady || instance.state === 'EXITED' ? new ClusterSession(run, ref, begun) : null;
   }
 
   #find(run: TerraformRun, signal: AbortSignal): Promise<Instance | null> {
     return instanceOf(this.#placeOf(run, ''), signal);
   }
 
-  #placeOf({ id, owner, limits }: TerraformRun, instanceId: string): FollowedPlace {
+  #placeOf({ id, owner, limits }: TerraformRun, instanceId: string): FollowedRun {
     const { cluster } = this.#input;
     return { cluster, runId: id, service: owner.service, instanceId, memoryMiB: limits.memoryMiB };
   }

@@ -4,7 +4,7 @@ import { pack as packFolder } from 'tar-fs';
 import { pack } from 'tar-stream';
 import type { TerraformRun } from '../../terraform-driver.ts';
 import { backendFile, backendText, erroredFile } from '../commands.ts';
-import { places } from './supervisor.ts';
+import { locations } from './supervisor.ts';
 
 /**
  * Returns the checked-out files of a run and its backend file as an archive for the folder of its pod. The file that
@@ -22,7 +22,7 @@ export function filesOf(run: TerraformRun): Readable {
     finalize: false,
     finish: (tar) => {
       if (text !== null) tar.entry({ name: `source/${override}` }, text);
-      tar.entry({ name: places.ready }, '');
+      tar.entry({ name: locations.ready }, '');
       tar.finalize();
     },
   });

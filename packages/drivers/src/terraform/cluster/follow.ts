@@ -3,10 +3,10 @@ import type { ClusterDriver } from '../../driver.ts';
 import { DriverError, FolderNotHeldError, type Evidence } from '../../errors.ts';
 import type { Instance } from '../../workload.ts';
 import type { CommandResult } from '../commands.ts';
-import { outputLine, places, progressOf, type CommandEnd, type Progress } from './supervisor.ts';
+import { outputLine, locations, progressOf, type CommandEnd, type Progress } from './supervisor.ts';
 
 /** A run on a cluster. */
-export interface RunPlace {
+export interface RunRef {
   readonly cluster: ClusterDriver;
   readonly runId: string;
   readonly service: string;
@@ -14,12 +14,12 @@ export interface RunPlace {
 }
 
 /** A run whose commands are followed. */
-export interface FollowedPlace extends RunPlace {
+export interface FollowedRun extends RunRef {
   readonly memoryMiB: number;
 }
 
 const keptLines = 60;
-const mostJournalBytes = 1024 * 1024;
+const maxJournalBytes = 1024 * 1024;
 /**
  * Milliseconds between two reads of the journal. Output may be lost, or stall without closing its connection, so the
  * journal decides.
@@ -33,8 +33,8 @@ export interface FollowedEnd extends CommandResult, CommandEnd {
 }
 
 /** Returns the commands of a run that have started and ended, also after its process has ended. */
-export async function progress(place: RunPlace, signal: AbortSignal): Promise<Progress> {
-  return progressOf(await readGiven(place, { path: places.journal, mostBytes: mostJournalBytes }, signal));
+export async function progress(run: RunRef, signal: AbortSignal): Promise<Progress> {
+  return progressOf(await readGiven(run, { path: locations.journal, maxBytes: maxJournalBytes }, signal));
 }
 
 /**
@@ -43,8 +43,8 @@ export async function progress(place: RunPlace, signal: AbortSignal): Promise<Pr
  * contains nothing worth keeping.
  */
 export async function readGiven(
-  { cluster, instanceId }: RunPlace,
-  file: { readonly path: string; readonly mostBytes: number },
+  { cluster, instanceId }: RunRef,
+  file: { readonly path: string; readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
@@ -61,18 +61,18 @@ export async function readGiven(
  * the run ends before the command.
  */
 export async function followCommand(
-  place: FollowedPlace,
+  run: FollowedRun,
   command: { readonly key: string; readonly since: string | null },
   onLine: (line: string) => void,
   signal: AbortSignal,
 ): Promise<FollowedEnd> {
-  const reader = new OutputReader(place, command, onLine);
+  const reader = new OutputReader(run, command, onLine);
   for (;;) {
     await reader.read(signal);
-    reader.end ??= await endOf(place, command.key, signal);
+    reader.end ??= await endOf(run, command.key, signal);
     const { end, lines, until } = reader;
     if (end !== null) return { ...end, lines, until };
-    await refuseEnded(place, lines, signal);
+    await refuseEnded(run, lines, signal);
     await abortablePause(lookAgainMilliseconds, signal);
   }
 }
@@ -81,9 +81,9 @@ export async function followCommand(
  * Returns how a command ended; null if it has not ended, or if its node does not respond at the moment. The caller
  * checks whether the process still exists.
  */
-async function endOf(place: RunPlace, key: string, signal: AbortSignal): Promise<CommandEnd | null> {
+async function endOf(run: RunRef, key: string, signal: AbortSignal): Promise<CommandEnd | null> {
   try {
-    return (await progress(place, signal)).ended.get(key) ?? null;
+    return (await progress(run, signal)).ended.get(key) ?? null;
   } catch (error) {
     signal.throwIfAborted();
     if (isTransient(error)) return null;
@@ -101,7 +101,7 @@ function isTransient(error: unknown): boolean {
 
 /** Reads the output of a run up to the end of one command, over as many connections as necessary. */
 class OutputReader {
-  readonly #place: RunPlace;
+  readonly #location: RunRef;
   readonly #key: string;
   readonly #onLine: (line: string) => void;
   readonly lines: string[] = [];
@@ -109,8 +109,8 @@ class OutputReader {
   end: CommandEnd | null = null;
   #isOwn = false;
 
-  constructor(place: RunPlace, command: { readonly key: string; readonly since: string | null }, onLine: (line: string) => void) {
-    this.#place = place;
+  constructor(run: RunRef, command: { readonly key: string; readonly since: string | null }, onLine: (line: string) => void) {
+    this.#location = run;
     this.#key = command.key;
     this.#onLine = onLine;
     this.until = command.since;
@@ -121,7 +121,7 @@ class OutputReader {
    * the command.
    */
   async read(signal: AbortSignal): Promise<void> {
-    const { cluster, instanceId } = this.#place;
+    const { cluster, instanceId } = this.#location;
     const done = new AbortController();
     const both = AbortSignal.any([signal, done.signal]);
     const watch = this.#watchJournal(done, both);
@@ -149,7 +149,7 @@ class OutputReader {
   }
 
   #take(text: string): void {
-    const line = outputLine(text, this.#place.runId);
+    const line = outputLine(text, this.#location.runId);
     const isMark = line.begun !== null || line.ended !== null;
     if (this.#isOwn && (!isMark || line.text !== '')) {
       this.lines.push(line.text);
@@ -165,7 +165,7 @@ class OutputReader {
     while (!signal.aborted) {
       try {
         await abortablePause(lookEveryMilliseconds, signal);
-        const ended = (await progress(this.#place, signal)).ended.has(this.#key);
+        const ended = (await progress(this.#location, signal)).ended.has(this.#key);
         // The last lines may arrive until the next look.
         if (ended && wasEnded) done.abort();
         wasEnded = ended;
@@ -176,17 +176,17 @@ class OutputReader {
   }
 }
 
-export async function instanceOf({ cluster, service, runId }: RunPlace, signal: AbortSignal): Promise<Instance | null> {
+export async function instanceOf({ cluster, service, runId }: RunRef, signal: AbortSignal): Promise<Instance | null> {
   return (await cluster.observe({ service, rollout: runId }, signal))[0] ?? null;
 }
 
 /** Fails as `followCommand` does if the process of a run has ended or its pod no longer exists. */
-export async function refuseEnded(place: FollowedPlace, lines: readonly string[], signal: AbortSignal): Promise<void> {
-  const instance = await instanceOf(place, signal);
+export async function refuseEnded(run: FollowedRun, lines: readonly string[], signal: AbortSignal): Promise<void> {
+  const instance = await instanceOf(run, signal);
   if (instance?.state === 'RUNNING' || instance?.state === 'CREATED') return;
   const exit = instance?.exit ?? null;
   const evidence = { lines, ...(exit !== null && { exit: { code: exit.code, outOfMemory: exit.outOfMemory } }) };
-  if (exit?.outOfMemory === true) throw outOfMemory(place, evidence);
+  if (exit?.outOfMemory === true) throw outOfMemory(run, evidence);
   const what = exit === null ? 'its pod no longer exists' : `its pod ended with exit code ${exit.code}`;
   throw new DriverError({
     cause: 'TERRAFORM_INTERRUPTED',
@@ -195,7 +195,7 @@ export async function refuseEnded(place: FollowedPlace, lines: readonly string[]
   });
 }
 
-export function outOfMemory({ memoryMiB }: Pick<FollowedPlace, 'memoryMiB'>, evidence: Evidence): DriverError {
+export function outOfMemory({ memoryMiB }: Pick<FollowedRun, 'memoryMiB'>, evidence: Evidence): DriverError {
   return new DriverError({
     cause: 'OUT_OF_MEMORY',
     message: `Terraform or one of its providers used more than the ${memoryMiB} MiB of memory and was killed`,

@@ -20,9 +20,9 @@ import {
 } from '../commands.ts';
 import { resourcesOf } from '../resources.ts';
 import { smallFiles } from './files.ts';
-import { followCommand, outOfMemory, refuseEnded, type FollowedEnd, type FollowedPlace } from './follow.ts';
+import { followCommand, outOfMemory, refuseEnded, type FollowedEnd, type FollowedRun } from './follow.ts';
 import { programs } from './pod.ts';
-import { commandScript, places, runFolder, sourceFolder } from './supervisor.ts';
+import { commandScript, locations, runFolder, sourceFolder } from './supervisor.ts';
 
 /** Options of a command. */
 interface CommandOptions {
@@ -39,7 +39,7 @@ interface CommandOptions {
 const rescueMilliseconds = 120_000;
 const stopMilliseconds = 20_000;
 const stopAttempts = 6;
-const mostOutputBytes = 64 * 1024 * 1024;
+const maxOutputBytes = 64 * 1024 * 1024;
 
 /**
  * A configuration under work in a pod. All progress is stored in the pod: `init`, `plan` and `apply` start once in a
@@ -48,16 +48,16 @@ const mostOutputBytes = 64 * 1024 * 1024;
 export class ClusterSession implements TerraformSession {
   readonly isNew: boolean;
   readonly #run: TerraformRun;
-  readonly #place: FollowedPlace;
+  readonly #location: FollowedRun;
   /** Keys of the commands that earlier sessions started. */
   readonly #begun: ReadonlySet<string>;
   /** Timestamp up to which the output has been read. */
   #until: string | null = null;
 
   /** `begun`: keys of the commands that earlier sessions started; null if there was no earlier session. */
-  constructor(run: TerraformRun, place: FollowedPlace, begun: ReadonlySet<string> | null) {
+  constructor(run: TerraformRun, ref: FollowedRun, begun: ReadonlySet<string> | null) {
     this.#run = run;
-    this.#place = place;
+    this.#location = ref;
     this.isNew = begun === null;
     this.#begun = begun ?? new Set();
   }
@@ -122,9 +122,9 @@ export class ClusterSession implements TerraformSession {
   /** Stores a state that a command could not store. If that fails too, keeps the state on this machine. */
   async #storeErrored(call: CallContext): Promise<void> {
     const signal = AbortSignal.timeout(rescueMilliseconds);
-    const { cluster, instanceId } = this.#place;
+    const { cluster, instanceId } = this.#location;
     const errored = posix.join(sourceFolder, this.#run.rootPath, erroredFile);
-    const text = await cluster.readFile(instanceId, { path: errored, mostBytes: mostOutputBytes }, signal);
+    const text = await cluster.readFile(instanceId, { path: errored, maxBytes: maxOutputBytes }, signal);
     if (text === null) return;
     call.log('A command could not store its state; storing it now.');
     try {
@@ -139,8 +139,8 @@ export class ClusterSession implements TerraformSession {
 
   async #output(command: string, args: readonly string[], call: CallContext): Promise<string> {
     const { key } = await this.#command(command, args, call, { quiet: true });
-    const { cluster, instanceId } = this.#place;
-    const text = await cluster.readFile(instanceId, { path: places.output(key), mostBytes: mostOutputBytes }, call.signal);
+    const { cluster, instanceId } = this.#location;
+    const text = await cluster.readFile(instanceId, { path: locations.output(key), maxBytes: maxOutputBytes }, call.signal);
     if (text !== null) return text;
     throw new DriverError({ cause: 'TERRAFORM_FAILED', message: `the output of terraform ${command} could not be read` });
   }
@@ -160,7 +160,7 @@ export class ClusterSession implements TerraformSession {
     call.signal.throwIfAborted();
     if (good.includes(end.code)) return { ...end, key };
     const { code, lines, isShort } = end;
-    throw isShort ? outOfMemory(this.#place, { lines, exit: { code, outOfMemory: true } }) : failureOf(command, end);
+    throw isShort ? outOfMemory(this.#location, { lines, exit: { code, outOfMemory: true } }) : failureOf(command, end);
   }
 
   async #begin(
@@ -170,17 +170,17 @@ export class ClusterSession implements TerraformSession {
   ): Promise<void> {
     const line = [programs[this.#run.engine], ...words].map(quoted).join(' ');
     const folder = quoted(posix.join(sourceFolder, this.#run.rootPath));
-    const script = commandScript(line, { folder, output: quiet ? places.output(key) : null });
+    const script = commandScript(line, { folder, output: quiet ? locations.output(key) : null });
     const files = [
-      { name: places.script(key), text: script },
-      { name: places.go(key), text: '' },
+      { name: locations.script(key), text: script },
+      { name: locations.go(key), text: '' },
     ];
     try {
       await this.#put(files, signal);
     } catch (error) {
       // A pod that has ended accepts no commands; the reason why it ended is the better error.
       signal.throwIfAborted();
-      await refuseEnded(this.#place, [], signal);
+      await refuseEnded(this.#location, [], signal);
       throw error;
     }
   }
@@ -204,7 +204,7 @@ export class ClusterSession implements TerraformSession {
     else signal.addEventListener('abort', onAbort, { once: true });
     for (const other of [leave, force]) other?.addEventListener('abort', () => signal.aborted && giveUp(), { once: true });
     try {
-      return await followCommand(this.#place, { key, since }, (line) => call.log(line), enough.signal);
+      return await followCommand(this.#location, { key, since }, (line) => call.log(line), enough.signal);
     } catch (error) {
       signal.throwIfAborted();
       throw error;
@@ -227,12 +227,13 @@ export class ClusterSession implements TerraformSession {
         isRetryable: (error) => error instanceof DriverError && error.retryable && !enough.aborted,
         onRetry: () => undefined,
       },
-      () => this.#put([{ name: places.stop(key), text: '' }], AbortSignal.any([enough, AbortSignal.timeout(stopMilliseconds)])),
+      () =>
+        this.#put([{ name: locations.stop(key), text: '' }], AbortSignal.any([enough, AbortSignal.timeout(stopMilliseconds)])),
     );
   }
 
   #put(files: readonly { readonly name: string; readonly text: string }[], signal: AbortSignal): Promise<void> {
-    const { cluster, instanceId } = this.#place;
-    return cluster.putInto(instanceId, { folder: runFolder, archive: smallFiles(files) }, signal);
+    const { cluster, instanceId } = this.#location;
+    return cluster.upload(instanceId, { folder: runFolder, archive: smallFiles(files) }, signal);
   }
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { commandScript, outputLine, places, progressOf, runFolder, supervisor } from './supervisor.ts';
+import { commandScript, outputLine, locations, progressOf, runFolder, supervisor } from './supervisor.ts';
 
 const runId = '0c1f2f5e-5f0b-8a51-8c9c-0d3f1d3b7f10';
 const until = { timeout: 10_000, interval: 20 };
@@ -31,7 +31,7 @@ afterEach(async () => {
 
 /** Replaces the folder of a pod by a folder of this machine. */
 const here = (text: string): string => text.replaceAll(runFolder, folder);
-const journal = async () => progressOf(await readFile(here(places.journal), 'utf8').catch(() => null));
+const journal = async () => progressOf(await readFile(here(locations.journal), 'utf8').catch(() => null));
 const ended = async (key: string, code: number): Promise<void> => {
   await expect.poll(async () => (await journal()).ended.get(key)?.code, until).toBe(code);
 };
@@ -39,8 +39,8 @@ const ended = async (key: string, code: number): Promise<void> => {
 async function begin(key: string, line: string, into: string | null = null): Promise<void> {
   const script = commandScript(line, { folder: runFolder, output: into });
   await mkdir(join(folder, 'commands', key), { recursive: true });
-  await writeFile(join(folder, places.script(key)), here(script));
-  await writeFile(join(folder, places.go(key)), '');
+  await writeFile(join(folder, locations.script(key)), here(script));
+  await writeFile(join(folder, locations.go(key)), '');
 }
 
 test('commands run one after the other, and how each ended is written down and said', async () => {
@@ -60,9 +60,9 @@ test('commands run one after the other, and how each ended is written down and s
 });
 
 test('what is not for the log goes into a file', async () => {
-  await begin('output', 'echo sesame', places.output('output'));
+  await begin('output', 'echo sesame', locations.output('output'));
   await ended('output', 0);
-  expect(await readFile(here(places.output('output')), 'utf8')).toBe('sesame\n');
+  expect(await readFile(here(locations.output('output')), 'utf8')).toBe('sesame\n');
   expect(output).not.toContain('sesame');
 });
 
@@ -74,7 +74,7 @@ const isUp = async (): Promise<void> => {
 test('a command that is told to stop ends in order, and others can follow', async () => {
   await begin('apply', patient);
   await isUp();
-  await writeFile(join(folder, places.stop('apply')), '');
+  await writeFile(join(folder, locations.stop('apply')), '');
   await ended('apply', 1);
   await expect.poll(() => output, until).toContain('stored');
   await begin('state', 'true');

@@ -14,7 +14,7 @@ const journalFile = `${runFolder}/journal`;
 const commandsFolder = 'commands';
 
 /** Paths of files that start and stop commands, and that report on them. Relative paths are below `runFolder`. */
-export const places = {
+export const locations = {
   journal: journalFile,
   script: (key: string): string => `${commandsFolder}/${key}/run`,
   /** Starts the command. Must be written after its script. */

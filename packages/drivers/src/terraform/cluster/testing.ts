@@ -39,7 +39,7 @@ export class ProcessCluster {
       retire: ({ rollout }) => this.#retire(rollout),
       followLogs: (id, position, onLine, signal) => this.#follow(id, position?.at ?? null, onLine, signal),
       readFile: (id, { path }) => readFile(this.#here(id, path), 'utf8').catch(() => null),
-      putInto: async (id, { folder: into, archive }) => {
+      upload: async (id, { folder: into, archive }) => {
         if (this.#pods.get(id)?.end !== null) {
           archive.destroy();
           throw new DriverError({ cause: 'ENGINE_FAILED', message: 'it is no longer on the cluster' });

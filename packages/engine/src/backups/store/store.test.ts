@@ -55,9 +55,9 @@ describe('a sealed backup', () => {
     const stored = await seal(randomBytes(2_500_000));
     const cuts = [0, 5, 8, 9, 100, stored.length - 1, 8 + 4 + (1 << 20) + 16, 8 + 2 * (4 + (1 << 20) + 16)];
     for (const length of cuts) await expect(open(stored.subarray(0, length))).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });
-    for (const place of [0, 9, 20, 1_500_000, stored.length - 1]) {
+    for (const location of [0, 9, 20, 1_500_000, stored.length - 1]) {
       const changed = Buffer.from(stored);
-      changed[place] = (changed[place] ?? 0) ^ 1;
+      changed[location] = (changed[location] ?? 0) ^ 1;
       await expect(open(changed)).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });
     }
     await expect(open(Buffer.concat([stored, Buffer.from([0])]))).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });

@@ -1,13 +1,13 @@
 import type { ChartState, ClusterCharts } from '@davit/drivers';
-import { placeOfRuntime } from './place.ts';
+import { refOfRuntime } from './ref.ts';
 import { ClusterUnreachable } from '../../shared/cluster-drivers.ts';
 import { driversOf } from '../../shared/parts.ts';
 import { setRunningStatus } from '../../store/journal.ts';
 import type { KeepTools, Look } from '../../keeper/keep-tools.ts';
-import type { Kept } from '../../keeper/kept.ts';
+import type { KeptService } from '../../keeper/kept-service.ts';
 
 /** Updates the state of a chart, and follows its output. The cluster itself keeps the pods of charts running. */
-export async function keepChart(runtime: Kept, { term }: Look, tools: KeepTools): Promise<void> {
+export async function keepChart(runtime: KeptService, { term }: Look, tools: KeepTools): Promise<void> {
   const { charts } = driversOf(tools.parts, tools.driver).cluster;
   if (charts === undefined || runtime.desired !== 'RUNNING') return;
   const state = await readState(charts, runtime, tools);
@@ -22,9 +22,9 @@ export async function keepChart(runtime: Kept, { term }: Look, tools: KeepTools)
  * Returns the state of a chart; null if it cannot be read. A problem with one chart, or missing permission to read it,
  * does not affect the others.
  */
-async function readState(charts: ClusterCharts, runtime: Kept, { parts, stop }: KeepTools): Promise<ChartState | null> {
+async function readState(charts: ClusterCharts, runtime: KeptService, { parts, stop }: KeepTools): Promise<ChartState | null> {
   try {
-    return await charts.state(placeOfRuntime(parts.settings.installation, runtime), stop);
+    return await charts.state(refOfRuntime(parts.settings.installation, runtime), stop);
   } catch (error) {
     if (stop.aborted || error instanceof ClusterUnreachable) throw error;
     parts.log.warn({ err: error, service: runtime.service_id }, 'the keeper could not check a chart');
@@ -34,7 +34,7 @@ async function readState(charts: ClusterCharts, runtime: Kept, { parts, stop }: 
 }
 
 function follow(
-  { release_id: release, rollout, config }: Kept,
+  { release_id: release, rollout, config }: KeptService,
   { instances }: ChartState,
   { logs, term }: { readonly logs: KeepTools['logs']; readonly term: AbortSignal },
 ): void {

@@ -2,7 +2,7 @@ import { remove, unroute } from '../../steps/removal.ts';
 import type { Kind } from '../kind.ts';
 import { keepChart } from './keep.ts';
 import { leaveRelease } from './leave.ts';
-import { chartTarget } from './place.ts';
+import { chartTarget } from './ref.ts';
 import { chartSourceOf, planChart } from './plan.ts';
 import { diff, haltChart, install, obtainChart, settleChart, uninstall } from './steps.ts';
 

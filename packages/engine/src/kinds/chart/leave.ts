@@ -4,7 +4,7 @@ import type { CallContext } from '@davit/drivers';
 import { driversOf } from '../../shared/parts.ts';
 import { ranClusterWide } from '../../store/helm.ts';
 import type { Leaving } from '../kind.ts';
-import { placeOfRuntime } from './place.ts';
+import { refOfRuntime } from './ref.ts';
 
 const helmSeconds = 100;
 
@@ -13,18 +13,18 @@ const helmSeconds = 100;
  * the stored places, so that it also works if the move was interrupted. The volumes of its StatefulSets are removed
  * too. May be repeated.
  */
-export async function leaveRelease(tx: Queryable, { parts, place, runtime }: Leaving, call: CallContext): Promise<void> {
-  const { charts } = driversOf(parts, place.driver).cluster;
+export async function leaveRelease(tx: Queryable, { parts, place: row, runtime }: Leaving, call: CallContext): Promise<void> {
+  const { charts } = driversOf(parts, row.driver).cluster;
   if (charts === undefined) return;
-  const there = placeOfRuntime(parts.settings.installation, runtime);
-  const own = (await charts.revisions(there, call.signal)).filter(({ service }) => service === place.service_id);
+  const there = refOfRuntime(parts.settings.installation, runtime);
+  const own = (await charts.revisions(there, call.signal)).filter(({ service }) => service === row.service_id);
   if (own.length > 0) {
     const rollouts = own.flatMap(({ rollout }) => rollout ?? []);
-    const { wide: isClusterWide } = await tx.one(ranClusterWide, [place.service_id, rollouts]);
+    const { wide: isClusterWide } = await tx.one(ranClusterWide, [row.service_id, rollouts]);
     await charts.markClaims(there, call.signal);
-    const wish = { isClusterWide, takesBack: true, seconds: helmSeconds };
-    const access = await charts.access(there.owner, wish, call.signal);
-    const folder = join(parts.settings.workFolder, `leave-${place.driver}`, place.service_id);
+    const choice = { isClusterWide, takesBack: true, seconds: helmSeconds };
+    const access = await charts.access(there.owner, choice, call.signal);
+    const folder = join(parts.settings.workFolder, `leave-${row.driver}`, row.service_id);
     const run = { folder, release: there.release, ...access, timeoutSeconds: helmSeconds, install: null };
     const session = await parts.helm.open(run, call);
     try {

@@ -4,7 +4,7 @@ import { DriverError } from '@davit/drivers';
 import type { EngineParts } from '../../shared/parts.ts';
 import type { EnginePort } from '../../port.ts';
 import { readRuntimes } from '../../store/requests.ts';
-import { placeOfRuntime } from './place.ts';
+import { refOfRuntime } from './ref.ts';
 
 const withinMilliseconds = 10_000;
 
@@ -21,7 +21,7 @@ export async function readChartServices(
     await clusters.know(runtime.driver);
     const { charts } = drivers[runtime.driver]?.cluster ?? {};
     if (charts === undefined) return [];
-    return await charts.services(placeOfRuntime(settings.installation, runtime), signal);
+    return await charts.services(refOfRuntime(settings.installation, runtime), signal);
   } catch (error) {
     if (!(error instanceof DriverError) && !signal.aborted) throw error;
     const reason = messageOf(error);

@@ -3,16 +3,16 @@ import {
   DriverError,
   type ChartAccess,
   type ChartObject,
-  type ChartPlace,
+  type ChartRef,
   type ClusterCharts,
   type HelmSession,
 } from '@davit/drivers';
 import { chartSourceOf } from './plan.ts';
 import { fetchChart, helmOf, installOf, isFetched } from './fetch.ts';
-import { releaseName } from './place.ts';
+import { releaseName } from './ref.ts';
 import { ClusterUnreachable } from '../../shared/cluster-drivers.ts';
-import { applyRoutes } from '../../routes/front-door.ts';
-import { leaveOthers } from '../../former-clusters/leave.ts';
+import { applyRoutes } from '../../routes/cluster-routes.ts';
+import { leaveOthers } from '../../former-clusters/leave-cluster.ts';
 import type { BuildCommit, ReleaseConfig } from '../../model.ts';
 import { isInstalled, repairOf } from './repair.ts';
 import { beginRuntime } from '../../store/terraform.ts';
@@ -74,7 +74,7 @@ export const install: Step = {
   async run(context) {
     const { task, call, deployment } = context;
     const charts = chartsOf(context);
-    const place = placeOf(context);
+    const chart = refOf(context);
     if (!(await isFetched(context))) await fetchChart(context);
     await noteHere(context);
     // From here on the cluster may have objects of the chart, which a deletion has to check.
@@ -99,9 +99,9 @@ export const install: Step = {
       const upgrade = async (signal: AbortSignal): Promise<void> => {
         if (!isThere) await session.upgrade({ ...call, signal });
         // The wake follows the upgrade, so that nothing of the stopped version starts again.
-        if (wakes) await charts.wake(place, objects, helmSeconds(context), signal);
+        if (wakes) await charts.wake(chart, objects, helmSeconds(context), signal);
       };
-      await charts.whileWatched(place, objects, upgrade, call);
+      await charts.whileWatched(chart, objects, upgrade, call);
     });
     return {};
   },
@@ -162,7 +162,7 @@ export const haltChart: Step = {
   deadlineSeconds: 900,
   cancelable: false,
   async run(context) {
-    await chartsOf(context).stop(placeOf(context), context.call);
+    await chartsOf(context).stop(refOf(context), context.call);
     context.call.log('The workloads of the chart are stopped.');
     return {};
   },
@@ -180,7 +180,7 @@ export const uninstall: Step = {
     const { charts } = driverSet(context).cluster;
     if (charts === undefined || (await ownRevisions(context)).length === 0) {
       call.log('No release of the chart is installed.');
-      await charts?.removeClaims(placeOf(context), call.signal);
+      await charts?.removeClaims(refOf(context), call.signal);
       return {};
     }
     await uninstallHere(context, charts);
@@ -198,8 +198,8 @@ async function bringBack(context: StepContext): Promise<void> {
   const { type } = repairOf(await ownRevisions(context), former);
   if (type === 'UNINSTALL' && former === null) await uninstallHere(context, charts);
   else if (type !== 'NOTHING') await repairReady(context);
-  else if (former === null) await charts.removeClaims(placeOf(context), call.signal);
-  if (type === 'ROLLBACK' && task.former?.desired === 'STOPPED') await charts.stop(placeOf(context), call);
+  else if (former === null) await charts.removeClaims(refOf(context), call.signal);
+  if (type === 'ROLLBACK' && task.former?.desired === 'STOPPED') await charts.stop(refOf(context), call);
 }
 
 /**
@@ -245,9 +245,9 @@ async function repair(context: StepContext, options: { readonly waits: boolean }
  */
 async function uninstallHere(context: StepContext, charts: ClusterCharts): Promise<void> {
   const { signal } = context.call;
-  await charts.markClaims(placeOf(context), signal);
+  await charts.markClaims(refOf(context), signal);
   await using(context, { installs: false }, (session) => session.uninstall(context.call));
-  await charts.removeClaims(placeOf(context), signal);
+  await charts.removeClaims(refOf(context), signal);
 }
 
 /**
@@ -293,12 +293,12 @@ async function refuseOutside(context: StepContext, objects: readonly ChartObject
  * name.
  */
 async function ownRevisions(context: StepContext): Promise<Awaited<ReturnType<ClusterCharts['revisions']>>> {
-  const place = placeOf(context);
-  const revisions = await chartsOf(context).revisions(place, context.call.signal);
+  const chart = refOf(context);
+  const revisions = await chartsOf(context).revisions(chart, context.call.signal);
   if (revisions.every(({ service }) => service === context.task.serviceId)) return revisions;
   throw new DriverError({
     cause: 'HELM_RELEASE_TAKEN',
-    message: `there is a release ${place.release} that Davit did not install`,
+    message: `there is a release ${chart.release} that Davit did not install`,
   });
 }
 
@@ -316,7 +316,7 @@ function chartsOf(context: StepContext): ClusterCharts {
   });
 }
 
-function placeOf(context: StepContext): ChartPlace {
+function refOf(context: StepContext): ChartRef {
   return { owner: ownerOf(context), release: releaseName(context.task.serviceId) };
 }
 
@@ -337,13 +337,13 @@ async function accessTo(context: StepContext, installs: boolean): Promise<ChartA
   const isWide = (config: ReleaseConfig | null): boolean =>
     config !== null && chartSourceOf(config)?.allowClusterWideResources === true;
   const [now, before] = [isWide(task.config), isWide(task.former?.config ?? null)];
-  const wish = { isClusterWide: now || before, takesBack: !installs, seconds: 3 * helmSeconds(context) };
+  const choice = { isClusterWide: now || before, takesBack: !installs, seconds: 3 * helmSeconds(context) };
   const charts = chartsOf(context);
   try {
-    return await charts.access(ownerOf(context), wish, call.signal);
+    return await charts.access(ownerOf(context), choice, call.signal);
   } catch (error) {
     if (now || !(error instanceof DriverError) || error.code !== 'HELM_OUTSIDE_ENVIRONMENT') throw error;
-    return charts.access(ownerOf(context), { ...wish, isClusterWide: false }, call.signal);
+    return charts.access(ownerOf(context), { ...choice, isClusterWide: false }, call.signal);
   }
 }
 

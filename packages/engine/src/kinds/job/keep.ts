@@ -1,13 +1,13 @@
 import type { Instance } from '@davit/drivers';
 import { retireInstances, type KeepTools, type Look } from '../../keeper/keep-tools.ts';
-import type { Kept } from '../../keeper/kept.ts';
+import type { KeptService } from '../../keeper/kept-service.ts';
 import { setRunningStatus } from '../../store/journal.ts';
 
 /**
  * Removes the instances of a job that belong to neither a run nor a deployment: a crash left them. Nothing restarts the
  * instances of a job.
  */
-export async function keepJob(runtime: Kept, { seen }: Look, tools: KeepTools): Promise<void> {
+export async function keepJob(runtime: KeptService, { seen }: Look, tools: KeepTools): Promise<void> {
   const { parts } = tools;
   // Runs that the cluster started are recorded and removed by the scheduler.
   const isWanted = ({ rollout, scheduled }: Instance): boolean =>

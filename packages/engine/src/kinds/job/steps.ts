@@ -1,6 +1,6 @@
 import type { Queryable } from '@davit/db';
 import type { Workload } from '@davit/drivers';
-import { leaveOthers } from '../../former-clusters/leave.ts';
+import { leaveOthers } from '../../former-clusters/leave-cluster.ts';
 import { disarm, disarmOthers, putSuspended, quiet, schedulesOf, toClusterSchedule } from '../../jobs/arming.ts';
 import { toAttempt } from '../../jobs/attempt.ts';
 import { nextRun, type CronSchedule } from '../../jobs/cron.ts';
@@ -98,14 +98,14 @@ export const complete: Step = {
       call,
     });
     call.log('The job ended with exit code 0.');
-    const told = await publishOutputs({
+    const reported = await publishOutputs({
       parts,
       driver: task.driver,
       serviceId: task.serviceId,
       instance,
       signal: call.signal,
     });
-    if (told !== null) call.log(told);
+    if (reported !== null) call.log(reported);
     return {};
   },
 };

@@ -1,5 +1,5 @@
 import { retireInstances, retireSeconds, type KeepTools, type Look } from '../../keeper/keep-tools.ts';
-import { isAsSeen, workloadOf, type Kept } from '../../keeper/kept.ts';
+import { isAsSeen, workloadOf, type KeptService } from '../../keeper/kept-service.ts';
 import { instanceCounts } from '../../scaling/instances.ts';
 import { driversOf } from '../../shared/parts.ts';
 import { needsHalt } from '../../workload/needs-halt.ts';
@@ -10,7 +10,7 @@ import { terminationGrace } from '../../workload/workload.ts';
 const startSeconds = 1_800;
 
 /** Restarts exited instances, starts missing ones, and removes those of former rollouts. */
-export async function keepInstances(runtime: Kept, { seen }: Look, tools: KeepTools): Promise<void> {
+export async function keepInstances(runtime: KeptService, { seen }: Look, tools: KeepTools): Promise<void> {
   const { parts } = tools;
   const instances = seen.byService.get(runtime.service_id) ?? [];
   const mine =
@@ -30,12 +30,12 @@ export async function keepInstances(runtime: Kept, { seen }: Look, tools: KeepTo
   if (ended.length === 0 && !isMissing) return;
   // The removals above may have taken long.
   if (!(await isAsSeen(parts, runtime))) return;
-  for (const instance of ended) await tools.revival.ofEnded(instance);
+  for (const instance of ended) await tools.revival.ofExit(instance);
   if (isMissing) await startMissing(tools, runtime);
 }
 
 /** Removes the instances that exceed a reduced number of instances. */
-async function retireFrom({ parts, driver, attempts, call }: KeepTools, runtime: Kept, fromIndex: number): Promise<void> {
+async function retireFrom({ parts, driver, attempts, call }: KeepTools, runtime: KeptService, fromIndex: number): Promise<void> {
   const { service_id: service, rollout, config } = runtime;
   const { cluster } = driversOf(parts, driver);
   if (rollout === null) return;
@@ -45,7 +45,7 @@ async function retireFrom({ parts, driver, attempts, call }: KeepTools, runtime:
   );
 }
 
-async function startMissing({ parts, driver, attempts, call: callFor }: KeepTools, runtime: Kept): Promise<void> {
+async function startMissing({ parts, driver, attempts, call: callFor }: KeepTools, runtime: KeptService): Promise<void> {
   const { cluster } = driversOf(parts, driver);
   await attempts.attempt(`start ${runtime.service_id}`, async () => {
     const workload = await workloadOf(parts, runtime, true);

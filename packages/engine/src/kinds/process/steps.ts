@@ -1,6 +1,6 @@
 import { DriverError, type Instance } from '@davit/drivers';
-import { applyRoutes } from '../../routes/front-door.ts';
-import { leaveOthers, moveNotes } from '../../former-clusters/leave.ts';
+import { applyRoutes } from '../../routes/cluster-routes.ts';
+import { leaveOthers, moveNotes } from '../../former-clusters/leave-cluster.ts';
 import type { ReleaseConfig } from '../../model.ts';
 import { letDecide } from '../../scaling/by-cluster.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../../scaling/instances.ts';

@@ -5,14 +5,14 @@ import { terminationGrace } from '../../workload/workload.ts';
 import { defaultGraceSeconds } from './run.ts';
 import { storeLeft } from './state-access.ts';
 import { retireInstances, type KeepTools, type Look } from '../../keeper/keep-tools.ts';
-import type { Kept } from '../../keeper/kept.ts';
-import type { Seen } from '../../keeper/observer.ts';
+import type { KeptService } from '../../keeper/kept-service.ts';
+import type { ClusterSnapshot } from '../../keeper/observer.ts';
 
 // Seconds beyond the grace period of Terraform: the state must be read and the pods removed.
 const endSeconds = 600;
 
 /** Removes all instances of a configuration. None of them stays after its deployment. */
-export async function keepTerraform(runtime: Kept, { seen }: Look, tools: KeepTools): Promise<void> {
+export async function keepTerraform(runtime: KeptService, { seen }: Look, tools: KeepTools): Promise<void> {
   const instances = seen.byService.get(runtime.service_id) ?? [];
   await retireInstances(tools, runtime.service_id, instances, terminationGrace(runtime.config, tools.parts.settings));
 }
@@ -22,8 +22,8 @@ export async function keepTerraform(runtime: Kept, { seen }: Look, tools: KeepTo
  * first, then removes their pods, and last removes their access to their states. Returns `seen` without the instances
  * of such runs, so that nothing else retires them.
  */
-export async function keepRuns(seen: Seen, tools: KeepTools): Promise<Seen> {
-  const { parts, driver, tending, attempts } = tools;
+export async function keepRuns(seen: ClusterSnapshot, tools: KeepTools): Promise<ClusterSnapshot> {
+  const { parts, driver, queue: tending, attempts } = tools;
   const rows = await parts.database.many(store.leftRuns, [driver]);
   if (rows.length === 0) return seen;
   const byService = new Map(seen.byService);
@@ -38,7 +38,7 @@ export async function keepRuns(seen: Seen, tools: KeepTools): Promise<Seen> {
     if (isGone) await parts.database.run(store.removeRuns, [ids]);
     else if (isThere) {
       const end = (): Promise<void> => endRuns(tools, { environment, service }, ids);
-      await tending.tend(service, () => attempts.attempt(`end runs of ${service}`, end));
+      await tending.run(service, () => attempts.attempt(`end runs of ${service}`, end));
     }
   }
   return { ...seen, byService };

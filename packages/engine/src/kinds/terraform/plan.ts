@@ -9,9 +9,9 @@ export function terraformSourceOf({ source }: Pick<ReleaseConfig, 'source'>): Te
 
 /** Returns the Terraform action of a deployment with this action. A removal without further options destroys. */
 export function terraformAction(action: Action, config: ReleaseConfig | null): TerraformAction {
-  const asked = (config === null ? null : terraformSourceOf(config))?.action ?? 'APPLY';
-  if (action === 'DEPLOY') return asked;
-  return asked === 'FORGET' ? 'FORGET' : 'DESTROY';
+  const requested = (config === null ? null : terraformSourceOf(config))?.action ?? 'APPLY';
+  if (action === 'DEPLOY') return requested;
+  return requested === 'FORGET' ? 'FORGET' : 'DESTROY';
 }
 
 const steps: Readonly<Record<TerraformAction, readonly TerraformStep[]>> = {

@@ -76,15 +76,15 @@ function backendOf(context: StepContext, { backend }: TerraformReleaseSource, ru
  */
 function stateStore({ parts, deployment, task, journal: writer }: StepContext): StateStore {
   const { hooks, database } = parts;
-  const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
+  const location = [task.serviceId, deployment.organization_id, deployment.environment_id];
   return {
     read: async () => {
       const sealed = (await database.maybe(store.readState, [task.serviceId]))?.sealed ?? null;
       return sealed === null ? null : hooks.open(task.serviceId, sealed);
     },
-    write: (state) => writer.write(store.writeState, [...place, hooks.seal(task.serviceId, state)]),
+    write: (state) => writer.write(store.writeState, [...location, hooks.seal(task.serviceId, state)]),
     lock: async (info) => {
-      const values = [deployment.id, deployment.fence, ...place, JSON.stringify(info)];
+      const values = [deployment.id, deployment.fence, ...location, JSON.stringify(info)];
       if ((await database.maybe(store.lockState, values)) !== undefined) return null;
       const held: StateLock | null = (await database.maybe(store.readState, [task.serviceId]))?.lock ?? null;
       return held ?? { ID: 'unknown' };

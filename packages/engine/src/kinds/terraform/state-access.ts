@@ -34,8 +34,8 @@ export function runIdOf(deploymentId: string, serviceId: string, which: 'NOW' | 
 /** Gives a run access to its state: creates a token, and invalidates the previous one. */
 export async function admitRun({ deployment, task, journal }: StepContext, runId: string): Promise<StateAccess> {
   const token = randomBytes(32).toString('base64url');
-  const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
-  await journal.write(store.admitRun, [...place, runId, hashOf(token)]);
+  const location = [task.serviceId, deployment.organization_id, deployment.environment_id];
+  await journal.write(store.admitRun, [...location, runId, hashOf(token)]);
   return { path: statePath(runId), password: token };
 }
 

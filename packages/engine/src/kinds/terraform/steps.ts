@@ -135,16 +135,16 @@ export const settle: Step = {
       resources: await listResources(context, session),
     }));
     // Names of outputs may contain dashes, names of variables may not.
-    const told = outputs.map((output) => ({ ...output, name: output.name.replaceAll('-', '_'), description: null }));
+    const reported = outputs.map((output) => ({ ...output, name: output.name.replaceAll('-', '_'), description: null }));
     const { builtInPrefix } = parts.settings;
-    const stored = storable(told, { builtInPrefix, type: 'TERRAFORM', id: task.serviceId });
+    const stored = storable(reported, { builtInPrefix, type: 'TERRAFORM', id: task.serviceId });
     await parts.hooks.serviceOutputs(task.serviceId, stored.outputs);
     // Nothing of the configuration runs that Davit must keep running.
     await noteDeployed(context, { desired: 'STOPPED', runningStatus: 'COMPLETED', instances: null });
     if (resources !== null) {
       const sealed = parts.hooks.seal(task.serviceId, JSON.stringify(resources));
-      const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
-      await context.journal.write(store.writeResources, [...place, sealed]);
+      const location = [task.serviceId, deployment.organization_id, deployment.environment_id];
+      await context.journal.write(store.writeResources, [...location, sealed]);
     }
     if (stored.outputs.length > 0) call.log(`Outputs: ${stored.outputs.map(({ name }) => name).join(', ')}.`);
     for (const note of stored.notes) call.log(note);

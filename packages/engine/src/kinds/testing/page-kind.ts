@@ -1,5 +1,5 @@
 import { DriverError } from '@davit/drivers';
-import type { Kept } from '../../keeper/kept.ts';
+import type { KeptService } from '../../keeper/kept-service.ts';
 import type { Action, ReleaseConfig } from '../../model.ts';
 import type { Steps } from '../../plan/plan.ts';
 import { remove, unroute } from '../../steps/removal.ts';
@@ -104,7 +104,7 @@ export function createPageKind(shelf: Shelf): Kind {
     steps,
     plan: (action): Steps<keyof typeof steps> => ({ build: [], deploy: plans[action] }),
     refusals: { RESTART: { reason: 'is a page, and nothing of it runs.', isLeftOut: false } },
-    keep: async ({ service_id: id, desired, config }: Kept) => {
+    keep: async ({ service_id: id, desired, config }: KeptService) => {
       if (desired === 'RUNNING' && !shelf.pages.has(id)) show(id, textOf(config));
     },
     hasLastingInstances: false,

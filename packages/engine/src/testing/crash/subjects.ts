@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { FakeTerraform, Instance } from '@davit/drivers';
-import { releaseName } from '../../kinds/chart/place.ts';
+import { releaseName } from '../../kinds/chart/ref.ts';
 import type { JobEvent, ReleaseConfig, RequestedService } from '../../port.ts';
 import { config, helmSource, terraformSource } from '../config.ts';
-import { service, type World } from '../world.ts';
+import { service, type TestEngine } from '../test-engine.ts';
 import type { SubjectName } from './cases.ts';
 
 /** A kind of service of the crash matrix on the cluster in memory. */
@@ -28,11 +28,11 @@ export interface Subject {
 const image = { type: 'IMAGE', tag: '1', registryId: null } as const;
 
 /** Creates every subject on one world. */
-export function makeSubjects(world: World, terraform: FakeTerraform): Readonly<Record<SubjectName, Subject>> {
+export function makeSubjects(fixture: TestEngine, terraform: FakeTerraform): Readonly<Record<SubjectName, Subject>> {
   const texts = (serviceId: string): readonly string[] =>
-    running(world, serviceId).map(
+    running(fixture, serviceId).map(
       ({ id }) =>
-        world.fake.workloads
+        fixture.fake.workloads
           .get(id)
           ?.environment.find(({ name }) => name === 'TEXT')
           ?.value.reveal() ?? '',
@@ -83,7 +83,8 @@ export function makeSubjects(world: World, terraform: FakeTerraform): Readonly<R
         const values = { set: [['text', text] as const], set_string: [], set_json: [], file: null };
         return config({ source: helmSource({ values }), ports: [], instances: 0 });
       },
-      shown: (serviceId) => [world.charts.live(releaseName(serviceId))?.values.set[0]?.[1]].filter((text) => text !== undefined),
+      shown: (serviceId) =>
+        [fixture.charts.live(releaseName(serviceId))?.values.set[0]?.[1]].filter((text) => text !== undefined),
       parts: 1,
       staysWhenStopped: true,
     },
@@ -134,8 +135,8 @@ function jobConfig(text: string, events: readonly JobEvent[]): ReleaseConfig {
   });
 }
 
-export function running(world: World, serviceId?: string): readonly Instance[] {
-  return world.fake.instances.filter(
+export function running(fixture: TestEngine, serviceId?: string): readonly Instance[] {
+  return fixture.fake.instances.filter(
     (instance) => (serviceId === undefined || instance.service === serviceId) && instance.state === 'RUNNING',
   );
 }

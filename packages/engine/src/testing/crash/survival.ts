@@ -4,7 +4,7 @@ import { statement } from '@davit/db';
 import { DriverError, FakeTerraform, type FakeCall } from '@davit/drivers';
 import type { EngineInput } from '../../index.ts';
 import { interruptAtPoints } from '../../run/crash-point.ts';
-import { createWorld, eventually, type World } from '../world.ts';
+import { createTestEngine, eventually, type TestEngine } from '../test-engine.ts';
 import type { CrashCase, Fault, SubjectName } from './cases.ts';
 import { createMortal, type MortalEngine } from './mortal-engine.ts';
 import { makeSubjects, requestOf, routeOf, running, type Subject } from './subjects.ts';
@@ -32,7 +32,7 @@ interface Life {
 
 /** Runs cases on one world, one after the other. */
 export class Survival {
-  readonly #world: World;
+  readonly #fixture: TestEngine;
   readonly #input: EngineInput;
   readonly #subjects: Readonly<Record<SubjectName, Subject>>;
   readonly #lives = new Map<SubjectName, Life>();
@@ -45,21 +45,24 @@ export class Survival {
   #count = 0;
 
   static async open(): Promise<Survival> {
-    const world = await createWorld({ lookEveryMilliseconds: 50, firstRetryMilliseconds: 10 });
-    await world.engine.stop();
+    const fixture = await createTestEngine({ lookEveryMilliseconds: 50, firstRetryMilliseconds: 10 });
+    await fixture.engine.stop();
     const terraform = new FakeTerraform();
-    Object.assign(world.fake.cluster, { charts: world.charts.charts });
-    const survival = new Survival(world, { input: { ...world.input, terraform }, subjects: makeSubjects(world, terraform) });
+    Object.assign(fixture.fake.cluster, { charts: fixture.charts.charts });
+    const survival = new Survival(fixture, {
+      input: { ...fixture.input, terraform },
+      subjects: makeSubjects(fixture, terraform),
+    });
     await survival.#engine.start();
     return survival;
   }
 
-  private constructor(world: World, parts: { input: EngineInput; subjects: Readonly<Record<SubjectName, Subject>> }) {
-    this.#world = world;
+  private constructor(fixture: TestEngine, parts: { input: EngineInput; subjects: Readonly<Record<SubjectName, Subject>> }) {
+    this.#fixture = fixture;
     this.#input = parts.input;
     this.#engine = createMortal(parts.input);
     this.#subjects = parts.subjects;
-    void world.fake.cluster.watch((event) => {
+    void fixture.fake.cluster.watch((event) => {
       if (event.type === 'STARTED') this.#endRun(event.service, event.instance);
     }, this.#watching.signal);
   }
@@ -68,7 +71,7 @@ export class Survival {
     interruptAtPoints(null);
     this.#watching.abort();
     await this.#engine.stop();
-    await this.#world.close();
+    await this.#fixture.close();
   }
 
   /**
@@ -84,7 +87,7 @@ export class Survival {
       const life = this.#lives.get(one.subject);
       if (life !== undefined) this.#given.push(life.id);
       this.#lives.delete(one.subject);
-      this.#world.fake.script = {};
+      this.#fixture.fake.script = {};
       this.#engine.isCut = false;
       throw error;
     } finally {
@@ -101,14 +104,14 @@ export class Survival {
     const fault = this.#arrange(one);
     const deployment = await this.#ask(subject, life, one.action);
     await fault.suffered;
-    const outcome = await this.#world.ends(deployment);
+    const outcome = await this.#fixture.ends(deployment);
     interruptAtPoints(null);
-    this.#world.fake.script = {};
+    this.#fixture.fake.script = {};
     const mayFail = failingFaults.includes(one.fault);
     if (mayFail && outcome !== 'SUCCEEDED') {
       assert.equal(outcome, one.fault === 'canceled' ? 'CANCELED' : 'FAILED');
       if (undoneFaults.includes(one.fault) && one.action !== 'RESTART') await this.#isAsBefore(one, { ...life, text: former });
-      assert.equal(await this.#world.ends(await this.#ask(subject, life, one.action)), 'SUCCEEDED');
+      assert.equal(await this.#fixture.ends(await this.#ask(subject, life, one.action)), 'SUCCEEDED');
     }
     assert.equal(await this.#state(life.id), ends[one.action], await this.#log(deployment));
     await this.#check(one, life);
@@ -126,7 +129,7 @@ export class Survival {
     this.#lives.set(name, life);
     const state = await this.#state(life.id);
     if (state !== 'DEPLOYED' && state !== 'RESTARTED') {
-      assert.equal(await this.#world.ends(await this.#ask(subject, life, 'DEPLOY')), 'SUCCEEDED');
+      assert.equal(await this.#fixture.ends(await this.#ask(subject, life, 'DEPLOY')), 'SUCCEEDED');
     }
     await this.#isDeployed(subject, life);
     return life;
@@ -166,7 +169,7 @@ export class Survival {
   async #strike(one: CrashCase): Promise<void> {
     switch (one.fault) {
       case 'canceled':
-        return this.#world.engine.port.cancel(this.#world.environmentId, false);
+        return this.#fixture.engine.port.cancel(this.#fixture.environmentId, false);
       case 'database cut':
         return this.#cutDatabase();
       case 'engine restarted':
@@ -190,8 +193,8 @@ export class Survival {
 
   /** Kills all processes and makes the cluster unreachable for the next calls. */
   #restartCluster(): Promise<void> {
-    const { fake } = this.#world;
-    for (const { id } of running(this.#world)) fake.kill(id, 137);
+    const { fake } = this.#fixture;
+    for (const { id } of running(this.#fixture)) fake.kill(id, 137);
     let refused = 0;
     const before = (): void => {
       refused += 1;
@@ -204,7 +207,7 @@ export class Survival {
 
   /** Makes the engine call of the step fail once with a full disk. */
   #fillDisk(step: string): Promise<void> {
-    const { fake } = this.#world;
+    const { fake } = this.#fixture;
     const before = ({ method }: FakeCall): void => {
       if (method !== fillingCalls[step]) return;
       fake.script = {};
@@ -231,7 +234,7 @@ export class Survival {
   }
 
   async #isDeployed(subject: Subject, { id, text }: Life): Promise<void> {
-    const { engine, database, fake } = this.#world;
+    const { engine, database, fake } = this.#fixture;
     const expected = Array.from({ length: subject.parts }, () => text);
     // The keeper restarts instances that died when the cluster restarted.
     await within(
@@ -249,7 +252,7 @@ export class Survival {
 
   async #isDown({ action, subject: name }: CrashCase, { id }: Life): Promise<void> {
     const subject = this.#subjects[name];
-    const { fake } = this.#world;
+    const { fake } = this.#fixture;
     const isRemoved = action !== 'STOP';
     if (isRemoved || subject.staysWhenStopped !== true) assert.deepEqual(subject.shown(id), []);
     assert.deepEqual(
@@ -266,9 +269,9 @@ export class Survival {
   /** Checks that the cluster and the queue contain only items that belong to existing services. */
   async #nothingElse(): Promise<void> {
     const known = [...this.#given, ...[...this.#lives.values()].map(({ id }) => id)];
-    const strangers = this.#world.fake.instances.filter((instance) => !known.includes(instance.service));
+    const strangers = this.#fixture.fake.instances.filter((instance) => !known.includes(instance.service));
     assert.deepEqual(strangers, []);
-    assert.deepEqual(await this.#world.database.database.many(openRows), []);
+    assert.deepEqual(await this.#fixture.database.database.many(openRows), []);
   }
 
   /** Ends the run of a job as soon as it has begun: prints one line and exits with success. */
@@ -277,26 +280,26 @@ export class Survival {
     if (life?.id !== serviceId) return;
     this.#runs.set(serviceId, (this.#runs.get(serviceId) ?? 0) + 1);
     setImmediate(() => {
-      this.#world.fake.print(instanceId, `done ${life.text}`);
-      this.#world.fake.kill(instanceId, 0);
+      this.#fixture.fake.print(instanceId, `done ${life.text}`);
+      this.#fixture.fake.kill(instanceId, 0);
     });
   }
 
   #ask(subject: Subject, life: Life, action: CrashCase['action']): Promise<string> {
-    const { release, ...asked } = requestOf(subject, life.id, life.text);
+    const { release, ...requested } = requestOf(subject, life.id, life.text);
     const isDeploy = action === 'DEPLOY' && release !== undefined;
-    return this.#world.deploy([isDeploy ? { ...asked, release } : asked], { action });
+    return this.#fixture.deploy([isDeploy ? { ...requested, release } : requested], { action });
   }
 
   async #state(serviceId: string): Promise<string> {
-    return this.#world.deleted.includes(serviceId) ? 'gone' : (await this.#world.view(serviceId)).state;
+    return this.#fixture.deleted.includes(serviceId) ? 'gone' : (await this.#fixture.view(serviceId)).state;
   }
 
   async #log(deploymentId: string): Promise<string> {
-    const { engine, database } = this.#world;
+    const { engine, database } = this.#fixture;
     const view = await engine.port.deployment(database.database, deploymentId);
     if (view === null) return '';
-    const { lines } = await engine.port.deploymentLog(database.database, this.#world.environmentId, view.executionId);
+    const { lines } = await engine.port.deploymentLog(database.database, this.#fixture.environmentId, view.executionId);
     return lines.map(({ step, message }) => `${step}: ${message}`).join('\n');
   }
 

@@ -1,5 +1,5 @@
 import type { Operation } from '@davit/contract';
-import { keyed, source, type Ids, type Recipe, type Scene } from '../../resources/event/testing/scene.ts';
+import { keyed, source, type Ids, type Recipe, type EventFixture } from '../../resources/event/testing/fixture.ts';
 import type { Thing } from './things.ts';
 
 /*
@@ -42,10 +42,10 @@ export interface Attempt {
   readonly query?: (ids: Ids) => Readonly<Record<string, string>>;
 }
 
-const fresh = async (scene: Scene): Promise<Ids> => scene.fresh();
-const ofEnvironmentVariable = async (scene: Scene): Promise<Ids> => {
-  const path = `/environment/${scene.here['environmentId']}/environmentVariable`;
-  return { ...scene.here, variableId: await scene.make(path, keyed()) };
+const fresh = async (fixture: EventFixture): Promise<Ids> => fixture.fresh();
+const ofEnvironmentVariable = async (fixture: EventFixture): Promise<Ids> => {
+  const path = `/environment/${fixture.here['environmentId']}/environmentVariable`;
+  return { ...fixture.here, variableId: await fixture.make(path, keyed()) };
 };
 
 const harmless: readonly Harmless[] = [
@@ -70,7 +70,7 @@ const harmless: readonly Harmless[] = [
   { fields: /listVariables query:scope$/, because: 'says what kind of place the id beside it names' },
 ];
 
-const places: readonly Attempt[] = [
+const locations: readonly Attempt[] = [
   {
     fields: /(create|edit)Environment body:mode$/,
     thing: 'environmentId',
@@ -197,7 +197,7 @@ const ofOrganization: readonly (Attempt & { readonly refuses: 'foreign' })[] = [
   { fields: /body:registry_id$/, thing: 'containerRegistryId', refuses: 'foreign' },
 ];
 
-export const rules: readonly (Harmless | Attempt)[] = [...harmless, ...places, ...ofOrganization];
+export const rules: readonly (Harmless | Attempt)[] = [...harmless, ...locations, ...ofOrganization];
 
 export interface NamedField {
   readonly operation: Operation;

@@ -1,6 +1,6 @@
 import { statement } from '@davit/db';
 import { backupIsGood, databaseRuns } from '../../resources/event/testing/databases.ts';
-import { keyed, named, source, type Ids, type Scene } from '../../resources/event/testing/scene.ts';
+import { keyed, named, source, type Ids, type EventFixture } from '../../resources/event/testing/fixture.ts';
 
 /** The kinds of things that a field of a request may name. */
 export type Thing = keyof typeof makers;
@@ -29,13 +29,13 @@ interface Where {
 
 /** One thing of each kind in an organization, each created when it is first requested. */
 export class Things {
-  readonly scene: Scene;
+  readonly change: EventFixture;
   readonly organizationId: string;
   readonly mode: string | undefined;
   readonly #ids: Map<string, string>;
 
-  constructor(scene: Scene, { organizationId, ids = {}, mode }: Where) {
-    this.scene = scene;
+  constructor(fixture: EventFixture, { organizationId, ids = {}, mode }: Where) {
+    this.change = fixture;
     this.organizationId = organizationId;
     this.mode = mode;
     this.#ids = new Map(Object.entries(ids).filter(([name]) => mode === undefined || !inEnvironment.has(name)));
@@ -57,7 +57,10 @@ export class Things {
    * id.
    */
   make(path: string, body: object): Promise<string> {
-    return this.scene.make(path.startsWith('/') ? path : `/organization/${this.organizationId}/${path}`, { ...named(), ...body });
+    return this.change.make(path.startsWith('/') ? path : `/organization/${this.organizationId}/${path}`, {
+      ...named(),
+      ...body,
+    });
   }
 
   async makeService(noun: string, body: object): Promise<string> {
@@ -73,8 +76,8 @@ const image = async (things: Things): Promise<object> => ({
 
 const makers = {
   projectId: (things: Things) => things.make('project', {}),
-  clusterId: async ({ scene, organizationId }: Things) => {
-    const { results } = await scene.server.client().call('listOrganizationCluster', { params: { organizationId } });
+  clusterId: async ({ change: fixture, organizationId }: Things) => {
+    const { results } = await fixture.server.client().call('listOrganizationCluster', { params: { organizationId } });
     return results[0]?.id ?? '';
   },
   /** A cluster on which the role of the tests may not create environments. */
@@ -91,12 +94,12 @@ const makers = {
   credentialsId: (things: Things) =>
     things.make('aws/credentials', { type: 'AWS_STATIC', access_key_id: 'key', secret_access_key: 'sesame' }),
   customRoleId: (things: Things) => things.make('customRole', {}),
-  userId: async ({ scene, organizationId }: Things) => {
+  userId: async ({ change: fixture, organizationId }: Things) => {
     const name = named().name.replace(' ', '-');
-    const invitation = await scene.make(`/organization/${organizationId}/inviteMember`, { email: `${name}@example.org` });
-    const person = await scene.issuer.person(name);
-    await scene.make(`/organization/${organizationId}/inviteMember/${invitation}`, undefined, person);
-    return (await scene.server.client(person).call('getAccountInformation', {})).id;
+    const invitation = await fixture.make(`/organization/${organizationId}/inviteMember`, { email: `${name}@example.org` });
+    const person = await fixture.issuer.person(name);
+    await fixture.make(`/organization/${organizationId}/inviteMember/${invitation}`, undefined, person);
+    return (await fixture.server.client(person).call('getAccountInformation', {})).id;
   },
   applicationId: (things: Things) => things.makeService('application', source),
   containerId: async (things: Things) => things.makeService('container', await image(things)),
@@ -117,15 +120,15 @@ const makers = {
     }),
   deploymentRequestId: async (things: Things) => things.make(`/application/${await things.get('applicationId')}/deploy`, {}),
   variableId: async (things: Things) =>
-    things.scene.make(`/environment/${await things.get('environmentId')}/environmentVariable`, keyed()),
+    things.change.make(`/environment/${await things.get('environmentId')}/environmentVariable`, keyed()),
   releaseId: async (things: Things): Promise<string> => {
     const serviceId = await things.get('applicationId');
     await things.make(`/application/${serviceId}/deploy`, {});
-    return (await things.scene.server.database.database.one(releaseOf, [serviceId])).id;
+    return (await things.change.server.database.database.one(releaseOf, [serviceId])).id;
   },
   backupId: async (things: Things): Promise<string> => {
     const databaseId = await things.get('databaseId');
-    const { database } = things.scene.server.database;
+    const { database } = things.change.server.database;
     await database.run(databaseRuns, [databaseId]);
     const id = await things.make(`/database/${databaseId}/backup`, { message: '' });
     await database.run(backupIsGood, [id]);

@@ -26,6 +26,6 @@ test('a value differs from what is there, down to its last member', () => {
 
 test('what is known of a place goes before its schema', () => {
   const schema = { type: 'array', items: { type: 'object', properties: { id: { type: 'string' }, size: { type: 'integer' } } } };
-  const own = (place: string): unknown => (place === 'list.0.id' ? 'mine' : undefined);
+  const own = (location: string): unknown => (location === 'list.0.id' ? 'mine' : undefined);
   expect(changedValue(schema, { place: 'list', now: undefined, own })).toEqual([{ id: 'mine', size: 2 }]);
 });

@@ -3,7 +3,7 @@ import type { Schema } from './arbitrary.ts';
 /**
  * Returns the value for a place of a request that the generator cannot know. Example of a place: `labels_groups.0.id`.
  */
-export type OwnValues = (place: string) => unknown;
+export type OwnValues = (location: string) => unknown;
 
 interface At {
   readonly place: string;
@@ -44,10 +44,10 @@ function changedNumber({ minimum = 1, maximum = Number.MAX_SAFE_INTEGER }: Schem
   return next < minimum || next > maximum ? minimum : next;
 }
 
-function changedText({ format }: Schema, { place, now }: At): string {
+function changedText({ format }: Schema, { place: location, now }: At): string {
   if (format === 'date-time') return '2031-01-31T12:00:00.000Z';
   if (format === 'uri') return 'https://kept.example.org/';
-  const name = place.split('.').at(-1) ?? '';
+  const name = location.split('.').at(-1) ?? '';
   const text = `kept-${name.replaceAll('_', '-')}`;
   return text === now ? `${text}-2` : text;
 }
@@ -59,8 +59,8 @@ function changedObject({ properties = {}, additionalProperties }: Schema, at: At
   return Object.fromEntries(members);
 }
 
-function inside({ place, own, now }: At, name: string): At {
-  return { place: place === '' ? name : `${place}.${name}`, own, now: memberOf(now, name) };
+function inside({ place: location, own, now }: At, name: string): At {
+  return { place: location === '' ? name : `${location}.${name}`, own, now: memberOf(now, name) };
 }
 
 export function memberOf(value: unknown, name: string): unknown {

@@ -7,7 +7,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import * as fc from 'fast-check';
 import { recipes } from '../../resources/event/testing/recipes.ts';
-import { Scene, type Ids, type Recipe } from '../../resources/event/testing/scene.ts';
+import { EventFixture, type Ids, type Recipe } from '../../resources/event/testing/fixture.ts';
 import { anyJson, broken, nastyText, valid, type Schema } from './arbitrary.ts';
 
 interface Parameter {
@@ -66,15 +66,15 @@ const requestsOfOnePool = 400;
 /** Number of requests after which a new server is started: otherwise lists grow until they take all the time. */
 const requestsOfOneServer = 4000;
 
-function openScene(): Promise<Scene> {
+function openScene(): Promise<EventFixture> {
   // The engine is never started: deployments stay queued, and the cluster only serves reads of repositories.
   const engine = (parts: ApiParts): Engine => createEngine({ ...parts, drivers: { docker: createFakeCluster() } });
-  return Scene.open({ engine });
+  return EventFixture.open({ engine });
 }
 
 /** Sends requests that the OpenAPI document allows and requests that it does not, and checks the responses. */
 export class Fuzz {
-  #scene: Scene;
+  #scene: EventFixture;
   /** Sets of ids that belong together: each has the ids of one call. */
   #worlds: readonly Ids[] = [];
   /** Generators of valid bodies, by operation. */
@@ -84,8 +84,8 @@ export class Fuzz {
   #sent = 0;
   readonly statuses = new Map<number, number>();
 
-  private constructor(scene: Scene) {
-    this.#scene = scene;
+  private constructor(fixture: EventFixture) {
+    this.#scene = fixture;
   }
 
   static async open(): Promise<Fuzz> {
@@ -123,14 +123,15 @@ export class Fuzz {
     const worlds: Ids[] = [this.#scene.here];
     const bodies = new Map<string, () => unknown>();
     for (const [id, recipe] of Object.entries<Recipe>(recipes).filter(([, { person }]) => person === undefined)) {
-      const world = { ...this.#scene.here, ...(await recipe.ids(this.#scene)) };
+      const fixture = { ...this.#scene.here, ...(await recipe.ids(this.#scene)) };
       const { body } = recipe;
-      worlds.push(world);
-      if (body !== undefined) bodies.set(id, () => body(world));
+      worlds.push(fixture);
+      if (body !== undefined) bodies.set(id, () => body(fixture));
     }
     this.#bodies = bodies;
     const pool = new Map<string, string[]>();
-    for (const [name, id] of worlds.flatMap((world) => Object.entries(world))) pool.set(name, [...(pool.get(name) ?? []), id]);
+    for (const [name, id] of worlds.flatMap((fixture) => Object.entries(fixture)))
+      pool.set(name, [...(pool.get(name) ?? []), id]);
     this.#worlds = worlds;
     this.#pool = pool;
   }
@@ -151,24 +152,24 @@ export class Fuzz {
   }
 
   #requestOf({ id, path: template, method, operation }: Route): fc.Arbitrary<FuzzRequest> {
-    const names = (place: Parameter['in']): readonly Parameter[] => operation.parameters.filter((one) => one.in === place);
+    const names = (location: Parameter['in']): readonly Parameter[] => operation.parameters.filter((one) => one.in === location);
     const parameters = names('path').map(({ name }) => name);
     const pathValues = fc
-      .tuple(this.#world(parameters), ...parameters.map((name) => this.#pathValue(id, name)))
-      .map(([world, ...drawn]) => drawn.map((value, index) => value ?? world[parameters[index] ?? ''] ?? 'x'));
+      .tuple(this.#fixture(parameters), ...parameters.map((name) => this.#pathValue(id, name)))
+      .map(([fixture, ...drawn]) => drawn.map((value, index) => value ?? fixture[parameters[index] ?? ''] ?? 'x'));
     const query = fc.tuple(...names('query').map((one) => this.#queryValue(one)));
     const nothing: fc.Arbitrary<Drawn> = fc.constant({});
     const body = operation.requestBody === undefined ? nothing : this.#body(id, operation.requestBody.content);
     return fc.record({ pathValues, query, body, headers: this.#headers() }).map((drawn) => {
       let index = 0;
-      const place = template.replaceAll(/\{[^}]+\}/g, () => encode(drawn.pathValues[index++] ?? ''));
+      const location = template.replaceAll(/\{[^}]+\}/g, () => encode(drawn.pathValues[index++] ?? ''));
       const search = new URLSearchParams();
       for (const [name, value] of drawn.query.flat()) search.append(name, wellFormed(value));
       const { text, type } = drawn.body;
       return {
         operation: id,
         method: method.toUpperCase(),
-        url: `${place}${search.size === 0 ? '' : `?${search.toString()}`}`,
+        url: `${location}${search.size === 0 ? '' : `?${search.toString()}`}`,
         headers: { ...(type === undefined ? {} : { 'content-type': type }), ...drawn.headers },
         ...(text === undefined ? {} : { body: text }),
       };
@@ -176,9 +177,9 @@ export class Fuzz {
   }
 
   /** Chooses ids for all of these parameters that belong together, if there are such. */
-  #world(names: readonly string[]): fc.Arbitrary<Ids> {
+  #fixture(names: readonly string[]): fc.Arbitrary<Ids> {
     return fc.nat(1_000_000).map((number) => {
-      const fitting = this.#worlds.filter((world) => names.every((name) => world[name] !== undefined));
+      const fitting = this.#worlds.filter((fixture) => names.every((name) => fixture[name] !== undefined));
       return fitting[number % Math.max(1, fitting.length)] ?? {};
     });
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { roleDescriptions } from '@davit/contract';
 import { expect } from 'vitest';
-import { keyed, type Ids } from '../../resources/event/testing/scene.ts';
+import { keyed, type Ids } from '../../resources/event/testing/fixture.ts';
 
 /*
  * Values for fields whose valid values no schema defines, the places where responses return them, and the exceptions.
@@ -148,9 +148,9 @@ const serviceValues: readonly Own[] = [
 ];
 
 /** Returns the value for a place of a request; undefined: any value that the schema allows. */
-export function ownValue(operationId: string, place: string, ids: Ids): unknown {
+export function ownValue(operationId: string, location: string, ids: Ids): unknown {
   return [...recordValues, ...serviceValues].find(
-    ([operations, places]) => operations.test(operationId) && places.test(place),
+    ([operations, locations]) => operations.test(operationId) && locations.test(location),
   )?.[2](ids);
 }
 

@@ -68,13 +68,13 @@ export function lengthOfList(text: string): number | undefined {
 function withExceptions(): object {
   const { schemas, operations } = structuredClone(publicDescription);
   for (const { schema, change } of exceptions) {
-    let place: object = schemas;
+    let location: object = schemas;
     for (const part of schema.split('/')) {
-      const inside: unknown = Object.entries(place).find(([name]) => name === part)?.[1];
+      const inside: unknown = Object.entries(location).find(([name]) => name === part)?.[1];
       if (typeof inside !== 'object' || inside === null) throw new Error(`the public description has no ${schema}`);
-      place = inside;
+      location = inside;
     }
-    Object.assign(place, change);
+    Object.assign(location, change);
   }
   return { schemas, operations };
 }

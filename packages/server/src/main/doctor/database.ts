@@ -7,7 +7,7 @@ import type { Configuration } from '../../configuration.ts';
 import { openState, serveLockName } from '../state.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
-const leastVersion = 15;
+const minVersion = 15;
 
 const serverRead = statement<{ version: string; number: number; is_new: boolean; name: string }>(
   'doctor_server',
@@ -38,7 +38,7 @@ export interface DatabaseState {
 
 /** Checks the database without changing anything: an outdated schema is migrated by the next start. */
 export async function lookAtDatabase(config: Configuration, tell: (state: DatabaseState) => void): Promise<Finding[]> {
-  const place = config.databaseUrl === null ? 'the embedded database' : 'the database of DATABASE_URL';
+  const location = config.databaseUrl === null ? 'the embedded database' : 'the database of DATABASE_URL';
   if (config.databaseUrl === null && !(await hasEmbedded(config)))
     return [ok('none yet: the first start creates the embedded one')];
   let state: Awaited<ReturnType<typeof openState>>;
@@ -55,7 +55,9 @@ export async function lookAtDatabase(config: Configuration, tell: (state: Databa
     return await findings(config, database);
   } catch (error) {
     const advice = 'Start it, and check host, port, user, password and name in DATABASE_URL.';
-    return [fail(`${place} does not answer: ${messageOf(error)}`, config.databaseUrl === null ? 'Start davit serve.' : advice)];
+    return [
+      fail(`${location} does not answer: ${messageOf(error)}`, config.databaseUrl === null ? 'Start davit serve.' : advice),
+    ];
   } finally {
     await database.close();
     await state.close();
@@ -71,8 +73,8 @@ async function hasEmbedded({ stateFolder }: Configuration): Promise<boolean> {
 async function findings(config: Configuration, database: Database): Promise<Finding[]> {
   const { version, number, is_new } = await database.one(serverRead);
   const words = version.split(' on ')[0] ?? version;
-  if (number < leastVersion * 10_000) {
-    return [fail(`${words} is too old`, `Use PostgreSQL ${leastVersion} or later.`)];
+  if (number < minVersion * 10_000) {
+    return [fail(`${words} is too old`, `Use PostgreSQL ${minVersion} or later.`)];
   }
   if (is_new) return [ok(`${words}, empty: the first start creates the schema`)];
   return [await schema(database, words), await secretKey(config, database), await queue(database)];

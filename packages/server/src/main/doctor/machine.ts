@@ -102,24 +102,24 @@ export async function lookAtStateFolder(config: Configuration): Promise<Finding[
   const folder = config.stateFolder;
   const there = await stat(folder).catch(() => null);
   // The first start creates the folder; until then the parent folder is checked.
-  const asked = there === null ? path.dirname(folder) : folder;
+  const requested = there === null ? path.dirname(folder) : folder;
   if (there !== null && !there.isDirectory()) return [fail(`${folder} is not a folder`, 'Set DAVIT_HOME to a folder.')];
   try {
-    await access(asked, constants.W_OK | constants.X_OK);
+    await access(requested, constants.W_OK | constants.X_OK);
   } catch (error) {
     return [
-      fail(`${asked} cannot be written: ${messageOf(error)}`, 'Make the user that runs Davit its owner, or set DAVIT_HOME.'),
+      fail(`${requested} cannot be written: ${messageOf(error)}`, 'Make the user that runs Davit its owner, or set DAVIT_HOME.'),
     ];
   }
-  const { bavail, bsize } = await statfs(asked);
-  return [diskFinding({ folder: asked, freeBytes: bavail * bsize }, config)];
+  const { bavail, bsize } = await statfs(requested);
+  return [diskFinding({ folder: requested, freeBytes: bavail * bsize }, config)];
 }
 
-function diskFinding({ folder, freeBytes }: { folder: string; freeBytes: number }, { leastFreeDiskMiB }: Configuration): Finding {
+function diskFinding({ folder, freeBytes }: { folder: string; freeBytes: number }, { minFreeDiskMiB }: Configuration): Finding {
   const words = `${(freeBytes / 1024 / mebibyte).toFixed(1)} GiB free at ${folder}`;
-  const least = leastFreeDiskMiB * mebibyte;
+  const least = minFreeDiskMiB * mebibyte;
   const advice = 'Free space there; davit disk shows what Davit keeps.';
-  if (freeBytes < least) return fail(`only ${words}: below the ${leastFreeDiskMiB} MiB of DAVIT_LEAST_FREE_DISK_MIB`, advice);
+  if (freeBytes < least) return fail(`only ${words}: below the ${minFreeDiskMiB} MiB of DAVIT_LEAST_FREE_DISK_MIB`, advice);
   return freeBytes < 2 * least ? warn(`${words}: images for rollbacks are removed`, advice) : ok(words);
 }
 

@@ -9,7 +9,7 @@ import type { Configuration } from '../../configuration.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 const run = promisify(execFile);
-const leastVersion = 2006;
+const minVersion = 2006;
 
 /** Checks HAProxy, and whether it serves or could serve. */
 export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
@@ -22,7 +22,7 @@ export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
     return [fail(`haproxy cannot be run: ${messageOf(error)}`, install)];
   }
   const [, major, minor] = /version (\d+)\.(\d+)/.exec(version) ?? [];
-  if (Number(major) * 1000 + Number(minor) < leastVersion || major === undefined) return [fail(`${version} is too old`, install)];
+  if (Number(major) * 1000 + Number(minor) < minVersion || major === undefined) return [fail(`${version} is too old`, install)];
   const { gatewayHost: host, gatewayPort: port } = config;
   if (await answers(path.join(config.stateFolder, 'gateway', 'master.sock'))) return [ok(`${version}, serves on port ${port}`)];
   const taken = await whyTaken(host, port);
@@ -39,8 +39,8 @@ export async function lookAtApi({ host, port, role }: Configuration, isServing: 
     const answer = await fetch(`${url}/readyz?verbose`, { signal: AbortSignal.timeout(5000) }).catch(messageOf);
     if (typeof answer !== 'string' && answer.status === 200)
       return [ok(`answers at ${url}`), ...logFindings(await answer.text())];
-    const said = typeof answer === 'string' ? answer : `status ${answer.status}`;
-    return [fail(`davit serve runs, but ${url}/readyz does not report ready: ${said}`, 'Check its log.')];
+    const output = typeof answer === 'string' ? answer : `status ${answer.status}`;
+    return [fail(`davit serve runs, but ${url}/readyz does not report ready: ${output}`, 'Check its log.')];
   }
   if (isServing) return [ok('davit serve runs')];
   const taken = await whyTaken(host, port);

@@ -25,9 +25,9 @@ let home: string;
 let there: TestDatabase;
 let file: string;
 const closers: (() => Promise<unknown>)[] = [];
-const said: string[] = [];
+const output: string[] = [];
 const print = (text: string): number => {
-  said.push(text);
+  output.push(text);
   return 0;
 };
 
@@ -44,7 +44,7 @@ beforeEach(async () => {
   there = await createTestDatabase({ isMigrated: false });
 });
 afterEach(async () => {
-  said.length = 0;
+  output.length = 0;
   for (const close of closers.splice(0).toReversed()) await close();
   await engine?.stop();
   await server.close();
@@ -143,7 +143,7 @@ test('an instance is moved: what ran is deployed there, with its variables and s
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await readFile(file)).includes(canary)).toBe(false);
   await importInstance(latter(), file, print);
-  expect(said.join('\n')).not.toContain(canary);
+  expect(output.join('\n')).not.toContain(canary);
   expect((await stat(path.join(home, 'secret-key'))).mode & 0o777).toBe(0o600);
 
   const counts = async (database: TestDatabase) => {

@@ -17,7 +17,7 @@ type Items = Response<(typeof operations)['getOrganizationAnnotationsGroupAssoci
 type Request = Body<(typeof operations)['createOrganizationAnnotationsGroup']>;
 
 /** The id of a record and the organization that it belongs to. */
-export interface Place {
+export interface AnnotationGroupIds {
   readonly organizationId: string;
   readonly annotationsGroupId: string;
 }
@@ -46,8 +46,12 @@ export async function createAnnotationGroup(
   return row;
 }
 
-export async function readAnnotationGroup(deps: Needs<'database'>, caller: Caller, place: Place): Promise<AnnotationGroup> {
-  const row = await deps.database.maybe(store.annotationGroupRead, placeValues(caller, place));
+export async function readAnnotationGroup(
+  deps: Needs<'database'>,
+  caller: Caller,
+  ids: AnnotationGroupIds,
+): Promise<AnnotationGroup> {
+  const row = await deps.database.maybe(store.annotationGroupRead, pathValues(caller, ids));
   if (row === undefined) throw notFound('annotation group');
   return row;
 }
@@ -55,28 +59,28 @@ export async function readAnnotationGroup(deps: Needs<'database'>, caller: Calle
 export async function editAnnotationGroup(
   deps: Needs<'database'>,
   caller: Caller,
-  place: Place,
+  ids: AnnotationGroupIds,
   request: Request,
 ): Promise<AnnotationGroup> {
   const row = await refuseTaken(request.name, () =>
-    deps.database.maybe(store.annotationGroupEdit, [...placeValues(caller, place), ...fields(request)]),
+    deps.database.maybe(store.annotationGroupEdit, [...pathValues(caller, ids), ...fields(request)]),
   );
   if (row === undefined) throw notFound('annotation group');
   return row;
 }
 
 /** Fails with NOT_FOUND, or with IN_USE while a service uses the group. */
-export async function deleteAnnotationGroup(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
+export async function deleteAnnotationGroup(deps: Needs<'database'>, caller: Caller, ids: AnnotationGroupIds): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    const row = await tx.maybe(store.annotationGroupLock, placeValues(caller, place));
+    const row = await tx.maybe(store.annotationGroupLock, pathValues(caller, ids));
     if (row === undefined) throw notFound('annotation group');
     await refuseUsed(tx, 'annotationGroup', { id: row.id, noun: 'annotation group' });
     await tx.run(store.annotationGroupDelete, [row.id]);
   });
 }
 
-export async function listAnnotationGroupItems(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Items> {
-  const { id } = await readAnnotationGroup(deps, caller, place);
+export async function listAnnotationGroupItems(deps: Needs<'database'>, caller: Caller, ids: AnnotationGroupIds): Promise<Items> {
+  const { id } = await readAnnotationGroup(deps, caller, ids);
   const uses = await readUses(deps.database, 'annotationGroup', id);
   return { results: uses.map((use) => toAssociatedItem(use, groupItemTypes)) };
 }
@@ -102,8 +106,8 @@ function fields({ name, annotations, scopes }: Request): unknown[] {
   return [name, JSON.stringify(plain), [...new Set(scopes)]];
 }
 
-function placeValues(caller: Caller, place: Place): unknown[] {
-  return [place.organizationId, caller.organizationId, place.annotationsGroupId];
+function pathValues(caller: Caller, ids: AnnotationGroupIds): unknown[] {
+  return [ids.organizationId, caller.organizationId, ids.annotationsGroupId];
 }
 
 function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {

@@ -28,12 +28,12 @@ export interface AcmeSettings {
 }
 
 /** The problem document (RFC 7807) of the latest response, which the library does not expose. */
-interface Heard {
+interface Problem {
   type: string;
   retryAfterSeconds: number | null;
 }
 
-const heard = new AsyncLocalStorage<Heard>();
+const received = new AsyncLocalStorage<Problem>();
 const requestTimeoutMilliseconds = 30_000;
 const validationMilliseconds = 120_000;
 const problemPrefix = 'urn:ietf:params:acme:error:';
@@ -43,7 +43,7 @@ acme.axios.defaults.timeout = requestTimeoutMilliseconds;
 // elsewhere.
 Object.assign(acme.axios.defaults, { acmeSettings: { retryMaxAttempts: 0 } });
 acme.axios.interceptors.response.use((response) => {
-  const now = heard.getStore();
+  const now = received.getStore();
   if (now !== undefined && response.status >= 400) {
     const body: unknown = response.data;
     now.type = typeof body === 'object' && body !== null && 'type' in body ? String(body.type).replace(problemPrefix, '') : '';
@@ -65,8 +65,8 @@ export function acmeAuthority(database: Database, vault: Vault, settings: AcmeSe
     directory: settings.directory,
     isPublic: true,
     issue: (request) => {
-      const now: Heard = { type: '', retryAfterSeconds: null };
-      return heard.run(now, async () => {
+      const now: Problem = { type: '', retryAfterSeconds: null };
+      return received.run(now, async () => {
         try {
           return await orders.issue(request);
         } catch (error) {
@@ -208,7 +208,7 @@ async function findOrder(client: acme.Client, url: string): Promise<acme.Order |
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return await client.getOrder({ url } as acme.Order);
   } catch (error) {
-    const { type } = heard.getStore() ?? { type: '' };
+    const { type } = received.getStore() ?? { type: '' };
     if (type !== '' && type !== 'accountDoesNotExist') return null;
     throw error;
   }
@@ -244,7 +244,7 @@ const advice: Readonly<Record<string, string>> = {
   userActionRequired: 'The authority requires its terms to be accepted again.',
 };
 
-function toFailure(error: unknown, { type, retryAfterSeconds }: Heard): AuthorityFailure {
+function toFailure(error: unknown, { type, retryAfterSeconds }: Problem): AuthorityFailure {
   const words = messageOf(error);
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
   const message =

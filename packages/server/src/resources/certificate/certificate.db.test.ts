@@ -1,7 +1,7 @@
 import { randomUUID, X509Certificate } from 'node:crypto';
 import type { Client } from '@davit/client';
 import { statement } from '@davit/db';
-import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Background } from '../../background/background.ts';
 import { renewalOf } from './issuer.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await startRunningServer({ DAVIT_GATEWAY_HTTPS_PORT: '4443' });
   background = newBackground();
   await background.start();
-  ({ organizationId, environmentId, api } = await makePlace(server));
+  ({ organizationId, environmentId, api } = await makeTestEnvironment(server));
 });
 afterAll(async () => {
   await background.stop();
@@ -137,11 +137,11 @@ describe('without a public authority', () => {
     const made = await add(await application(), unique(), { generate_certificate: false, use_cdn: true });
     await deploy(made.applicationId);
     expect(await read(made)).toMatchObject({ certificate_status: 'NOT_SERVED', certificate_valid_until: null });
-    const place = { params: { applicationId: made.applicationId, customDomainId: made.customDomainId } };
-    await api.call('editCustomDomain', { ...place, body: { generate_certificate: true } });
+    const ids = { params: { applicationId: made.applicationId, customDomainId: made.customDomainId } };
+    await api.call('editCustomDomain', { ...ids, body: { generate_certificate: true } });
     // A proxy in front of the gateway may send requests over HTTP only.
     expect((await until(() => shown(made.domain))).redirect).toBe(false);
-    await api.call('editCustomDomain', { ...place, body: { generate_certificate: false } });
+    await api.call('editCustomDomain', { ...ids, body: { generate_certificate: false } });
     await until(() => (shown(made.domain) === undefined ? true : undefined));
   });
 
@@ -172,10 +172,10 @@ describe('without a public authority', () => {
       params: { organizationId },
       query: { targetId: made.applicationId, pageSize: 50 },
     });
-    const told = events.filter(
+    const reported = events.filter(
       ({ sub_target_type, origin }) => sub_target_type === 'CUSTOM_DOMAIN' && origin === 'SERVICE_INTERNAL',
     );
-    expect(told.map(({ change }) => JSON.parse(change))).toMatchObject([
+    expect(reported.map(({ change }) => JSON.parse(change))).toMatchObject([
       { certificate: 'RENEWED', domain: made.domain },
       { certificate: 'RENEWED' },
       { certificate: 'ISSUED' },

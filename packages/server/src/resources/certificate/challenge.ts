@@ -13,7 +13,7 @@ interface Challenge {
 const longestMilliseconds = 20_000;
 const pollMilliseconds = 50;
 const answerMilliseconds = 2_000;
-const mostBytes = 2_000;
+const maxBytes = 2_000;
 
 /**
  * Resolves once the gateway of this machine answers a challenge, because an authority counts a missing answer as a
@@ -41,7 +41,7 @@ export async function awaitChallenge(
 async function ask(url: string, host: string): Promise<string | null> {
   try {
     const response = await send({ method: 'GET', url, headers: { host }, signal: AbortSignal.timeout(answerMilliseconds) });
-    const text = (await startOf(response, mostBytes)).toString('utf8');
+    const text = (await startOf(response, maxBytes)).toString('utf8');
     return response.statusCode === 200 ? text : null;
   } catch {
     return null;

@@ -44,9 +44,9 @@ export async function cloneService(
 }
 
 async function openTarget(tx: Queryable, caller: Caller, id: string, organizationId: string) {
-  const place = await openEnvironment(tx, { ...caller, organizationId }, id, 'change');
+  const environment = await openEnvironment(tx, { ...caller, organizationId }, id, 'change');
   const found = await tx.maybe(readMode, [id]);
   if (found === undefined) throw notFound('environment');
-  checkEnvironment(caller, { projectId: place.projectId, mode: found.mode });
-  return { environmentId: id, projectId: place.projectId, driver: place.driver };
+  checkEnvironment(caller, { projectId: environment.projectId, mode: found.mode });
+  return { environmentId: id, projectId: environment.projectId, driver: environment.driver };
 }

@@ -40,11 +40,16 @@ export function listFeatures(catalogue: Catalogue, word: VendorWord): Features {
  * Returns all instance types of a vendor, or those of a region or zone. Fails with NOT_FOUND if the vendor does not
  * have the region or zone.
  */
-export function listInstanceTypes(catalogue: Catalogue, word: VendorWord, place?: string, filters: Filters = {}): InstanceTypes {
+export function listInstanceTypes(
+  catalogue: Catalogue,
+  word: VendorWord,
+  location?: string,
+  filters: Filters = {},
+): InstanceTypes {
   const vendor = catalogue.vendors[word];
-  if (place !== undefined) checkPlace(vendor, place);
+  if (location !== undefined) checkRegion(vendor, location);
   const types = vendor.instance_types
-    .filter(({ places }) => place === undefined || isOffered(vendor, places, place))
+    .filter(({ places: locations }) => location === undefined || isOffered(vendor, locations, location))
     .map((type) => toInstanceType(catalogue, type));
   return { results: types.filter((type) => passes(type, filters)) };
 }
@@ -73,10 +78,10 @@ export function listDatabaseInstanceTypes(
   { region, databaseType }: { readonly region: string; readonly databaseType: string },
 ): Names {
   const vendor = catalogue.vendors[word];
-  checkPlace(vendor, region);
+  checkRegion(vendor, region);
   const database = vendor.managed_databases.find(({ name }) => name === databaseType.toUpperCase());
   if (database === undefined) throw notFound('managed database');
-  const offered = database.instance_types.filter(({ places }) => isOffered(vendor, places, region));
+  const offered = database.instance_types.filter(({ places: locations }) => isOffered(vendor, locations, region));
   return { results: offered.map(({ name }) => ({ name })) };
 }
 
@@ -96,8 +101,8 @@ export function toFeature(feature: CatalogueFeature, value?: NonNullable<Feature
   };
 }
 
-function checkPlace(vendor: CatalogueVendor, place: string): void {
-  if (!vendor.regions.some(({ name, zones }) => name === place || zones.includes(place))) throw notFound('region');
+function checkRegion(vendor: CatalogueVendor, location: string): void {
+  if (!vendor.regions.some(({ name, zones }) => name === location || zones.includes(location))) throw notFound('region');
 }
 
 function toRegion({ zones, ...region }: CatalogueRegion): Regions['results'][number] {

@@ -168,9 +168,9 @@ test('a cluster refers to credentials of its vendor and organization, which cann
     });
   }
   const made = await cluster(id.toUpperCase());
-  const place = { ...params, clusterId: made.id };
+  const ids = { ...params, clusterId: made.id };
   const info = { cloud_provider: 'AWS', region: 'eu-west-3', credentials: { id, name: 'account' } };
-  expect(await client.call('getOrganizationCloudProviderInfo', { params: place })).toEqual(info);
+  expect(await client.call('getOrganizationCloudProviderInfo', { params: ids })).toEqual(info);
   const one = { ...params, credentialsId: id };
   await expect(client.call('deleteAWSCredentials', { params: one })).rejects.toMatchObject({
     status: 409,
@@ -183,22 +183,22 @@ test('a cluster refers to credentials of its vendor and organization, which cann
   ]);
   const second = await client.call('createAWSCredentials', { params, body: { name: 'second', ...awsKey } });
   const body = { region: 'eu-west-1', credentials: { id: second.id } };
-  expect(await client.call('specifyClusterCloudProviderInfo', { params: place, body })).toEqual({
+  expect(await client.call('specifyClusterCloudProviderInfo', { params: ids, body })).toEqual({
     cloud_provider: 'AWS',
     region: 'eu-west-1',
     credentials: { id: second.id, name: 'second' },
   });
   await client.call('deleteAWSCredentials', { params: one });
   const foreign = { credentials: { id: elsewhere.id } };
-  await expect(client.call('specifyClusterCloudProviderInfo', { params: place, body: foreign })).rejects.toMatchObject({
+  await expect(client.call('specifyClusterCloudProviderInfo', { params: ids, body: foreign })).rejects.toMatchObject({
     code: 'INVALID_REFERENCE',
     errors: [{ path: 'credentials.id' }],
   });
   await client.call('editCluster', {
-    params: place,
+    params: ids,
     body: { name: 'live', region: 'eu-west-1', cloud_provider: 'AWS', cloud_provider_credentials: null },
   });
-  expect(await client.call('getOrganizationCloudProviderInfo', { params: place })).not.toHaveProperty('credentials');
+  expect(await client.call('getOrganizationCloudProviderInfo', { params: ids })).not.toHaveProperty('credentials');
 });
 
 test('credentials that are deleted while a cluster takes them are either gone or in use', async () => {

@@ -19,7 +19,7 @@ export interface Owner {
   readonly provider: CredentialProvider;
 }
 
-export interface Place extends Owner {
+export interface CredentialsIds extends Owner {
   readonly credentialsId: string;
 }
 
@@ -63,8 +63,8 @@ export async function createCredentials(
   return toRecord(row);
 }
 
-export async function readCredentials(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Credentials> {
-  const row = await deps.database.maybe(store.credentialsRead, [...visible(caller, place), place.credentialsId]);
+export async function readCredentials(deps: Needs<'database'>, caller: Caller, ids: CredentialsIds): Promise<Credentials> {
+  const row = await deps.database.maybe(store.credentialsRead, [...visible(caller, ids), ids.credentialsId]);
   if (row === undefined) throw notFound('cloud credentials');
   return toRecord(row);
 }
@@ -76,12 +76,12 @@ export async function readCredentials(deps: Needs<'database'>, caller: Caller, p
 export async function editCredentials(
   deps: Needs<'database' | 'vault'>,
   caller: Caller,
-  place: Place,
+  ids: CredentialsIds,
   { name, toSpec }: { readonly name: string; readonly toSpec: (stored: StoredCredentials) => CredentialsSpec },
 ): Promise<Credentials> {
   const row = await refuseTaken(name, () =>
     deps.database.transaction(async (tx) => {
-      const row = await tx.maybe(store.credentialsLock, [...visible(caller, place), place.credentialsId]);
+      const row = await tx.maybe(store.credentialsLock, [...visible(caller, ids), ids.credentialsId]);
       if (row === undefined) throw notFound('cloud credentials');
       const spec = toSpec({ objectType: row.object_type, fields: row.fields, secrets: unseal(deps, row) });
       return tx.one(store.credentialsEdit, [
@@ -96,18 +96,18 @@ export async function editCredentials(
   return toRecord(row);
 }
 
-export async function deleteCredentials(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
-  if ((await removed(deps, caller, place)) > 0) return;
-  await readCredentials(deps, caller, place);
-  const names = (await deps.database.many(store.credentialsUsers, [place.credentialsId])).map(({ name }) => name);
+export async function deleteCredentials(deps: Needs<'database'>, caller: Caller, ids: CredentialsIds): Promise<void> {
+  if ((await removed(deps, caller, ids)) > 0) return;
+  await readCredentials(deps, caller, ids);
+  const names = (await deps.database.many(store.credentialsUsers, [ids.credentialsId])).map(({ name }) => name);
   if (names.length > 0) throw inUse('The credentials', { noun: 'the clusters', names });
   // The last user of the credentials was removed between the two statements.
-  await deleteCredentials(deps, caller, place);
+  await deleteCredentials(deps, caller, ids);
 }
 
-async function removed(deps: Needs<'database'>, caller: Caller, place: Place): Promise<number> {
+async function removed(deps: Needs<'database'>, caller: Caller, ids: CredentialsIds): Promise<number> {
   try {
-    return await deps.database.run(store.credentialsDelete, [...visible(caller, place), place.credentialsId]);
+    return await deps.database.run(store.credentialsDelete, [...visible(caller, ids), ids.credentialsId]);
   } catch (error) {
     // A cluster started to use the credentials at the same moment.
     if (!isForeignKeyViolation(error)) throw error;

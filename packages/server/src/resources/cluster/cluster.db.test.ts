@@ -69,7 +69,7 @@ async function environmentOn(params: { organizationId: string }, cluster_id: str
 
 describe('a lock', () => {
   test('is told in status and list, refuses changes, and ends by unlocking', async () => {
-    const { params, tokens, local, place } = await organization();
+    const { params, tokens, local, place: ids } = await organization();
     const admin = server.client(tokens.ADMIN);
     const one = { clusterId: local };
     const lock = await admin.call('lockCluster', { params: one, body: { reason: 'audit', ttl_in_days: 2 } });
@@ -81,35 +81,35 @@ describe('a lock', () => {
       owner_name: 'token ADMIN',
     });
     expect((await client.call('listClusterLock', { params })).results).toEqual([lock]);
-    expect(await client.call('getClusterStatus', { params: place })).toMatchObject({ cluster_lock: lock, reason: 'UNSPECIFIED' });
+    expect(await client.call('getClusterStatus', { params: ids })).toMatchObject({ cluster_lock: lock, reason: 'UNSPECIFIED' });
     const locked = { status: 409, code: 'CLUSTER_LOCKED', message: expect.stringContaining('by token ADMIN') };
     const body = { name: 'Local', region: 'local', cloud_provider: 'ON_PREMISE' } as const;
     await expect(client.call('lockCluster', { params: one, body: { reason: 'mine' } })).rejects.toMatchObject(locked);
-    await expect(client.call('editCluster', { params: place, body })).rejects.toMatchObject(locked);
-    await expect(client.call('deleteCluster', { params: place })).rejects.toMatchObject(locked);
-    await expect(client.call('deployCluster', { params: place })).rejects.toMatchObject(locked);
-    await expect(client.call('stopCluster', { params: place })).rejects.toMatchObject(locked);
+    await expect(client.call('editCluster', { params: ids, body })).rejects.toMatchObject(locked);
+    await expect(client.call('deleteCluster', { params: ids })).rejects.toMatchObject(locked);
+    await expect(client.call('deployCluster', { params: ids })).rejects.toMatchObject(locked);
+    await expect(client.call('stopCluster', { params: ids })).rejects.toMatchObject(locked);
     await expect(client.call('upgradeCluster', { params: one })).rejects.toMatchObject(locked);
-    await expect(client.call('editClusterAdvancedSettings', { params: place, body: {} })).rejects.toMatchObject(locked);
-    await expect(client.call('editRoutingTable', { params: place, body: { routes: [] } })).rejects.toMatchObject(locked);
-    await expect(client.call('specifyClusterCloudProviderInfo', { params: place, body: {} })).rejects.toMatchObject(locked);
+    await expect(client.call('editClusterAdvancedSettings', { params: ids, body: {} })).rejects.toMatchObject(locked);
+    await expect(client.call('editRoutingTable', { params: ids, body: { routes: [] } })).rejects.toMatchObject(locked);
+    await expect(client.call('specifyClusterCloudProviderInfo', { params: ids, body: {} })).rejects.toMatchObject(locked);
     const { inEnvironment } = await environmentOn(params, local);
     await client.call('deployEnvironment', { params: inEnvironment });
     await client.call('unlockCluster', { params: one });
     await client.call('unlockCluster', { params: one });
-    expect(await client.call('editCluster', { params: place, body: { ...body, description: 'this' } })).toMatchObject({
+    expect(await client.call('editCluster', { params: ids, body: { ...body, description: 'this' } })).toMatchObject({
       description: 'this',
     });
-    expect((await client.call('getClusterStatus', { params: place })).cluster_lock).toBeNull();
+    expect((await client.call('getClusterStatus', { params: ids })).cluster_lock).toBeNull();
   });
 
   test('whose time is over is none, and another one takes its place', async () => {
-    const { params, local, place } = await organization();
+    const { params, local, place: ids } = await organization();
     const one = { clusterId: local };
     await client.call('lockCluster', { params: one, body: { reason: 'short', ttl_in_days: 3 } });
     await server.database.database.run(expire, [local]);
     expect((await client.call('listClusterLock', { params })).results).toEqual([]);
-    expect((await client.call('getClusterStatus', { params: place })).cluster_lock).toBeNull();
+    expect((await client.call('getClusterStatus', { params: ids })).cluster_lock).toBeNull();
     const lock = await client.call('lockCluster', { params: one, body: { reason: 'for good', ttl_in_days: null } });
     expect(lock).not.toHaveProperty('ttl_in_days');
     expect((await client.call('listClusterLock', { params })).results).toEqual([lock]);
@@ -149,40 +149,40 @@ describe('a lock', () => {
 
 describe('the cluster of this machine', () => {
   test('is ready when its engine answers, and tells so in its log after a deployment', async () => {
-    const { place } = await organization(answering);
+    const { place: ids } = await organization(answering);
     const admin = answering.client();
-    expect(await admin.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: true });
-    expect(await admin.call('deployCluster', { params: place, query: { dry_run: true } })).toMatchObject({ status: 'DEPLOYED' });
-    expect((await admin.call('listClusterLogs', { params: place })).results).toEqual([]);
-    expect(await admin.call('deployCluster', { params: place })).toMatchObject({ status: 'DEPLOYED', is_deployed: true });
-    expect((await admin.call('listClusterLogs', { params: place })).results).toMatchObject([
-      { type: 'info', step: 'Created', details: { provider_kind: 'ON_PREMISE', transmitter: { id: place.clusterId } } },
+    expect(await admin.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: true });
+    expect(await admin.call('deployCluster', { params: ids, query: { dry_run: true } })).toMatchObject({ status: 'DEPLOYED' });
+    expect((await admin.call('listClusterLogs', { params: ids })).results).toEqual([]);
+    expect(await admin.call('deployCluster', { params: ids })).toMatchObject({ status: 'DEPLOYED', is_deployed: true });
+    expect((await admin.call('listClusterLogs', { params: ids })).results).toMatchObject([
+      { type: 'info', step: 'Created', details: { provider_kind: 'ON_PREMISE', transmitter: { id: ids.clusterId } } },
     ]);
   });
 
   test('is not ready when it does not, and the log says what to do', async () => {
-    const { place } = await organization();
-    expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: false });
-    expect(await client.call('deployCluster', { params: place })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
-    expect((await client.call('listClusterLogs', { params: place })).results).toMatchObject([
+    const { place: ids } = await organization();
+    expect(await client.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: false });
+    expect(await client.call('deployCluster', { params: ids })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
+    expect((await client.call('listClusterLogs', { params: ids })).results).toMatchObject([
       { step: 'CreateError', error: { tag: 'ENGINE_UNREACHABLE', hint_message: expect.stringContaining('Docker') } },
     ]);
   });
 
   test('has no next version, is not stopped, and stays the default one', async () => {
-    const { place, local } = await organization();
+    const { place: ids, local } = await organization();
     const refused = { status: 409, code: 'CLUSTER_KIND_UNSUPPORTED' };
-    expect(await client.call('getClusterStatus', { params: place })).toMatchObject({ next_k8s_available_version: null });
+    expect(await client.call('getClusterStatus', { params: ids })).toMatchObject({ next_k8s_available_version: null });
     await expect(client.call('upgradeCluster', { params: { clusterId: local } })).rejects.toMatchObject(refused);
-    await expect(client.call('stopCluster', { params: place })).rejects.toMatchObject(refused);
+    await expect(client.call('stopCluster', { params: ids })).rejects.toMatchObject(refused);
     const routes = [{ destination: '10.1.0.0/16', target: 'x', description: '' }];
-    await expect(client.call('editRoutingTable', { params: place, body: { routes } })).rejects.toMatchObject(refused);
-    await expect(client.call('deleteCluster', { params: place })).rejects.toMatchObject({
+    await expect(client.call('editRoutingTable', { params: ids, body: { routes } })).rejects.toMatchObject(refused);
+    await expect(client.call('deleteCluster', { params: ids })).rejects.toMatchObject({
       status: 409,
       code: 'CLUSTER_IS_DEFAULT',
     });
     const moved = { name: 'Local', region: 'mars', cloud_provider: 'ON_PREMISE' } as const;
-    await expect(client.call('editCluster', { params: place, body: moved })).rejects.toMatchObject({
+    await expect(client.call('editCluster', { params: ids, body: moved })).rejects.toMatchObject({
       status: 400,
       errors: [{ path: 'region' }],
     });
@@ -236,19 +236,19 @@ describe('a cluster of a vendor', () => {
         { id: addresses, value_object: { type: 'STRING', value: '10.42.0.0/16' } },
       ],
     });
-    const place = { ...params, clusterId: made.id };
-    expect(await client.call('getClusterStatus', { params: place })).toMatchObject({ status: 'READY', is_deployed: false });
-    expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: false });
+    const ids = { ...params, clusterId: made.id };
+    expect(await client.call('getClusterStatus', { params: ids })).toMatchObject({ status: 'READY', is_deployed: false });
+    expect(await client.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: false });
     const change = { ...aws, name: 'LIVE', production: true, instance_type: null, features: [{ id: staticIp, value: null }] };
-    const edited = await client.call('editCluster', { params: place, body: change });
+    const edited = await client.call('editCluster', { params: ids, body: change });
     expect(edited).toMatchObject({ name: 'LIVE', production: true, min_running_nodes: 2, features: [] });
     expect(edited).not.toHaveProperty('instance_type');
     const { results } = await client.call('listOrganizationCluster', { params });
     expect(results.map(({ name }) => name)).toEqual(['Local', 'LIVE']);
     expect(results[1]).toEqual(edited);
     await expect(client.call('createCluster', { params, body: aws })).rejects.toMatchObject({ status: 409, code: 'NAME_TAKEN' });
-    await client.call('deleteCluster', { params: place, query: { deleteMode: 'DELETE_SERVICE_CONFIG' } });
-    await expect(client.call('getClusterStatus', { params: place })).rejects.toMatchObject({ status: 404 });
+    await client.call('deleteCluster', { params: ids, query: { deleteMode: 'DELETE_SERVICE_CONFIG' } });
+    await expect(client.call('getClusterStatus', { params: ids })).rejects.toMatchObject({ status: 404 });
   });
 
   test('is refused with every place that is wrong', async () => {
@@ -296,14 +296,14 @@ describe('a cluster of a vendor', () => {
   });
 
   test('keeps its vendor and its kind of Kubernetes', async () => {
-    const { place } = await managed();
+    const { place: ids } = await managed();
     const other = { ...aws, cloud_provider: 'CLOUDC', region: 'europe-west9' } as const;
-    await expect(client.call('editCluster', { params: place, body: other })).rejects.toMatchObject({
+    await expect(client.call('editCluster', { params: ids, body: other })).rejects.toMatchObject({
       status: 400,
       errors: [{ path: 'cloud_provider' }],
     });
     const own = { ...aws, kubernetes: 'SELF_MANAGED' } as const;
-    await expect(client.call('editCluster', { params: place, body: own })).rejects.toMatchObject({
+    await expect(client.call('editCluster', { params: ids, body: own })).rejects.toMatchObject({
       errors: [{ path: 'kubernetes' }],
     });
   });
@@ -318,45 +318,45 @@ describe('a cluster of a vendor', () => {
   });
 
   test('cannot be deployed: the refusal is clear, and the log remembers it', async () => {
-    const { place } = await managed();
+    const { place: ids } = await managed();
     const refused = { status: 409, code: 'CLUSTER_NOT_PROVISIONABLE', message: expect.stringContaining('Local') };
-    await expect(client.call('deployCluster', { params: place, query: { dry_run: true } })).rejects.toMatchObject(refused);
-    expect((await client.call('listClusterLogs', { params: place })).results).toEqual([]);
-    await expect(client.call('deployCluster', { params: place })).rejects.toMatchObject(refused);
-    expect((await client.call('listClusterLogs', { params: place })).results).toMatchObject([
+    await expect(client.call('deployCluster', { params: ids, query: { dry_run: true } })).rejects.toMatchObject(refused);
+    expect((await client.call('listClusterLogs', { params: ids })).results).toEqual([]);
+    await expect(client.call('deployCluster', { params: ids })).rejects.toMatchObject(refused);
+    expect((await client.call('listClusterLogs', { params: ids })).results).toMatchObject([
       { type: 'error', step: 'CreateError', error: { tag: 'CLUSTER_NOT_PROVISIONABLE', link: expect.any(String) } },
     ]);
-    expect(await client.call('getClusterStatus', { params: place })).toMatchObject({ status: 'READY', is_deployed: false });
+    expect(await client.call('getClusterStatus', { params: ids })).toMatchObject({ status: 'READY', is_deployed: false });
     const nothing = { status: 409, code: 'CLUSTER_NOT_DEPLOYED' };
-    await expect(client.call('stopCluster', { params: place })).rejects.toMatchObject(nothing);
-    await expect(client.call('upgradeCluster', { params: { clusterId: place.clusterId } })).rejects.toMatchObject(nothing);
+    await expect(client.call('stopCluster', { params: ids })).rejects.toMatchObject(nothing);
+    await expect(client.call('upgradeCluster', { params: { clusterId: ids.clusterId } })).rejects.toMatchObject(nothing);
   });
 
   test('takes environments, but no deployments, and is deleted after them', async () => {
-    const { params, place } = await managed();
-    const { environment, application, inEnvironment, project } = await environmentOn(params, place.clusterId);
+    const { params, place: ids } = await managed();
+    const { environment, application, inEnvironment, project } = await environmentOn(params, ids.clusterId);
     const nothing = { status: 409, code: 'CLUSTER_NOT_DEPLOYED', message: expect.stringContaining('live') };
     await expect(client.call('deployEnvironment', { params: inEnvironment })).rejects.toMatchObject(nothing);
     const inApplication = { applicationId: application.id };
     await expect(client.call('deployApplication', { params: inApplication })).rejects.toMatchObject(nothing);
     await expect(client.call('stopApplication', { params: inApplication })).rejects.toMatchObject({ code: 'NEVER_DEPLOYED' });
-    await expect(client.call('deleteCluster', { params: place })).rejects.toMatchObject({
+    await expect(client.call('deleteCluster', { params: ids })).rejects.toMatchObject({
       status: 409,
       code: 'IN_USE',
       message: expect.stringContaining(`${project.name}/live`),
     });
     await client.call('deleteEnvironment', { params: { environmentId: environment.id } });
-    await client.call('deleteCluster', { params: place });
+    await client.call('deleteCluster', { params: ids });
   });
 
   test('either has the environment or is gone, when both are asked for at once', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const { params, place } = await managed();
+      const { params, place: ids } = await managed();
       const project = await client.call('createProject', { params, body: { name: 'race' } });
       const inProject = { projectId: project.id };
       const outcome = await Promise.all([
-        outcomeOf(client.call('createEnvironment', { params: inProject, body: { name: 'e', cluster_id: place.clusterId } })),
-        outcomeOf(client.call('deleteCluster', { params: place })),
+        outcomeOf(client.call('createEnvironment', { params: inProject, body: { name: 'e', cluster_id: ids.clusterId } })),
+        outcomeOf(client.call('deleteCluster', { params: ids })),
       ]);
       expect(['done IN_USE', 'NOT_FOUND done']).toContain(outcome.join(' '));
     }
@@ -376,44 +376,44 @@ describe('a cluster of a vendor', () => {
   });
 
   test('remembers routes, each destination once', async () => {
-    const { place } = await managed();
+    const { place: ids } = await managed();
     const routes = [{ destination: '10.1.0.0/16', target: 'tgw-1', description: 'office' }];
-    expect(await client.call('editRoutingTable', { params: place, body: { routes } })).toEqual({ results: routes });
-    expect(await client.call('getRoutingTable', { params: place })).toEqual({ results: routes });
+    expect(await client.call('editRoutingTable', { params: ids, body: { routes } })).toEqual({ results: routes });
+    expect(await client.call('getRoutingTable', { params: ids })).toEqual({ results: routes });
     const wrong = [
       { destination: '10.1.0.0', target: 'a', description: '' },
       ...routes,
       { destination: '10.1.0.0/16', target: 'b', description: '' },
     ];
-    await expect(client.call('editRoutingTable', { params: place, body: { routes: wrong } })).rejects.toMatchObject({
+    await expect(client.call('editRoutingTable', { params: ids, body: { routes: wrong } })).rejects.toMatchObject({
       status: 400,
       errors: [{ path: 'routes.0.destination' }, { path: 'routes.2.destination' }],
     });
-    expect(await client.call('getRoutingTable', { params: place })).toEqual({ results: routes });
+    expect(await client.call('getRoutingTable', { params: ids })).toEqual({ results: routes });
   });
 
   test('goes with its organization, credentials and lock included', async () => {
-    const { params, place } = await managed();
+    const { params, place: ids } = await managed();
     const credentials = await client.call('createAWSCredentials', {
       params,
       body: { name: 'account', type: 'AWS_ROLE', role_arn: 'arn:aws:iam::1:role/x' },
     });
     const body = { credentials: { id: credentials.id } };
-    await client.call('specifyClusterCloudProviderInfo', { params: place, body });
-    await client.call('lockCluster', { params: { clusterId: place.clusterId }, body: { reason: 'x' } });
+    await client.call('specifyClusterCloudProviderInfo', { params: ids, body });
+    await client.call('lockCluster', { params: { clusterId: ids.clusterId }, body: { reason: 'x' } });
     await client.call('deleteOrganization', { params });
     await expect(client.call('getOrganization', { params })).rejects.toMatchObject({ status: 404 });
   });
 });
 
 test('advanced settings: none is offered, and one that does nothing is refused by its name', async () => {
-  const { place } = await managed();
+  const { place: ids } = await managed();
   expect(await client.call('getDefaultClusterAdvancedSettings')).toEqual({});
-  expect(await client.call('getClusterAdvancedSettings', { params: place })).toEqual({});
+  expect(await client.call('getClusterAdvancedSettings', { params: ids })).toEqual({});
   const unknown = { 'newer.setting': 1, 'load_balancer.size': null };
-  expect(await client.call('editClusterAdvancedSettings', { params: place, body: unknown })).toEqual({});
+  expect(await client.call('editClusterAdvancedSettings', { params: ids, body: unknown })).toEqual({});
   const known = { 'k8s.api.allowed_public_access_cidrs': ['10.0.0.0/8'] };
-  await expect(client.call('editClusterAdvancedSettings', { params: place, body: known })).rejects.toMatchObject({
+  await expect(client.call('editClusterAdvancedSettings', { params: ids, body: known })).rejects.toMatchObject({
     status: 400,
     errors: [{ path: 'k8s.api.allowed_public_access_cidrs' }],
   });

@@ -11,7 +11,7 @@ import { findCredentials } from '../cloud-credentials/index.ts';
 import { checkManagedCluster, readOrganization } from '../organization/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
 import { invalid, invalidReference } from '../shared/problems.ts';
-import { changeCluster, findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
+import { changeCluster, findCluster, isLocal, openCluster, type ClusterIds } from './cluster-ids.ts';
 import * as request from './request.ts';
 import { answerOf, isConnected, readClusters, stateOf } from './status.ts';
 import * as store from './store.ts';
@@ -78,12 +78,12 @@ export async function createCluster(
 export async function editCluster(
   deps: Needs<'database' | 'engine' | 'catalogue'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
   body: request.ClusterRequest,
 ): Promise<Cluster> {
   const row = await writing({ name: body.name, path: 'cloud_provider_credentials.' }, () =>
     deps.database.transaction(async (tx) => {
-      const stored = await changeCluster(tx, caller, place);
+      const stored = await changeCluster(tx, caller, ids);
       if (body.cloud_provider !== stored.cloud_provider) throw invalid('cloud_provider', `must stay ${stored.cloud_provider}`);
       if (body.kubernetes !== undefined && body.kubernetes !== stored.kubernetes) {
         throw invalid('kubernetes', `must stay ${stored.kubernetes}`);
@@ -127,12 +127,12 @@ type DeleteMode = NonNullable<Query<(typeof operations)['deleteCluster']>['delet
 export async function deleteCluster(
   deps: Needs<'database'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
   mode: DeleteMode = 'DEFAULT',
 ): Promise<void> {
   try {
     await deps.database.transaction(async (tx) => {
-      const row = await changeCluster(tx, caller, place);
+      const row = await changeCluster(tx, caller, ids);
       if (row.is_default) throw isDefault(row);
       const names = (await tx.many(store.clusterEnvironmentNames, [row.id])).map(({ name }) => name);
       if (names.length > 0) throw inUse('The cluster', { noun: 'the environments', names });
@@ -145,7 +145,7 @@ export async function deleteCluster(
   } catch (error) {
     if (!isForeignKeyViolation(error)) throw error;
     // An environment was created on the cluster at the same moment. The second attempt sees it.
-    await deleteCluster(deps, caller, place, mode);
+    await deleteCluster(deps, caller, ids, mode);
   }
 }
 
@@ -161,20 +161,20 @@ export async function listClusterEnvironments(deps: Needs<'database'>, caller: C
   return { results: await deps.database.many(store.clusterEnvironments, [clusterId]) };
 }
 
-export async function readProviderInfo(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<ProviderInfo> {
-  return toProviderInfo(deps.database, await openCluster(deps.database, caller, place));
+export async function readProviderInfo(deps: Needs<'database'>, caller: Caller, ids: ClusterIds): Promise<ProviderInfo> {
+  return toProviderInfo(deps.database, await openCluster(deps.database, caller, ids));
 }
 
 /** Sets region and credentials. Fails with VALIDATION_FAILED, INVALID_REFERENCE or CLUSTER_LOCKED. */
 export async function specifyProviderInfo(
   deps: Needs<'database' | 'catalogue'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
   info: request.ProviderInfoRequest,
 ): Promise<ProviderInfo> {
   return writing({ name: '', path: '' }, () =>
     deps.database.transaction(async (tx) => {
-      const stored = await changeCluster(tx, caller, place);
+      const stored = await changeCluster(tx, caller, ids);
       const region = info.region ?? stored.region;
       if (isLocal(stored) && region !== stored.region)
         throw invalid('region', `must stay ${stored.region}: the cluster is this machine`);

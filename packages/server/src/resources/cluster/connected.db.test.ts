@@ -124,8 +124,8 @@ async function reaches(applicationId: string, state: string): Promise<void> {
 
 test('a chart keeps any arguments there; with one that no deployment takes, none is queued', async () => {
   const { params } = await organization();
-  const { place } = await connected(params);
-  const { inEnvironment } = await environmentOn(params, place.clusterId);
+  const { place: ids } = await connected(params);
+  const { inEnvironment } = await environmentOn(params, ids.clusterId);
   const git_repository = { url: 'https://git.example.org/shop/charts.git', branch: 'main' };
   const given = ['--wait', '--kube-token=sesame'];
   const body = { name: 'redis', source: { git_repository }, arguments: given };
@@ -148,8 +148,8 @@ test('a chart keeps any arguments there; with one that no deployment takes, none
 
 test('a chart keeps any name of a value; with one that Helm would read further, none is queued', async () => {
   const { params } = await organization();
-  const { place } = await connected(params);
-  const { inEnvironment } = await environmentOn(params, place.clusterId);
+  const { place: ids } = await connected(params);
+  const { inEnvironment } = await environmentOn(params, ids.clusterId);
   const git_repository = { url: 'https://git.example.org/shop/charts.git', branch: 'main' };
   const set_string = [
     ['image.tag', '7'],
@@ -168,36 +168,36 @@ test('a chart keeps any name of a value; with one that Helm would read further, 
 
 test('one with a kubeconfig that it takes is deployed, runs environments, and shows what it has', async () => {
   const { params } = await organization();
-  const { name, place } = await cluster(params);
-  expect(await client.call('getClusterStatus', { params: place })).toMatchObject({ status: 'READY', is_deployed: false });
-  await expect(client.call('deployCluster', { params: place })).rejects.toMatchObject({
+  const { name, place: ids } = await cluster(params);
+  expect(await client.call('getClusterStatus', { params: ids })).toMatchObject({ status: 'READY', is_deployed: false });
+  await expect(client.call('deployCluster', { params: ids })).rejects.toMatchObject({
     status: 409,
     code: 'CLUSTER_NOT_DEPLOYED',
-    message: expect.stringContaining(`/organization/${params.organizationId}/cluster/${place.clusterId}/kubeconfig`),
+    message: expect.stringContaining(`/organization/${params.organizationId}/cluster/${ids.clusterId}/kubeconfig`),
   });
-  await client.call('editClusterKubeconfig', { params: place, body: kubeconfig(name) });
-  expect(await client.call('deployCluster', { params: place, query: { dry_run: true } })).not.toHaveProperty(
+  await client.call('editClusterKubeconfig', { params: ids, body: kubeconfig(name) });
+  expect(await client.call('deployCluster', { params: ids, query: { dry_run: true } })).not.toHaveProperty(
     'last_deployment_date',
   );
-  const status = await client.call('deployCluster', { params: place });
+  const status = await client.call('deployCluster', { params: ids });
   expect(status).toMatchObject({ status: 'DEPLOYED', is_deployed: true, last_deployment_date: expect.any(String) });
-  expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: true });
-  const log = (await client.call('listClusterLogs', { params: place })).results;
+  expect(await client.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: true });
+  const log = (await client.call('listClusterLogs', { params: ids })).results;
   expect(log.map(({ step }) => step)).toEqual(['CreateError', 'Created']);
   const [, record] = (await client.call('listOrganizationCluster', { params })).results;
   expect(record).toMatchObject({ status: 'DEPLOYED', deployment_status: 'UP_TO_DATE', version: 'fake 1', cpu: 64_000 });
 
   const fake = clusters.get(name);
   if (fake !== undefined) fake.capacity = { cpuMillicores: 6_000, memoryMiB: 4_096 };
-  const { application, inApplication } = await environmentOn(params, place.clusterId);
+  const { application, inApplication } = await environmentOn(params, ids.clusterId);
   expect(application).toMatchObject({ maximum_cpu: 64_000 });
   await client.call('deployApplication', { params: inApplication });
   await reaches(application.id, 'DEPLOYED');
   expect(fake?.instances.map(({ service }) => service)).toEqual([application.id]);
   expect(local.instances).toEqual([]);
   const refused = { status: 409, code: 'CLUSTER_KIND_UNSUPPORTED' };
-  await expect(client.call('stopCluster', { params: place })).rejects.toMatchObject(refused);
-  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(refused);
+  await expect(client.call('stopCluster', { params: ids })).rejects.toMatchObject(refused);
+  await expect(client.call('upgradeCluster', { params: ids })).rejects.toMatchObject(refused);
 });
 
 test('services may not be larger than the cluster of their own environment', async () => {
@@ -206,8 +206,8 @@ test('services may not be larger than the cluster of their own environment', asy
   const small = createFakeCluster();
   small.capacity = { cpuMillicores: 2_000, memoryMiB: 1_024 };
   clusters.set(name, small);
-  const { place } = await connected(params, name);
-  const here = await environmentOn(params, place.clusterId);
+  const { place: ids } = await connected(params, name);
+  const here = await environmentOn(params, ids.clusterId);
   expect(here.application).toMatchObject({ maximum_cpu: 2_000, maximum_memory: 1_024 });
   const body = {
     name: 'web',
@@ -226,19 +226,19 @@ test('services may not be larger than the cluster of their own environment', asy
 
 test('one that refuses the credentials says so until it is given others; no restart is needed', async () => {
   const { params } = await organization();
-  const { name, place } = await cluster(params);
-  await client.call('editClusterKubeconfig', { params: place, body: kubeconfig(name, 'old') });
-  expect(await client.call('deployCluster', { params: place })).toMatchObject({
+  const { name, place: ids } = await cluster(params);
+  await client.call('editClusterKubeconfig', { params: ids, body: kubeconfig(name, 'old') });
+  expect(await client.call('deployCluster', { params: ids })).toMatchObject({
     status: 'INVALID_CREDENTIALS',
     is_deployed: true,
   });
-  expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: false });
-  const { results } = await client.call('listClusterLogs', { params: place });
+  expect(await client.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: false });
+  const { results } = await client.call('listClusterLogs', { params: ids });
   expect(results).toMatchObject([
     { step: 'CreateError', error: { tag: 'CLUSTER_ACCESS_DENIED', hint_message: expect.stringContaining('kubeconfig') } },
   ]);
-  await client.call('editClusterKubeconfig', { params: place, body: kubeconfig(name) });
-  const read = () => client.call('getClusterStatus', { params: place });
+  await client.call('editClusterKubeconfig', { params: ids, body: kubeconfig(name) });
+  const read = () => client.call('getClusterStatus', { params: ids });
   await vi.waitFor(async () => expect(await read()).toMatchObject({ status: 'DEPLOYED' }), patience);
   const broken = await cluster(params);
   const nowhere = 'kind: Config\nclusters: []\ncontexts: []\nusers: []\n';
@@ -248,23 +248,23 @@ test('one that refuses the credentials says so until it is given others; no rest
 
 test('one that lacks permissions is not ready, and its log lists them', async () => {
   const { params } = await organization();
-  const { name, place } = await cluster(params);
+  const { name, place: ids } = await cluster(params);
   missing.set(name, ['create deployments', 'list pods']);
-  await client.call('editClusterKubeconfig', { params: place, body: kubeconfig(name) });
-  expect(await client.call('deployCluster', { params: place })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
-  expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: false });
-  const { results } = await client.call('listClusterLogs', { params: place });
+  await client.call('editClusterKubeconfig', { params: ids, body: kubeconfig(name) });
+  expect(await client.call('deployCluster', { params: ids })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
+  expect(await client.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: false });
+  const { results } = await client.call('listClusterLogs', { params: ids });
   expect(results[0]?.message?.safe_message).toContain('create deployments, list pods');
 });
 
 test('one that does not answer says so, and its deployments wait while others go on', async () => {
   const { params } = await organization();
-  const { name, place, fake } = await connected(params);
-  const here = await environmentOn(params, place.clusterId);
+  const { name, place: ids, fake } = await connected(params);
+  const here = await environmentOn(params, ids.clusterId);
   const elsewhere = await environmentOn(params);
   down.add(name);
   await client.call('deployApplication', { params: here.inApplication });
-  expect(await client.call('deployCluster', { params: place })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
+  expect(await client.call('deployCluster', { params: ids })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
   await client.call('deployApplication', { params: elsewhere.inApplication });
   await reaches(elsewhere.application.id, 'DEPLOYED');
   const { state } = await client.call('getApplicationStatus', { params: here.inApplication });
@@ -276,19 +276,19 @@ test('one that does not answer says so, and its deployments wait while others go
 
 test('a deployment of a cluster is in the audit log; a dry run is not', async () => {
   const { params } = await organization();
-  const { place } = await connected(params);
-  await client.call('deployCluster', { params: place, query: { dry_run: true } });
-  const { events } = await client.call('getOrganizationEvents', { params, query: { targetId: place.clusterId } });
+  const { place: ids } = await connected(params);
+  await client.call('deployCluster', { params: ids, query: { dry_run: true } });
+  const { events } = await client.call('getOrganizationEvents', { params, query: { targetId: ids.clusterId } });
   // Newest first: the deployment, the kubeconfig, the record.
   expect((events ?? []).map(({ event_type }) => event_type)).toEqual(['UPDATE', 'UPDATE', 'CREATE']);
 });
 
 test('a locked cluster runs deployments of services, and is not deployed itself', async () => {
   const { params } = await organization();
-  const { place } = await connected(params);
-  const { application, inApplication } = await environmentOn(params, place.clusterId);
-  await client.call('lockCluster', { params: place, body: { reason: 'audit' } });
-  await expect(client.call('deployCluster', { params: place })).rejects.toMatchObject({ code: 'CLUSTER_LOCKED' });
+  const { place: ids } = await connected(params);
+  const { application, inApplication } = await environmentOn(params, ids.clusterId);
+  await client.call('lockCluster', { params: ids, body: { reason: 'audit' } });
+  await expect(client.call('deployCluster', { params: ids })).rejects.toMatchObject({ code: 'CLUSTER_LOCKED' });
   await client.call('deployApplication', { params: inApplication });
   await reaches(application.id, 'DEPLOYED');
 });
@@ -297,22 +297,22 @@ test('one that can be upgraded is, and says how far it is', async () => {
   const { params } = await organization();
   const name = `new-${randomUUID()}`;
   upgrades.set(name, { ...notUpgraded, next: '1.36.3+k3s1' });
-  const { place } = await connected(params, name);
-  const read = () => client.call('deployCluster', { params: place, query: { dry_run: true } });
+  const { place: ids } = await connected(params, name);
+  const read = () => client.call('deployCluster', { params: ids, query: { dry_run: true } });
   expect(await read()).toMatchObject({ status: 'DEPLOYED', next_k8s_available_version: '1.36.3+k3s1' });
   const underWay = { status: 'DEPLOYING', next_k8s_available_version: null, is_deployed: true };
-  expect(await client.call('upgradeCluster', { params: place })).toMatchObject(underWay);
+  expect(await client.call('upgradeCluster', { params: ids })).toMatchObject(underWay);
   // A repeated call does not interrupt the upgrade.
-  expect(await client.call('upgradeCluster', { params: place })).toMatchObject(underWay);
-  expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: true });
+  expect(await client.call('upgradeCluster', { params: ids })).toMatchObject(underWay);
+  expect(await client.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: true });
   upgrades.set(name, { ...notUpgraded, underWay: '1.36.3+k3s1', failure: 'davit-servers: JobFailed: node one' });
-  expect(await client.call('deployCluster', { params: place })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
+  expect(await client.call('deployCluster', { params: ids })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
   upgrades.set(name, { ...notUpgraded, underWay: '1.36.33+k3s1', failure: 'no such image', next: '1.36.3+k3s1' });
-  expect(await client.call('upgradeCluster', { params: place })).toMatchObject(underWay);
+  expect(await client.call('upgradeCluster', { params: ids })).toMatchObject(underWay);
   expect(upgrades.get(name)).toEqual({ ...notUpgraded, underWay: '1.36.3+k3s1' });
   upgrades.set(name, notUpgraded);
   expect(await read()).toMatchObject({ status: 'DEPLOYED', next_k8s_available_version: null });
-  const { results } = await client.call('listClusterLogs', { params: place });
+  const { results } = await client.call('listClusterLogs', { params: ids });
   const words = results.map(({ message }) => message?.safe_message);
   expect(words.slice(1)).toEqual([
     expect.stringContaining('to 1.36.3+k3s1, one node at a time'),
@@ -324,15 +324,15 @@ test('one that can be upgraded is, and says how far it is', async () => {
     code: 'CLUSTER_KIND_UNSUPPORTED',
     message: expect.stringContaining(message),
   });
-  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(refused('it has 1 already'));
+  await expect(client.call('upgradeCluster', { params: ids })).rejects.toMatchObject(refused('it has 1 already'));
   upgrades.set(name, { ...notUpgraded, hindrance: 'it has no system-upgrade-controller.' });
-  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(refused('no system-upgrade-controller'));
+  await expect(client.call('upgradeCluster', { params: ids })).rejects.toMatchObject(refused('no system-upgrade-controller'));
   upgrades.set(name, { ...notUpgraded, next: 'refused' });
   const forbidden = { status: 424, code: 'REMOTE_REFUSED', message: expect.stringContaining('plans is forbidden') };
-  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(forbidden);
+  await expect(client.call('upgradeCluster', { params: ids })).rejects.toMatchObject(forbidden);
   down.add(name);
   const away = { status: 424, code: 'CLUSTER_UNREACHABLE' };
-  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(away);
+  await expect(client.call('upgradeCluster', { params: ids })).rejects.toMatchObject(away);
 });
 
 test('an environment moves to another cluster with its next deployment, and its old cluster can go', async () => {

@@ -4,7 +4,7 @@ import type { ClusterState } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { errorLink } from '../shared/engine-views.ts';
-import { changeCluster, findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
+import { changeCluster, findCluster, isLocal, openCluster, type ClusterIds } from './cluster-ids.ts';
 import { isConnected, statusOf, type ClusterStatus } from './status.ts';
 import * as store from './store.ts';
 
@@ -26,10 +26,10 @@ const keptLines = 500;
 export async function deployCluster(
   deps: Needs<'database' | 'engine'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
   isDryRun: boolean,
 ): Promise<ClusterStatus> {
-  const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
+  const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, ids));
   if (!isConnected(deps, row)) {
     const refused = refusalOf(deps, row);
     if (!isDryRun)
@@ -39,7 +39,7 @@ export async function deployCluster(
   const state = await deps.engine.checkCluster(row.driver);
   if (isDryRun) return statusOf(deps, row, state);
   const { deployed_at } = await deps.database.transaction(async (tx) => {
-    await changeCluster(tx, caller, place);
+    await changeCluster(tx, caller, ids);
     return tx.one(store.clusterDeployed, [row.id]);
   });
   const { message, error } = outcomeOf(row, state);
@@ -90,8 +90,8 @@ function notProvisionable({ name, kubernetes, cloud_provider }: store.ClusterRow
  * Always fails, because no deployed cluster may be stopped: with NOT_FOUND, CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED or
  * CLUSTER_NOT_DEPLOYED.
  */
-export async function stopCluster(deps: Needs<'database' | 'engine'>, caller: Caller, place: ClusterPlace): Promise<never> {
-  const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
+export async function stopCluster(deps: Needs<'database' | 'engine'>, caller: Caller, ids: ClusterIds): Promise<never> {
+  const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, ids));
   if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to stop');
   throw unsupported(
     `The cluster ${row.name} is ${kindWords(row)}, which Davit did not start and does not stop. Stop its environments instead.`,
@@ -109,8 +109,8 @@ export async function upgradeCluster(
   caller: Caller,
   clusterId: string,
 ): Promise<ClusterStatus> {
-  const place = await findCluster(deps.database, caller, clusterId);
-  const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
+  const ids = await findCluster(deps.database, caller, clusterId);
+  const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, ids));
   if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to upgrade');
   const state = await deps.engine.checkCluster(row.driver);
   // If the upgrade in progress targets another version than the one set now, it is redirected to the new version.
@@ -171,8 +171,8 @@ export function notDeployed({ name }: { readonly name: string }, consequence: st
   });
 }
 
-export async function listLogs(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<ClusterLogs> {
-  const row = await openCluster(deps.database, caller, place);
+export async function listLogs(deps: Needs<'database'>, caller: Caller, ids: ClusterIds): Promise<ClusterLogs> {
+  const row = await openCluster(deps.database, caller, ids);
   const lines = await deps.database.many(store.logList, [row.id]);
   return { results: lines.map((line) => toLog(row, line)) };
 }

@@ -53,11 +53,11 @@ test('a cluster answers what was recorded for its installation, and an edit that
   const body = { ...request, ...parameters, labels_groups: [{ id: group.id.toUpperCase() }, { id: group.id }] };
   const made = await client.call('createCluster', { params, body });
   expect(made).toMatchObject({ ...parameters, labels_groups: [{ id: group.id }] });
-  const place = { ...params, clusterId: made.id };
-  const kept = await client.call('editCluster', { params: place, body: { ...request, name: 'renamed' } });
+  const ids = { ...params, clusterId: made.id };
+  const kept = await client.call('editCluster', { params: ids, body: { ...request, name: 'renamed' } });
   expect(kept).toMatchObject({ name: 'renamed', ...parameters, labels_groups: [{ id: group.id }] });
   const changed = await client.call('editCluster', {
-    params: place,
+    params: ids,
     body: { ...request, keda: { enabled: false }, labels_groups: [] },
   });
   expect(changed).toMatchObject({ keda: { enabled: false }, labels_groups: [], metrics_parameters: { enabled: true } });
@@ -68,26 +68,26 @@ test('a label group tells its clusters, and stays while one has it', async () =>
   const { params, group } = await organization();
   const body = { ...request, labels_groups: [{ id: group.id }] };
   const cluster = await client.call('createCluster', { params, body });
-  const place = { ...params, labelsGroupId: group.id };
-  expect(await client.call('getOrganizationLabelsGroupAssociatedItems', { params: place })).toEqual({
+  const ids = { ...params, labelsGroupId: group.id };
+  expect(await client.call('getOrganizationLabelsGroupAssociatedItems', { params: ids })).toEqual({
     results: [{ cluster_id: cluster.id, cluster_name: 'live', item_id: cluster.id, item_name: 'live', item_type: 'CLUSTER' }],
   });
   const listed = await client.call('listOrganizationLabelsGroup', { params });
   expect(listed.results).toMatchObject([{ id: group.id, associated_items_count: 1 }]);
   const refusal = { status: 409, code: 'IN_USE', message: expect.stringContaining('live') };
-  await expect(client.call('deleteOrganizationLabelsGroup', { params: place })).rejects.toMatchObject(refusal);
+  await expect(client.call('deleteOrganizationLabelsGroup', { params: ids })).rejects.toMatchObject(refusal);
   await client.call('deleteCluster', { params: { ...params, clusterId: cluster.id } });
-  await client.call('deleteOrganizationLabelsGroup', { params: place });
+  await client.call('deleteOrganizationLabelsGroup', { params: ids });
 });
 
 test('a git token stays while a cluster is installed with it', async () => {
   const { params, token } = await organization();
   const cluster = await client.call('createCluster', { params, body: { ...request, ...parametersOf(token.id.toUpperCase()) } });
-  const place = { ...params, gitTokenId: token.id };
+  const ids = { ...params, gitTokenId: token.id };
   const refusal = { status: 409, code: 'IN_USE', message: expect.stringContaining('live') };
-  await expect(client.call('deleteGitToken', { params: place })).rejects.toMatchObject(refusal);
+  await expect(client.call('deleteGitToken', { params: ids })).rejects.toMatchObject(refusal);
   await client.call('deleteCluster', { params: { ...params, clusterId: cluster.id } });
-  await client.call('deleteGitToken', { params: place });
+  await client.call('deleteGitToken', { params: ids });
 });
 
 test('groups and tokens of another organization, or of none, are refused by their place', async () => {
@@ -106,11 +106,11 @@ test('groups and tokens of another organization, or of none, are refused by thei
     });
   }
   const cluster = await client.call('createCluster', { params, body: request });
-  const place = { ...params, clusterId: cluster.id };
+  const ids = { ...params, clusterId: cluster.id };
   await expect(
-    client.call('editCluster', { params: place, body: { ...request, labels_groups: [{ id: randomUUID() }] } }),
+    client.call('editCluster', { params: ids, body: { ...request, labels_groups: [{ id: randomUUID() }] } }),
   ).rejects.toMatchObject({ code: 'INVALID_REFERENCE' });
-  expect(await client.call('editCluster', { params: place, body: request })).toMatchObject({ labels_groups: [] });
+  expect(await client.call('editCluster', { params: ids, body: request })).toMatchObject({ labels_groups: [] });
 });
 
 test('a group is either used by a cluster or gone, when both are asked for at once', async () => {

@@ -36,8 +36,8 @@ async function cluster(kubernetes: 'SELF_MANAGED' | 'MANAGED', name: string) {
   return { ...params, clusterId: (await client.call('createCluster', { params, body })).id };
 }
 
-function put(place: { organizationId: string; clusterId: string }, body: string, type: string): Promise<Response> {
-  return fetch(`${server.baseUrl}/organization/${place.organizationId}/cluster/${place.clusterId}/kubeconfig`, {
+function put(ids: { organizationId: string; clusterId: string }, body: string, type: string): Promise<Response> {
+  return fetch(`${server.baseUrl}/organization/${ids.organizationId}/cluster/${ids.clusterId}/kubeconfig`, {
     method: 'PUT',
     headers: { authorization: `Token ${owner.tokens.ADMIN}`, 'content-type': type },
     body,
@@ -58,22 +58,22 @@ test('a kubeconfig is stored sealed and answered as it was, to administrators al
 });
 
 test('its body is YAML, or a JSON string; nothing else is taken', async () => {
-  const place = await cluster('SELF_MANAGED', 'types');
+  const ids = await cluster('SELF_MANAGED', 'types');
   for (const type of ['application/x-yaml', 'application/yaml; charset=utf-8', 'text/yaml']) {
-    expect((await put(place, kubeconfig, type)).status).toBe(204);
+    expect((await put(ids, kubeconfig, type)).status).toBe(204);
   }
-  expect((await put(place, JSON.stringify(kubeconfig), 'application/json')).status).toBe(204);
-  const response = await fetch(`${server.baseUrl}/organization/${place.organizationId}/cluster/${place.clusterId}/kubeconfig`, {
+  expect((await put(ids, JSON.stringify(kubeconfig), 'application/json')).status).toBe(204);
+  const response = await fetch(`${server.baseUrl}/organization/${ids.organizationId}/cluster/${ids.clusterId}/kubeconfig`, {
     headers: { authorization: `Token ${owner.tokens.ADMIN}` },
   });
   expect(response.headers.get('content-type')).toContain('application/x-yaml');
   expect(await response.text()).toBe(kubeconfig);
-  const asJson = await put(place, kubeconfig, 'application/json');
+  const asJson = await put(ids, kubeconfig, 'application/json');
   expect(JSON.parse(await asJson.text())).toMatchObject({
     code: 'MALFORMED_JSON',
     message: expect.stringMatching(/line 1, column 1.*Content-Type: application\/x-yaml/),
   });
-  const asXml = await put(place, '<xml/>', 'text/xml');
+  const asXml = await put(ids, '<xml/>', 'text/xml');
   expect(JSON.parse(await asXml.text())).toMatchObject({ message: expect.stringContaining('application/x-yaml') });
   for (const [body, type, status, code] of [
     ['', 'application/x-yaml', 400, 'VALIDATION_FAILED'],
@@ -82,10 +82,10 @@ test('its body is YAML, or a JSON string; nothing else is taken', async () => {
     ['{"kind":"Config"}', 'application/json', 400, 'VALIDATION_FAILED'],
     ['<xml/>', 'text/xml', 415, 'UNSUPPORTED_MEDIA_TYPE'],
   ] as const) {
-    const refused = await put(place, body, type);
+    const refused = await put(ids, body, type);
     expect({ status: refused.status, ...JSON.parse(await refused.text()) }).toMatchObject({ status, code });
   }
-  const elsewhere = await fetch(`${server.baseUrl}/cluster/${place.clusterId}/lock`, {
+  const elsewhere = await fetch(`${server.baseUrl}/cluster/${ids.clusterId}/lock`, {
     method: 'POST',
     headers: { authorization: `Token ${owner.tokens.ADMIN}`, 'content-type': 'application/x-yaml' },
     body: 'reason: x',

@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { invalid } from '../shared/problems.ts';
 import { notDeployed, unsupported } from './deployment.ts';
-import { changeCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
+import { changeCluster, isLocal, openCluster, type ClusterIds } from './cluster-ids.ts';
 import * as store from './store.ts';
 
 /**
@@ -13,10 +13,10 @@ import * as store from './store.ts';
 export async function readKubeconfig(
   deps: Needs<'database' | 'vault'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
   { withTokenFromCli }: { readonly withTokenFromCli: boolean },
 ): Promise<string> {
-  const row = await openCluster(deps.database, caller, place);
+  const row = await openCluster(deps.database, caller, ids);
   if (withTokenFromCli) {
     throw invalid('with_token_from_cli', 'is not offered: a kubeconfig is returned as it was stored, with its own credentials');
   }
@@ -35,11 +35,11 @@ export async function readKubeconfig(
 export async function editKubeconfig(
   deps: Needs<'database' | 'vault'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
   text: string,
 ): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    const row = await changeCluster(tx, caller, place);
+    const row = await changeCluster(tx, caller, ids);
     refuseLocal(row);
     if (row.kubernetes === 'MANAGED') {
       throw unsupported(`The cluster ${row.name} is managed: its kubeconfig comes from its vendor when it is deployed.`);

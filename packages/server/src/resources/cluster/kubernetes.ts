@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { invalid } from '../shared/problems.ts';
 import { notDeployed, unsupported } from './deployment.ts';
-import { findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
+import { findCluster, isLocal, openCluster, type ClusterIds } from './cluster-ids.ts';
 
 type EventsQuery = Query<(typeof operations)['getClusterKubernetesEvents']>;
 
@@ -36,8 +36,8 @@ export async function readToken(deps: Needs<'database'>, caller: Caller, cluster
 }
 
 /** Always fails, with NOT_FOUND or CLUSTER_KIND_UNSUPPORTED. */
-export async function readInstallationValues(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<never> {
-  const row = await openCluster(deps.database, caller, place);
+export async function readInstallationValues(deps: Needs<'database'>, caller: Caller, ids: ClusterIds): Promise<never> {
+  const row = await openCluster(deps.database, caller, ids);
   if (isLocal(row)) {
     throw unsupported(`The cluster ${row.name} is the container engine of this machine: there is no chart to install on it.`);
   }

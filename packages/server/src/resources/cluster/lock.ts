@@ -2,7 +2,7 @@ import type { Body, operations, Response } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
-import { findCluster, holdCluster, refuseLocked } from './place.ts';
+import { findCluster, holdCluster, refuseLocked } from './cluster-ids.ts';
 import * as store from './store.ts';
 
 type ClusterLock = Response<(typeof operations)['lockCluster']>;
@@ -20,9 +20,9 @@ export async function lockCluster(
   clusterId: string,
   request: LockRequest,
 ): Promise<ClusterLock> {
-  const place = await findCluster(deps.database, caller, clusterId);
+  const ids = await findCluster(deps.database, caller, clusterId);
   return deps.database.transaction(async (tx) => {
-    refuseLocked(await holdCluster(tx, caller, place));
+    refuseLocked(await holdCluster(tx, caller, ids));
     const values = [clusterId, request.reason, request.ttl_in_days ?? null, caller.name];
     return toLock(await tx.one(store.lockTake, values));
   });
@@ -30,9 +30,9 @@ export async function lockCluster(
 
 /** Unlocks a cluster. Every caller who may lock a cluster may unlock it. Idempotent. */
 export async function unlockCluster(deps: Needs<'database'>, caller: Caller, clusterId: string): Promise<void> {
-  const place = await findCluster(deps.database, caller, clusterId);
+  const ids = await findCluster(deps.database, caller, clusterId);
   await deps.database.transaction(async (tx) => {
-    await holdCluster(tx, caller, place);
+    await holdCluster(tx, caller, ids);
     await tx.run(store.lockRelease, [clusterId]);
   });
 }

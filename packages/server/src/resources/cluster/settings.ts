@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { Problems } from '../shared/problems.ts';
 import { unsupported } from './deployment.ts';
-import { changeCluster, openCluster, type ClusterPlace } from './place.ts';
+import { changeCluster, openCluster, type ClusterIds } from './cluster-ids.ts';
 import { isCidr } from './request.ts';
 import * as store from './store.ts';
 
@@ -15,8 +15,8 @@ export async function readDefaultSettings(): Promise<Settings> {
   return {};
 }
 
-export async function readSettings(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<Settings> {
-  await openCluster(deps.database, caller, place);
+export async function readSettings(deps: Needs<'database'>, caller: Caller, ids: ClusterIds): Promise<Settings> {
+  await openCluster(deps.database, caller, ids);
   return {};
 }
 
@@ -27,10 +27,10 @@ export async function readSettings(deps: Needs<'database'>, caller: Caller, plac
 export async function editSettings(
   deps: Needs<'database'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
   request: Settings,
 ): Promise<Settings> {
-  await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
+  await deps.database.transaction(async (tx) => changeCluster(tx, caller, ids));
   const problems = new Problems();
   const values = new Map<string, unknown>(Object.entries(request));
   for (const name of clusterAdvancedSettingsNotOffered) {
@@ -41,8 +41,8 @@ export async function editSettings(
   return {};
 }
 
-export async function readRoutes(deps: Needs<'database'>, caller: Caller, place: ClusterPlace): Promise<Routes> {
-  const { id } = await openCluster(deps.database, caller, place);
+export async function readRoutes(deps: Needs<'database'>, caller: Caller, ids: ClusterIds): Promise<Routes> {
+  const { id } = await openCluster(deps.database, caller, ids);
   return { results: (await deps.database.one(store.routesRead, [id])).routes };
 }
 
@@ -53,7 +53,7 @@ export async function readRoutes(deps: Needs<'database'>, caller: Caller, place:
 export async function editRoutes(
   deps: Needs<'database'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
   request: RoutesRequest,
 ): Promise<Routes> {
   const problems = new Problems();
@@ -64,7 +64,7 @@ export async function editRoutes(
     else if (destinations.indexOf(destination) < index) problems.add(path, 'has a route already');
   }
   return deps.database.transaction(async (tx) => {
-    const row = await changeCluster(tx, caller, place);
+    const row = await changeCluster(tx, caller, ids);
     if (row.kubernetes !== 'MANAGED') {
       throw unsupported(
         `The cluster ${row.name} is not managed: Davit manages no routes of its network. Set them where its machines are.`,

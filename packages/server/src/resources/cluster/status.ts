@@ -4,7 +4,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { lockOf } from './lock.ts';
-import { isLocal, openCluster, type ClusterPlace } from './place.ts';
+import { isLocal, openCluster, type ClusterIds } from './cluster-ids.ts';
 import * as store from './store.ts';
 
 export type ClusterStatus = Response<(typeof operations)['getClusterStatus']>;
@@ -23,14 +23,14 @@ export async function listClusterStatuses(
 export async function readClusterStatus(
   deps: Needs<'database' | 'engine'>,
   caller: Caller,
-  place: ClusterPlace,
+  ids: ClusterIds,
 ): Promise<ClusterStatus> {
-  return toStatus(deps, await openCluster(deps.database, caller, place));
+  return toStatus(deps, await openCluster(deps.database, caller, ids));
 }
 
 /** Returns whether services can be deployed on the cluster now. */
-export async function readReadiness(deps: Needs<'database' | 'engine'>, caller: Caller, place: ClusterPlace): Promise<Readiness> {
-  const row = await openCluster(deps.database, caller, place);
+export async function readReadiness(deps: Needs<'database' | 'engine'>, caller: Caller, ids: ClusterIds): Promise<Readiness> {
+  const row = await openCluster(deps.database, caller, ids);
   return { is_ready: isUsable(await answerOf(deps, row)) };
 }
 

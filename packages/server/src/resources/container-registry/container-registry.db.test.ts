@@ -44,17 +44,17 @@ test('is created, read, listed, edited and deleted', async () => {
   });
   expect(made).toMatchObject({ name: 'hub', kind: 'HUBA_CR', description: 'images', url: 'https://docker.io' });
   expect(made).toMatchObject({ config: { username: 'ann' }, associated_services_count: 0 });
-  const place = { ...own, containerRegistryId: made.id };
-  expect(await client.call('getContainerRegistryContainerStatus', { params: place })).toEqual({ results: [] });
-  expect(await client.call('getContainerRegistry', { params: place })).toEqual(made);
+  const ids = { ...own, containerRegistryId: made.id };
+  expect(await client.call('getContainerRegistryContainerStatus', { params: ids })).toEqual({ results: [] });
+  expect(await client.call('getContainerRegistry', { params: ids })).toEqual(made);
   expect(await client.call('listContainerRegistry', { params: own })).toEqual({ results: [made] });
   const edited = await client.call('editContainerRegistry', {
-    params: place,
+    params: ids,
     body: { name: 'Hub', kind: 'HUBA_CR', config: {} },
   });
   expect(edited).toMatchObject({ id: made.id, name: 'Hub', description: 'images', config: { username: 'ann' } });
-  await client.call('deleteContainerRegistry', { params: place });
-  await expect(client.call('getContainerRegistry', { params: place })).rejects.toMatchObject({ status: 404 });
+  await client.call('deleteContainerRegistry', { params: ids });
+  await expect(client.call('getContainerRegistry', { params: ids })).rejects.toMatchObject({ status: 404 });
 });
 
 test('never shows a secret, nor stores it in clear', async () => {
@@ -202,9 +202,9 @@ test('has a name of its own in the organization, of two at once too', async () =
   const other = { organizationId: (await server.organization()).id };
   await client.call('createContainerRegistry', { params: other, body: { name, config: {}, ...generic } });
   const { id } = await create(generic);
-  const place = { ...params, containerRegistryId: id };
+  const ids = { ...params, containerRegistryId: id };
   await expect(
-    client.call('editContainerRegistry', { params: place, body: { name, config: {}, ...generic } }),
+    client.call('editContainerRegistry', { params: ids, body: { name, config: {}, ...generic } }),
   ).rejects.toMatchObject({ status: 409, code: 'NAME_TAKEN' });
 });
 
@@ -221,20 +221,20 @@ test('is not deleted while containers and jobs use it, which it lists', async ()
   for (const [type, name, spec] of specs) {
     await server.database.database.run(insertService, [environment.id, type, name, JSON.stringify(spec)]);
   }
-  const place = { ...params, containerRegistryId: id };
-  const { results } = await client.call('getContainerRegistryAssociatedServices', { params: place });
+  const ids = { ...params, containerRegistryId: id };
+  const { results } = await client.call('getContainerRegistryAssociatedServices', { params: ids });
   expect(results.map(({ service_name, service_type }) => [service_name, service_type])).toEqual([
     ['cache', 'CONTAINER'],
     ['migrate', 'LIFECYCLE'],
     ['nightly', 'CRON'],
   ]);
   expect(results[0]).toMatchObject({ project_id: project.id, project_name: 'shop', environment_id: environment.id });
-  expect(await client.call('getContainerRegistry', { params: place })).toMatchObject({ associated_services_count: 3 });
-  await expect(client.call('deleteContainerRegistry', { params: place })).rejects.toMatchObject({
+  expect(await client.call('getContainerRegistry', { params: ids })).toMatchObject({ associated_services_count: 3 });
+  await expect(client.call('deleteContainerRegistry', { params: ids })).rejects.toMatchObject({
     status: 409,
     code: 'IN_USE',
     message: expect.stringContaining('cache, migrate, nightly'),
   });
   await server.database.database.run(deleteServices, [environment.id]);
-  await client.call('deleteContainerRegistry', { params: place });
+  await client.call('deleteContainerRegistry', { params: ids });
 });

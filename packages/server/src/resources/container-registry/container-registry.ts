@@ -17,7 +17,7 @@ type Associated = Response<(typeof operations)['getContainerRegistryAssociatedSe
 type Request = Body<(typeof operations)['createContainerRegistry']>;
 
 /** The id of a record and the organization that it belongs to. */
-export interface Place {
+export interface RegistryIds {
   readonly organizationId: string;
   readonly containerRegistryId: string;
 }
@@ -66,8 +66,12 @@ export async function createContainerRegistry(
   return row;
 }
 
-export async function readContainerRegistry(deps: Needs<'database'>, caller: Caller, place: Place): Promise<ContainerRegistry> {
-  const row = await deps.database.maybe(store.containerRegistryRead, placeValues(caller, place));
+export async function readContainerRegistry(
+  deps: Needs<'database'>,
+  caller: Caller,
+  ids: RegistryIds,
+): Promise<ContainerRegistry> {
+  const row = await deps.database.maybe(store.containerRegistryRead, pathValues(caller, ids));
   if (row === undefined) throw notFound('container registry');
   return row;
 }
@@ -79,11 +83,11 @@ export async function readContainerRegistry(deps: Needs<'database'>, caller: Cal
 export async function editContainerRegistry(
   deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'vendorRegistries'>,
   caller: Caller,
-  place: Place,
+  ids: RegistryIds,
   request: Request,
 ): Promise<ContainerRegistry> {
   return deps.database.transaction(async (tx) => {
-    const former = await tx.maybe(store.containerRegistryLock, placeValues(caller, place));
+    const former = await tx.maybe(store.containerRegistryLock, pathValues(caller, ids));
     if (former === undefined) throw notFound('container registry');
     const problems = new Problems();
     const isSameKind = former.kind === request.kind;
@@ -100,28 +104,28 @@ export async function editContainerRegistry(
 }
 
 /** Fails with NOT_FOUND, or with IN_USE while a service uses the registry. */
-export async function deleteContainerRegistry(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
+export async function deleteContainerRegistry(deps: Needs<'database'>, caller: Caller, ids: RegistryIds): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    const row = await tx.maybe(store.containerRegistryLock, placeValues(caller, place));
+    const row = await tx.maybe(store.containerRegistryLock, pathValues(caller, ids));
     if (row === undefined) throw notFound('container registry');
     await refuseUsed(tx, 'containerRegistry', { id: row.id, noun: 'container registry' });
     await tx.run(store.containerRegistryDelete, [row.id]);
   });
 }
 
-export async function listAssociatedServices(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Associated> {
-  const uses = await registryUses(deps, caller, place);
+export async function listAssociatedServices(deps: Needs<'database'>, caller: Caller, ids: RegistryIds): Promise<Associated> {
+  const uses = await registryUses(deps, caller, ids);
   return { results: uses.map((use) => toAssociatedService(use, ['CONTAINER', 'LIFECYCLE', 'CRON'])) };
 }
 
 /** Returns the services that use a registry which the caller may see, oldest first. Fails with NOT_FOUND. */
-export async function registryUses(deps: Needs<'database'>, caller: Caller, place: Place): Promise<ServiceUse[]> {
-  const { id } = await readContainerRegistry(deps, caller, place);
+export async function registryUses(deps: Needs<'database'>, caller: Caller, ids: RegistryIds): Promise<ServiceUse[]> {
+  const { id } = await readContainerRegistry(deps, caller, ids);
   return readUses(deps.database, 'containerRegistry', id);
 }
 
-export function placeValues(caller: Caller, place: Place): unknown[] {
-  return [place.organizationId, caller.organizationId, place.containerRegistryId];
+export function pathValues(caller: Caller, ids: RegistryIds): unknown[] {
+  return [ids.organizationId, caller.organizationId, ids.containerRegistryId];
 }
 
 function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {

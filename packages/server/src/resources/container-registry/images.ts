@@ -11,7 +11,7 @@ import { isVendorRegistry, keyUsers, type VendorRegistries, type VendorRegistry 
 import type { Vault } from '../../secrets/vault.ts';
 import { openedCredentials, type Credentials } from '../shared/credentials.ts';
 import { invalid, invalidReference } from '../shared/problems.ts';
-import { placeValues, type Place } from './container-registry.ts';
+import { pathValues, type RegistryIds } from './container-registry.ts';
 import * as store from './store.ts';
 
 type Versions = Response<(typeof operations)['getContainerVersions']>;
@@ -25,10 +25,10 @@ type ImageQuery = Query<(typeof operations)['getContainerVersions']>;
 export async function listImages(
   deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
   caller: Caller,
-  place: Place,
+  ids: RegistryIds,
   query: ImageQuery,
 ): Promise<Versions> {
-  const row = await deps.database.maybe(store.containerRegistryOpen, placeValues(caller, place));
+  const row = await deps.database.maybe(store.containerRegistryOpen, pathValues(caller, ids));
   if (row === undefined) throw notFound('container registry');
   const { imageName } = query;
   if (imageName !== undefined && !isImageName(imageName)) {

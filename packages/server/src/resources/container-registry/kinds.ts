@@ -1,6 +1,6 @@
 import type { ContainerRegistryKind } from '@davit/contract';
 import { isVendorRegistry, type VendorRegistries } from '../../vendors.ts';
-import { checkPlace, noCredentials, userAndPassword, type CredentialRules } from '../shared/credentials.ts';
+import { checkIds, noCredentials, userAndPassword, type CredentialRules } from '../shared/credentials.ts';
 import type { Problems } from '../shared/problems.ts';
 
 /** The rules for each kind. Null: the kind is no longer supported. */
@@ -48,6 +48,6 @@ export function registryUrl(
   }
   if (kindRules[kind] === null) return '';
   if (wanted === null || wanted === '') problems.add('url', `is required for ${kind}: the https:// address of the registry`);
-  else checkPlace(wanted, allowHttpRegistries ? ['https:', 'http:'] : ['https:'], problems);
+  else checkIds(wanted, allowHttpRegistries ? ['https:', 'http:'] : ['https:'], problems);
   return wanted ?? '';
 }

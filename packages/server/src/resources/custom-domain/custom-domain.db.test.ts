@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
 import { TestDns } from '@davit/testkit/dns';
-import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let server: RunningServer;
@@ -15,7 +15,7 @@ const gatewayDomain = 'apps.example.net';
 beforeAll(async () => {
   dns = await TestDns.start();
   server = await startRunningServer({ DAVIT_GATEWAY_DOMAIN: gatewayDomain, DAVIT_DNS_SERVERS: dns.server });
-  ({ organizationId, environmentId, api } = await makePlace(server));
+  ({ organizationId, environmentId, api } = await makeTestEnvironment(server));
 });
 afterAll(async () => {
   await server.close();
@@ -65,18 +65,18 @@ describe('a custom domain', () => {
       status: 'VALIDATION_PENDING',
     });
     expect((await api.call('listApplicationCustomDomain', of(id))).results).toEqual([made]);
-    const place = { params: { applicationId: id, customDomainId: made.id } };
-    const edited = await api.call('editCustomDomain', { ...place, body: { domain, generate_certificate: false, use_cdn: true } });
+    const ids = { params: { applicationId: id, customDomainId: made.id } };
+    const edited = await api.call('editCustomDomain', { ...ids, body: { domain, generate_certificate: false, use_cdn: true } });
     expect(edited).toMatchObject({ id: made.id, domain, generate_certificate: false, use_cdn: true });
     const other = unique();
-    expect(await api.call('editCustomDomain', { ...place, body: { domain: other } })).toMatchObject({
+    expect(await api.call('editCustomDomain', { ...ids, body: { domain: other } })).toMatchObject({
       domain: other,
       use_cdn: true,
     });
-    await api.call('deleteCustomDomain', place);
+    await api.call('deleteCustomDomain', ids);
     expect((await api.call('listApplicationCustomDomain', of(id))).results).toEqual([]);
-    await expect(api.call('deleteCustomDomain', place)).rejects.toMatchObject({ status: 404 });
-    await expect(api.call('getCustomDomainStatus', place)).rejects.toMatchObject({ status: 404 });
+    await expect(api.call('deleteCustomDomain', ids)).rejects.toMatchObject({ status: 404 });
+    await expect(api.call('getCustomDomainStatus', ids)).rejects.toMatchObject({ status: 404 });
   });
 
   test('that is none is refused, and says what would be one', async () => {
@@ -104,8 +104,8 @@ describe('a custom domain', () => {
       });
     }
     const mine = await add(second, unique());
-    const place = { params: { applicationId: second, customDomainId: mine.id } };
-    await expect(api.call('editCustomDomain', { ...place, body: { domain: label } })).rejects.toMatchObject(taken);
+    const ids = { params: { applicationId: second, customDomainId: mine.id } };
+    await expect(api.call('editCustomDomain', { ...ids, body: { domain: label } })).rejects.toMatchObject(taken);
     const stranger = await server.organization();
     const theirs = server.client(stranger.tokens.WRITE);
     const project = await theirs.call('createProject', { params: { organizationId: stranger.id }, body: { name: 'x' } });
@@ -143,11 +143,11 @@ describe('a custom domain', () => {
     const params = { containerId: (await api.call('createContainer', { params: { environmentId }, body })).id };
     const made = await api.call('createContainerCustomDomain', { params, body: { domain: unique() } });
     expect(made.validation_domain).toBe(`container-z${params.containerId.slice(0, 8)}.${gatewayDomain}`);
-    const place = { params: { ...params, customDomainId: made.id } };
-    expect(await api.call('getContainerCustomDomainStatus', place)).toMatchObject({ id: made.id });
-    expect(await api.call('editContainerCustomDomain', { ...place, body: { use_cdn: true } })).toMatchObject({ use_cdn: true });
+    const ids = { params: { ...params, customDomainId: made.id } };
+    expect(await api.call('getContainerCustomDomainStatus', ids)).toMatchObject({ id: made.id });
+    expect(await api.call('editContainerCustomDomain', { ...ids, body: { use_cdn: true } })).toMatchObject({ use_cdn: true });
     expect((await api.call('checkContainerCustomDomain', { params })).results).toHaveLength(1);
-    await api.call('deleteContainerCustomDomain', place);
+    await api.call('deleteContainerCustomDomain', ids);
     expect((await api.call('listContainerCustomDomain', { params })).results).toEqual([]);
   });
 });
@@ -188,8 +188,8 @@ describe('DNS', () => {
     const id = await application();
     const domain = unique();
     const made = await add(id, domain);
-    const place = { params: { applicationId: id, customDomainId: made.id } };
-    expect(await api.call('getCustomDomainStatus', place)).toMatchObject({
+    const ids = { params: { applicationId: id, customDomainId: made.id } };
+    expect(await api.call('getCustomDomainStatus', ids)).toMatchObject({
       ...made,
       status: 'VALIDATION_PENDING',
       dns_status: 'DOMAIN_NOT_CONFIGURED',
@@ -197,14 +197,14 @@ describe('DNS', () => {
       certificate_details: expect.stringContaining('DAVIT_GATEWAY_HTTPS_PORT'),
     });
     dns.records.set(domain, { a: ['192.0.2.1'] });
-    expect(await api.call('getCustomDomainStatus', place)).toMatchObject({
+    expect(await api.call('getCustomDomainStatus', ids)).toMatchObject({
       dns_status: 'GENERIC_FAILURE',
       dns_details: expect.stringContaining('DAVIT_GATEWAY_DOMAIN'),
     });
-    await api.call('editCustomDomain', { ...place, body: { generate_certificate: false, use_cdn: true } });
-    expect(await api.call('getCustomDomainStatus', place)).toMatchObject({ dns_status: 'RESOLVES_TO_IP', dns_details: null });
+    await api.call('editCustomDomain', { ...ids, body: { generate_certificate: false, use_cdn: true } });
+    expect(await api.call('getCustomDomainStatus', ids)).toMatchObject({ dns_status: 'RESOLVES_TO_IP', dns_details: null });
     await api.call('editApplication', { ...of(id), body: { ports: [] } });
-    expect(await api.call('getCustomDomainStatus', place)).toMatchObject({ dns_details: expect.stringContaining('404') });
+    expect(await api.call('getCustomDomainStatus', ids)).toMatchObject({ dns_details: expect.stringContaining('404') });
   });
 });
 
@@ -254,9 +254,9 @@ describe('a deployment', () => {
     expect(await remarks()).toEqual([expect.stringContaining(`DNS has no record for ${wrong}`)]);
     const body = { 'deployment.custom_domain_check_enabled': false };
     await api.call('editAdvancedSettings', { ...of(id), body });
-    dns.asked.length = 0;
+    dns.requested.length = 0;
     await deploy(id);
-    expect(dns.asked).not.toContain(wrong);
+    expect(dns.requested).not.toContain(wrong);
   });
 
   test('is needed before a domain can go to another service, and no rollback takes it back', async () => {

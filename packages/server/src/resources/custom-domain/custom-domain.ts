@@ -139,8 +139,8 @@ export async function editDomain(
       if (former === undefined) throw notFound('custom domain');
       if (wanted !== null && wanted.host !== former.host) await refuseOthers(deps, tx, caller, { name: wanted, facts });
       const { domain, host } = wanted ?? former;
-      const asked = [request.generate_certificate ?? former.generate_certificate, request.use_cdn ?? former.use_cdn];
-      const flags = [...asked, !deps.config.proveDomains];
+      const requested = [request.generate_certificate ?? former.generate_certificate, request.use_cdn ?? former.use_cdn];
+      const flags = [...requested, !deps.config.proveDomains];
       return toRecord(deps, facts, await tx.one(store.editDomain, [domainId, facts.id, domain, host, ...flags]));
     }),
   );

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { TestDns } from '@davit/testkit/dns';
-import { makePlace, startRunningServer, type RunningServer, type TestPlace } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer, type TestEnvironment } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proveDue, type ProofMemory } from './prove-due.ts';
 
 let server: RunningServer;
 let dns: TestDns;
-let ours: TestPlace;
-let theirs: TestPlace;
+let ours: TestEnvironment;
+let theirs: TestEnvironment;
 
 const gatewayDomain = 'apps.example.net';
 
@@ -18,8 +18,8 @@ beforeAll(async () => {
     DAVIT_GATEWAY_DOMAIN: gatewayDomain,
     DAVIT_DNS_SERVERS: dns.server,
   });
-  ours = await makePlace(server);
-  theirs = await makePlace(server);
+  ours = await makeTestEnvironment(server);
+  theirs = await makeTestEnvironment(server);
 });
 afterAll(async () => {
   await server.close();
@@ -29,7 +29,7 @@ afterAll(async () => {
 const unique = (): string => `d${randomUUID().slice(0, 8)}.example.org`;
 const leadOf = (applicationId: string): string => `app-z${applicationId.slice(0, 8)}.${gatewayDomain}`;
 
-async function application({ api, environmentId }: TestPlace): Promise<string> {
+async function application({ api, environmentId }: TestEnvironment): Promise<string> {
   const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
   const body = {
     name: `a ${randomUUID()}`,
@@ -40,15 +40,15 @@ async function application({ api, environmentId }: TestPlace): Promise<string> {
   return (await api.call('createApplication', { params: { environmentId }, body })).id;
 }
 
-async function add({ api }: TestPlace, applicationId: string, domain: string) {
+async function add({ api }: TestEnvironment, applicationId: string, domain: string) {
   const { id } = await api.call('createApplicationCustomDomain', { params: { applicationId }, body: { domain } });
   return { applicationId, customDomainId: id };
 }
 
-const ownership = async ({ api }: TestPlace, params: { applicationId: string; customDomainId: string }) =>
+const ownership = async ({ api }: TestEnvironment, params: { applicationId: string; customDomainId: string }) =>
   (await api.call('getCustomDomainStatus', { params })).ownership_status;
 
-async function deploy({ api }: TestPlace, applicationId: string): Promise<void> {
+async function deploy({ api }: TestEnvironment, applicationId: string): Promise<void> {
   const params = { applicationId };
   const { results } = await api.call('listApplicationDeploymentHistoryV2', { params });
   await api.call('deployApplication', { params, body: {} });
@@ -114,7 +114,7 @@ describe('where domains must be proven', () => {
 
   test('of two organizations that prove it at the same moment one has it', async () => {
     const domain = unique();
-    const text = (tenantOf: TestPlace) => `davit-organization=${tenantOf.organizationId}`;
+    const text = (tenantOf: TestEnvironment) => `davit-organization=${tenantOf.organizationId}`;
     dns.records.set(`_davit.${domain}`, { txt: [text(ours), text(theirs)] });
     const made = [
       await add(ours, await application(ours), domain),
@@ -141,7 +141,7 @@ describe('where domains must be proven', () => {
   test('a domain that another organization still answers is not taken from under it', async () => {
     const [former, next] = [await application(ours), await application(theirs)];
     const domain = unique();
-    const text = (tenantOf: TestPlace) => ({ txt: [`davit-organization=${tenantOf.organizationId}`] });
+    const text = (tenantOf: TestEnvironment) => ({ txt: [`davit-organization=${tenantOf.organizationId}`] });
     dns.records.set(`_davit.${domain}`, text(ours));
     const made = await add(ours, former, domain);
     expect(await ownership(ours, made)).toBe('PROVEN');
@@ -165,10 +165,10 @@ describe('where domains must be proven', () => {
     const below = await add(theirs, await application(theirs), `a.${parent}`);
     expect(await ownership(theirs, below)).toBe('TAKEN');
     await proveDue(server.api.deps, memory, 2000);
-    dns.asked.length = 0;
+    dns.requested.length = 0;
     await proveDue(server.api.deps, memory, 10_000);
-    expect(dns.asked).toEqual([]);
+    expect(dns.requested).toEqual([]);
     await proveDue(server.api.deps, memory, 18_000);
-    expect(dns.asked).toContain(`_davit.a.${parent}`);
+    expect(dns.requested).toContain(`_davit.a.${parent}`);
   });
 });

@@ -11,8 +11,8 @@ import { listUnproven } from './store.ts';
 export type ProofMemory = Map<string, { readonly at: number; readonly times: number }>;
 
 const firstMilliseconds = 15_000;
-const mostMilliseconds = 900_000;
-const mostDomains = 1000;
+const maxMilliseconds = 900_000;
+const maxDomains = 1000;
 const atOnce = 20;
 
 /** Checks for the proof of unproven domains, each one at growing intervals. */
@@ -21,7 +21,7 @@ export async function proveDue(
   memory: ProofMemory,
   now: number,
 ): Promise<void> {
-  const rows = await deps.database.many(listUnproven, [mostDomains]);
+  const rows = await deps.database.many(listUnproven, [maxDomains]);
   const ids = new Set(rows.map(({ id, host }) => `${id} ${host}`));
   for (const key of memory.keys()) if (!ids.has(key)) memory.delete(key);
   const due = rows.filter(({ id, host }) => (memory.get(`${id} ${host}`)?.at ?? 0) <= now).slice(0, atOnce);
@@ -29,7 +29,7 @@ export async function proveDue(
     due.map(async (row) => {
       const key = `${row.id} ${row.host}`;
       const times = (memory.get(key)?.times ?? 0) + 1;
-      memory.set(key, { times, at: now + backoffMilliseconds(times, firstMilliseconds, mostMilliseconds) });
+      memory.set(key, { times, at: now + backoffMilliseconds(times, firstMilliseconds, maxMilliseconds) });
       await ownershipOf(deps, row);
     }),
   );

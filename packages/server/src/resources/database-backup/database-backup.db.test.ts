@@ -50,9 +50,15 @@ interface Wanted {
 }
 
 async function database(wanted: Wanted = {}): Promise<string> {
-  const { type = 'POSTGRESQL', version = '16', mode = 'CONTAINER', place = environmentId, desired = 'RUNNING' } = wanted;
+  const {
+    type = 'POSTGRESQL',
+    version = '16',
+    mode = 'CONTAINER',
+    place: location = environmentId,
+    desired = 'RUNNING',
+  } = wanted;
   const body = { name: randomUUID(), type, version, mode };
-  const { id } = await api.call('createDatabase', { params: { environmentId: place }, body });
+  const { id } = await api.call('createDatabase', { params: { environmentId: location }, body });
   await server.database.database.run(runs, [id, desired]);
   return id;
 }
@@ -140,13 +146,13 @@ describe('a restore', () => {
   test('has a safety backup before it unless that is left out, and one waits at a time', async () => {
     const databaseId = await database();
     const backupId = await goodBackup(databaseId);
-    const asked = await restore(databaseId, backupId.toUpperCase());
-    expect(asked).toMatchObject({ restore_state: 'QUEUED', backup_id: backupId, database_id: databaseId, failure: null });
-    expect((await list(databaseId))[0]).toMatchObject({ id: asked.safety_backup_id, kind: 'SAFETY', backup_state: 'QUEUED' });
+    const requested = await restore(databaseId, backupId.toUpperCase());
+    expect(requested).toMatchObject({ restore_state: 'QUEUED', backup_id: backupId, database_id: databaseId, failure: null });
+    expect((await list(databaseId))[0]).toMatchObject({ id: requested.safety_backup_id, kind: 'SAFETY', backup_state: 'QUEUED' });
     await expect(restore(databaseId, backupId)).rejects.toMatchObject({ status: 409, code: 'RESTORE_UNDER_WAY' });
     // The refused request left no safety backup behind.
     expect(await list(databaseId)).toHaveLength(2);
-    for (const id of [backupId, asked.safety_backup_id ?? '']) {
+    for (const id of [backupId, requested.safety_backup_id ?? '']) {
       const params = { databaseId, backupId: id };
       await expect(api.call('removeDatabaseBackup', { params })).rejects.toMatchObject({ status: 409, code: 'IN_USE' });
     }
@@ -176,16 +182,16 @@ describe('a restore', () => {
     const made = await theirs.call('createDatabase', { params: { environmentId: live.id }, body });
     await server.database.database.run(runs, [made.id, 'RUNNING']);
     const mine = await goodBackup(await database());
-    const asked = theirs.call('restoreDatabase', { params: { databaseId: made.id }, body: { backup_id: mine } });
-    await expect(asked).rejects.toMatchObject(invalid);
+    const requested = theirs.call('restoreDatabase', { params: { databaseId: made.id }, body: { backup_id: mine } });
+    await expect(requested).rejects.toMatchObject(invalid);
   });
 
   test('needs a role that may change the environment of the backup as well', async () => {
     const admin = server.client(owner.tokens.ADMIN);
     const params = { organizationId: owner.id };
     const hidden = (await api.call('createProject', { params, body: { name: randomUUID() } })).id;
-    const place = (await api.call('createEnvironment', { params: { projectId: hidden }, body: { name: 'live' } })).id;
-    const backupId = await goodBackup(await database({ place }));
+    const location = (await api.call('createEnvironment', { params: { projectId: hidden }, body: { name: 'live' } })).id;
+    const backupId = await goodBackup(await database({ place: location }));
     const role = await admin.call('createOrganizationCustomRole', { params, body: { name: randomUUID() } });
     const modes = ['DEVELOPMENT', 'PREVIEW', 'STAGING', 'PRODUCTION'] as const;
     const rights = (id: string, permission: 'MANAGER' | 'NO_ACCESS') => ({
@@ -203,10 +209,10 @@ describe('a restore', () => {
       },
     });
     const { token } = await admin.call('createOrganizationApiToken', { params, body: { name: randomUUID(), role_id: role.id } });
-    const asked = server
+    const requested = server
       .client(token)
       .call('restoreDatabase', { params: { databaseId: await database() }, body: { backup_id: backupId } });
-    await expect(asked).rejects.toMatchObject({ status: expect.toBeOneOf([403, 404]) });
+    await expect(requested).rejects.toMatchObject({ status: expect.toBeOneOf([403, 404]) });
   });
 });
 
@@ -241,13 +247,13 @@ describe('by themselves', () => {
 
   test('backups of a deleted database stay for days, and those of a deleted environment go', async () => {
     const { database: db } = server.database;
-    const place = await newEnvironment();
-    const databaseId = await database({ place });
+    const location = await newEnvironment();
+    const databaseId = await database({ place: location });
     const [kept, used] = [await goodBackup(databaseId), await goodBackup(databaseId)];
-    const target = await database({ place });
+    const target = await database({ place: location });
     await db.run(removeService, [databaseId]);
     await trimOrphanedBackups(server.api.deps);
-    const listed = await api.call('listEnvironmentDatabaseBackup', { params: { environmentId: place } });
+    const listed = await api.call('listEnvironmentDatabaseBackup', { params: { environmentId: location } });
     expect(listed.results.map(({ id }) => id)).toEqual([used, kept]);
     await api.call('restoreDatabase', { params: { databaseId: target }, body: { backup_id: used, safety_backup: false } });
     for (const id of [kept, used]) await db.run(age, [id]);
@@ -263,13 +269,13 @@ describe('by themselves', () => {
 
 describe('applications of a database', () => {
   test('are those with an alias of one of its variables, which removing them takes away', async () => {
-    const place = await newEnvironment();
-    const databaseId = await database({ place });
+    const location = await newEnvironment();
+    const databaseId = await database({ place: location });
     const git_repository = { url: 'https://git.example.org/shop/web.git' };
     const make = async (name: string) =>
       (
         await api.call('createApplication', {
-          params: { environmentId: place },
+          params: { environmentId: location },
           body: { name, dockerfile_path: 'Dockerfile', git_repository },
         })
       ).id;

@@ -17,7 +17,7 @@ type BackupRequest = Body<(typeof operations)['addBackupDatabase']>;
 type RestoreRequest = Body<(typeof operations)['restoreDatabase']>;
 
 const pageSize = 20;
-const mostOfEnvironment = 10_000;
+const maxOfEnvironment = 10_000;
 const type = 'DATABASE';
 
 /** Returns the backups of a database, newest first. Fails with NOT_FOUND. */
@@ -39,7 +39,7 @@ export async function listEnvironmentBackups(
   environmentId: string,
 ): Promise<{ results: BackupRecord[] }> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
-  const views = await deps.engine.backups.list(deps.database, { environmentId, limit: mostOfEnvironment });
+  const views = await deps.engine.backups.list(deps.database, { environmentId, limit: maxOfEnvironment });
   return { results: views.map((view) => toBackupRecord(view)) };
 }
 
@@ -151,9 +151,9 @@ async function usable(
   const unknown = invalidReference('backup_id', 'is not the id of a backup of this organization');
   if (backup === null || backup.organization_id !== owner.organizationId) throw unknown;
   // Users who restore a backup can see its content.
-  const place = await tx.maybe(store.readPlace, [backup.environment_id]);
-  if (place === undefined) throw unknown;
-  checkEnvironment(caller, { projectId: place.project_id, mode: place.mode });
+  const ids = await tx.maybe(store.readPlace, [backup.environment_id]);
+  if (ids === undefined) throw unknown;
+  checkEnvironment(caller, { projectId: ids.project_id, mode: ids.mode });
   const { subject } = owner;
   if (backup.subject.type !== subject.type) {
     throw invalidReference('backup_id', `is a backup of ${backup.subject.type}; this database is ${subject.type}`);

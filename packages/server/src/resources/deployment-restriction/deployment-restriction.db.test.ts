@@ -47,19 +47,19 @@ test('restrictions of an application are made, listed, edited, deleted and copie
     await expect(make(body)).rejects.toMatchObject({ status: 400, errors: [{ path }] });
   }
 
-  const place = { ...params, deploymentRestrictionId: exclude.id };
+  const ids = { ...params, deploymentRestrictionId: exclude.id };
   const body = { mode: 'EXCLUDE', type: 'PATH', value: 'documents' } as const;
-  const edited = await api.call('editApplicationDeploymentRestriction', { params: place, body });
+  const edited = await api.call('editApplicationDeploymentRestriction', { params: ids, body });
   expect(edited).toMatchObject({ id: exclude.id, value: 'documents' });
   const same = { mode: 'MATCH', type: 'PATH', value: 'services/web' } as const;
-  const taken = api.call('editApplicationDeploymentRestriction', { params: place, body: same });
+  const taken = api.call('editApplicationDeploymentRestriction', { params: ids, body: same });
   await expect(taken).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
 
   const elsewhere = { applicationId: await makeApplication('api'), deploymentRestrictionId: exclude.id };
   await expect(api.call('deleteApplicationDeploymentRestriction', { params: elsewhere })).rejects.toMatchObject({ status: 404 });
   const copy = await api.call('cloneEnvironment', { params: { environmentId }, body: { name: `copy ${randomUUID()}` } });
   const [copied] = (await api.call('listServicesByEnvironmentId', { params: { environmentId: copy.id } })).results;
-  await api.call('deleteApplicationDeploymentRestriction', { params: place });
+  await api.call('deleteApplicationDeploymentRestriction', { params: ids });
   expect(await list()).toEqual([match]);
   const ofCopy = await list({ applicationId: copied?.id ?? '' });
   expect(ofCopy.map(({ mode, value }) => [mode, value])).toEqual([
@@ -82,13 +82,13 @@ test('Helm charts and Terraform configurations have restrictions of their own', 
   const ofHelm = await api.call('createHelmDeploymentRestriction', { params: { helmId }, body });
   const ofTerraform = await api.call('createTerraformDeploymentRestriction', { params: { terraformId }, body });
   const other = { ...body, value: 'infra' };
-  const place = { terraformId, deploymentRestrictionId: ofTerraform.id };
-  const edited = await api.call('editTerraformDeploymentRestriction', { params: place, body: other });
+  const ids = { terraformId, deploymentRestrictionId: ofTerraform.id };
+  const edited = await api.call('editTerraformDeploymentRestriction', { params: ids, body: other });
   expect((await api.call('getHelmDeploymentRestrictions', { params: { helmId } })).results).toEqual([ofHelm]);
   expect((await api.call('getTerraformDeploymentRestrictions', { params: { terraformId } })).results).toEqual([edited]);
   const mixed = api.call('deleteHelmDeploymentRestriction', { params: { helmId, deploymentRestrictionId: ofTerraform.id } });
   await expect(mixed).rejects.toMatchObject({ status: 404 });
-  await api.call('deleteTerraformDeploymentRestriction', { params: place });
+  await api.call('deleteTerraformDeploymentRestriction', { params: ids });
   await api.call('deleteHelmDeploymentRestriction', { params: { helmId, deploymentRestrictionId: ofHelm.id } });
   expect((await api.call('getHelmDeploymentRestrictions', { params: { helmId } })).results).toEqual([]);
 });

@@ -24,7 +24,7 @@ export interface RestrictedService {
   readonly id: string;
   readonly type: ServiceType;
 }
-type RestrictionPlace = RestrictedService & { readonly restrictionId: string };
+type RestrictionIds = RestrictedService & { readonly restrictionId: string };
 
 export async function listRestrictions(
   deps: Needs<'database'>,
@@ -56,7 +56,7 @@ export async function createRestriction(
 export async function editRestriction(
   deps: Needs<'database' | 'engine'>,
   caller: Caller,
-  { restrictionId, ...service }: RestrictionPlace,
+  { restrictionId, ...service }: RestrictionIds,
   request: RestrictionRequest,
 ): Promise<Restriction> {
   checkPath(request.value);
@@ -74,7 +74,7 @@ export async function editRestriction(
 export async function deleteRestriction(
   deps: Needs<'database' | 'engine'>,
   caller: Caller,
-  { restrictionId, ...service }: RestrictionPlace,
+  { restrictionId, ...service }: RestrictionIds,
 ): Promise<void> {
   await deps.database.transaction(async (tx) => {
     await lockService(deps, tx, caller, { ...service, purpose: 'add' });

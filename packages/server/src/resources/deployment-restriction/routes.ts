@@ -11,11 +11,11 @@ export function mountDeploymentRestriction(mounting: Mounting, deps: Needs<'data
     // The operations of one type stand for those of all types. They differ only in their names.
     const operations: (typeof restrictionOperations)[keyof typeof restrictionOperations] = restrictionOperations[type];
     const service = (params: Params): restriction.RestrictedService => ({ id: params[`${kinds[type].noun}Id`] ?? '', type });
-    const place = (params: Params) => ({ ...service(params), restrictionId: params['deploymentRestrictionId'] ?? '' });
+    const location = (params: Params) => ({ ...service(params), restrictionId: params['deploymentRestrictionId'] ?? '' });
     mounting
       .on(operations.list, ({ caller, params }) => restriction.listRestrictions(deps, caller, service(params)))
       .on(operations.create, ({ caller, params, body }) => restriction.createRestriction(deps, caller, service(params), body))
-      .on(operations.edit, ({ caller, params, body }) => restriction.editRestriction(deps, caller, place(params), body))
-      .on(operations.delete, ({ caller, params }) => restriction.deleteRestriction(deps, caller, place(params)));
+      .on(operations.edit, ({ caller, params, body }) => restriction.editRestriction(deps, caller, location(params), body))
+      .on(operations.delete, ({ caller, params }) => restriction.deleteRestriction(deps, caller, location(params)));
   }
 }

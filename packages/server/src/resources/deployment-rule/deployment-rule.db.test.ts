@@ -209,7 +209,7 @@ test('what the database was away for stays due, and the other environments have 
   await look(new Date());
   const { deps } = server.api;
   let failures = 1;
-  const database = failingDatabase(deps.database, (asked) => asked === lockDueRule && (failures -= 1) >= 0);
+  const database = failingDatabase(deps.database, (requested) => requested === lockDueRule && (failures -= 1) >= 0);
   const now = moment(28, '19:00:00');
   expect(await runDueRules({ ...deps, database }, now)).toMatchObject([{ error: { code: 'DATABASE_UNAVAILABLE' } }]);
   const actions = () => Promise.all(stopped.map(async (at) => (await settled(at))[0]?.trigger_action));

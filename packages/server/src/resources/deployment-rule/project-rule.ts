@@ -14,7 +14,7 @@ type Rules = Response<(typeof operations)['listProjectDeploymentRules']>;
 type RuleRequest = Body<(typeof operations)['createDeploymentRule']>;
 type OrderRequest = Body<(typeof operations)['updateDeploymentRulesPriorityOrder']>;
 
-interface RulePlace {
+interface RuleIds {
   readonly projectId: string;
   readonly deploymentRuleId: string;
 }
@@ -26,8 +26,8 @@ export async function listRules(deps: Needs<'database'>, caller: Caller, project
   return { results: rows.map(toRule) };
 }
 
-export async function readRule(deps: Needs<'database'>, caller: Caller, place: RulePlace): Promise<Rule> {
-  return toRule(await ruleRow(deps.database, caller, place));
+export async function readRule(deps: Needs<'database'>, caller: Caller, ids: RuleIds): Promise<Rule> {
+  return toRule(await ruleRow(deps.database, caller, ids));
 }
 
 /**
@@ -40,39 +40,39 @@ export async function createRule(
   projectId: string,
   request: RuleRequest,
 ): Promise<Rule> {
-  const place = { projectId, deploymentRuleId: randomUUID() };
+  const ids = { projectId, deploymentRuleId: randomUUID() };
   return write(request, () =>
     deps.database.transaction(async (tx) => {
       const organizationId = await lockProject(tx, caller, projectId);
       const values = await ruleValues(tx, organizationId, request, false);
-      await tx.run(store.createProjectRule, [place.deploymentRuleId, projectId, ...values]);
-      return toRule(await ruleRow(tx, caller, place));
+      await tx.run(store.createProjectRule, [ids.deploymentRuleId, projectId, ...values]);
+      return toRule(await ruleRow(tx, caller, ids));
     }),
   );
 }
 
 /** Edits a rule. Fields that the request omits stay. Environments that got the rule earlier keep their copy. */
-export async function editRule(deps: Needs<'database'>, caller: Caller, place: RulePlace, request: RuleRequest): Promise<Rule> {
+export async function editRule(deps: Needs<'database'>, caller: Caller, ids: RuleIds, request: RuleRequest): Promise<Rule> {
   return write(request, () =>
     deps.database.transaction(async (tx) => {
-      const organizationId = await lockProject(tx, caller, place.projectId);
-      const former = await ruleRow(tx, caller, place);
+      const organizationId = await lockProject(tx, caller, ids.projectId);
+      const former = await ruleRow(tx, caller, ids);
       const kept = {
         ...request,
         description: request.description === undefined ? (former.description ?? null) : request.description,
         wildcard: request.wildcard === undefined ? former.wildcard : request.wildcard,
       };
       const values = await ruleValues(tx, organizationId, kept, former.auto_stop);
-      await tx.run(store.editProjectRule, [place.deploymentRuleId, place.projectId, ...values]);
-      return toRule(await ruleRow(tx, caller, place));
+      await tx.run(store.editProjectRule, [ids.deploymentRuleId, ids.projectId, ...values]);
+      return toRule(await ruleRow(tx, caller, ids));
     }),
   );
 }
 
-export async function deleteRule(deps: Needs<'database'>, caller: Caller, place: RulePlace): Promise<void> {
+export async function deleteRule(deps: Needs<'database'>, caller: Caller, ids: RuleIds): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    await lockProject(tx, caller, place.projectId);
-    if ((await tx.run(store.deleteProjectRule, [place.deploymentRuleId, place.projectId])) === 0) {
+    await lockProject(tx, caller, ids.projectId);
+    if ((await tx.run(store.deleteProjectRule, [ids.deploymentRuleId, ids.projectId])) === 0) {
       throw notFound('deployment rule');
     }
   });
@@ -138,8 +138,8 @@ async function lockProject(tx: Queryable, caller: Caller, projectId: string): Pr
   return row.organization_id;
 }
 
-async function ruleRow(db: Queryable, caller: Caller, place: RulePlace): Promise<store.ProjectRuleRow> {
-  const row = await db.maybe(store.readProjectRule, [place.projectId, caller.organizationId, place.deploymentRuleId]);
+async function ruleRow(db: Queryable, caller: Caller, ids: RuleIds): Promise<store.ProjectRuleRow> {
+  const row = await db.maybe(store.readProjectRule, [ids.projectId, caller.organizationId, ids.deploymentRuleId]);
   if (row === undefined) throw notFound('deployment rule');
   return row;
 }

@@ -8,7 +8,7 @@ export interface Window {
   readonly weekdays: readonly Weekday[];
 }
 
-export interface Turn {
+export interface ScheduledChange {
   readonly what: 'START' | 'STOP';
   readonly at: Date;
 }
@@ -24,12 +24,12 @@ export function isTimezone(name: string): boolean {
 }
 
 /** Returns the first start or stop after this moment. Undefined if there is none, because no day is named. */
-export function turnAfter(window: Window, moment: Date): Turn | undefined {
+export function turnAfter(window: Window, moment: Date): ScheduledChange | undefined {
   return turnsAround(window, moment).find(({ at }) => at > moment);
 }
 
 /** Returns the last start or stop up to this moment. It determines whether the environment should be running now. */
-export function turnUntil(window: Window, moment: Date): Turn | undefined {
+export function turnUntil(window: Window, moment: Date): ScheduledChange | undefined {
   return turnsAround(window, moment).findLast(({ at }) => at <= moment);
 }
 
@@ -39,11 +39,11 @@ const dayMilliseconds = 24 * 60 * minuteMilliseconds;
 // here.
 const reachDays = 8;
 
-function turnsAround({ timezone, startMinute, stopMinute, weekdays: days }: Window, moment: Date): Turn[] {
+function turnsAround({ timezone, startMinute, stopMinute, weekdays: days }: Window, moment: Date): ScheduledChange[] {
   const wanted = new Set<number>(days.map((day) => weekdays.indexOf(day)));
   const clock = clockAt(timezone, moment.getTime());
   const today = clock - (((clock % dayMilliseconds) + dayMilliseconds) % dayMilliseconds);
-  const turns: Turn[] = [];
+  const turns: ScheduledChange[] = [];
   for (let offset = -reachDays; offset <= reachDays; offset += 1) {
     const day = today + offset * dayMilliseconds;
     // 1970-01-01 was a Thursday, number 3 of the list.

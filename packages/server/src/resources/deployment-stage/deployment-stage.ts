@@ -119,14 +119,14 @@ export function moveStage(deps: Needs<'database'>, caller: Caller, { id, side, o
 export async function attachService(
   deps: Needs<'database'>,
   caller: Caller,
-  place: { readonly deploymentStageId: string; readonly serviceId: string },
+  ids: { readonly deploymentStageId: string; readonly serviceId: string },
   request: AttachRequest,
 ): Promise<DeploymentStages> {
   try {
     return await deps.database.transaction(async (tx) => {
-      const { environment_id } = await stageRow(tx, caller, place.deploymentStageId);
+      const { environment_id } = await stageRow(tx, caller, ids.deploymentStageId);
       await openEnvironment(tx, caller, environment_id, 'change');
-      const values = [place.serviceId, place.deploymentStageId, environment_id, request?.is_skipped ?? false];
+      const values = [ids.serviceId, ids.deploymentStageId, environment_id, request?.is_skipped ?? false];
       if ((await tx.run(store.serviceAttach, values)) === 0) throw notFound('service in the environment of this stage');
       return stagesOf(tx, caller, environment_id);
     });

@@ -28,7 +28,7 @@ type Services = Response<(typeof operations)['listServicesByEnvironmentId']>;
 const defaultPageSize = 20;
 
 /** The action to perform on all services of an environment that are not skipped. */
-export interface Wanted {
+export interface EnvironmentActionRequest {
   readonly environmentId: string;
   readonly what: 'deploy' | 'redeploy' | 'stop';
   readonly dryRun: boolean;
@@ -38,16 +38,16 @@ export interface Wanted {
 export async function actOnEnvironment(
   deps: Needs<'database' | 'engine' | 'vault', keyof ReleaseSettings>,
   caller: Caller,
-  wanted: Wanted,
+  wanted: EnvironmentActionRequest,
 ): Promise<Answer> {
   const { environmentId, what, dryRun } = wanted;
   const { status, request } = await deps.database.transaction(async (tx) => {
-    const place = await openEnvironment(tx, caller, environmentId, what === 'stop' ? 'change' : 'deploy');
+    const environment = await openEnvironment(tx, caller, environmentId, what === 'stop' ? 'change' : 'deploy');
     const services =
       what === 'stop'
         ? await requestedServices(tx, environmentId, { skipped: false })
         : await composeServices(deps, tx, environmentId, { redeploy: what === 'redeploy' });
-    const request = wholeEnvironment(place, caller, what === 'stop' ? 'STOP' : 'DEPLOY', services);
+    const request = wholeEnvironment(environment, caller, what === 'stop' ? 'STOP' : 'DEPLOY', services);
     if (!dryRun) await deps.engine.request(tx, request);
     return { status: await environmentStatus(deps, tx, environmentId), request };
   });
@@ -65,14 +65,14 @@ export async function requestEnvironment(
   caller: Caller,
   { environmentId, redeploy, commits }: WantedCommits,
 ): Promise<string> {
-  const place = await openEnvironment(tx, caller, environmentId, 'deploy');
+  const environment = await openEnvironment(tx, caller, environmentId, 'deploy');
   const services = (await composeServices(deps, tx, environmentId, { redeploy })).map((service): RequestedService => {
     const commitId = commits.get(service.serviceId);
     const { release } = service;
     if (commitId === undefined || release === undefined || !('config' in release)) return service;
     return { ...service, release: { ...release, commitId } };
   });
-  return (await deps.engine.request(tx, wholeEnvironment(place, caller, 'DEPLOY', services))).deploymentId;
+  return (await deps.engine.request(tx, wholeEnvironment(environment, caller, 'DEPLOY', services))).deploymentId;
 }
 
 interface WantedCommits {
@@ -89,7 +89,7 @@ interface WantedCommits {
 export async function deployEnvironment(
   deps: Needs<'database' | 'engine' | 'vault', keyof ReleaseSettings>,
   caller: Caller,
-  wanted: Wanted,
+  wanted: EnvironmentActionRequest,
 ): Promise<DeployAnswer> {
   return withServiceFields(await actOnEnvironment(deps, caller, wanted), 'DEPLOY', wanted.dryRun);
 }
@@ -109,12 +109,12 @@ export function withServiceFields(answer: Answer, action: 'DEPLOY' | 'RESTART', 
 
 /** Returns a request for an environment as a whole. */
 export function wholeEnvironment(
-  place: OpenEnvironment,
+  environment: OpenEnvironment,
   caller: Caller,
   action: Action,
   services: readonly RequestedService[],
 ): DeploymentRequest {
-  return { place, action, wholeEnvironment: true, trigger: triggerOf(caller), services };
+  return { environment, action, wholeEnvironment: true, trigger: triggerOf(caller), services };
 }
 
 /** Returns the services of an environment, for an action that does not need their releases. */
@@ -146,8 +146,8 @@ export async function deleteEnvironment(
   environmentId: string,
 ): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    const place = await openEnvironment(tx, caller, environmentId, 'delete');
-    if (place.deleting) return;
+    const environment = await openEnvironment(tx, caller, environmentId, 'delete');
+    if (environment.deleting) return;
     const view = await deps.engine.environment(tx, environmentId);
     if (view.last === null && view.waitingRequestId === null) {
       await removeEnvironment(tx, environmentId);
@@ -155,7 +155,7 @@ export async function deleteEnvironment(
     }
     await markDeleting(tx, environmentId);
     const services = await requestedServices(tx, environmentId, { skipped: true });
-    await deps.engine.request(tx, wholeEnvironment(place, caller, 'DELETE', services));
+    await deps.engine.request(tx, wholeEnvironment(environment, caller, 'DELETE', services));
   });
 }
 
@@ -169,12 +169,12 @@ export async function uninstallEnvironment(
   environmentId: string,
 ): Promise<Record<string, never>> {
   await deps.database.transaction(async (tx) => {
-    const place = await openEnvironment(tx, caller, environmentId, 'change');
+    const environment = await openEnvironment(tx, caller, environmentId, 'change');
     const services: RequestedService[] = [];
     for (const service of await requestedServices(tx, environmentId, { skipped: true })) {
       if (await deps.engine.isKnown(tx, service.serviceId)) services.push(service);
     }
-    if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(place, caller, 'UNINSTALL', services));
+    if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(environment, caller, 'UNINSTALL', services));
   });
   return {};
 }
@@ -212,8 +212,8 @@ export async function listServiceQueue(
 
 /** Removes a waiting request from the queue. Fails with ALREADY_STARTED if the request is already running. */
 export async function withdrawRequest(deps: Needs<'database' | 'engine'>, caller: Caller, id: string): Promise<void> {
-  const place = await deps.engine.placeOfRequest(deps.database, id);
-  if (place === null || !canSee(caller, place.organizationId)) throw notFound('deployment request');
+  const ids = await deps.engine.environmentOfRequest(deps.database, id);
+  if (ids === null || !canSee(caller, ids.organizationId)) throw notFound('deployment request');
   await deps.engine.withdraw(id);
 }
 
@@ -258,8 +258,8 @@ export async function readLogs(
 ): Promise<Logs> {
   const { organizationId, clusterId } = await openEnvironment(deps.database, caller, environmentId, 'read');
   const log = await deps.engine.deploymentLog(deps.database, environmentId, executionId);
-  const place = { organizationId, clusterId, executionId: log.executionId };
-  return log.lines.map((line) => toEnvironmentLog(line, place));
+  const ids = { organizationId, clusterId, executionId: log.executionId };
+  return log.lines.map((line) => toEnvironmentLog(line, ids));
 }
 
 export async function listEnvironmentServices(

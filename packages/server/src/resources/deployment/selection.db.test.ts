@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-interface World {
+interface SelectionFixture {
   readonly at: { readonly params: { readonly environmentId: string } };
   readonly web: string;
   readonly api: string;
@@ -27,7 +27,7 @@ interface World {
 }
 
 /** Creates an environment with three applications. */
-async function world(): Promise<World> {
+async function fixture(): Promise<SelectionFixture> {
   const { id } = await api.call('createEnvironment', { params: { projectId }, body: { name: `e ${randomUUID()}` } });
   const at = { params: { environmentId: id } };
   const make = async (name: string): Promise<string> => {
@@ -41,13 +41,13 @@ async function world(): Promise<World> {
   return { at, web: await make('web'), api: await make('api'), other: await make('other') };
 }
 
-async function states(at: World['at']): Promise<Record<string, string>> {
+async function states(at: SelectionFixture['at']): Promise<Record<string, string>> {
   const { applications } = await api.call('getEnvironmentStatuses', at);
   return Object.fromEntries(applications.map(({ id, state }) => [id, state]));
 }
 
 /** Waits until the environment has no running or waiting deployment. */
-async function settled(at: World['at']): Promise<Awaited<ReturnType<typeof history>>> {
+async function settled(at: SelectionFixture['at']): Promise<Awaited<ReturnType<typeof history>>> {
   const until = Date.now() + 15_000;
   for (;;) {
     const queue = await api.call('listDeploymentRequestByEnvironmentId', at);
@@ -58,14 +58,14 @@ async function settled(at: World['at']): Promise<Awaited<ReturnType<typeof histo
   }
 }
 
-async function history(at: World['at']) {
+async function history(at: SelectionFixture['at']) {
   return (await api.call('listEnvironmentDeploymentHistoryV2', at)).results;
 }
 
 const application = (id: string) => ({ params: { applicationId: id } });
 
 test('several services are deployed, stopped, restarted and taken off in one deployment each', async () => {
-  const it = await world();
+  const it = await fixture();
   const commit = 'a'.repeat(40);
   const body = {
     applications: [{ application_id: it.web, git_commit_id: commit.toUpperCase() }, { application_id: it.api.toUpperCase() }],
@@ -100,7 +100,7 @@ test('several services are deployed, stopped, restarted and taken off in one dep
 });
 
 test('containers go with applications, at the tag that is wished and kept', async () => {
-  const it = await world();
+  const it = await fixture();
   const make = async (name: string): Promise<string> => {
     const body = { name, registry_id: registryId, image_name: name, tag: '7', healthchecks: {} };
     return (await api.call('createContainer', { ...it.at, body })).id;
@@ -125,7 +125,7 @@ test('containers go with applications, at the tag that is wished and kept', asyn
 });
 
 test('a version that does not fit a job is refused at its place', async () => {
-  const it = await world();
+  const it = await fixture();
   const image = { registry_id: registryId, image_name: 'migrate', tag: '7' };
   const body = { name: 'migrate', healthchecks: {}, source: { image }, schedule: { on_start: {} } };
   const { id } = await api.call('createJob', { ...it.at, body });
@@ -135,8 +135,8 @@ test('a version that does not fit a job is refused at its place', async () => {
 });
 
 test('one wrong id refuses all, and says where it is', async () => {
-  const it = await world();
-  const elsewhere = await world();
+  const it = await fixture();
+  const elsewhere = await fixture();
   const nobody = randomUUID();
   const web = { application_id: it.web };
   const cases: readonly (readonly [object, string])[] = [
@@ -161,7 +161,7 @@ test('one wrong id refuses all, and says where it is', async () => {
 });
 
 test('a request that names nothing, a service twice, or a version that cannot be chosen is refused', async () => {
-  const it = await world();
+  const it = await fixture();
   const web = { application_id: it.web };
   const refusals: readonly (readonly [object, string])[] = [
     [{}, ''],
@@ -180,7 +180,7 @@ test('a request that names nothing, a service twice, or a version that cannot be
 });
 
 test('what never ran cannot be stopped, and a skipped service is not for actions on several', async () => {
-  const it = await world();
+  const it = await fixture();
   const stop = api.call('stopSelectedServices', { ...it.at, body: { application_ids: [it.web] } });
   await expect(stop).rejects.toMatchObject({ status: 409, code: 'NEVER_DEPLOYED' });
   const stage = await api.call('getServiceDeploymentStage', { params: { serviceId: it.web } });
@@ -194,7 +194,7 @@ test('what never ran cannot be stopped, and a skipped service is not for actions
 });
 
 test('an environment is uninstalled with its skipped services, and asks for nothing when there is nothing', async () => {
-  const it = await world();
+  const it = await fixture();
   expect(await api.call('uninstallEnvironment', it.at)).toEqual({});
   expect(await settled(it.at)).toEqual([]);
   await api.call('deployApplication', application(it.web));
@@ -209,7 +209,7 @@ test('an environment is uninstalled with its skipped services, and asks for noth
 });
 
 test('the older history goes on after a deployment, and the older log ends in its word', async () => {
-  const it = await world();
+  const it = await fixture();
   for (let count = 0; count < 3; count += 1) {
     await api.call('deployApplication', application(it.web));
     await settled(it.at);

@@ -104,10 +104,10 @@ async function actIn(
   caller: Caller,
   { environmentId, action, select }: Acting,
 ): Promise<string | null> {
-  const place = await openEnvironment(tx, caller, environmentId, action === 'DEPLOY' ? 'deploy' : 'change');
+  const environment = await openEnvironment(tx, caller, environmentId, action === 'DEPLOY' ? 'deploy' : 'change');
   const services = await select(tx);
   if (services.length === 0) return null;
-  const request = { place, action, wholeEnvironment: false, trigger: triggerOf(caller), services };
+  const request = { environment, action, wholeEnvironment: false, trigger: triggerOf(caller), services };
   return (await deps.engine.request(tx, apart(request))).deploymentId;
 }
 
@@ -175,8 +175,8 @@ function selectedVersions(request: DeployRequest): Selected[] {
       else if (seen.has(id)) problems.add(`${at}${member}`, 'is named twice; name each service once');
       else {
         seen.add(id);
-        const wish = wishOf(type, version.request, (path, message) => problems.add(`${at}.${path}`, message));
-        return [{ id, type, path: `${at}${member}`, ...(wish && { wish }) }];
+        const choice = choiceOf(type, version.request, (path, message) => problems.add(`${at}.${path}`, message));
+        return [{ id, type, path: `${at}${member}`, ...(choice && { choice }) }];
       }
       return [];
     }),
@@ -189,7 +189,7 @@ function selectedVersions(request: DeployRequest): Selected[] {
  * Applies the rules of the request that deploys a single service of this type. Returns undefined for a type that is not
  * served, because its ids name nothing.
  */
-function wishOf(type: ServiceType, request: object, tell: (path: string, message: string) => void): DeployWish | undefined {
+function choiceOf(type: ServiceType, request: object, tell: (path: string, message: string) => void): DeployWish | undefined {
   try {
     return type in kinds ? deployWish(type, request) : undefined;
   } catch (error) {

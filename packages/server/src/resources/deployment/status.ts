@@ -55,9 +55,9 @@ const environmentsAtOnce = 8;
 export async function readRegistryStatuses(
   deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
-  place: RegistryPlace,
+  pathIds: RegistryPlace,
 ): Promise<{ results: ServiceStatus[] }> {
-  const containers = (await registryUses(deps, caller, place)).filter(({ item_type }) => item_type === 'CONTAINER');
+  const containers = (await registryUses(deps, caller, pathIds)).filter(({ item_type }) => item_type === 'CONTAINER');
   const ids = new Set(containers.map(({ service_id }) => service_id));
   const results: ServiceStatus[] = [];
   const environments = [...new Set(containers.map(({ environment_id }) => environment_id))];

@@ -14,7 +14,7 @@ import { requestedServices, wholeEnvironment } from './deployment.ts';
 
 /** Stops the services that are deployed and not yet stopped. */
 export async function stopRunning(deps: Needs<'engine'>, tx: Queryable, caller: Caller, environmentId: string): Promise<void> {
-  const place = await openEnvironment(tx, caller, environmentId, 'change');
+  const environment = await openEnvironment(tx, caller, environmentId, 'change');
   const all = await requestedServices(tx, environmentId, { skipped: false });
   const states = await statesOf(
     deps,
@@ -22,7 +22,7 @@ export async function stopRunning(deps: Needs<'engine'>, tx: Queryable, caller: 
     all.map(({ serviceId }) => serviceId),
   );
   const services = all.filter(({ serviceId }) => !isOff(states.get(serviceId)));
-  if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(place, caller, 'STOP', services));
+  if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(environment, caller, 'STOP', services));
 }
 
 /** Deploys the stopped services at the commits that were deployed, with the current configuration. */
@@ -32,7 +32,7 @@ export async function startStopped(
   caller: Caller,
   environmentId: string,
 ): Promise<void> {
-  const place = await openEnvironment(tx, caller, environmentId, 'deploy');
+  const environment = await openEnvironment(tx, caller, environmentId, 'deploy');
   const all = await composeServices(deps, tx, environmentId, { redeploy: true });
   const states = await statesOf(
     deps,
@@ -40,7 +40,7 @@ export async function startStopped(
     all.map(({ serviceId }) => serviceId),
   );
   const services = all.filter(({ serviceId }) => states.get(serviceId) === 'STOPPED');
-  if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(place, caller, 'DEPLOY', services));
+  if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(environment, caller, 'DEPLOY', services));
 }
 
 function isOff(state: string | undefined): boolean {

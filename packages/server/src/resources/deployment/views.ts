@@ -96,21 +96,21 @@ export function toServiceQueueEntries(view: engine.DeploymentView, serviceId: st
 }
 
 /** The ids that every line of a log repeats. */
-export interface LogPlace {
+export interface LogIds {
   readonly organizationId: string;
   readonly clusterId: string;
   readonly executionId: string | null;
 }
 
-export function toEnvironmentLog(line: engine.DeploymentLogLine, place: LogPlace): EnvironmentLog {
+export function toEnvironmentLog(line: engine.DeploymentLogLine, ids: LogIds): EnvironmentLog {
   const { failure } = line;
   return {
     type: line.level,
     timestamp: line.at,
     details: {
-      organization_id: place.organizationId,
-      cluster_id: place.clusterId,
-      ...(place.executionId === null ? {} : { execution_id: place.executionId }),
+      organization_id: ids.organizationId,
+      cluster_id: ids.clusterId,
+      ...(ids.executionId === null ? {} : { execution_id: ids.executionId }),
       ...(line.service === null ? {} : { transmitter: line.service }),
       stage: { step: line.step, id: line.stage?.id ?? null, name: line.stage?.name ?? null },
     },

@@ -37,10 +37,10 @@ export async function refuseClone<Result>(request: CloneRequest, write: () => Pr
  * environment's own rule.
  */
 export async function cloneRecord(tx: Queryable, caller: Caller, id: string, request: CloneRequest): Promise<ClonedEnvironment> {
-  const place = await openEnvironment(tx, caller, id, 'order');
-  const projectId = request.project_id?.toLowerCase() ?? place.projectId;
-  const clusterId = request.cluster_id?.toLowerCase() ?? place.clusterId;
-  const found = await tx.maybe(store.clusterForProject, [projectId, place.organizationId, clusterId]);
+  const environment = await openEnvironment(tx, caller, id, 'order');
+  const projectId = request.project_id?.toLowerCase() ?? environment.projectId;
+  const clusterId = request.cluster_id?.toLowerCase() ?? environment.clusterId;
+  const found = await tx.maybe(store.clusterForProject, [projectId, environment.organizationId, clusterId]);
   if (found === undefined) throw invalidReference('project_id', 'is not the id of a project of this organization');
   if (found.cluster_id === null) throw notFound('cluster');
   const environmentId = randomUUID();
@@ -56,8 +56,8 @@ export async function cloneRecord(tx: Queryable, caller: Caller, id: string, req
   ]);
   await tx.run(request.apply_deployment_rule === true ? store.projectRuleGive : store.environmentRuleCopy, [environmentId, id]);
   return {
-    organizationId: place.organizationId,
-    from: { environmentId: id, projectId: place.projectId },
+    organizationId: environment.organizationId,
+    from: { environmentId: id, projectId: environment.projectId },
     to: { environmentId, projectId, driver },
     stages: await cloneStages(tx, id, environmentId),
   };

@@ -1,6 +1,6 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
-import type { EnvironmentPlace } from '@davit/engine/port';
+import type { EnvironmentRef } from '@davit/engine/port';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { checkDeployed } from '../cluster/index.ts';
@@ -19,14 +19,14 @@ import * as store from './store.ts';
 export type Purpose = 'read' | 'change' | 'deploy' | 'order' | 'delete';
 
 const statements = {
-  read: store.environmentPlace,
+  read: store.environmentFacts,
   change: store.environmentHold,
   deploy: store.environmentHold,
   order: store.environmentLock,
   delete: store.environmentLock,
 } as const;
 
-export interface OpenEnvironment extends EnvironmentPlace {
+export interface OpenEnvironment extends EnvironmentRef {
   readonly deleting: boolean;
 }
 

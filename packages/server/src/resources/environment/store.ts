@@ -120,7 +120,7 @@ export const hostPortsMove = statement(
     where driver <> $2 and service_id in (select id from service where environment_id = $1)`,
 );
 
-export interface EnvironmentPlaceRow {
+export interface EnvironmentFactsRow {
   readonly organization_id: string;
   readonly project_id: string;
   readonly cluster_id: string;
@@ -141,7 +141,7 @@ const isUnderWay = `environment.deleting and exists (
   select 1 from deployment where deployment.environment_id = environment.id and deployment.action = 'DELETE'
      and deployment.whole_environment and deployment.status in ('QUEUED', 'RUNNING'))`;
 
-const place = `select environment.organization_id, environment.project_id, environment.cluster_id, environment.deleting as marked,
+const location = `select environment.organization_id, environment.project_id, environment.cluster_id, environment.deleting as marked,
   ${isUnderWay} as deleting, cluster.driver,
   cluster.kubeconfig_sealed is not null or cluster.uses_service_account as has_access, cluster.name as cluster_name, cluster.is_demo,
   organization.billing_deployment_restriction
@@ -150,15 +150,15 @@ const place = `select environment.organization_id, environment.project_id, envir
    join organization on organization.id = environment.organization_id
   where environment.id = $1 and ($2::uuid is null or environment.organization_id = $2)`;
 
-export const environmentPlace = statement<EnvironmentPlaceRow>('environment_place', place);
+export const environmentFacts = statement<EnvironmentFactsRow>('environment_place', location);
 
 /**
  * Blocks the deletion of the environment until the transaction ends. Several transactions may hold this lock at once.
  */
-export const environmentHold = statement<EnvironmentPlaceRow>('environment_hold', `${place} for share of environment`);
+export const environmentHold = statement<EnvironmentFactsRow>('environment_hold', `${location} for share of environment`);
 
 /** Serializes changes of the order within the environment, and its deletion. */
-export const environmentLock = statement<EnvironmentPlaceRow>('environment_lock', `${place} for update of environment`);
+export const environmentLock = statement<EnvironmentFactsRow>('environment_lock', `${location} for update of environment`);
 
 export const environmentMark = statement(
   'environment_mark',

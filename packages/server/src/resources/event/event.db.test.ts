@@ -19,7 +19,7 @@ const source = { dockerfile_path: 'Dockerfile', git_repository: { url: 'https://
 const listOf = async (query: object = {}) =>
   client.call('getOrganizationEvents', { params: { organizationId: owner.id }, query });
 
-async function makePlace(name: string): Promise<{ projectId: string; environmentId: string; applicationId: string }> {
+async function makeEnvironment(name: string): Promise<{ projectId: string; environmentId: string; applicationId: string }> {
   const project = await client.call('createProject', { params: { organizationId: owner.id }, body: { name } });
   const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
   const params = { environmentId: environment.id };
@@ -99,8 +99,8 @@ test('what is refused, and an edit that changes nothing, is no event', async () 
 });
 
 test('of what a custom role allows, the log tells what changed alone', async () => {
-  const { projectId } = await makePlace('allowed');
-  const { projectId: other } = await makePlace('allowed later');
+  const { projectId } = await makeEnvironment('allowed');
+  const { projectId: other } = await makeEnvironment('allowed later');
   const params = { organizationId: owner.id };
   const { id } = await client.call('createOrganizationCustomRole', { params, body: { name: 'auditors' } });
   const edit = async (ids: readonly string[]) =>
@@ -122,7 +122,7 @@ test('of what a custom role allows, the log tells what changed alone', async () 
 
 test('secrets are not in the log', async () => {
   const canary = `canary-${randomUUID()}`;
-  const { applicationId } = await makePlace('secretive');
+  const { applicationId } = await makeEnvironment('secretive');
   const body = { name: 'canary', type: 'HOSTA' as const, token: canary };
   const { id } = await client.call('createGitToken', { params: { organizationId: owner.id }, body });
   await client.call('editGitToken', {
@@ -162,7 +162,7 @@ test('pages lead on to the end and back to the beginning', async () => {
 });
 
 test('filters choose', async () => {
-  const { environmentId, projectId, applicationId } = await makePlace('filtered');
+  const { environmentId, projectId, applicationId } = await makeEnvironment('filtered');
   await client.call('createApplicationEnvironmentVariable', { params: { applicationId }, body: { key: 'COLOR', value: 'red' } });
   const kinds = async (query: object) =>
     (await listOf({ pageSize: 100, ...query })).events.map((event) =>
@@ -190,7 +190,7 @@ test('filters choose', async () => {
 });
 
 test('targets are listed with the name that they had last', async () => {
-  const { projectId, environmentId, applicationId } = await makePlace('targets');
+  const { projectId, environmentId, applicationId } = await makeEnvironment('targets');
   await client.call('editApplication', { params: { applicationId }, body: { name: 'renamed', ...source } });
   const params = { organizationId: owner.id };
   const call = async (query: object) => (await client.call('getOrganizationEventTargets', { params, query })).targets;

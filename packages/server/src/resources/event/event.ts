@@ -73,8 +73,8 @@ export async function listTargets(
 ): Promise<Targets> {
   const { organization_plan: plan } = await readOrganization(deps, caller, organizationId);
   const filters = filtersOf(organizationId, plan.audit_logs_retention_in_days, query, rangeOf(query));
-  const place = [query.projectId ?? null, query.environmentId ?? null, query.targetLevelToFetch ?? null];
-  return { targets: await deps.database.many(store.eventTargets, [...filters, ...place]) };
+  const location = [query.projectId ?? null, query.environmentId ?? null, query.targetLevelToFetch ?? null];
+  return { targets: await deps.database.many(store.eventTargets, [...filters, ...location]) };
 }
 
 /** Removes events that are older than what any plan keeps. */

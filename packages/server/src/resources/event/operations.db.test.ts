@@ -1,15 +1,15 @@
 import { operationList } from '@davit/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recipes } from './testing/recipes.ts';
-import { Scene, type Recipe } from './testing/scene.ts';
+import { EventFixture, type Recipe } from './testing/fixture.ts';
 
 /* Every operation that changes something writes to the audit log, and is refused on an outdated version. */
 
-let scene: Scene;
+let fixture: EventFixture;
 beforeAll(async () => {
-  scene = await Scene.open();
+  fixture = await EventFixture.open();
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 /** Operations that write nothing to the log of an organization, with the reasons. */
 const silent: Readonly<Record<string, string>> = {
@@ -46,14 +46,14 @@ const changing = operationList.filter(({ method }) => method !== 'GET').map((ope
 
 const conditional = changing.filter(([, { method }]) => method !== 'POST');
 test.each(conditional)('%s is refused on an old version, and leaves no event', async (id, operation) => {
-  const answer = await scene.send(operation, recipeOf(id), { 'if-match': '"old"' });
+  const answer = await fixture.send(operation, recipeOf(id), { 'if-match': '"old"' });
   expect(answer).toMatchObject({ status: 412, events: [] });
 });
 
 const audited = changing.filter(([id]) => silent[id] === undefined);
 test.each(audited)('%s is in the log', async (id, operation) => {
   const recipe = recipeOf(id);
-  const answer = await scene.send(operation, recipe);
+  const answer = await fixture.send(operation, recipe);
   expect(answer).toMatchObject({
     status: expect.toSatisfy((status: number) => status < 300),
     events: expect.arrayContaining([recipe.event]),

@@ -1,63 +1,63 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { GitScene } from './testing.ts';
+import { GitFixture } from './testing.ts';
 
-let scene: GitScene;
+let fixture: GitFixture;
 beforeAll(async () => {
-  scene = await GitScene.open();
+  fixture = await GitFixture.open();
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 test('the commits of the branch of each type of service are listed, newest first', async () => {
-  const repository = scene.repository();
+  const repository = fixture.repository();
   const first = repository.commit('first', { Dockerfile: 'FROM scratch' });
   repository.git('branch', 'next');
   const second = repository.commit('second\n\nwith a body');
   repository.git('tag', 'v2');
-  const environmentId = await scene.environment();
-  const applicationId = await scene.application(environmentId, repository);
-  const all = await scene.api.call('listApplicationCommit', { params: { applicationId } });
+  const environmentId = await fixture.environment();
+  const applicationId = await fixture.application(environmentId, repository);
+  const all = await fixture.api.call('listApplicationCommit', { params: { applicationId } });
   expect(all.results).toMatchObject([
     { git_commit_id: second, message: 'second\n\nwith a body', author_name: 'Ada', tag: 'v2' },
     { git_commit_id: first, tag: '' },
   ]);
-  const from = await scene.api.call('listApplicationCommit', {
+  const from = await fixture.api.call('listApplicationCommit', {
     params: { applicationId },
     query: { startId: first.slice(0, 10) },
   });
   expect(from.results.map(({ git_commit_id }) => git_commit_id)).toEqual([first]);
-  const only = await scene.api.call('listApplicationCommit', { params: { applicationId }, query: { gitCommitId: second } });
+  const only = await fixture.api.call('listApplicationCommit', { params: { applicationId }, query: { gitCommitId: second } });
   expect(only.results.map(({ git_commit_id }) => git_commit_id)).toEqual([second]);
 
   const git_repository = { url: repository.folder, branch: 'next' };
-  const job = await scene.api.call('createJob', {
+  const job = await fixture.api.call('createJob', {
     params: { environmentId },
     body: { name: 'job', healthchecks: {}, source: { docker: { git_repository } }, schedule: { on_start: {} } },
   });
-  const chart = await scene.api.call('createHelm', {
+  const chart = await fixture.api.call('createHelm', {
     params: { environmentId },
     body: { name: 'chart', source: { git_repository } },
   });
-  const terraform = await scene.api.call('createTerraform', {
+  const terraform = await fixture.api.call('createTerraform', {
     params: { environmentId },
     body: { name: 'infra', terraform_files_source: { git_repository } },
   });
   const lists = [
-    await scene.api.call('listJobCommit', { params: { jobId: job.id } }),
-    await scene.api.call('listHelmCommit', { params: { helmId: chart.id } }),
-    await scene.api.call('listTerraformCommit', { params: { terraformId: terraform.id } }),
+    await fixture.api.call('listJobCommit', { params: { jobId: job.id } }),
+    await fixture.api.call('listHelmCommit', { params: { helmId: chart.id } }),
+    await fixture.api.call('listTerraformCommit', { params: { terraformId: terraform.id } }),
   ];
   for (const { results } of lists) expect(results.map(({ git_commit_id }) => git_commit_id)).toEqual([first]);
-  const values = await scene.api.call('listHelmCommit', { params: { helmId: chart.id }, query: { of: 'values' } });
+  const values = await fixture.api.call('listHelmCommit', { params: { helmId: chart.id }, query: { of: 'values' } });
   expect(values.results).toEqual([]);
 });
 
 test('contributors are those who wrote the commits, each once', async () => {
-  const repository = scene.repository();
+  const repository = fixture.repository();
   repository.commit('first');
   repository.git('commit', '--quiet', '--allow-empty', '--author=Grace Hopper <Grace@example.com>', '--message=second');
   repository.git('commit', '--quiet', '--allow-empty', '--author=Grace <grace@example.com>', '--message=third');
-  const applicationId = await scene.application(await scene.environment(), repository);
-  const { results } = await scene.api.call('listApplicationContributor', { params: { applicationId } });
+  const applicationId = await fixture.application(await fixture.environment(), repository);
+  const { results } = await fixture.api.call('listApplicationContributor', { params: { applicationId } });
   expect(results).toEqual([
     { first_name: 'Grace', email: 'grace@example.com' },
     { first_name: 'Ada', email: 'ada@example.com' },
@@ -65,11 +65,11 @@ test('contributors are those who wrote the commits, each once', async () => {
 });
 
 test('a repository that cannot be read, or has no such branch, says so', async () => {
-  const repository = scene.repository();
+  const repository = fixture.repository();
   repository.commit('first');
-  const environmentId = await scene.environment();
-  const nowhere = await scene.application(environmentId, repository, { git_repository: { branch: 'nowhere' } });
-  const call = scene.api.call('listApplicationCommit', { params: { applicationId: nowhere } });
+  const environmentId = await fixture.environment();
+  const nowhere = await fixture.application(environmentId, repository, { git_repository: { branch: 'nowhere' } });
+  const call = fixture.api.call('listApplicationCommit', { params: { applicationId: nowhere } });
   await expect(call).rejects.toMatchObject({
     status: 400,
     code: 'SOURCE_NOT_USABLE',

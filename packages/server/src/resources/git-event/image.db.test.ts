@@ -1,50 +1,50 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { followPreviews, type PreviewClock } from './index.ts';
-import { GitScene } from './testing.ts';
+import { GitFixture } from './testing.ts';
 
-let scene: GitScene;
+let fixture: GitFixture;
 let clock: PreviewClock;
 let registry_id: string;
 beforeAll(async () => {
-  scene = await GitScene.open();
-  clock = followPreviews(scene.server.api.deps, { warn: (details, message) => console.warn(message, details) });
+  fixture = await GitFixture.open();
+  clock = followPreviews(fixture.server.api.deps, { warn: (details, message) => console.warn(message, details) });
   const body = { name: 'registry', kind: 'GENERIC_CR' as const, url: 'https://registry.example.org/team', config: {} };
-  registry_id = (await scene.api.call('createContainerRegistry', { params: { organizationId: scene.owner.id }, body })).id;
+  registry_id = (await fixture.api.call('createContainerRegistry', { params: { organizationId: fixture.owner.id }, body })).id;
 });
 afterAll(async () => {
   await clock.stop();
-  await scene.close();
+  await fixture.close();
 });
 
-const organization = () => ({ params: { organizationId: scene.owner.id } });
+const organization = () => ({ params: { organizationId: fixture.owner.id } });
 const tag = (image_name: string, to: string) => ({ ...organization(), body: { image_name, tag: to } });
 
 async function container(environmentId: string, image_name: string, body: object = {}): Promise<string> {
   const whole = { name: `c ${randomUUID()}`, registry_id, image_name, tag: '1', auto_deploy: true, auto_preview: false, ...body };
-  return (await scene.api.call('createContainer', { params: { environmentId }, body: whole })).id;
+  return (await fixture.api.call('createContainer', { params: { environmentId }, body: whole })).id;
 }
 
 async function deployed(containerId: string): Promise<void> {
-  await scene.eventually(
-    async () => (await scene.api.call('getContainerStatus', { params: { containerId } })).state === 'DEPLOYED',
+  await fixture.eventually(
+    async () => (await fixture.api.call('getContainerStatus', { params: { containerId } })).state === 'DEPLOYED',
     'the container',
   );
 }
 
 test('a new tag goes to the containers of the image that have auto_deploy, and to no others', async () => {
   const image = `web-${randomUUID()}`;
-  const environmentId = await scene.environment();
+  const environmentId = await fixture.environment();
   const [one, two, off, other] = [
     await container(environmentId, image),
     await container(environmentId, image),
     await container(environmentId, image, { auto_deploy: false }),
     await container(environmentId, `other-${image}`),
   ];
-  const never = await container(await scene.environment(), image);
-  await scene.api.call('deployEnvironment', { params: { environmentId } });
+  const never = await container(await fixture.environment(), image);
+  await fixture.api.call('deployEnvironment', { params: { environmentId } });
   for (const id of [one, two, off, other]) await deployed(id);
-  const answer = await scene.api.call('autoDeployContainerEnvironments', tag(`registry.example.org/team/${image}`, '2'));
+  const answer = await fixture.api.call('autoDeployContainerEnvironments', tag(`registry.example.org/team/${image}`, '2'));
   expect([one, two]).toContain(answer.id);
   const verdicts = new Map(answer.verdicts.map(({ service_id, verdict, reason }) => [service_id, [verdict, reason]]));
   expect(verdicts.get(one)).toEqual(['DEPLOYED', 'the tag is now 2']);
@@ -53,58 +53,58 @@ test('a new tag goes to the containers of the image that have auto_deploy, and t
   expect(verdicts.get(never)?.[1]).toContain('never deployed');
   expect(verdicts.has(other)).toBe(false);
   const tags = [];
-  for (const id of [one, two, off]) tags.push((await scene.api.call('getContainer', { params: { containerId: id } })).tag);
+  for (const id of [one, two, off]) tags.push((await fixture.api.call('getContainer', { params: { containerId: id } })).tag);
   expect(tags).toEqual(['2', '2', '1']);
   await deployed(one);
-  const history = await scene.api.call('listContainerDeploymentHistoryV2', { params: { containerId: one } });
+  const history = await fixture.api.call('listContainerDeploymentHistoryV2', { params: { containerId: one } });
   expect(history.results[0]).toMatchObject({ auditing_data: { origin: 'SERVICE_INTERNAL', triggered_by: 'token WRITE' } });
 });
 
 test('a new tag goes to the jobs of the image', async () => {
   const image = `job-${randomUUID()}`;
-  const environmentId = await scene.environment();
+  const environmentId = await fixture.environment();
   const source = { image: { registry_id, image_name: image, tag: '1' } };
   const body = { name: 'migrate', healthchecks: {}, source, schedule: { on_start: {} }, auto_deploy: true };
-  const { id } = await scene.api.call('createJob', { params: { environmentId }, body });
-  await expect(scene.api.call('autoDeployJobEnvironments', tag(image, '2'))).rejects.toMatchObject({
+  const { id } = await fixture.api.call('createJob', { params: { environmentId }, body });
+  await expect(fixture.api.call('autoDeployJobEnvironments', tag(image, '2'))).rejects.toMatchObject({
     status: 404,
     message: expect.stringContaining('never deployed'),
   });
-  await scene.api.call('deployJob', { params: { jobId: id } });
-  const answer = await scene.api.call('autoDeployJobEnvironments', tag(image, '2'));
+  await fixture.api.call('deployJob', { params: { jobId: id } });
+  const answer = await fixture.api.call('autoDeployJobEnvironments', tag(image, '2'));
   expect(answer).toMatchObject({ id, verdicts: [{ verdict: 'DEPLOYED' }] });
 });
 
 test('an image that nothing runs is told, as is what is no tag', async () => {
-  await expect(scene.api.call('autoDeployContainerEnvironments', tag('nobody', '2'))).rejects.toMatchObject({ status: 404 });
+  await expect(fixture.api.call('autoDeployContainerEnvironments', tag('nobody', '2'))).rejects.toMatchObject({ status: 404 });
   for (const word of ['', 'with blank', '../x', 'a:b']) {
-    const call = scene.api.call('autoDeployContainerEnvironments', tag('nobody', word));
+    const call = fixture.api.call('autoDeployContainerEnvironments', tag('nobody', word));
     await expect(call).rejects.toMatchObject({ status: 400, errors: [{ path: 'tag' }] });
   }
-  const stranger = await scene.server.organization();
-  const theirs = scene.server.client(stranger.tokens.WRITE);
+  const stranger = await fixture.server.organization();
+  const theirs = fixture.server.client(stranger.tokens.WRITE);
   await expect(theirs.call('autoDeployContainerEnvironments', tag('nobody', '2'))).rejects.toMatchObject({ status: 404 });
 });
 
 test('a preview of a tag is a copy of the environment with it, once for each tag', async () => {
   const image = `web-${randomUUID()}`;
-  const environmentId = await scene.environment('shop');
+  const environmentId = await fixture.environment('shop');
   await container(environmentId, image, { name: 'web', auto_preview: true });
   await container(environmentId, 'redis', { name: 'cache' });
-  const answer = await scene.api.call('previewContainerEnvironments', tag(image, 'pr-7'));
+  const answer = await fixture.api.call('previewContainerEnvironments', tag(image, 'pr-7'));
   expect(answer.verdicts).toMatchObject([{ verdict: 'PREVIEWED' }]);
   const previews = async () =>
-    (await scene.api.call('listEnvironment', { params: { projectId: scene.projectId } })).results.filter(
+    (await fixture.api.call('listEnvironment', { params: { projectId: fixture.projectId } })).results.filter(
       ({ mode }) => mode === 'PREVIEW',
     );
   const [preview] = await previews();
   expect(preview?.name).toBe(`${image} pr-7: shop`);
-  const { results } = await scene.api.call('listContainer', { params: { environmentId: preview?.id ?? '' } });
+  const { results } = await fixture.api.call('listContainer', { params: { environmentId: preview?.id ?? '' } });
   expect(results).toMatchObject([
     { name: 'web', tag: 'pr-7', auto_deploy: false },
     { name: 'cache', tag: '1' },
   ]);
   for (const { id } of results) await deployed(id);
-  await scene.api.call('previewContainerEnvironments', tag(image, 'pr-7'));
+  await fixture.api.call('previewContainerEnvironments', tag(image, 'pr-7'));
   expect(await previews()).toHaveLength(1);
 });

@@ -17,7 +17,7 @@ import { byEnvironment } from './verdict.ts';
 
 type Request = Body<(typeof operations)['autoDeployContainerEnvironments']>;
 type Answer = Response<(typeof operations)['autoDeployContainerEnvironments']>;
-type Told = Answer['verdicts'][number];
+type Verdict = Answer['verdicts'][number];
 type Service = store.ImageServiceRow;
 
 /** A new tag of an image, for the containers or jobs of an organization. */
@@ -39,7 +39,7 @@ export async function deployTag(deps: GitEventDeps, caller: Caller, { organizati
     services.map(({ id }) => id),
   );
   const states = new Map(views.map((view) => [view.serviceId, view]));
-  const told = services.flatMap((service): Told[] => {
+  const reported = services.flatMap((service): Verdict[] => {
     const why = service.auto_deploy
       ? (whyNotNow(states.get(service.id)) ?? (service.is_skipped ? 'it is skipped in its stage' : null))
       : 'auto_deploy is off';
@@ -47,15 +47,15 @@ export async function deployTag(deps: GitEventDeps, caller: Caller, { organizati
   });
   const internal: Caller = { ...caller, origin: 'SERVICE_INTERNAL' };
   const failures: AppError[] = [];
-  for (const group of byEnvironment(without(services, told)).values()) {
+  for (const group of byEnvironment(without(services, reported)).values()) {
     const outcome = await attempt(() =>
       deps.database.transaction((tx) => deployGroup(deps, tx, internal, { services: group, tag: request.tag })),
     );
     if (outcome !== null) failures.push(outcome);
     const reason = outcome?.message ?? `the tag is now ${request.tag}`;
-    told.push(...group.map((service) => tell(service, outcome === null ? 'DEPLOYED' : 'FAILED', reason)));
+    reported.push(...group.map((service) => tell(service, outcome === null ? 'DEPLOYED' : 'FAILED', reason)));
   }
-  return answer(deps, caller, { type, request, told, failures });
+  return answer(deps, caller, { type, request, reported, failures });
 }
 
 /**
@@ -64,18 +64,18 @@ export async function deployTag(deps: GitEventDeps, caller: Caller, { organizati
  */
 export async function previewTag(deps: GitEventDeps, caller: Caller, organizationId: string, request: Request): Promise<Answer> {
   const services = await servicesOf(deps, caller, { organizationId, type: 'CONTAINER', request });
-  const told = services.flatMap((service): Told[] => {
+  const reported = services.flatMap((service): Verdict[] => {
     const why = service.is_preview ? 'it is in a preview' : service.auto_preview ? null : 'auto_preview is off';
     return why === null ? [] : [tell(service, 'IGNORED', why)];
   });
   const failures: AppError[] = [];
-  for (const [environmentId, group] of byEnvironment(without(services, told))) {
+  for (const [environmentId, group] of byEnvironment(without(services, reported))) {
     const outcome = await attempt(() => previewGroup(deps, caller, { organizationId, environmentId, services: group, request }));
     if (outcome !== null) failures.push(outcome);
     const reason = outcome?.message ?? `its environment has a preview with the tag ${request.tag}`;
-    told.push(...group.map((service) => tell(service, outcome === null ? 'PREVIEWED' : 'FAILED', reason)));
+    reported.push(...group.map((service) => tell(service, outcome === null ? 'PREVIEWED' : 'FAILED', reason)));
   }
-  return answer(deps, caller, { type: 'CONTAINER', request, told, failures });
+  return answer(deps, caller, { type: 'CONTAINER', request, reported, failures });
 }
 
 async function servicesOf(
@@ -87,8 +87,8 @@ async function servicesOf(
   return deps.database.many(store.imageServices, [organizationId, type, request.image_name]);
 }
 
-function without(services: readonly Service[], told: readonly Told[]): Service[] {
-  const ignored = new Set(told.map(({ service_id }) => service_id));
+function without(services: readonly Service[], reported: readonly Verdict[]): Service[] {
+  const ignored = new Set(reported.map(({ service_id }) => service_id));
   return services.filter(({ id }) => !ignored.has(id));
 }
 
@@ -99,7 +99,7 @@ async function deployGroup(
   { services, tag }: { readonly services: readonly Service[]; readonly tag: string },
 ): Promise<void> {
   const environmentId = services[0]?.environment_id ?? '';
-  const selected = services.map(({ id, type }) => ({ id, type, path: 'tag', wish: deployWish(type, { image_tag: tag }) }));
+  const selected = services.map(({ id, type }) => ({ id, type, path: 'tag', choice: deployWish(type, { image_tag: tag }) }));
   await requestSelected(deps, tx, caller, { environmentId, selected });
 }
 
@@ -126,10 +126,10 @@ async function previewGroup(
   const image = image_name.split('/').at(-1) ?? '';
   const environment = services[0]?.environment_name ?? '';
   const name = former?.environment_name ?? `${image.slice(0, 60)} ${tag.slice(0, 60)}: ${environment.slice(0, 120)}`;
-  const place = { organizationId, environmentId, repository, request: tag, name };
+  const ids = { organizationId, environmentId, repository, request: tag, name };
   const copies = services.map(({ id }) => ({ id, patch: { tag, auto_deploy: false, auto_preview: false }, commitId: null }));
   await refuseClone({ name }, () =>
-    deps.database.transaction((tx) => deployPreview(deps, tx, caller, { place, services: copies, former })),
+    deps.database.transaction((tx) => deployPreview(deps, tx, caller, { source: ids, services: copies, former })),
   );
 }
 
@@ -144,7 +144,7 @@ async function attempt(action: () => Promise<unknown>): Promise<AppError | null>
   }
 }
 
-function tell(service: Service, verdict: Told['verdict'], reason: string): Told {
+function tell(service: Service, verdict: Verdict['verdict'], reason: string): Verdict {
   const { id, name, environment_id, environment_name } = service;
   return { service_id: id, service_name: name, environment_id, environment_name, verdict, reason };
 }
@@ -152,23 +152,23 @@ function tell(service: Service, verdict: Told['verdict'], reason: string): Told 
 interface Outcome {
   readonly type: 'CONTAINER' | 'JOB';
   readonly request: Request;
-  readonly told: readonly Told[];
+  readonly reported: readonly Verdict[];
   readonly failures: readonly AppError[];
 }
 
 async function answer(
   deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
-  { type, request, told, failures }: Outcome,
+  { type, request, reported, failures }: Outcome,
 ): Promise<Answer> {
-  const first = told.find(({ verdict }) => verdict === 'DEPLOYED' || verdict === 'PREVIEWED');
+  const first = reported.find(({ verdict }) => verdict === 'DEPLOYED' || verdict === 'PREVIEWED');
   if (first !== undefined) {
-    return { ...(await readServiceStatus(deps, caller, { id: first.service_id, type })), verdicts: [...told] };
+    return { ...(await readServiceStatus(deps, caller, { id: first.service_id, type })), verdicts: [...reported] };
   }
   const [failure] = failures;
   if (failure !== undefined) throw failure;
   const noun = type === 'JOB' ? 'job' : 'container';
-  const why = told.map(({ service_name, environment_name, reason }) => `${service_name} in ${environment_name}: ${reason}`);
+  const why = reported.map(({ service_name, environment_name, reason }) => `${service_name} in ${environment_name}: ${reason}`);
   const rest = why.length === 0 ? 'none uses it' : why.slice(0, 10).join('; ');
   const message = `There is no ${noun} of the image ${JSON.stringify(request.image_name)} that qualifies: ${rest}.`;
   throw new AppError({ code: 'NOT_FOUND', message });

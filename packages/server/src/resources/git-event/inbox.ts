@@ -59,8 +59,8 @@ export class GitInbox {
       for (const [index, event] of events.entries()) {
         const [status, reason] = event.kind === 'OTHER' ? ['DONE', event.reason] : ['WAITING', null];
         const key = index === 0 ? name : `${name} ${index}`;
-        const place = [webhook.organization_id, webhook.repository, 'WEBHOOK', key];
-        const made = await tx.maybe(store.recordEvent, [...place, event.kind, JSON.stringify(event), status, reason]);
+        const location = [webhook.organization_id, webhook.repository, 'WEBHOOK', key];
+        const made = await tx.maybe(store.recordEvent, [...location, event.kind, JSON.stringify(event), status, reason]);
         if (made !== undefined) count += 1;
       }
       await tx.run(store.noteDelivery, [webhook.organization_id, webhook.repository, null]);

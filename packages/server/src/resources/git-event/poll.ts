@@ -9,7 +9,7 @@ import * as store from './store.ts';
 const lookEveryMilliseconds = 2000;
 // This query scans all services, so it does not run with every poll.
 const findEveryMilliseconds = 30_000;
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 // Factor by which repositories with a working webhook are polled less often. The webhook reports pushes at once, and
 // polling finds the deliveries that the host lost.
 const rarelyWhenTold = 10;
@@ -55,7 +55,7 @@ export function followRepositories(
       await deps.database.run(polls.findRepositories);
       foundAt = performance.now();
     }
-    await Promise.all(Array.from({ length: mostAtOnce }, one));
+    await Promise.all(Array.from({ length: maxAtOnce }, one));
   };
   const loop = new Loop({
     look: all,

@@ -4,17 +4,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestRepository } from '../../../../drivers/src/source/testing.ts';
 import { followPreviews, type PreviewClock } from './index.ts';
 import { settleVerdict } from './store.ts';
-import { GitScene, pushOf, type Answered } from './testing.ts';
+import { GitFixture, pushOf, type Answered } from './testing.ts';
 
-let scene: GitScene;
+let fixture: GitFixture;
 let clock: PreviewClock;
 beforeAll(async () => {
-  scene = await GitScene.open({ DAVIT_PREVIEWS_PER_ENVIRONMENT: '3' });
-  clock = followPreviews(scene.server.api.deps, { warn: (details, message) => console.warn(message, details) });
+  fixture = await GitFixture.open({ DAVIT_PREVIEWS_PER_ENVIRONMENT: '3' });
+  clock = followPreviews(fixture.server.api.deps, { warn: (details, message) => console.warn(message, details) });
 });
 afterAll(async () => {
   await clock.stop();
-  await scene.close();
+  await fixture.close();
 });
 
 const files = { 'web/index.html': 'one', 'api/index.ts': 'one', 'README.md': 'one' };
@@ -50,22 +50,22 @@ class PullRequest {
       head: { ref: this.branch, sha: this.#repository.git('rev-parse', this.branch), repo: of(more.fork ?? 'acme/shop') },
       base: { ref: more.target ?? 'main', sha: this.#from, repo: of('acme/shop') },
     };
-    return scene
+    return fixture
       .webhook(serviceId)
-      .then((address) => scene.send(address, 'pull_request', { action, number: this.number, pull_request }));
+      .then((address) => fixture.send(address, 'pull_request', { action, number: this.number, pull_request }));
   }
 }
 
 /** Creates a service with previews, its repository, and a pull request that no webhook has reported yet. */
 async function previewed(): Promise<{ repository: TestRepository; web: string; request: PullRequest }> {
-  const repository = scene.repository();
+  const repository = fixture.repository();
   repository.commit('first', files);
-  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
+  const web = await fixture.application(await fixture.environment(), repository, { name: 'web', auto_preview: true });
   return { repository, web, request: new PullRequest(repository) };
 }
 
 async function environments(): Promise<{ id: string; name: string; mode: string }[]> {
-  return (await scene.api.call('listEnvironment', { params: { projectId: scene.projectId } })).results;
+  return (await fixture.api.call('listEnvironment', { params: { projectId: fixture.projectId } })).results;
 }
 
 const previewsOf = async (request: PullRequest) =>
@@ -74,139 +74,145 @@ const previewsOf = async (request: PullRequest) =>
 async function copyOf(request: PullRequest, name: string) {
   const [preview] = await previewsOf(request);
   if (preview === undefined) throw new Error('there is no preview');
-  const { results } = await scene.api.call('listApplication', { params: { environmentId: preview.id } });
+  const { results } = await fixture.api.call('listApplication', { params: { environmentId: preview.id } });
   const copy = results.find((one) => one.name === name);
   if (copy === undefined) throw new Error(`the preview has no ${name}`);
   return copy;
 }
 
 async function gone(request: PullRequest): Promise<void> {
-  await scene.eventually(async () => {
+  await fixture.eventually(async () => {
     clock.look();
     return (await previewsOf(request)).length === 0;
   }, 'the removal of the preview');
 }
 
 test('a pull request gets a copy of the environment with its commit, which follows it and goes with it', async () => {
-  const repository = scene.repository('shop');
+  const repository = fixture.repository('shop');
   const first = repository.commit('first', files);
-  const environmentId = await scene.environment('live');
-  const web = await scene.application(environmentId, repository, { name: 'web', auto_preview: true });
-  const other = await scene.application(environmentId, repository, { name: 'other' });
+  const environmentId = await fixture.environment('live');
+  const web = await fixture.application(environmentId, repository, { name: 'web', auto_preview: true });
+  const other = await fixture.application(environmentId, repository, { name: 'other' });
   const database = { name: 'store', type: 'POSTGRESQL' as const, version: '16', mode: 'CONTAINER' as const };
-  await scene.api.call('createDatabase', { params: { environmentId }, body: database });
-  await scene.deploy(web);
+  await fixture.api.call('createDatabase', { params: { environmentId }, body: database });
+  await fixture.deploy(web);
   const request = new PullRequest(repository);
   const second = request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
-  expect(await scene.verdictOf(web)).toMatchObject({
+  expect(await fixture.verdictOf(web)).toMatchObject({
     verdict: 'PREVIEWED',
     git_commit_id: second,
     reason: `the preview PR ${request.number} shop: live is now at ${second.slice(0, 12)}`,
     deployment_request_id: expect.any(String),
   });
-  expect(await scene.verdictOf(other)).toMatchObject({ verdict: 'IGNORED', reason: 'auto_preview is off' });
+  expect(await fixture.verdictOf(other)).toMatchObject({ verdict: 'IGNORED', reason: 'auto_preview is off' });
   const [preview] = await previewsOf(request);
   expect(preview).toMatchObject({ mode: 'PREVIEW', name: `PR ${request.number} shop: live` });
   const copy = await copyOf(request, 'web');
   expect(copy).toMatchObject({ auto_deploy: false, auto_preview: false, git_repository: { branch: request.branch } });
   const neighbour = await copyOf(request, 'other');
   expect(neighbour.git_repository?.branch).toBe('main');
-  await scene.eventually(async () => (await scene.commitOf(copy.id)) === second, 'the preview');
-  await scene.eventually(async () => (await scene.commitOf(neighbour.id)) === first, 'its neighbour');
-  const databases = await scene.api.call('listDatabase', { params: { environmentId: preview?.id ?? '' } });
+  await fixture.eventually(async () => (await fixture.commitOf(copy.id)) === second, 'the preview');
+  await fixture.eventually(async () => (await fixture.commitOf(neighbour.id)) === first, 'its neighbour');
+  const databases = await fixture.api.call('listDatabase', { params: { environmentId: preview?.id ?? '' } });
   expect(databases.results).toMatchObject([{ name: 'store' }]);
-  const { events } = await scene.api.call('getOrganizationEvents', {
-    params: { organizationId: scene.owner.id },
+  const { events } = await fixture.api.call('getOrganizationEvents', {
+    params: { organizationId: fixture.owner.id },
     query: { targetId: preview?.id ?? '' },
   });
   expect(events.map(({ event_type, origin }) => [event_type, origin])).toContainEqual(['CLONE', 'GIT']);
 
   const third = request.push({ 'web/index.html': 'three' });
   await request.tell(web, 'synchronize');
-  await scene.eventually(async () => (await scene.commitOf(copy.id)) === third, 'the preview of the second push');
+  await fixture.eventually(async () => (await fixture.commitOf(copy.id)) === third, 'the preview of the second push');
   expect(await previewsOf(request)).toHaveLength(1);
   await request.tell(web, 'edited');
-  expect(await scene.verdictOf(web)).toMatchObject({
+  expect(await fixture.verdictOf(web)).toMatchObject({
     verdict: 'IGNORED',
     reason: expect.stringContaining('has this commit already'),
   });
-  expect(await scene.commitOf(web)).toBe(first);
+  expect(await fixture.commitOf(web)).toBe(first);
 
   await request.tell(web, 'closed', { merged: true });
-  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEW_REMOVED', reason: expect.stringContaining('was merged') });
+  expect(await fixture.verdictOf(web)).toMatchObject({
+    verdict: 'PREVIEW_REMOVED',
+    reason: expect.stringContaining('was merged'),
+  });
   await gone(request);
-  expect(scene.fake.instances.filter(({ environment }) => environment === preview?.id)).toEqual([]);
+  expect(fixture.fake.instances.filter(({ environment }) => environment === preview?.id)).toEqual([]);
   expect((await environments()).some(({ id }) => id === environmentId)).toBe(true);
 
   await request.tell(web, 'reopened');
-  await scene.verdictOf(web);
-  await scene.eventually(async () => (await previewsOf(request)).length === 1, 'a new preview');
+  await fixture.verdictOf(web);
+  await fixture.eventually(async () => (await previewsOf(request)).length === 1, 'a new preview');
   await request.tell(web, 'closed');
   await gone(request);
 });
 
 test('services that share the repository share the preview, one for each environment', async () => {
-  const repository = scene.repository();
+  const repository = fixture.repository();
   repository.commit('first', files);
-  const environmentId = await scene.environment();
-  const web = await scene.application(environmentId, repository, {
+  const environmentId = await fixture.environment();
+  const web = await fixture.application(environmentId, repository, {
     name: 'web',
     auto_preview: true,
     git_repository: { root_path: '/web' },
   });
-  const api = await scene.application(environmentId, repository, {
+  const api = await fixture.application(environmentId, repository, {
     name: 'api',
     auto_preview: true,
     git_repository: { root_path: '/api' },
   });
-  const apart = await scene.application(await scene.environment(), repository, { name: 'apart', auto_preview: true });
+  const apart = await fixture.application(await fixture.environment(), repository, { name: 'apart', auto_preview: true });
   const request = new PullRequest(repository);
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
-  expect(await scene.verdictOf(api)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('/api') });
-  expect(await scene.verdictOf(apart)).toMatchObject({ verdict: 'PREVIEWED' });
+  expect(await fixture.verdictOf(api)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('/api') });
+  expect(await fixture.verdictOf(apart)).toMatchObject({ verdict: 'PREVIEWED' });
   expect(await previewsOf(request)).toHaveLength(2);
   expect((await copyOf(request, 'api')).git_repository?.branch).toBe('main');
   const both = request.push({ 'api/index.ts': 'two' });
   await request.tell(web, 'synchronize');
-  expect(await scene.verdictOf(api)).toMatchObject({ verdict: 'PREVIEWED' });
+  expect(await fixture.verdictOf(api)).toMatchObject({ verdict: 'PREVIEWED' });
   const copy = await copyOf(request, 'api');
   expect(copy.git_repository?.branch).toBe(request.branch);
-  await scene.eventually(async () => (await scene.commitOf(copy.id)) === both, 'the newly touched service');
+  await fixture.eventually(async () => (await fixture.commitOf(copy.id)) === both, 'the newly touched service');
   await request.tell(web, 'closed');
   await gone(request);
 });
 
 test('what gets no preview says why', async () => {
-  const repository = scene.repository();
+  const repository = fixture.repository();
   repository.commit('first', files);
   const on = { auto_preview: true };
-  const fits = await scene.application(await scene.environment(), repository, { ...on, git_repository: { branch: 'next' } });
-  const environmentId = await scene.environment();
-  const demanded = await scene.application(environmentId, repository, on);
+  const fits = await fixture.application(await fixture.environment(), repository, { ...on, git_repository: { branch: 'next' } });
+  const environmentId = await fixture.environment();
+  const demanded = await fixture.application(environmentId, repository, on);
   const day = { timezone: 'UTC', start_time: '1970-01-01T08:00:00Z', stop_time: '1970-01-01T18:00:00Z', weekdays: [] };
-  await scene.api.call('editEnvironmentDeploymentRule', {
+  await fixture.api.call('editEnvironmentDeploymentRule', {
     params: { environmentId, deploymentRuleId: environmentId },
     body: { ...day, on_demand_preview: true },
   });
-  const docs = await scene.application(await scene.environment(), repository, { ...on, git_repository: { root_path: '/docs' } });
+  const docs = await fixture.application(await fixture.environment(), repository, {
+    ...on,
+    git_repository: { root_path: '/docs' },
+  });
   const request = new PullRequest(repository);
   request.push({ 'web/index.html': 'two' });
   await request.tell(fits, 'opened');
-  expect(await scene.verdictOf(fits)).toMatchObject({
+  expect(await fixture.verdictOf(fits)).toMatchObject({
     verdict: 'IGNORED',
     reason: 'it follows the branch next; the request goes to main',
   });
-  expect(await scene.verdictOf(demanded)).toMatchObject({
+  expect(await fixture.verdictOf(demanded)).toMatchObject({
     verdict: 'IGNORED',
     reason: expect.stringContaining('on_demand_preview'),
   });
-  expect(await scene.verdictOf(docs)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('/docs') });
+  expect(await fixture.verdictOf(docs)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('/docs') });
   await request.tell(fits, 'labeled');
-  expect(await scene.newest(fits)).toMatchObject({ kind: 'OTHER' });
+  expect(await fixture.newest(fits)).toMatchObject({ kind: 'OTHER' });
   await request.tell(fits, 'closed');
-  expect(await scene.newest(fits)).toMatchObject({ status: 'DONE', reason: 'there is no preview of it' });
+  expect(await fixture.newest(fits)).toMatchObject({ status: 'DONE', reason: 'there is no preview of it' });
   expect(await previewsOf(request)).toEqual([]);
 });
 
@@ -214,7 +220,7 @@ test('code of another repository is not run unless the operator allows it, and t
   const { web, request } = await previewed();
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened', { fork: 'mallory/shop' });
-  expect(await scene.verdictOf(web)).toMatchObject({
+  expect(await fixture.verdictOf(web)).toMatchObject({
     verdict: 'IGNORED',
     reason: expect.stringContaining('DAVIT_PREVIEW_FORKS'),
   });
@@ -228,9 +234,9 @@ test('an environment has no more previews than are allowed, and no preview of a 
     request.push({ 'web/index.html': `of ${request.number}` });
     await request.tell(web, 'opened');
   }
-  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('3 are allowed') });
+  expect(await fixture.verdictOf(web)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('3 are allowed') });
   for (const request of requests) await request.tell(web, 'closed');
-  await scene.newest(web);
+  await fixture.newest(web);
   for (const request of requests) await gone(request);
 });
 
@@ -244,17 +250,17 @@ test('a preview whose time is over is removed, and a push makes a new one', asyn
   const { web, request } = await previewed();
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
-  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED' });
-  await scene.server.database.database.run(expire);
+  expect(await fixture.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED' });
+  await fixture.server.database.database.run(expire);
   await gone(request);
-  await scene.eventually(async () => {
+  await fixture.eventually(async () => {
     clock.look();
-    return (await scene.server.database.database.many(states))[0]?.state === 'CLOSED';
+    return (await fixture.server.database.database.many(states))[0]?.state === 'CLOSED';
   }, 'the end of the preview');
-  expect((await scene.server.database.database.many(states))[0]).toEqual({ state: 'CLOSED', why: 'EXPIRED' });
+  expect((await fixture.server.database.database.many(states))[0]).toEqual({ state: 'CLOSED', why: 'EXPIRED' });
   request.push({ 'web/index.html': 'three' });
   await request.tell(web, 'synchronize');
-  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED' });
+  expect(await fixture.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED' });
   expect(await previewsOf(request)).toHaveLength(1);
 });
 
@@ -262,24 +268,24 @@ test('a preview that somebody deleted does not come back by a push', async () =>
   const { web, request } = await previewed();
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
-  await scene.verdictOf(web);
+  await fixture.verdictOf(web);
   const [preview] = await previewsOf(request);
-  await scene.api.call('deleteEnvironment', { params: { environmentId: preview?.id ?? '' } });
+  await fixture.api.call('deleteEnvironment', { params: { environmentId: preview?.id ?? '' } });
   await gone(request);
   request.push({ 'web/index.html': 'three' });
   await request.tell(web, 'synchronize');
-  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('was deleted') });
+  expect(await fixture.verdictOf(web)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('was deleted') });
 });
 
 test('a name that is taken is told, and leaves nothing behind', async () => {
-  const repository = scene.repository('named');
+  const repository = fixture.repository('named');
   repository.commit('first', files);
-  const web = await scene.application(await scene.environment('taken'), repository, { name: 'web', auto_preview: true });
+  const web = await fixture.application(await fixture.environment('taken'), repository, { name: 'web', auto_preview: true });
   const request = new PullRequest(repository);
-  await scene.environment(`PR ${request.number} named: taken`);
+  await fixture.environment(`PR ${request.number} named: taken`);
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
-  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'FAILED', reason: expect.stringContaining('name') });
+  expect(await fixture.verdictOf(web)).toMatchObject({ verdict: 'FAILED', reason: expect.stringContaining('name') });
   expect(await previewsOf(request)).toHaveLength(1);
 });
 
@@ -292,16 +298,16 @@ test('a preview is made when the database is back', async () => {
   const { web, request } = await previewed();
   const second = request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
-  const { database } = scene.server.database;
+  const { database } = fixture.server.database;
   let failures = 1;
-  const worker = scene.newWorker(failingDatabase(database, (asked) => asked === settleVerdict && (failures -= 1) >= 0));
+  const worker = fixture.newWorker(failingDatabase(database, (requested) => requested === settleVerdict && (failures -= 1) >= 0));
   worker.look();
   await worker.stop();
   expect(await previewsOf(request)).toEqual([]);
-  const { results } = await scene.api.call('listServiceGitEvents', { params: { serviceId: web } });
+  const { results } = await fixture.api.call('listServiceGitEvents', { params: { serviceId: web } });
   expect(results).toMatchObject([{ status: 'WAITING', reason: expect.stringContaining('database'), verdicts: [] }]);
   await database.run(minuteLater);
-  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED', git_commit_id: second });
+  expect(await fixture.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED', git_commit_id: second });
   expect(await previewsOf(request)).toHaveLength(1);
 });
 
@@ -309,9 +315,9 @@ test('a push to a branch that a preview has is left to the pull request', async 
   const { web, request } = await previewed();
   const second = request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
-  await scene.verdictOf(web);
+  await fixture.verdictOf(web);
   const copy = await copyOf(request, 'web');
   const third = request.push({ 'web/index.html': 'three' });
-  await scene.send(await scene.webhook(web), 'push', pushOf(third, { ref: `refs/heads/${request.branch}`, before: second }));
-  expect(await scene.verdictOf(copy.id)).toMatchObject({ verdict: 'IGNORED', reason: 'auto_deploy is off' });
+  await fixture.send(await fixture.webhook(web), 'push', pushOf(third, { ref: `refs/heads/${request.branch}`, before: second }));
+  expect(await fixture.verdictOf(copy.id)).toMatchObject({ verdict: 'IGNORED', reason: 'auto_deploy is off' });
 });

@@ -10,7 +10,7 @@ import { TryAgain } from './attempt.ts';
 import * as store from './preview-store.ts';
 
 /** The source of a preview: an environment, together with a pull request of a repository or a tag of an image. */
-export interface PreviewPlace {
+export interface PreviewSource {
   readonly organizationId: string;
   readonly environmentId: string;
   readonly repository: string;
@@ -43,19 +43,19 @@ export async function deployPreview(
   deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'port' | 'previewHours'>,
   tx: Queryable,
   caller: Caller,
-  { place, services, former }: PreviewWish,
+  { source, services, former }: PreviewRequest,
 ): Promise<Previewed> {
   if (former?.state === 'CLOSING') {
     if (former.environment_id !== null) throw new TryAgain('the former preview is still being removed');
     await tx.run(store.endPreview, [former.id]);
   }
   return former === null || former.environment_id === null
-    ? makePreview(deps, tx, caller, { place, services })
+    ? makePreview(deps, tx, caller, { source, services })
     : bringUpToDate(deps, tx, caller, { preview: former, environmentId: former.environment_id, services });
 }
 
-export interface PreviewWish {
-  readonly place: PreviewPlace;
+export interface PreviewRequest {
+  readonly source: PreviewSource;
   readonly services: readonly PreviewService[];
   /** The existing preview, if any. */
   readonly former: store.PreviewRow | null;
@@ -65,10 +65,10 @@ async function makePreview(
   deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'port' | 'previewHours'>,
   tx: Queryable,
   caller: Caller,
-  { place, services }: Pick<PreviewWish, 'place' | 'services'>,
+  { source, services }: Pick<PreviewRequest, 'source' | 'services'>,
 ): Promise<Previewed> {
   const id = randomUUID();
-  const { organizationId, environmentId: sourceId, repository, request: number, name } = place;
+  const { organizationId, environmentId: sourceId, repository, request: number, name } = source;
   const begun = await tx.maybe(store.beginPreview, [id, organizationId, sourceId, repository, number]);
   if (begun === undefined) throw new TryAgain('another process makes this preview');
   const request = { name, mode: 'PREVIEW' as const, apply_deployment_rule: true };

@@ -161,7 +161,7 @@ async function makeOrUpdate(
   const { event, organization_id: organizationId, repository } = request;
   const caller = gitCaller(organizationId, event.author);
   const name = former?.environment_name ?? nameOf(request, services[0]);
-  const place = { organizationId, environmentId, repository, request: event.number, name };
+  const ids = { organizationId, environmentId, repository, request: event.number, name };
   const copies = services.map((service) => copyOf(deps, event, service, commitId));
   await asRequest(deps, caller, name, async (tx) => {
     const reason = `the preview ${name} is now at ${commitId.slice(0, 12)}`;
@@ -170,7 +170,7 @@ async function makeOrUpdate(
       if (await writeVerdict(tx, request.id, service, { verdict: 'PREVIEWED', reason, commitId })) fresh.push(service.id);
     }
     if (fresh.length === 0) return;
-    const { requestId } = await deployPreview(deps, tx, caller, { place, services: copies, former });
+    const { requestId } = await deployPreview(deps, tx, caller, { source: ids, services: copies, former });
     await tx.run(store.settleVerdict, [request.id, fresh, requestId]);
   });
 }

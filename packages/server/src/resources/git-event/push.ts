@@ -145,8 +145,8 @@ function replacedBy({ is_rolled_back, deployed_commit_id }: Service): string {
 
 /** Returns the selection of a service at a commit. */
 function selectedAt({ id, type, terraform_action }: Service, commitId: string | null): Selected {
-  const wish = deployWish(type, commitId === null ? {} : { git_commit_id: commitId });
-  return { id, type, path: '', wish: terraform_action === 'PLAN' ? { ...wish, terraformAction: 'PLAN' } : wish };
+  const choice = deployWish(type, commitId === null ? {} : { git_commit_id: commitId });
+  return { id, type, path: '', choice: terraform_action === 'PLAN' ? { ...choice, terraformAction: 'PLAN' } : choice };
 }
 
 function ids(services: readonly Service[]): string[] {

@@ -22,7 +22,7 @@ export interface Address {
 }
 
 /** A server with an organization, a cluster in memory and the real git. Repositories are folders of this machine. */
-export class GitScene {
+export class GitFixture {
   readonly server: TestServer;
   readonly owner: TestOrganization;
   readonly api: Client;
@@ -32,14 +32,14 @@ export class GitScene {
   readonly worker: GitWorker;
   readonly #engine: Engine;
 
-  private constructor(made: Pick<GitScene, 'server' | 'owner' | 'api' | 'fake' | 'folder' | 'projectId'>, engine: Engine) {
+  private constructor(made: Pick<GitFixture, 'server' | 'owner' | 'api' | 'fake' | 'folder' | 'projectId'>, engine: Engine) {
     ({ server: this.server, owner: this.owner, api: this.api, fake: this.fake } = made);
     ({ folder: this.folder, projectId: this.projectId } = made);
     this.#engine = engine;
     this.worker = this.newWorker();
   }
 
-  static async open(environment: Headers = {}): Promise<GitScene> {
+  static async open(environment: Headers = {}): Promise<GitFixture> {
     const fake = createFakeCluster();
     const source = createGitSource({ allowLocalRepositories: true });
     let engine: Engine | undefined;
@@ -64,7 +64,7 @@ export class GitScene {
     const api = server.client(owner.tokens.WRITE);
     const { id } = await api.call('createProject', { params: { organizationId: owner.id }, body: { name: 'shop' } });
     const folder = mkdtempSync(join(tmpdir(), 'davit-git-event-'));
-    return new GitScene({ server, owner, api, fake, folder, projectId: id }, engine);
+    return new GitFixture({ server, owner, api, fake, folder, projectId: id }, engine);
   }
 
   async close(): Promise<void> {

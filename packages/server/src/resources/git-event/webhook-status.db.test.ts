@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { startTestSite } from '@davit/testkit/site';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { GitScene, pushOf } from './testing.ts';
+import { GitFixture, pushOf } from './testing.ts';
 
 /* A git host's API for the webhooks of repositories, in the format of each host. */
 
@@ -16,10 +16,10 @@ interface Asked {
   readonly authorization: string | undefined;
 }
 
-let scene: GitScene;
+let fixture: GitFixture;
 let site: Awaited<ReturnType<typeof startTestSite>>;
 const hooks = new Map<string, Hook[]>();
-const asked: Asked[] = [];
+const requested: Asked[] = [];
 let refuses = 0;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const { pathname } = new URL(request.url ?? '/', 'http://host');
-      asked.push({ method: request.method ?? '', path: pathname, authorization: request.headers.authorization });
+      requested.push({ method: request.method ?? '', path: pathname, authorization: request.headers.authorization });
       if (refuses > 0) {
         response.writeHead(refuses).end('{"message": "sesame is not allowed"}');
         return;
@@ -45,10 +45,10 @@ beforeAll(async () => {
       response.end(JSON.stringify(all.startsWith('/c') ? { values: list } : list));
     });
   });
-  scene = await GitScene.open({ DAVIT_PUBLIC_URL: 'https://davit.example.org' });
+  fixture = await GitFixture.open({ DAVIT_PUBLIC_URL: 'https://davit.example.org' });
 });
 afterAll(async () => {
-  await scene.close();
+  await fixture.close();
   await site.close();
 });
 
@@ -56,8 +56,8 @@ type Provider = 'HOSTA' | 'HOSTB' | 'HOSTC';
 
 async function service(provider: Provider, name: string, hasToken = true): Promise<string> {
   const git_api_url = `${site.url}/${provider.at(-1)?.toLowerCase()}`;
-  const made = await scene.api.call('createGitToken', {
-    params: { organizationId: scene.owner.id },
+  const made = await fixture.api.call('createGitToken', {
+    params: { organizationId: fixture.owner.id },
     body: { name: `token ${randomUUID()}`, type: provider, token: 'sesame', git_api_url },
   });
   const git_repository = {
@@ -65,14 +65,14 @@ async function service(provider: Provider, name: string, hasToken = true): Promi
     provider,
     ...(hasToken && { git_token_id: made.id }),
   };
-  const params = { environmentId: await scene.environment() };
+  const params = { environmentId: await fixture.environment() };
   return (
-    await scene.api.call('createApplication', { params, body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository } })
+    await fixture.api.call('createApplication', { params, body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository } })
   ).id;
 }
 
-const status = (serviceId: string) => scene.api.call('getServiceGitWebhookStatus', { params: { serviceId } });
-const sync = (serviceId: string) => scene.api.call('syncServiceGitWebhook', { params: { serviceId } });
+const status = (serviceId: string) => fixture.api.call('getServiceGitWebhookStatus', { params: { serviceId } });
+const sync = (serviceId: string) => fixture.api.call('syncServiceGitWebhook', { params: { serviceId } });
 
 /** Removes an event from a webhook, as a user could at the host. */
 const without =
@@ -92,10 +92,10 @@ test.each([
   expect(await sync(id)).toEqual({ status: 'ACTIVE', provider, missing_events: [] });
   const [hook, ...others] = hooks.get(path) ?? [];
   expect(others).toEqual([]);
-  const { url, secret } = await scene.webhook(id);
+  const { url, secret } = await fixture.webhook(id);
   expect(JSON.stringify(hook)).toContain(url);
   expect(JSON.stringify(hook)).toContain(secret);
-  expect(asked.at(-1)?.authorization).toBe('Bearer sesame');
+  expect(requested.at(-1)?.authorization).toBe('Bearer sesame');
   if (hook === undefined) throw new Error('the host has no webhook');
   spoil(hook);
   expect(await status(id)).toEqual({ status: 'MISCONFIGURED', provider, missing_events: [missing] });
@@ -123,13 +123,13 @@ test('a token that may not manage webhooks is told, and nothing of the answer', 
 
 test('without a token deliveries tell whether the webhook works', async () => {
   const id = await service('HOSTA', 'plain', false);
-  const before = asked.length;
+  const before = requested.length;
   expect(await status(id)).toMatchObject({ status: 'NOT_CONFIGURED' });
   expect(await sync(id)).toMatchObject({ status: 'UNABLE_TO_VERIFY' });
-  const address = await scene.webhook(id);
-  await scene.send({ ...address, secret: 'wrong' }, 'ping', {});
+  const address = await fixture.webhook(id);
+  await fixture.send({ ...address, secret: 'wrong' }, 'ping', {});
   expect(await status(id)).toMatchObject({ status: 'MISCONFIGURED' });
-  await scene.send(address, 'push', pushOf('c'.repeat(40)));
+  await fixture.send(address, 'push', pushOf('c'.repeat(40)));
   expect(await status(id)).toMatchObject({ status: 'ACTIVE' });
-  expect(asked.length).toBe(before);
+  expect(requested.length).toBe(before);
 });

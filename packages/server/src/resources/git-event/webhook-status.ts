@@ -19,18 +19,18 @@ export async function webhookStatus(deps: GitEventDeps, caller: Caller, serviceI
   const repository = await repositoryOf(deps.database, caller, serviceId);
   const hosted = await hostedOf(deps, repository);
   const webhook = await deps.database.maybe(store.findWebhook, [repository.organization_id, repository.repository]);
-  const heard = await heardOf(deps, repository, webhook !== undefined);
-  if (hosted === null || webhook === undefined) return { status: heard, provider: repository.provider, missing_events: [] };
+  const received = await heardOf(deps, repository, webhook !== undefined);
+  if (hosted === null || webhook === undefined) return { status: received, provider: repository.provider, missing_events: [] };
   try {
     const hooks = await listHooks(hosted, remoteSettings(deps.config));
     return statusOf(
       repository,
       hooks.find(({ url }) => url === addressOf(deps, webhook.id)),
-      heard,
+      received,
     );
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { status: heard === 'ACTIVE' ? 'ACTIVE' : 'UNABLE_TO_VERIFY', provider: repository.provider, missing_events: [] };
+    return { status: received === 'ACTIVE' ? 'ACTIVE' : 'UNABLE_TO_VERIFY', provider: repository.provider, missing_events: [] };
   }
 }
 
@@ -91,10 +91,10 @@ async function heardOf(
   return isMade ? 'UNABLE_TO_VERIFY' : 'NOT_CONFIGURED';
 }
 
-function statusOf({ provider }: ServiceRepository, hook: Hook | undefined, heard: Word): Status {
+function statusOf({ provider }: ServiceRepository, hook: Hook | undefined, received: Word): Status {
   // The hooks of the repository may not include ours, although deliveries arrive, through another address of this API.
-  if (hook === undefined) return { status: heard === 'ACTIVE' ? 'ACTIVE' : 'NOT_CONFIGURED', provider, missing_events: [] };
+  if (hook === undefined) return { status: received === 'ACTIVE' ? 'ACTIVE' : 'NOT_CONFIGURED', provider, missing_events: [] };
   const missing_events = wantedEvents[provider].filter((event) => !hook.events.includes(event));
-  const isWrong = missing_events.length > 0 || !hook.isActive || heard === 'MISCONFIGURED';
+  const isWrong = missing_events.length > 0 || !hook.isActive || received === 'MISCONFIGURED';
   return { status: isWrong ? 'MISCONFIGURED' : 'ACTIVE', provider, missing_events };
 }

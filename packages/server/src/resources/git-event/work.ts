@@ -20,7 +20,7 @@ import * as store from './store.ts';
 const pausesSeconds = [5, 15, 60, 300, 900] as const;
 const lookEveryMilliseconds = 1000;
 const keepEveryMilliseconds = 20_000;
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 
 export interface WorkLog {
   warn(details: object, message: string): void;
@@ -60,7 +60,7 @@ export class GitWorker {
   }
 
   async #take(): Promise<void> {
-    while (this.#underway.size < mostAtOnce && !this.#loop.signal.aborted) {
+    while (this.#underway.size < maxAtOnce && !this.#loop.signal.aborted) {
       const due = await this.#deps.database.maybe(store.takeEvent);
       if (due === undefined) return;
       const work = this.#work(due).finally(() => {

@@ -18,7 +18,7 @@ type CreateRequest = Body<(typeof operations)['createGitToken']>;
 type EditRequest = Body<(typeof operations)['editGitToken']>;
 
 /** The id of a record and the organization that it belongs to. */
-export interface Place {
+export interface GitTokenIds {
   readonly organizationId: string;
   readonly gitTokenId: string;
 }
@@ -53,8 +53,8 @@ export async function createGitToken(
   return toRecord(row);
 }
 
-export async function readGitToken(deps: Needs<'database'>, caller: Caller, place: Place): Promise<GitToken> {
-  const row = await deps.database.maybe(store.gitTokenRead, [place.organizationId, caller.organizationId, place.gitTokenId]);
+export async function readGitToken(deps: Needs<'database'>, caller: Caller, ids: GitTokenIds): Promise<GitToken> {
+  const row = await deps.database.maybe(store.gitTokenRead, [ids.organizationId, caller.organizationId, ids.gitTokenId]);
   if (row === undefined) throw notFound('git token');
   return toRecord(row);
 }
@@ -62,41 +62,41 @@ export async function readGitToken(deps: Needs<'database'>, caller: Caller, plac
 export async function editGitToken(
   deps: Needs<'database' | 'vault'>,
   caller: Caller,
-  place: Place,
+  ids: GitTokenIds,
   request: EditRequest,
 ): Promise<GitToken> {
   const { token, ...fields } = request;
   const row = await refuseTaken(request.name, () =>
     deps.database.maybe(store.gitTokenEdit, [
-      place.organizationId,
+      ids.organizationId,
       caller.organizationId,
-      place.gitTokenId,
+      ids.gitTokenId,
       request.name,
       request.type,
       JSON.stringify(fields),
-      token === undefined ? null : deps.vault.seal(place.gitTokenId, token),
+      token === undefined ? null : deps.vault.seal(ids.gitTokenId, token),
       gitApiUrls[request.type],
     ]),
   );
   if (row !== undefined) return toRecord(row);
-  await readGitToken(deps, caller, place);
+  await readGitToken(deps, caller, ids);
   throw invalid('token', 'must be sent again because type or git_api_url changes: a stored token is never sent to another host');
 }
 
-export async function deleteGitToken(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
-  const count = await deps.database.run(store.gitTokenDelete, [place.organizationId, caller.organizationId, place.gitTokenId]);
+export async function deleteGitToken(deps: Needs<'database'>, caller: Caller, ids: GitTokenIds): Promise<void> {
+  const count = await deps.database.run(store.gitTokenDelete, [ids.organizationId, caller.organizationId, ids.gitTokenId]);
   if (count > 0) return;
-  await readGitToken(deps, caller, place);
-  const names = (await readUses(deps.database, 'gitToken', place.gitTokenId)).map(({ service_name }) => service_name);
+  await readGitToken(deps, caller, ids);
+  const names = (await readUses(deps.database, 'gitToken', ids.gitTokenId)).map(({ service_name }) => service_name);
   if (names.length > 0) throw inUse('The git token', { noun: 'the services', names });
-  const clusters = (await deps.database.many(store.gitTokenClusters, [place.gitTokenId])).map(({ name }) => name);
+  const clusters = (await deps.database.many(store.gitTokenClusters, [ids.gitTokenId])).map(({ name }) => name);
   if (clusters.length > 0) throw inUse('The git token', { noun: 'the clusters', names: clusters });
   // The last user of the token was removed between the two statements.
-  await deleteGitToken(deps, caller, place);
+  await deleteGitToken(deps, caller, ids);
 }
 
-export async function listGitTokenServices(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Associated> {
-  const { id } = await readGitToken(deps, caller, place);
+export async function listGitTokenServices(deps: Needs<'database'>, caller: Caller, ids: GitTokenIds): Promise<Associated> {
+  const { id } = await readGitToken(deps, caller, ids);
   const uses = await readUses(deps.database, 'gitToken', id);
   return { results: uses.map((use) => toAssociatedService(use, ['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM'])) };
 }

@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 
 /** Maximum size of an unpacked chart in bytes. Anything larger is not a chart, or is meant to exhaust memory. */
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 const largestFile = 4 * 1024 * 1024;
 
 /**
@@ -19,7 +19,7 @@ export async function readFromChart(archive: Uint8Array, name: string): Promise<
   const unpacked = createGunzip();
   unpacked.on('data', (part: Buffer) => {
     bytes += part.length;
-    if (bytes > mostBytes) unpacked.destroy(new Error(`it unpacks to more than ${mostBytes} bytes`));
+    if (bytes > maxBytes) unpacked.destroy(new Error(`it unpacks to more than ${maxBytes} bytes`));
   });
   const looked = (async () => {
     for await (const entry of entries) {

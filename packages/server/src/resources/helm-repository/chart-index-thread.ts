@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
-import type { Chart, ChartPlace, ChartVersion, IndexQuestion } from './chart-index.ts';
+import type { Chart, ChartUrls, ChartVersion, IndexQuestion } from './chart-index.ts';
 
 /**
  * Runs in the thread of `chart-index.ts`. Reads the bytes of an index.yaml; the thread returns charts, or the place of
@@ -18,7 +18,7 @@ function toCharts(entries: Readonly<Record<string, unknown>>): readonly Chart[] 
   return Object.entries(entries).map(([name, versions]) => ({ name, versions: versionsOf(versions) }));
 }
 
-function toPlace(entries: Readonly<Record<string, unknown>>, { name, version }: ChartVersion): ChartPlace {
+function toPlace(entries: Readonly<Record<string, unknown>>, { name, version }: ChartVersion): ChartUrls {
   const versions: unknown = Object.hasOwn(entries, name) ? entries[name] : [];
   if (!Array.isArray(versions)) return null;
   const entry: unknown = versions.find((one: unknown) => isRecord(one) && one['version'] === version);

@@ -11,7 +11,7 @@ export interface Chart {
  * the thread can be terminated.
  */
 const heapMebibytes = 768;
-const mostAtOnce = 2;
+const maxAtOnce = 2;
 let running = 0;
 const waiting: (() => void)[] = [];
 
@@ -22,7 +22,7 @@ export interface ChartVersion {
 }
 
 /** The URLs of a chart's archive, relative to the index. Null: the index does not have that version. */
-export type ChartPlace = { readonly urls: readonly string[] } | null;
+export type ChartUrls = { readonly urls: readonly string[] } | null;
 
 /** The input of the thread. `wanted`: the version to look for, or null for all charts. */
 export interface IndexQuestion {
@@ -39,12 +39,12 @@ export function parseIndex(bytes: Uint8Array, signal: AbortSignal): Promise<read
 }
 
 /** Returns the place of one version of a chart. Throws like `parseIndex`. */
-export function findChart(bytes: Uint8Array, wanted: ChartVersion, signal: AbortSignal): Promise<ChartPlace> {
-  return inTurn<ChartPlace>({ bytes, wanted }, signal);
+export function findChart(bytes: Uint8Array, wanted: ChartVersion, signal: AbortSignal): Promise<ChartUrls> {
+  return inTurn<ChartUrls>({ bytes, wanted }, signal);
 }
 
 async function inTurn<Answer>(question: IndexQuestion, signal: AbortSignal): Promise<Answer> {
-  if (running >= mostAtOnce) await new Promise<void>((resolve) => waiting.push(resolve));
+  if (running >= maxAtOnce) await new Promise<void>((resolve) => waiting.push(resolve));
   else running += 1;
   try {
     signal.throwIfAborted();

@@ -56,15 +56,15 @@ const index = (url: string): string =>
 
 /** Starts a repository whose index names this place. Records the requests that it receives. */
 async function site(url: string, archive: Buffer, status = 200) {
-  const asked: { url: string; authorization: string | undefined }[] = [];
+  const requested: { url: string; authorization: string | undefined }[] = [];
   const started = await startTestSite((request: IncomingMessage, response) => {
     const path = request.url ?? '';
-    asked.push({ url: path, authorization: request.headers.authorization });
+    requested.push({ url: path, authorization: request.headers.authorization });
     const isIndex = path.endsWith('/index.yaml');
     response.statusCode = isIndex ? 200 : status;
     response.end(isIndex ? index(url) : archive);
   });
-  return { ...started, asked };
+  return { ...started, asked: requested };
 }
 
 test('the values of a chart come from its archive in the repository, with the credentials of the repository', async () => {

@@ -82,9 +82,9 @@ interface Access {
 async function indexedArchive(url: URL, wanted: WantedChart, { credentials, settings }: Access): Promise<Buffer | null> {
   const index = await readIndex(url, credentials, settings);
   const { name, version } = wanted;
-  const place = await understood(index.url, () => findChart(index.body, { name, version }, settings.signal));
-  if (place === null) return null;
-  const [first = ''] = place.urls;
+  const location = await understood(index.url, () => findChart(index.body, { name, version }, settings.signal));
+  if (location === null) return null;
+  const [first = ''] = location.urls;
   if (!URL.canParse(first, index.url.href)) throw notUnderstood(index.url, `its index has no address for ${name} ${version}`);
   const archive = new URL(first, index.url);
   const answer = await get(

@@ -11,7 +11,7 @@ import { registrySignIn } from '../container-registry/index.ts';
 import { openedCredentials, type Credentials } from '../shared/credentials.ts';
 import { invalid } from '../shared/problems.ts';
 import { parseIndex, type Chart } from './chart-index.ts';
-import { placeValues, type Place } from './helm-repository.ts';
+import { pathValues, type HelmRepositoryIds } from './helm-repository.ts';
 import { registryKinds } from './kinds.ts';
 import * as store from './store.ts';
 
@@ -30,10 +30,10 @@ export const indexTimeoutSeconds = 30;
 export async function listCharts(
   deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'allowPrivateTargets' | 'vendorRegistries'>,
   caller: Caller,
-  place: Place,
+  ids: HelmRepositoryIds,
   { chartName }: ChartQuery,
 ): Promise<Charts> {
-  const row = await deps.database.maybe(store.helmRepositoryOpen, placeValues(caller, place));
+  const row = await deps.database.maybe(store.helmRepositoryOpen, pathValues(caller, ids));
   if (row === undefined) throw notFound('Helm repository');
   if (chartName !== undefined && !isChartName(chartName)) {
     throw invalid('chartName', 'must be the name of a chart, such as web or team/web: small letters, digits, . _ - /');

@@ -51,15 +51,15 @@ test('is created, read, listed, edited and deleted, its secrets unseen', async (
   const made = await client.call('createHelmRepository', { params: own, body });
   const { password: _password, ...shown } = body.config;
   expect(made).toMatchObject({ ...body, config: shown, description: '', associated_services_count: 0 });
-  const place = { ...own, helmRepositoryId: made.id };
-  expect(await client.call('getHelmRepository', { params: place })).toEqual(made);
+  const ids = { ...own, helmRepositoryId: made.id };
+  expect(await client.call('getHelmRepository', { params: ids })).toEqual(made);
   expect(await client.call('listHelmRepository', { params: own })).toEqual({ results: [made] });
   const edit: Body = { name: 'Charts', kind: 'HTTPS', skip_tls_verification: false, config: {} };
-  const edited = await client.call('editHelmRepository', { params: place, body: edit });
+  const edited = await client.call('editHelmRepository', { params: ids, body: edit });
   expect(edited).toMatchObject({ ...edit, url: body.url, config: { username: 'ann' } });
   expect(JSON.stringify([made, edited])).not.toContain('canary');
-  await client.call('deleteHelmRepository', { params: place });
-  await expect(client.call('getHelmRepository', { params: place })).rejects.toMatchObject({ status: 404 });
+  await client.call('deleteHelmRepository', { params: ids });
+  await expect(client.call('getHelmRepository', { params: ids })).rejects.toMatchObject({ status: 404 });
 });
 
 test('has the url that its kind wants', async () => {
@@ -137,15 +137,15 @@ describe('charts', () => {
     });
     const config = { username: 'ann', password: 'sesame' };
     const { id, name } = await create({ kind: 'HTTPS', url: site.url, config });
-    const place = { ...params, helmRepositoryId: id };
+    const ids = { ...params, helmRepositoryId: id };
     const edit = (body: Partial<Body>) =>
       client.call('editHelmRepository', {
-        params: place,
+        params: ids,
         body: { name, kind: 'HTTPS', skip_tls_verification: false, config: {}, ...body },
       });
     const [former] = [answer];
     answer = (_request, response) => response.writeHead(307, { location: `${other.url}/index.yaml` }).end();
-    expect((await client.call('getHelmCharts', { params: place })).results).toHaveLength(3);
+    expect((await client.call('getHelmCharts', { params: ids })).results).toHaveLength(3);
     answer = former;
     const unsafe = edit({ skip_tls_verification: true });
     await expect(unsafe).rejects.toMatchObject({ status: 400, errors: [{ path: 'config.password' }] });
@@ -156,7 +156,7 @@ describe('charts', () => {
       errors: [{ path: 'config.password' }],
     });
     expect(await edit({ url: other.url })).toMatchObject({ config: {} });
-    expect((await client.call('getHelmCharts', { params: place })).results).toHaveLength(3);
+    expect((await client.call('getHelmCharts', { params: ids })).results).toHaveLength(3);
     expect(elsewhere).toEqual([undefined, undefined]);
     await other.close();
   });
@@ -169,16 +169,16 @@ describe('charts', () => {
     load(large, { schema: FAILSAFE_SCHEMA });
     const parsing = performance.now() - before;
     answer = (_request, response) => response.end(large);
-    const asked = charts({ kind: 'HTTPS', url: site.url });
+    const requested = charts({ kind: 'HTTPS', url: site.url });
     const progress = { isDone: false };
-    void asked.finally(() => (progress.isDone = true));
+    void requested.finally(() => (progress.isDone = true));
     let slowest = 0;
     while (!progress.isDone) {
       const began = performance.now();
       await client.call('getOrganization', { params });
       slowest = Math.max(slowest, performance.now() - began);
     }
-    const found = await asked;
+    const found = await requested;
     expect(found).toHaveLength(4000);
     expect(found[0]?.versions).toHaveLength(20);
     // If the index were parsed in the thread that serves requests, one request would have waited for all of it.
@@ -276,11 +276,11 @@ test('is not deleted while a service uses it, which it lists', async () => {
   const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
   const spec = { source: { helm_repository: { repository: id, chart_name: 'ingress', chart_version: '1.0.0' } } };
   await server.database.database.run(insertHelm, [environment.id, JSON.stringify(spec)]);
-  const place = { ...params, helmRepositoryId: id };
-  const { results } = await client.call('getHelmRepositoryAssociatedServices', { params: place });
+  const ids = { ...params, helmRepositoryId: id };
+  const { results } = await client.call('getHelmRepositoryAssociatedServices', { params: ids });
   expect(results).toMatchObject([{ service_name: 'ingress', service_type: 'HELM', project_name: 'shop' }]);
-  expect(await client.call('getHelmRepository', { params: place })).toMatchObject({ associated_services_count: 1 });
-  await expect(client.call('deleteHelmRepository', { params: place })).rejects.toMatchObject({
+  expect(await client.call('getHelmRepository', { params: ids })).toMatchObject({ associated_services_count: 1 });
+  await expect(client.call('deleteHelmRepository', { params: ids })).rejects.toMatchObject({
     status: 409,
     code: 'IN_USE',
     message: expect.stringContaining('ingress'),

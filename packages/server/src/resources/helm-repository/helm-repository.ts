@@ -17,7 +17,7 @@ type Associated = Response<(typeof operations)['getHelmRepositoryAssociatedServi
 type Request = Body<(typeof operations)['createHelmRepository']>;
 
 /** The id of a record and the organization that it belongs to. */
-export interface Place {
+export interface HelmRepositoryIds {
   readonly organizationId: string;
   readonly helmRepositoryId: string;
 }
@@ -69,8 +69,12 @@ export async function createHelmRepository(
   return row;
 }
 
-export async function readHelmRepository(deps: Needs<'database'>, caller: Caller, place: Place): Promise<HelmRepository> {
-  const row = await deps.database.maybe(store.helmRepositoryRead, placeValues(caller, place));
+export async function readHelmRepository(
+  deps: Needs<'database'>,
+  caller: Caller,
+  ids: HelmRepositoryIds,
+): Promise<HelmRepository> {
+  const row = await deps.database.maybe(store.helmRepositoryRead, pathValues(caller, ids));
   if (row === undefined) throw notFound('Helm repository');
   return row;
 }
@@ -83,11 +87,11 @@ export async function readHelmRepository(deps: Needs<'database'>, caller: Caller
 export async function editHelmRepository(
   deps: Needs<'database' | 'vault', 'allowHttpRegistries' | 'vendorRegistries'>,
   caller: Caller,
-  place: Place,
+  ids: HelmRepositoryIds,
   request: Request,
 ): Promise<HelmRepository> {
   return deps.database.transaction(async (tx) => {
-    const former = await tx.maybe(store.helmRepositoryLock, placeValues(caller, place));
+    const former = await tx.maybe(store.helmRepositoryLock, pathValues(caller, ids));
     if (former === undefined) throw notFound('Helm repository');
     const problems = new Problems();
     const isSameKind = former.kind === request.kind;
@@ -112,23 +116,27 @@ export async function editHelmRepository(
 }
 
 /** Fails with NOT_FOUND, or with IN_USE while a service uses the repository. */
-export async function deleteHelmRepository(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
+export async function deleteHelmRepository(deps: Needs<'database'>, caller: Caller, ids: HelmRepositoryIds): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    const row = await tx.maybe(store.helmRepositoryLock, placeValues(caller, place));
+    const row = await tx.maybe(store.helmRepositoryLock, pathValues(caller, ids));
     if (row === undefined) throw notFound('Helm repository');
     await refuseUsed(tx, 'helmRepository', { id: row.id, noun: 'Helm repository' });
     await tx.run(store.helmRepositoryDelete, [row.id]);
   });
 }
 
-export async function listAssociatedServices(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Associated> {
-  const { id } = await readHelmRepository(deps, caller, place);
+export async function listAssociatedServices(
+  deps: Needs<'database'>,
+  caller: Caller,
+  ids: HelmRepositoryIds,
+): Promise<Associated> {
+  const { id } = await readHelmRepository(deps, caller, ids);
   const uses = await readUses(deps.database, 'helmRepository', id);
   return { results: uses.map((use) => toAssociatedService(use, ['HELM'])) };
 }
 
-export function placeValues(caller: Caller, place: Place): unknown[] {
-  return [place.organizationId, caller.organizationId, place.helmRepositoryId];
+export function pathValues(caller: Caller, ids: HelmRepositoryIds): unknown[] {
+  return [ids.organizationId, caller.organizationId, ids.helmRepositoryId];
 }
 
 function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {

@@ -1,7 +1,7 @@
 import type { ContainerRegistryKind, HelmRepositoryKind } from '@davit/contract';
 import { isVendorRegistry, type VendorRegistries } from '../../vendors.ts';
 import { rulesOf as rulesOfRegistry } from '../container-registry/index.ts';
-import { checkPlace, userAndPassword, type CredentialRules } from '../shared/credentials.ts';
+import { checkIds, userAndPassword, type CredentialRules } from '../shared/credentials.ts';
 import { Problems } from '../shared/problems.ts';
 
 /** The kind of container registry that contains the charts. Null: the repository is an index.yaml over HTTPS. */
@@ -47,7 +47,7 @@ export function repositoryUrl(
   }
   const schemes = allowHttpRegistries ? ['https:', 'http:'] : ['https:'];
   const found = problems.found.length;
-  checkPlace(wanted, registryKind === null ? schemes : ['oci:'], problems);
+  checkIds(wanted, registryKind === null ? schemes : ['oci:'], problems);
   const isElsewhere = vendor !== null && ![vendor.url, vendor.api ?? ''].some((url) => url !== '' && isOn(ociUrl(url), wanted));
   if (isElsewhere && problems.found.length === found) {
     problems.add('url', `must be ${fixed}, with a path or without, for ${kind}; use OCI_GENERIC_CR for a registry of your own`);
@@ -59,6 +59,6 @@ function ociUrl(url: string): string {
   return url.replace(/^https:/, 'oci:');
 }
 
-function isOn(place: string, url: string): boolean {
-  return url.toLowerCase() === place || url.toLowerCase().startsWith(`${place}/`);
+function isOn(location: string, url: string): boolean {
+  return url.toLowerCase() === location || url.toLowerCase().startsWith(`${location}/`);
 }

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Client } from '@davit/client';
 import { DriverError, type FakeCluster } from '@davit/drivers';
-import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Background } from '../../background/background.ts';
 
@@ -14,10 +14,10 @@ let registryId: string;
 beforeAll(async () => {
   server = await startRunningServer({ DAVIT_GATEWAY_HTTPS_PORT: '4443' });
   ({ fake } = server);
-  const place = await makePlace(server);
-  ({ environmentId } = place);
+  const environment = await makeTestEnvironment(server);
+  ({ environmentId } = environment);
   client = server.client();
-  const params = { organizationId: place.organizationId };
+  const params = { organizationId: environment.organizationId };
   const registry = { name: 'images', kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} } as const;
   registryId = (await client.call('createContainerRegistry', { params, body: registry })).id;
 });

@@ -17,7 +17,7 @@ type Items = Response<(typeof operations)['getOrganizationLabelsGroupAssociatedI
 type Request = Body<(typeof operations)['createOrganizationLabelsGroup']>;
 
 /** The id of a record and the organization that it belongs to. */
-export interface Place {
+export interface LabelGroupIds {
   readonly organizationId: string;
   readonly labelsGroupId: string;
 }
@@ -40,8 +40,8 @@ export async function createLabelGroup(
   return row;
 }
 
-export async function readLabelGroup(deps: Needs<'database'>, caller: Caller, place: Place): Promise<LabelGroup> {
-  const row = await deps.database.maybe(store.labelGroupRead, placeValues(caller, place));
+export async function readLabelGroup(deps: Needs<'database'>, caller: Caller, ids: LabelGroupIds): Promise<LabelGroup> {
+  const row = await deps.database.maybe(store.labelGroupRead, pathValues(caller, ids));
   if (row === undefined) throw notFound('label group');
   return row;
 }
@@ -49,20 +49,20 @@ export async function readLabelGroup(deps: Needs<'database'>, caller: Caller, pl
 export async function editLabelGroup(
   deps: Needs<'database'>,
   caller: Caller,
-  place: Place,
+  ids: LabelGroupIds,
   request: Request,
 ): Promise<LabelGroup> {
   const row = await refuseTaken(request.name, () =>
-    deps.database.maybe(store.labelGroupEdit, [...placeValues(caller, place), ...fields(request)]),
+    deps.database.maybe(store.labelGroupEdit, [...pathValues(caller, ids), ...fields(request)]),
   );
   if (row === undefined) throw notFound('label group');
   return row;
 }
 
 /** Fails with NOT_FOUND, or with IN_USE while a service or a cluster uses the group. */
-export async function deleteLabelGroup(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
+export async function deleteLabelGroup(deps: Needs<'database'>, caller: Caller, ids: LabelGroupIds): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    const row = await tx.maybe(store.labelGroupLock, placeValues(caller, place));
+    const row = await tx.maybe(store.labelGroupLock, pathValues(caller, ids));
     if (row === undefined) throw notFound('label group');
     await refuseUsed(tx, 'labelGroup', { id: row.id, noun: 'label group' });
     const names = (await tx.many(store.labelGroupClusters, [row.id])).map(({ name }) => name);
@@ -71,8 +71,8 @@ export async function deleteLabelGroup(deps: Needs<'database'>, caller: Caller, 
   });
 }
 
-export async function listLabelGroupItems(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Items> {
-  const { id } = await readLabelGroup(deps, caller, place);
+export async function listLabelGroupItems(deps: Needs<'database'>, caller: Caller, ids: LabelGroupIds): Promise<Items> {
+  const { id } = await readLabelGroup(deps, caller, ids);
   const uses = await readUses(deps.database, 'labelGroup', id);
   const clusters = await deps.database.many(store.labelGroupClusters, [id]);
   return {
@@ -106,8 +106,8 @@ function fields({ name, labels }: Request): unknown[] {
   return [name, JSON.stringify(plain)];
 }
 
-function placeValues(caller: Caller, place: Place): unknown[] {
-  return [place.organizationId, caller.organizationId, place.labelsGroupId];
+function pathValues(caller: Caller, ids: LabelGroupIds): unknown[] {
+  return [ids.organizationId, caller.organizationId, ids.labelsGroupId];
 }
 
 function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {

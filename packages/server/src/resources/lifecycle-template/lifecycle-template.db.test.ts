@@ -65,9 +65,9 @@ test('a job made of each template, with its variables, is taken as it is', async
     });
     expect(Object.keys(job.schedule)).toEqual(expect.arrayContaining(events.map(([name]) => name)));
     for (const { name, default: value, file, is_secret, description } of template.variables) {
-      const place = { variable_scope: 'JOB', variable_parent_id: job.id } as const;
+      const ids = { variable_scope: 'JOB', variable_parent_id: job.id } as const;
       const mount = file === undefined ? {} : { mount_path: file.path, enable_interpolation_in_file: file.enable_interpolation };
-      const body = { key: name, value, is_secret, description, ...place, ...mount };
+      const body = { key: name, value, is_secret, description, ...ids, ...mount };
       expect(await client.call('createVariable', { body })).toMatchObject({ key: name, is_secret });
     }
   }

@@ -22,7 +22,7 @@ import * as store from './store.ts';
 type Invitation = Response<(typeof operations)['getMemberInvitation']>;
 type Invitations = Response<(typeof operations)['getOrganizationInvitedMembers']>;
 type InviteRequest = Body<(typeof operations)['postInviteMember']>;
-type Place = PathParameters<(typeof operations)['getMemberInvitation']>;
+type InvitationIds = PathParameters<(typeof operations)['getMemberInvitation']>;
 
 const validDays = 7;
 
@@ -89,9 +89,9 @@ async function wantedRole(tx: Queryable, organizationId: string, { role, role_id
 export async function readInvitation(
   deps: Needs<'database', 'host' | 'port' | 'publicUrl'>,
   caller: Caller,
-  place: Place,
+  ids: InvitationIds,
 ): Promise<Invitation> {
-  const row = await deps.database.maybe(store.invitationRead, [place.organizationId, caller.organizationId, place.inviteId]);
+  const row = await deps.database.maybe(store.invitationRead, [ids.organizationId, caller.organizationId, ids.inviteId]);
   if (row === undefined || !maySee(caller, row)) throw notFound('invitation');
   return toInvitation(deps, row);
 }
@@ -108,10 +108,10 @@ function maySee({ access, person }: Caller, row: store.InvitationRow): boolean {
 export async function acceptInvitation(
   deps: Needs<'database' | 'tokens', 'host' | 'port' | 'publicUrl'>,
   caller: Caller,
-  place: Place,
+  ids: InvitationIds,
 ): Promise<Invitation> {
   const { person } = caller;
-  const row = await deps.database.maybe(store.invitationRead, [place.organizationId, caller.organizationId, place.inviteId]);
+  const row = await deps.database.maybe(store.invitationRead, [ids.organizationId, caller.organizationId, ids.inviteId]);
   if (row === undefined || person === null || !maySee(caller, row)) throw notFound('invitation');
   if (person.memberships.has(row.organization_id)) throw alreadyMember();
   if (row.is_expired) {
@@ -134,8 +134,8 @@ function alreadyMember(): AppError {
   return new AppError({ code: 'ALREADY_MEMBER', message: 'You are a member of this organization already.' });
 }
 
-export async function deleteInvitation(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
-  const count = await deps.database.run(store.invitationDelete, [place.organizationId, caller.organizationId, place.inviteId]);
+export async function deleteInvitation(deps: Needs<'database'>, caller: Caller, ids: InvitationIds): Promise<void> {
+  const count = await deps.database.run(store.invitationDelete, [ids.organizationId, caller.organizationId, ids.inviteId]);
   if (count === 0) throw notFound('invitation');
 }
 

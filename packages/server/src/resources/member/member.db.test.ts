@@ -133,7 +133,7 @@ describe('an invitation', () => {
     const made = await owner.client.call('postInviteMember', { params, body: { email, role: 'ADMIN' } });
     expect(made).toMatchObject({ email: email.toLowerCase(), role: 'ADMIN', role_name: 'Admin', invitation_status: 'PENDING' });
     expect(made.invitation_link).toContain(made.id);
-    const place = { params: { organizationId, inviteId: made.id } };
+    const ids = { params: { organizationId, inviteId: made.id } };
     const sub = `grace ${randomUUID()}`;
     for (const claims of [
       { email },
@@ -145,12 +145,12 @@ describe('an invitation', () => {
     ]) {
       const client = server.client(await issuer.sign({ sub, ...claims }));
       for (const id of ['getMemberInvitation', 'postAcceptInviteMember'] as const) {
-        await expect(client.call(id, place)).rejects.toMatchObject(refusal(404, 'NOT_FOUND', 'invitation'));
+        await expect(client.call(id, ids)).rejects.toMatchObject(refusal(404, 'NOT_FOUND', 'invitation'));
       }
     }
     const grace = server.client(await issuer.sign({ sub, email: email.toUpperCase(), email_verified: true }));
-    expect(await grace.call('getMemberInvitation', place)).toEqual(made);
-    expect(await grace.call('postAcceptInviteMember', place)).toMatchObject({ id: made.id });
+    expect(await grace.call('getMemberInvitation', ids)).toEqual(made);
+    expect(await grace.call('postAcceptInviteMember', ids)).toMatchObject({ id: made.id });
     const { results } = await owner.client.call('getOrganizationMembers', { params });
     expect(results).toMatchObject([{ role: 'OWNER' }, { role: 'ADMIN', role_name: 'Admin' }]);
     expect(await grace.call('getOrganizationInvitedMembers', { params })).toEqual({ results: [] });
@@ -166,10 +166,8 @@ describe('an invitation', () => {
       params: { organizationId },
       body: { email: person.email },
     });
-    const place = { params: { organizationId, inviteId } };
-    const answers = await Promise.allSettled(
-      Array.from({ length: 4 }, () => person.client.call('postAcceptInviteMember', place)),
-    );
+    const ids = { params: { organizationId, inviteId } };
+    const answers = await Promise.allSettled(Array.from({ length: 4 }, () => person.client.call('postAcceptInviteMember', ids)));
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const { results } = await owner.client.call('getOrganizationMembers', { params: { organizationId } });
     expect(results.map(({ role_name }) => role_name)).toEqual(['Owner', 'Viewer']);
@@ -216,10 +214,10 @@ const expire = statement('test_invitation_expire', `update invitation set expire
 
 describe('a member', () => {
   test('may at once what the new role allows, and nothing after the removal', async () => {
-    const place = await founded();
-    const { organizationId, owner } = place;
+    const environment = await founded();
+    const { organizationId, owner } = environment;
     const params = { organizationId };
-    const member = await join(place, roleId('VIEWER'));
+    const member = await join(environment, roleId('VIEWER'));
     const create = (name: string): Promise<unknown> => member.client.call('createProject', { params, body: { name } });
     await expect(create('one')).rejects.toMatchObject(refusal(403, 'FORBIDDEN', 'DevOps'));
     await owner.client.call('editOrganizationMemberRole', {
@@ -243,9 +241,9 @@ describe('a member', () => {
     ['VIEWER', ['read', 'cluster']],
   ];
   test.each(table)('with the role %s may what the role says', async (role, may) => {
-    const place = await founded();
-    const params = { organizationId: place.organizationId };
-    const { client } = role === 'OWNER' ? place.owner : await join(place, roleId(role));
+    const environment = await founded();
+    const params = { organizationId: environment.organizationId };
+    const { client } = role === 'OWNER' ? environment.owner : await join(environment, roleId(role));
     const attempts: Readonly<Record<string, () => Promise<unknown>>> = {
       read: () => client.call('listProject', { params }),
       cluster: () => client.call('listOrganizationCluster', { params }),
@@ -254,7 +252,7 @@ describe('a member', () => {
       member: () => client.call('postInviteMember', { params, body: { email: 'new@example.org' } }),
       edit: () => client.call('editOrganization', { params, body: { description: 'ours' } }),
       transfer: () => client.call('postOrganizationTransferOwnership', { params, body: { user_id: randomUUID() } }),
-      delete: () => client.call('deleteOrganization', { params: { organizationId: place.organizationId } }),
+      delete: () => client.call('deleteOrganization', { params: { organizationId: environment.organizationId } }),
     };
     const done: string[] = [];
     const refusals: unknown[] = [];
@@ -273,10 +271,10 @@ describe('a member', () => {
   });
 
   test('who owns the organization stays, until the ownership is another’s', async () => {
-    const place = await founded();
-    const { organizationId, owner } = place;
+    const environment = await founded();
+    const { organizationId, owner } = environment;
     const params = { organizationId };
-    const admin = await join(place, roleId('ADMIN'));
+    const admin = await join(environment, roleId('ADMIN'));
     const demote = { user_id: owner.id, role_id: roleId('VIEWER') };
     await expect(admin.client.call('editOrganizationMemberRole', { params, body: demote })).rejects.toMatchObject(
       refusal(409, 'OWNER_REQUIRED'),
@@ -304,9 +302,9 @@ describe('a member', () => {
 
   test('is never owner and removed at once, whoever is faster', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const place = await founded();
-      const params = { organizationId: place.organizationId };
-      const member = await join(place, roleId('ADMIN'));
+      const environment = await founded();
+      const params = { organizationId: environment.organizationId };
+      const member = await join(environment, roleId('ADMIN'));
       const body = { user_id: member.id };
       const client = server.client();
       await Promise.allSettled([
@@ -322,13 +320,13 @@ describe('a member', () => {
 });
 
 test('an organization is deleted by its owner with its members, invitations, roles and tokens', async () => {
-  const place = await founded();
-  const params = { organizationId: place.organizationId };
-  const { client } = place.owner;
+  const environment = await founded();
+  const params = { organizationId: environment.organizationId };
+  const { client } = environment.owner;
   const role = await client.call('createOrganizationCustomRole', { params, body: { name: 'testers' } });
-  const member = await join(place, role.id);
+  const member = await join(environment, role.id);
   await client.call('postInviteMember', { params, body: { email: 'open@example.org', role_id: role.id } });
   await client.call('createOrganizationApiToken', { params, body: { name: 'robot', role_id: role.id } });
   await client.call('deleteOrganization', { params });
-  for (const one of [place.owner, member]) expect(await one.client.call('listOrganization', {})).toEqual({ results: [] });
+  for (const one of [environment.owner, member]) expect(await one.client.call('listOrganization', {})).toEqual({ results: [] });
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-interface Scene {
+interface RoleFixture {
   readonly shop: string;
   readonly bank: string;
   readonly live: string;
@@ -21,7 +21,7 @@ interface Scene {
   readonly web: string;
   readonly clusterId: string;
 }
-let scene: Scene;
+let fixture: RoleFixture;
 let params: { organizationId: string };
 
 beforeEach(async () => {
@@ -36,7 +36,7 @@ beforeEach(async () => {
   });
   const trial = await admin.call('createEnvironment', { params: { projectId: shop }, body: { name: 'test' } });
   const web = await admin.call('createApplication', { params: { environmentId: trial.id }, body: application });
-  scene = { shop, bank, live: live.id, test: trial.id, web: web.id, clusterId: live.cluster_id };
+  fixture = { shop, bank, live: live.id, test: trial.id, web: web.id, clusterId: live.cluster_id };
 });
 
 const application = {
@@ -68,10 +68,10 @@ async function grant(customRoleId: string, rights: Rights): Promise<void> {
     params: { ...params, customRoleId },
     body: {
       name: `role ${randomUUID()}`,
-      cluster_permissions: [{ cluster_id: scene.clusterId, permission: cluster }],
+      cluster_permissions: [{ cluster_id: fixture.clusterId, permission: cluster }],
       project_permissions: [
         {
-          project_id: scene.shop,
+          project_id: fixture.shop,
           is_admin,
           permissions: [
             { environment_type: 'DEVELOPMENT', permission: development },
@@ -102,14 +102,14 @@ describe('a custom role', () => {
       id: made.id,
       name: 'testers',
       description: '',
-      cluster_permissions: [{ cluster_id: scene.clusterId, cluster_name: 'Local', permission: 'VIEWER' }],
+      cluster_permissions: [{ cluster_id: fixture.clusterId, cluster_name: 'Local', permission: 'VIEWER' }],
       project_permissions: [
-        { project_id: scene.shop, project_name: 'shop', is_admin: false, permissions: nothing },
-        { project_id: scene.bank, project_name: 'bank', is_admin: false, permissions: nothing },
+        { project_id: fixture.shop, project_name: 'shop', is_admin: false, permissions: nothing },
+        { project_id: fixture.bank, project_name: 'bank', is_admin: false, permissions: nothing },
       ],
     });
-    const place = { ...params, customRoleId: made.id };
-    expect(await admin.call('getOrganizationCustomRole', { params: place })).toEqual(made);
+    const ids = { ...params, customRoleId: made.id };
+    expect(await admin.call('getOrganizationCustomRole', { params: ids })).toEqual(made);
     expect(await admin.call('listOrganizationCustomRoles', { params })).toEqual({ results: [made] });
     const roles = await admin.call('listOrganizationAvailableRoles', { params });
     expect(roles.results.map(({ name }) => name)).toEqual(['Owner', 'Admin', 'DevOps', 'Billing manager', 'Viewer', 'testers']);
@@ -117,8 +117,8 @@ describe('a custom role', () => {
       status: 409,
       code: 'NAME_TAKEN',
     });
-    await admin.call('deleteOrganizationCustomRole', { params: place });
-    expect(await status(admin.call('getOrganizationCustomRole', { params: place }))).toBe(404);
+    await admin.call('deleteOrganizationCustomRole', { params: ids });
+    expect(await status(admin.call('getOrganizationCustomRole', { params: ids }))).toBe(404);
   });
 
   test('refuses what it cannot be, naming the place', async () => {
@@ -133,7 +133,7 @@ describe('a custom role', () => {
     const fault = (code: string, path: string): object => ({ status: 400, code, errors: [{ path }] });
     const other = await server.organization();
     const foreign = await server.client().call('createProject', { params: { organizationId: other.id }, body: { name: 'p' } });
-    const cluster = { cluster_id: scene.clusterId };
+    const cluster = { cluster_id: fixture.clusterId };
     const twice = [
       { environment_type: 'STAGING', permission: 'VIEWER' },
       { environment_type: 'STAGING', permission: 'MANAGER' },
@@ -141,13 +141,13 @@ describe('a custom role', () => {
     expect(await edit([{ cluster_id: randomUUID() }], [])).toMatchObject(
       fault('INVALID_REFERENCE', 'cluster_permissions.0.cluster_id'),
     );
-    expect(await edit([], [{ project_id: scene.shop }, { project_id: foreign.id }])).toMatchObject(
+    expect(await edit([], [{ project_id: fixture.shop }, { project_id: foreign.id }])).toMatchObject(
       fault('INVALID_REFERENCE', 'project_permissions.1.project_id'),
     );
-    expect(await edit([cluster, { cluster_id: scene.clusterId.toUpperCase() }], [])).toMatchObject(
+    expect(await edit([cluster, { cluster_id: fixture.clusterId.toUpperCase() }], [])).toMatchObject(
       fault('VALIDATION_FAILED', 'cluster_permissions.1.cluster_id'),
     );
-    expect(await edit([], [{ project_id: scene.shop, permissions: twice }])).toMatchObject(
+    expect(await edit([], [{ project_id: fixture.shop, permissions: twice }])).toMatchObject(
       fault('VALIDATION_FAILED', 'project_permissions.0.permissions.1.environment_type'),
     );
     expect(await edit([{ ...cluster, permission: 'ALL' }], [])).toMatchObject(
@@ -196,44 +196,46 @@ describe('rights in environments', () => {
       development: permission,
       ...(permission === 'NO_ACCESS' ? {} : { production: 'NO_ACCESS' }),
     });
-    const at = { applicationId: scene.web };
+    const at = { applicationId: fixture.web };
     const answers = {
       read: await status(client.call('getApplication', { params: at })),
       deploy: await status(client.call('deployApplication', { params: at })),
       edit: await status(client.call('editApplication', { params: at, body: { description: 'x', healthchecks: {} } })),
       create: await status(
-        client.call('createApplication', { params: { environmentId: scene.test }, body: { ...application, name: 'api' } }),
+        client.call('createApplication', { params: { environmentId: fixture.test }, body: { ...application, name: 'api' } }),
       ),
-      remove: await status(client.call('deleteEnvironment', { params: { environmentId: scene.test } })),
+      remove: await status(client.call('deleteEnvironment', { params: { environmentId: fixture.test } })),
     };
     expect(answers).toEqual(expected);
-    const live = { params: { environmentId: scene.live } };
+    const live = { params: { environmentId: fixture.live } };
     expect(await status(client.call('getEnvironment', live))).toBe(404);
     expect(await status(client.call('listApplication', live))).toBe(404);
     expect(await status(client.call('createApplication', { ...live, body: application }))).toBe(404);
-    expect(await status(client.call('getProject', { params: { projectId: scene.bank } }))).toBe(404);
+    expect(await status(client.call('getProject', { params: { projectId: fixture.bank } }))).toBe(404);
   });
 
   test('end where the body would leave them: no other mode, and no cluster without ENV_CREATOR', async () => {
     const client = await withRights({ development: 'MANAGER', production: 'VIEWER' });
     const create = (body: { name: string; mode?: 'PRODUCTION' }): Promise<number> =>
-      status(client.call('createEnvironment', { params: { projectId: scene.shop }, body }));
+      status(client.call('createEnvironment', { params: { projectId: fixture.shop }, body }));
     expect(await create({ name: 'more' })).toBe(403);
     await grant(client.roleId, { development: 'MANAGER', production: 'VIEWER', cluster: 'ENV_CREATOR' });
     expect(await create({ name: 'more' })).toBe(200);
     expect(await create({ name: 'prod', mode: 'PRODUCTION' })).toBe(403);
-    const edit = client.call('editEnvironment', { params: { environmentId: scene.test }, body: { mode: 'PRODUCTION' } });
+    const edit = client.call('editEnvironment', { params: { environmentId: fixture.test }, body: { mode: 'PRODUCTION' } });
     await expect(edit).rejects.toMatchObject({ status: 403, message: expect.stringContaining('MANAGER on PRODUCTION') });
-    expect(await admin.call('getEnvironment', { params: { environmentId: scene.test } })).toMatchObject({ mode: 'DEVELOPMENT' });
+    expect(await admin.call('getEnvironment', { params: { environmentId: fixture.test } })).toMatchObject({
+      mode: 'DEVELOPMENT',
+    });
   });
 
   test('is_admin allows all in its project, and nothing in another', async () => {
     const client = await withRights({ is_admin: true, cluster: 'ENV_CREATOR' });
-    const projectId = scene.shop;
+    const projectId = fixture.shop;
     expect(await status(client.call('editProject', { params: { projectId }, body: { name: 'store' } }))).toBe(200);
     const made = await client.call('createEnvironment', { params: { projectId }, body: { name: 'x', mode: 'STAGING' } });
     expect(await status(client.call('deleteEnvironment', { params: { environmentId: made.id } }))).toBe(200);
-    expect(await status(client.call('getProject', { params: { projectId: scene.bank } }))).toBe(404);
+    expect(await status(client.call('getProject', { params: { projectId: fixture.bank } }))).toBe(404);
     expect(await status(client.call('createProject', { params, body: { name: 'new' } }))).toBe(403);
   });
 
@@ -241,7 +243,7 @@ describe('rights in environments', () => {
     const client = await withRights({ development: 'VIEWER' });
     const projects = await client.call('listProject', { params });
     expect(projects.results.map(({ name }) => name)).toEqual(['shop']);
-    const environments = await client.call('listEnvironment', { params: { projectId: scene.shop } });
+    const environments = await client.call('listEnvironment', { params: { projectId: fixture.shop } });
     expect(environments.results.map(({ name }) => name)).toEqual(['test']);
     const headers = { authorization: `Token ${client.token}` };
     const second = await fetch(`${server.baseUrl}/organization/${organization.id}/project?page=2&pageSize=1`, { headers });
@@ -264,7 +266,7 @@ describe('rights in environments', () => {
 
   test('change for those who have them at once', async () => {
     const client = await withRights({ development: 'VIEWER' });
-    const deploy = (): Promise<number> => status(client.call('deployApplication', { params: { applicationId: scene.web } }));
+    const deploy = (): Promise<number> => status(client.call('deployApplication', { params: { applicationId: fixture.web } }));
     expect(await deploy()).toBe(403);
     await grant(client.roleId, { development: 'DEPLOYER' });
     expect(await deploy()).toBe(200);
@@ -274,7 +276,7 @@ describe('rights in environments', () => {
 
   test('hold for the queue as well, by the environment of the request', async () => {
     const client = await withRights({ development: 'DEPLOYER' });
-    const deploy = await client.call('deployApplication', { params: { applicationId: scene.web } });
+    const deploy = await client.call('deployApplication', { params: { applicationId: fixture.web } });
     const deploymentRequestId = deploy.deployment_request_id ?? '';
     const blind = await withRights({ production: 'MANAGER' });
     const cancel = (one: Client): Promise<number> =>

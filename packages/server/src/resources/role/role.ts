@@ -24,7 +24,7 @@ type CustomRoles = Response<(typeof operations)['listOrganizationCustomRoles']>;
 type AvailableRoles = Response<(typeof operations)['listOrganizationAvailableRoles']>;
 type CreateRequest = Body<(typeof operations)['createOrganizationCustomRole']>;
 type EditRequest = Body<(typeof operations)['editOrganizationCustomRole']>;
-type Place = PathParameters<(typeof operations)['getOrganizationCustomRole']>;
+type RoleIds = PathParameters<(typeof operations)['getOrganizationCustomRole']>;
 
 export async function listAvailableRoles(
   deps: Needs<'database'>,
@@ -60,10 +60,10 @@ export async function createCustomRole(
 export async function readCustomRole(
   deps: Needs<'database'>,
   caller: Caller,
-  place: Place,
+  ids: RoleIds,
   db: Queryable = deps.database,
 ): Promise<CustomRole> {
-  const row = await db.maybe(store.roleRead, [place.organizationId, caller.organizationId, place.customRoleId]);
+  const row = await db.maybe(store.roleRead, [ids.organizationId, caller.organizationId, ids.customRoleId]);
   if (row === undefined) throw notFound('custom role');
   return toCustomRole(row);
 }
@@ -71,27 +71,27 @@ export async function readCustomRole(
 export async function editCustomRole(
   deps: Needs<'database' | 'tokens'>,
   caller: Caller,
-  place: Place,
+  ids: RoleIds,
   request: EditRequest,
 ): Promise<CustomRole> {
   checkRepetitions(request);
-  const { organizationId, customRoleId } = place;
+  const { organizationId, customRoleId } = ids;
   const description = request.description === null ? '' : (request.description ?? null);
   const edited = await refuseTaken(request.name, () =>
     deps.database.transaction(async (tx) => {
       const values = [organizationId, caller.organizationId, customRoleId, request.name, description];
       if ((await tx.run(store.roleEdit, values)) === 0) throw notFound('custom role');
-      await writePermissions(tx, place, request);
+      await writePermissions(tx, ids, request);
       await tx.run(accessChanged);
-      return readCustomRole(deps, caller, place, tx);
+      return readCustomRole(deps, caller, ids, tx);
     }),
   );
   deps.tokens.forget();
   return edited;
 }
 
-async function writePermissions(tx: Queryable, place: Place, request: EditRequest): Promise<void> {
-  const { organizationId, customRoleId } = place;
+async function writePermissions(tx: Queryable, ids: RoleIds, request: EditRequest): Promise<void> {
+  const { organizationId, customRoleId } = ids;
   const clusters = request.cluster_permissions.map(({ cluster_id, permission = 'VIEWER' }) => ({ cluster_id, permission }));
   const projects = request.project_permissions.map(({ project_id, is_admin = false, permissions = [] }) => ({
     project_id,
@@ -146,13 +146,13 @@ function checkRepetitions({ cluster_permissions, project_permissions }: EditRequ
   problems.throwIfAny();
 }
 
-export async function deleteCustomRole(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
+export async function deleteCustomRole(deps: Needs<'database'>, caller: Caller, ids: RoleIds): Promise<void> {
   try {
-    const count = await deps.database.run(store.roleDelete, [place.organizationId, caller.organizationId, place.customRoleId]);
+    const count = await deps.database.run(store.roleDelete, [ids.organizationId, caller.organizationId, ids.customRoleId]);
     if (count === 0) throw notFound('custom role');
   } catch (error) {
     if (!isForeignKeyViolation(error)) throw error;
-    const names = (await deps.database.many(store.roleUsers, [place.customRoleId])).map(({ name }) => name);
+    const names = (await deps.database.many(store.roleUsers, [ids.customRoleId])).map(({ name }) => name);
     throw inUse('The role', { noun: 'members, invitations or API tokens:', names });
   }
 }

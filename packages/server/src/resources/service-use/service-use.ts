@@ -24,18 +24,18 @@ export async function refuseUsed(
 
 /** Returns the entry for a list of associated services. `types`: the types of service that can use the record. */
 export function toAssociatedService<Type extends string>(
-  { cluster_id: _id, cluster_name: _name, item_type, ...place }: ServiceUse,
+  { cluster_id: _id, cluster_name: _name, item_type, ...ids }: ServiceUse,
   types: readonly Type[],
 ): Omit<ServiceUse, 'cluster_id' | 'cluster_name' | 'item_type'> & { service_type: Type } {
-  return { ...place, service_type: narrowed(item_type, types) };
+  return { ...ids, service_type: narrowed(item_type, types) };
 }
 
 /** Returns the entry for a list of associated items. */
 export function toAssociatedItem<Type extends string>(
-  { service_id, service_name, item_type, ...place }: ServiceUse,
+  { service_id, service_name, item_type, ...ids }: ServiceUse,
   types: readonly Type[],
 ): Omit<ServiceUse, 'service_id' | 'service_name' | 'item_type'> & { item_id: string; item_name: string; item_type: Type } {
-  return { ...place, item_id: service_id, item_name: service_name, item_type: narrowed(item_type, types) };
+  return { ...ids, item_id: service_id, item_name: service_name, item_type: narrowed(item_type, types) };
 }
 
 function narrowed<Type extends string>(word: string, types: readonly Type[]): Type {

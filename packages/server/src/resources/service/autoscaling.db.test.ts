@@ -167,8 +167,8 @@ test('it is part of what is deployed: a change makes the service out of date, a 
   await client.call('createApplicationSecret', { ...at(id), body: { key: 'BROKER', value: 'amqp://canary' } });
   const first = await deploy(id);
   expect(first).toMatchObject({ state: 'DEPLOYED', failure: null });
-  const told = () => far.scaling.services.get(id)?.scaled;
-  expect(told()).toMatchObject({
+  const reported = () => far.scaling.services.get(id)?.scaled;
+  expect(reported()).toMatchObject({
     least: 0,
     most: 3,
     by: {
@@ -185,17 +185,17 @@ test('it is part of what is deployed: a change makes the service out of date, a 
     },
     variables: expect.arrayContaining(['BROKER']),
   });
-  expect(JSON.stringify(told())).not.toContain('canary');
+  expect(JSON.stringify(reported())).not.toContain('canary');
   const body = { healthchecks: {}, autoscaling: { ...queue, polling_interval_seconds: 60 } };
   await client.call('editApplication', { ...at(id), body });
   expect((await client.call('getApplicationStatus', at(id))).service_deployment_status).toBe('OUT_OF_DATE');
   await deploy(id);
-  expect(told()?.by).toMatchObject({ pollingSeconds: 60 });
+  expect(reported()?.by).toMatchObject({ pollingSeconds: 60 });
   expect((await client.call('getApplicationStatus', at(id))).service_deployment_status).toBe('UP_TO_DATE');
   await deploy(id, { release_id: first.release_id ?? '' });
-  expect(told()?.by).toMatchObject({ pollingSeconds: 10 });
+  expect(reported()?.by).toMatchObject({ pollingSeconds: 10 });
   await ended(id, () => client.call('stopApplication', at(id)));
-  expect(told()).toBeUndefined();
+  expect(reported()).toBeUndefined();
 });
 
 test('on a cluster without KEDA the deployment fails before anything is touched, and says what is missing', async () => {

@@ -116,8 +116,8 @@ async function cloneService(
     JSON.stringify(copy),
     clone.to.driver,
   ]);
-  const place = { organizationId: clone.organizationId, environmentId: clone.to.environmentId, relink };
-  await cloneSecrets(deps, tx, place, secrets);
+  const ids = { organizationId: clone.organizationId, environmentId: clone.to.environmentId, relink };
+  await cloneSecrets(deps, tx, ids, secrets);
   await claimPorts(tx, caller, { serviceId: id, driver: clone.to.driver, ports: portsOf(copy) });
 }
 

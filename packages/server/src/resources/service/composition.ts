@@ -23,9 +23,9 @@ export async function currentRelease(
   db: Queryable,
   facts: ServiceFacts,
 ): Promise<ComposedRelease> {
-  const place = { projectId: facts.project_id, environmentId: facts.environment_id, serviceId: facts.id };
+  const ids = { projectId: facts.project_id, environmentId: facts.environment_id, serviceId: facts.id };
   const groups = await readGroups(db, marked([facts]));
-  return composeRelease(facts, await visibleVariables(db, place), deps.config, groups);
+  return composeRelease(facts, await visibleVariables(db, ids), deps.config, groups);
 }
 
 /** Returns the current releases of all given services, in their order. Runs one query for all of them. */

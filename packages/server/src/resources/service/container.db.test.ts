@@ -25,9 +25,9 @@ const container = (body: Partial<Body> = {}) =>
     body: { name: randomUUID(), registry_id: registryId, image_name: 'cache', tag: '7', ...body },
   });
 
-async function registry(url: string, place = organizationId): Promise<string> {
+async function registry(url: string, location = organizationId): Promise<string> {
   const body = { name: randomUUID(), kind: 'GENERIC_CR' as const, url, config: {} };
-  return (await client.call('createContainerRegistry', { params: { organizationId: place }, body })).id;
+  return (await client.call('createContainerRegistry', { params: { organizationId: location }, body })).id;
 }
 
 describe('a container', () => {
@@ -102,11 +102,11 @@ describe('a container', () => {
     await expect(container({ registry_id: randomUUID() })).rejects.toMatchObject(refusal);
     const own = await registry('https://other.example.org');
     const made = await container({ name: 'user of it', registry_id: own });
-    const place = { organizationId, containerRegistryId: own };
+    const ids = { organizationId, containerRegistryId: own };
     const inUse = { status: 409, code: 'IN_USE', message: expect.stringContaining('user of it') };
-    await expect(client.call('deleteContainerRegistry', { params: place })).rejects.toMatchObject(inUse);
+    await expect(client.call('deleteContainerRegistry', { params: ids })).rejects.toMatchObject(inUse);
     await client.call('editContainer', { params: { containerId: made.id }, body: { registry_id: registryId } });
-    await client.call('deleteContainerRegistry', { params: place });
+    await client.call('deleteContainerRegistry', { params: ids });
   });
 
   test('is deployed at its tag, at another one that it keeps, and has built-ins without a commit', async () => {

@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { notFound } from '../shared/problems.ts';
 import { shortId } from './address.ts';
-import { doorOf, type DoorSettings } from './front-door.ts';
+import { endpointOf, type EndpointSettings } from './public-endpoint.ts';
 import { kindOf } from './kinds/index.ts';
 import type { ServiceReference } from './lock.ts';
 import type { ServiceFacts } from './rows.ts';
@@ -27,10 +27,10 @@ export async function visibleFacts(
  * no service responds under it.
  */
 export function validationDomain(
-  settings: DoorSettings,
+  settings: EndpointSettings,
   { id, type, driver }: ServiceReference & { readonly driver: string },
 ): string {
-  const domain = doorOf(settings, driver)?.domain ?? settings.gatewayDomain;
+  const domain = endpointOf(settings, driver)?.domain ?? settings.gatewayDomain;
   return `${kindOf(type).hostPrefix}-z${shortId(id)}.${domain}`;
 }
 

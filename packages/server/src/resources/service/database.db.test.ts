@@ -27,9 +27,9 @@ async function newEnvironment(): Promise<string> {
 }
 
 const at = (databaseId: string) => ({ params: { databaseId } });
-const create = (body: Partial<Body> = {}, place = environmentId) =>
+const create = (body: Partial<Body> = {}, location = environmentId) =>
   api.call('createDatabase', {
-    params: { environmentId: place },
+    params: { environmentId: location },
     body: { name: randomUUID(), type: 'POSTGRESQL', version: '16', mode: 'CONTAINER', ...body },
   });
 
@@ -50,8 +50,8 @@ const reaches = (databaseId: string, ...states: readonly string[]) =>
     return states.includes(status.state) && status.deployment_requests_count === 0 ? status : undefined;
   });
 
-async function deployed(body: Partial<Body> = {}, place = environmentId): Promise<string> {
-  const { id } = await create(body, place);
+async function deployed(body: Partial<Body> = {}, location = environmentId): Promise<string> {
+  const { id } = await create(body, location);
   await api.call('deployDatabase', at(id));
   await reaches(id, 'DEPLOYED');
   return id;
@@ -145,10 +145,10 @@ describe('a database', () => {
 
 describe('what a database tells its environment', () => {
   test('is there at once, the password and what holds it as secrets', async () => {
-    const place = await newEnvironment();
-    const made = await create({}, place);
+    const location = await newEnvironment();
+    const made = await create({}, location);
     const prefix = `DAVIT_POSTGRESQL_Z${made.id.slice(0, 8).toUpperCase()}_`;
-    const params = { environmentId: place };
+    const params = { environmentId: location };
     const variables = (await api.call('listEnvironmentEnvironmentVariable', { params })).results;
     const own = variables.filter(({ key }) => key.startsWith(prefix));
     expect(Object.fromEntries(own.map(({ key, value }) => [key.slice(prefix.length), value]))).toEqual({
@@ -164,18 +164,18 @@ describe('what a database tells its environment', () => {
       ['PASSWORD', 'DATABASE_URL', 'DATABASE_URL_INTERNAL'].map((one) => prefix + one),
     );
     expect(secrets[0]).not.toHaveProperty('value');
-    const query = { parent_id: place, scope: 'ENVIRONMENT' as const, is_secret: true };
+    const query = { parent_id: location, scope: 'ENVIRONMENT' as const, is_secret: true };
     const masked = (await api.call('listVariables', { query })).results;
     expect(masked.map(({ value, is_secret }) => [value, is_secret])).toEqual(Array.from({ length: 3 }, () => [null, true]));
   });
 
   test('reaches the processes of other services, also by an alias and inside another value, and not its own process', async () => {
-    const place = await newEnvironment();
-    const id = await deployed({}, place);
+    const location = await newEnvironment();
+    const id = await deployed({}, location);
     const { password, host } = await api.call('getDatabaseMasterCredentials', at(id));
     const prefix = `DAVIT_POSTGRESQL_Z${id.slice(0, 8).toUpperCase()}_`;
     const application = await api.call('createApplication', {
-      params: { environmentId: place },
+      params: { environmentId: location },
       body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } },
     });
     const params = { applicationId: application.id };
@@ -334,34 +334,34 @@ describe('a public database', () => {
 });
 
 test('databases are deployed and restarted among other services that a request names', async () => {
-  const place = await newEnvironment();
-  const params = { environmentId: place };
-  const [first, second] = [await create({}, place), await create({ type: 'REDIS', version: '7' }, place)];
+  const location = await newEnvironment();
+  const params = { environmentId: location };
+  const [first, second] = [await create({}, location), await create({ type: 'REDIS', version: '7' }, location)];
   await api.call('deployAllServices', { params, body: { databases: [first.id, second.id] } });
   for (const { id } of [first, second]) await reaches(id, 'DEPLOYED');
   await api.call('rebootServices', { params, body: { database_ids: [second.id] } });
   await reaches(second.id, 'RESTARTED');
   const statuses = await api.call('getEnvironmentStatuses', { params });
   expect(statuses.databases.map(({ state }) => state).toSorted()).toEqual(['DEPLOYED', 'RESTARTED']);
-  await expect(create({ name: second.name.toUpperCase() }, place)).rejects.toMatchObject({ status: 409, code: 'NAME_TAKEN' });
+  await expect(create({ name: second.name.toUpperCase() }, location)).rejects.toMatchObject({ status: 409, code: 'NAME_TAKEN' });
 });
 
 test('a managed database is deployed as others are', async () => {
-  const place = await newEnvironment();
-  const { id } = await create({ name: 'precious', mode: 'MANAGED', instance_type: 'db.t3.micro' }, place);
+  const location = await newEnvironment();
+  const { id } = await create({ name: 'precious', mode: 'MANAGED', instance_type: 'db.t3.micro' }, location);
   expect(await api.call('getDatabase', at(id))).toMatchObject({ mode: 'MANAGED', instance_type: 'db.t3.micro' });
   await api.call('deployDatabase', at(id));
   await reaches(id, 'DEPLOYED');
 });
 
 test('a copy of an environment has the databases with the same password, another host and volume, and no data', async () => {
-  const place = await newEnvironment();
-  const original = await create({ name: 'store', accessibility: 'PUBLIC' }, place);
-  const secrets = (await api.call('listEnvironmentSecrets', { params: { environmentId: place } })).results;
+  const location = await newEnvironment();
+  const original = await create({ name: 'store', accessibility: 'PUBLIC' }, location);
+  const secrets = (await api.call('listEnvironmentSecrets', { params: { environmentId: location } })).results;
   const url = secrets.find(({ key }) => key.endsWith('_DATABASE_URL'));
-  const params = { environmentId: place, secretId: url?.id ?? '' };
+  const params = { environmentId: location, secretId: url?.id ?? '' };
   await api.call('createEnvironmentSecretAlias', { params, body: { key: 'DATABASE_URL' } });
-  const { id } = await api.call('cloneEnvironment', { params: { environmentId: place }, body: { name: randomUUID() } });
+  const { id } = await api.call('cloneEnvironment', { params: { environmentId: location }, body: { name: randomUUID() } });
   const copy = (await api.call('listDatabase', { params: { environmentId: id } })).results[0];
   expect(copy).toMatchObject({ name: 'store', accessibility: 'PUBLIC' });
   expect(copy?.port).not.toBe(original.port);

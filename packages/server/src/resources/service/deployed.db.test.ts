@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let server: RunningServer;
@@ -12,7 +12,7 @@ const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: '
 
 beforeAll(async () => {
   server = await startRunningServer();
-  ({ organizationId, environmentId, api } = await makePlace(server));
+  ({ organizationId, environmentId, api } = await makeTestEnvironment(server));
 });
 
 afterAll(() => server.close());

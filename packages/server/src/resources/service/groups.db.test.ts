@@ -19,15 +19,15 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 type AnnotationsBody = CallInput<'createOrganizationAnnotationsGroup'>['body'];
-const annotationGroup = (body: Partial<AnnotationsBody> = {}, place = params) =>
+const annotationGroup = (body: Partial<AnnotationsBody> = {}, ids = params) =>
   client.call('createOrganizationAnnotationsGroup', {
-    params: place,
+    params: ids,
     body: { name: randomUUID(), annotations: [{ key: 'example.org/team', value: 'blue team' }], scopes: ['PODS'], ...body },
   });
 type LabelsBody = CallInput<'createOrganizationLabelsGroup'>['body'];
 const label = { key: 'team', value: 'blue', propagate_to_cloud_provider: false };
-const labelGroup = (body: Partial<LabelsBody> = {}, place = params) =>
-  client.call('createOrganizationLabelsGroup', { params: place, body: { name: randomUUID(), labels: [label], ...body } });
+const labelGroup = (body: Partial<LabelsBody> = {}, ids = params) =>
+  client.call('createOrganizationLabelsGroup', { params: ids, body: { name: randomUUID(), labels: [label], ...body } });
 
 type ApplicationBody = CallInput<'createApplication'>['body'];
 const application = (body: Partial<ApplicationBody> = {}) =>
@@ -47,31 +47,31 @@ describe('a group', () => {
     const made = await annotationGroup({ name: 'a', scopes: ['PODS', 'JOBS', 'PODS'] }, own);
     const annotations = [{ key: 'example.org/team', value: 'blue team' }];
     expect(made).toMatchObject({ name: 'a', annotations, scopes: ['PODS', 'JOBS'], created_at: expect.any(String) });
-    const place = { ...own, annotationsGroupId: made.id };
-    expect(await client.call('getOrganizationAnnotationsGroup', { params: place })).toEqual(made);
+    const ids = { ...own, annotationsGroupId: made.id };
+    expect(await client.call('getOrganizationAnnotationsGroup', { params: ids })).toEqual(made);
     const listed = await client.call('listOrganizationAnnotationsGroup', { params: own });
     expect(listed).toEqual({ results: [{ ...made, associated_items_count: 0 }] });
     const body: AnnotationsBody = { name: 'A', annotations: [{ key: 'k', value: '' }], scopes: ['INGRESS'] };
-    expect(await client.call('editOrganizationAnnotationsGroup', { params: place, body })).toMatchObject({
+    expect(await client.call('editOrganizationAnnotationsGroup', { params: ids, body })).toMatchObject({
       id: made.id,
       ...body,
     });
-    await client.call('deleteOrganizationAnnotationsGroup', { params: place });
-    await expect(client.call('getOrganizationAnnotationsGroup', { params: place })).rejects.toMatchObject({ status: 404 });
+    await client.call('deleteOrganizationAnnotationsGroup', { params: ids });
+    await expect(client.call('getOrganizationAnnotationsGroup', { params: ids })).rejects.toMatchObject({ status: 404 });
   });
 
   test('of labels is created, read, listed, edited and deleted', async () => {
     const own = { organizationId: (await server.organization()).id };
     const made = await labelGroup({ name: 'l' }, own);
     expect(made).toMatchObject({ name: 'l', labels: [label] });
-    const place = { ...own, labelsGroupId: made.id };
-    expect(await client.call('getOrganizationLabelssGroup', { params: place })).toEqual(made);
+    const ids = { ...own, labelsGroupId: made.id };
+    expect(await client.call('getOrganizationLabelssGroup', { params: ids })).toEqual(made);
     const listed = await client.call('listOrganizationLabelsGroup', { params: own });
     expect(listed).toEqual({ results: [{ ...made, associated_items_count: 0 }] });
     const body: LabelsBody = { name: 'L', labels: [{ key: 'k', value: '', propagate_to_cloud_provider: true }] };
-    expect(await client.call('editOrganizationLabelsGroup', { params: place, body })).toMatchObject({ id: made.id, ...body });
-    await client.call('deleteOrganizationLabelsGroup', { params: place });
-    await expect(client.call('getOrganizationLabelssGroup', { params: place })).rejects.toMatchObject({ status: 404 });
+    expect(await client.call('editOrganizationLabelsGroup', { params: ids, body })).toMatchObject({ id: made.id, ...body });
+    await client.call('deleteOrganizationLabelsGroup', { params: ids });
+    await expect(client.call('getOrganizationLabelssGroup', { params: ids })).rejects.toMatchObject({ status: 404 });
   });
 
   test('with a key or value that clusters would refuse is refused, each place named', async () => {
@@ -129,21 +129,21 @@ describe('an application', () => {
     });
     const groups = { annotations_groups: [second, first], labels_groups: [labels] };
     expect(made).toMatchObject(groups);
-    const place = { applicationId: made.id };
-    expect(await client.call('getApplication', { params: place })).toEqual(made);
+    const ids = { applicationId: made.id };
+    expect(await client.call('getApplication', { params: ids })).toEqual(made);
     const { results } = await client.call('listApplication', { params: { environmentId } });
     expect(results.find(({ id }) => id === made.id)).toEqual(made);
     // An edit of other members keeps the groups, and so does an edit that sends back the record.
-    expect(await client.call('editApplication', { params: place, body: { description: 'x' } })).toMatchObject(groups);
+    expect(await client.call('editApplication', { params: ids, body: { description: 'x' } })).toMatchObject(groups);
     const { git_repository: _git, ...body } = made;
-    expect(await client.call('editApplication', { params: place, body })).toMatchObject(groups);
+    expect(await client.call('editApplication', { params: ids, body })).toMatchObject(groups);
     const fewer = { annotations_groups: [{ id: first.id }], labels_groups: null };
-    const edited = await client.call('editApplication', { params: place, body: fewer });
+    const edited = await client.call('editApplication', { params: ids, body: fewer });
     expect([edited.annotations_groups, edited.labels_groups]).toEqual([[first], []]);
     // An edit of a group appears in the records of the services that use it.
     const renamed = { ...params, annotationsGroupId: first.id };
     await client.call('editOrganizationAnnotationsGroup', { params: renamed, body: { ...first, name: `new ${first.name}` } });
-    expect((await client.call('getApplication', { params: place })).annotations_groups?.[0]?.name).toBe(`new ${first.name}`);
+    expect((await client.call('getApplication', { params: ids })).annotations_groups?.[0]?.name).toBe(`new ${first.name}`);
   });
 
   test('does not take groups that do not exist or belong to another organization, and then changes nothing', async () => {
@@ -175,7 +175,7 @@ describe('an application', () => {
       annotations_groups: [{ id: annotations.id }],
       labels_groups: [{ id: labels.id }],
     });
-    const place = { ...params, annotationsGroupId: annotations.id, labelsGroupId: labels.id };
+    const ids = { ...params, annotationsGroupId: annotations.id, labelsGroupId: labels.id };
     const item = {
       item_id: made.id,
       item_name: 'storefront',
@@ -184,20 +184,20 @@ describe('an application', () => {
       project_name: 'shop',
     };
     const lists = [
-      await client.call('getOrganizationAnnotationsGroupAssociatedItems', { params: place }),
-      await client.call('getOrganizationLabelsGroupAssociatedItems', { params: place }),
+      await client.call('getOrganizationAnnotationsGroupAssociatedItems', { params: ids }),
+      await client.call('getOrganizationLabelsGroupAssociatedItems', { params: ids }),
     ];
     for (const { results } of lists)
       expect(results).toMatchObject([{ ...item, cluster_name: 'Local', environment_id: environmentId }]);
     const listed = await client.call('listOrganizationLabelsGroup', { params });
     expect(listed.results.find(({ id }) => id === labels.id)).toMatchObject({ associated_items_count: 1 });
     const refusal = { status: 409, code: 'IN_USE', message: expect.stringContaining('storefront') };
-    await expect(client.call('deleteOrganizationAnnotationsGroup', { params: place })).rejects.toMatchObject(refusal);
-    await expect(client.call('deleteOrganizationLabelsGroup', { params: place })).rejects.toMatchObject(refusal);
+    await expect(client.call('deleteOrganizationAnnotationsGroup', { params: ids })).rejects.toMatchObject(refusal);
+    await expect(client.call('deleteOrganizationLabelsGroup', { params: ids })).rejects.toMatchObject(refusal);
     const body = { annotations_groups: [], labels_groups: [] };
     await client.call('editApplication', { params: { applicationId: made.id }, body });
-    await client.call('deleteOrganizationAnnotationsGroup', { params: place });
-    await client.call('deleteOrganizationLabelsGroup', { params: place });
+    await client.call('deleteOrganizationAnnotationsGroup', { params: ids });
+    await client.call('deleteOrganizationLabelsGroup', { params: ids });
   });
 
   test('and the deletion of its group at the same moment: one of them comes first', async () => {

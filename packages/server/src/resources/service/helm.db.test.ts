@@ -29,15 +29,15 @@ async function environment(): Promise<string> {
   return (await client.call('createEnvironment', { params: { projectId }, body: { name: randomUUID() } })).id;
 }
 
-async function helmRepository(place = organizationId): Promise<string> {
+async function helmRepository(location = organizationId): Promise<string> {
   const kind = { kind: 'HTTPS' as const, url: 'https://charts.example.org', skip_tls_verification: false, config: {} };
   const body = { name: randomUUID(), ...kind };
-  return (await client.call('createHelmRepository', { params: { organizationId: place }, body })).id;
+  return (await client.call('createHelmRepository', { params: { organizationId: location }, body })).id;
 }
 
-async function gitToken(place = organizationId): Promise<{ id: string; name: string }> {
+async function gitToken(location = organizationId): Promise<{ id: string; name: string }> {
   const body = { name: randomUUID(), type: 'GENERIC' as const, token: 'sesame' };
-  return client.call('createGitToken', { params: { organizationId: place }, body });
+  return client.call('createGitToken', { params: { organizationId: location }, body });
 }
 
 describe('a Helm chart', () => {
@@ -188,19 +188,19 @@ describe('a Helm chart', () => {
   });
 
   test('cannot be deployed on the container engine, alone or with its environment, unless it is skipped', async () => {
-    const place = await environment();
-    const made = await helm({ name: 'redis' }, place);
+    const location = await environment();
+    const made = await helm({ name: 'redis' }, location);
     const params = { helmId: made.id };
     const refusal = { status: 409, code: 'CLUSTER_KIND_UNSUPPORTED', message: expect.stringContaining('redis is a Helm chart') };
     const source = { dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
-    await client.call('createApplication', { params: { environmentId: place }, body: { name: 'web', ...source } });
+    await client.call('createApplication', { params: { environmentId: location }, body: { name: 'web', ...source } });
     const calls = await Promise.allSettled([
       client.call('deployHelm', { params, body: { chart_version: '19' } }),
       client.call('deployHelm', { params, query: { forceEvent: 'DIFF' } }),
       client.call('deployHelm', { params, query: { dry_run: true } }),
       client.call('redeployHelm', { params }),
-      client.call('deployEnvironment', { params: { environmentId: place } }),
-      client.call('deployAllServices', { params: { environmentId: place }, body: { helms: [{ id: made.id }] } }),
+      client.call('deployEnvironment', { params: { environmentId: location } }),
+      client.call('deployAllServices', { params: { environmentId: location }, body: { helms: [{ id: made.id }] } }),
     ]);
     for (const call of calls) expect(call).toMatchObject({ status: 'rejected', reason: refusal });
     expect((await client.call('getHelm', { params })).source).toEqual(made.source);
@@ -208,7 +208,7 @@ describe('a Helm chart', () => {
     expect(await client.call('uninstallHelm', { params })).toBeUndefined();
     const status = await client.call('getHelmStatus', { params });
     expect(status).toMatchObject({ id: made.id, state: 'READY', service_deployment_status: 'NEVER_DEPLOYED' });
-    const statuses = await client.call('getEnvironmentHelmStatus', { params: { environmentId: place } });
+    const statuses = await client.call('getEnvironmentHelmStatus', { params: { environmentId: location } });
     expect(statuses.results).toEqual([status]);
     expect(await client.call('listHelmLinks', { params })).toEqual({ results: [] });
     expect((await client.call('listHelmDeploymentHistory', { params })).results).toEqual([]);
@@ -216,7 +216,7 @@ describe('a Helm chart', () => {
     const stage = await client.call('getServiceDeploymentStage', { params: { serviceId: made.id } });
     const attach = { params: { deploymentStageId: stage.id, serviceId: made.id }, body: { is_skipped: true } };
     await client.call('attachServiceToDeploymentStage', attach);
-    await client.call('deployEnvironment', { params: { environmentId: place } });
+    await client.call('deployEnvironment', { params: { environmentId: location } });
   });
 
   test('has variables and secrets of its own scope, and built-in ones', async () => {
@@ -242,9 +242,9 @@ describe('a Helm chart', () => {
   });
 
   test('is copied with its environment', async () => {
-    const place = await environment();
-    const made = await helm({ name: 'redis', ports: [{ internal_port: 80, service_name: 'web' }] }, place);
-    const copy = await client.call('cloneEnvironment', { params: { environmentId: place }, body: { name: randomUUID() } });
+    const location = await environment();
+    const made = await helm({ name: 'redis', ports: [{ internal_port: 80, service_name: 'web' }] }, location);
+    const copy = await client.call('cloneEnvironment', { params: { environmentId: location }, body: { name: randomUUID() } });
     const [cloned] = (await client.call('listHelms', { params: { environmentId: copy.id } })).results;
     expect(cloned).toMatchObject({ name: 'redis', source: made.source, ports: [{ internal_port: 80, service_name: 'web' }] });
     expect(cloned?.ports?.[0]?.id).not.toBe(made.ports?.[0]?.id);

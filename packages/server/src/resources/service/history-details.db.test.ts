@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 let server: RunningServer;
@@ -10,8 +10,8 @@ let registry_id: string;
 
 beforeAll(async () => {
   server = await startRunningServer();
-  const { organizationId, environmentId, ...place } = await makePlace(server);
-  api = place.api;
+  const { organizationId, environmentId, ...ids } = await makeTestEnvironment(server);
+  api = ids.api;
   at = { params: { environmentId } };
   const body = { name: 'hub', kind: 'GENERIC_CR' as const, url: 'https://registry.example.org/team', config: {} };
   registry_id = (await api.call('createContainerRegistry', { params: { organizationId }, body })).id;

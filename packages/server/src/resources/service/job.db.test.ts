@@ -115,8 +115,8 @@ describe('a job', () => {
     const keys = results.map(({ key }) => key);
     expect(keys).toEqual(expect.arrayContaining(['DAVIT_JOB_ID', 'DAVIT_JOB_NAME']));
     expect((await client.call('listJobSecrets', { params })).results).toMatchObject([{ key: 'KEY', scope: 'JOB' }]);
-    const place = { organizationId, containerRegistryId: registryId };
-    await expect(client.call('deleteContainerRegistry', { params: place })).rejects.toMatchObject({ status: 409 });
+    const ids = { organizationId, containerRegistryId: registryId };
+    await expect(client.call('deleteContainerRegistry', { params: ids })).rejects.toMatchObject({ status: 409 });
   });
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let server: RunningServer;
@@ -10,7 +10,7 @@ let organizationId: string;
 
 beforeAll(async () => {
   server = await startRunningServer({ DAVIT_METRICS_SECONDS: '1' });
-  ({ organizationId, environmentId, api } = await makePlace(server));
+  ({ organizationId, environmentId, api } = await makeTestEnvironment(server));
 });
 afterAll(() => server.close());
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Client } from '@davit/client';
 import { createFakeCluster, createGateway, type Gateway, type LocalGateway, type RouteTable } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
-import { makePlace } from '@davit/testkit/running-server';
+import { makeTestEnvironment } from '@davit/testkit/running-server';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { freePort } from '@davit/testkit/site';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -112,8 +112,8 @@ beforeAll(async () => {
   running = await start();
   first = running.server;
   const organization = async (): Promise<Organization> => {
-    const place = await makePlace(first);
-    return { environmentId: place.environmentId, token: place.organization.tokens.WRITE };
+    const environment = await makeTestEnvironment(first);
+    return { environmentId: environment.environmentId, token: environment.organization.tokens.WRITE };
   };
   [attacker, other] = await Promise.all([organization(), organization()]);
 });
@@ -161,12 +161,12 @@ async function hostOf(organization: Organization, id: string): Promise<string> {
 /** Returns the status and headers with which the gateway responds for a host; null: there is no gateway. */
 function ask(host: string) {
   return new Promise<{ readonly status: number; readonly headers: Readonly<Record<string, unknown>> } | null>((resolve) => {
-    const asked = request({ host: '127.0.0.1', port: gatewayPort, agent: false, headers: { host } }, (response) => {
+    const requested = request({ host: '127.0.0.1', port: gatewayPort, agent: false, headers: { host } }, (response) => {
       response.resume();
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
     });
-    asked.on('error', () => resolve(null));
-    asked.end();
+    requested.on('error', () => resolve(null));
+    requested.end();
   });
 }
 

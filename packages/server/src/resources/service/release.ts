@@ -11,7 +11,7 @@ import {
 } from '../variable/index.ts';
 import { internalHosts, publicHost, shortId } from './address.ts';
 import { customHosts } from './custom-domain.ts';
-import { doorOf, hostAt } from './front-door.ts';
+import { endpointOf, hostAt } from './public-endpoint.ts';
 import { isLocalDriver } from '../../local-driver.ts';
 import type { ServiceFacts } from './rows.ts';
 import { noGroups, type Groups } from './groups.ts';
@@ -78,11 +78,11 @@ export function composeRelease(
 export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings): readonly BuiltIn[] {
   const kind = kindOf(facts.type);
   const defaultPort = portsOf(facts).find((port) => isPublicRouted(port) && port.is_default);
-  const door = doorOf(settings, facts.driver);
+  const endpoint = endpointOf(settings, facts.driver);
   const host =
-    defaultPort === undefined || door === null
+    defaultPort === undefined || endpoint === null
       ? null
-      : publicHost(addressed(facts), { name: defaultPort.name, isDefault: true }, door.domain);
+      : publicHost(addressed(facts), { name: defaultPort.name, isDefault: true }, endpoint.domain);
   const source = kind.source(facts);
   const known: BuiltInFacts = {
     organizationId: facts.organization_id,
@@ -95,7 +95,7 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     clusterId: facts.cluster_id,
     cloudProvider: facts.cloud_provider,
     region: facts.region,
-    domain: door?.domain ?? settings.gatewayDomain,
+    domain: endpoint?.domain ?? settings.gatewayDomain,
     serviceId: facts.id,
     serviceType: kind.type,
     serviceName: facts.name,
@@ -104,7 +104,7 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     branch: source.type === 'GIT' ? source.branch : null,
     deployedCommitId: facts.deployed_commit?.id ?? null,
     internalHost: stableHost(facts),
-    externalHost: host === null || door === null ? null : hostAt(door, host),
+    externalHost: host === null || endpoint === null ? null : hostAt(endpoint, host),
   };
   const ofDatabases = databaseBuiltIns(facts.databases, settings.variablePrefix);
   return [...builtIns(known, settings.variablePrefix), ...ofDatabases];
@@ -116,15 +116,15 @@ function portsOf({ type, spec, driver }: ServiceFacts): readonly PortSpec[] {
   return (kind.obstacle?.(spec, driver) ?? null) === null ? kind.workload(spec).ports : [];
 }
 
-type Seen = Parameters<typeof effective>;
+type EffectiveInput = Parameters<typeof effective>;
 
-function visible(facts: ServiceFacts, variables: readonly VariableRow[], settings: ReleaseSettings): Seen {
+function visible(facts: ServiceFacts, variables: readonly VariableRow[], settings: ReleaseSettings): EffectiveInput {
   // Outputs of a service are meant for other services. If the service saw its own outputs, each of its runs would make
   // it out of date.
   return [variables.filter((row) => row.output_of !== facts.id), serviceBuiltIns(facts, settings)];
 }
 
-const nothing: Seen = [[], []];
+const nothing: EffectiveInput = [[], []];
 
 function stableHost({ id, type, spec }: ServiceFacts): string {
   const kind = kindOf(type);
@@ -138,7 +138,7 @@ function addressed(facts: ServiceFacts): { serviceId: string; serviceName: strin
 function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSettings): ReleasePort {
   const isRouted = isPublicRouted(port);
   const label = { name: port.name, isDefault: port.is_default };
-  const door = doorOf(settings, facts.driver);
+  const endpoint = endpointOf(settings, facts.driver);
   // Other clusters have no external ports of their own.
   const hasHostPort = port.publicly_accessible && !isRouted && isLocalDriver(facts.driver);
   return {
@@ -149,10 +149,10 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
     public: port.publicly_accessible,
     isDefault: port.is_default,
     protocol: port.protocol,
-    hosts: isRouted && door !== null ? [publicHost(addressed(facts), label, door.domain)] : [],
+    hosts: isRouted && endpoint !== null ? [publicHost(addressed(facts), label, endpoint.domain)] : [],
     pathPrefix: port.public_path ?? '/',
     pathRewrite: port.public_path_rewrite,
-    ...(door !== null && customHosts(port, facts)),
+    ...(endpoint !== null && customHosts(port, facts)),
   };
 }
 

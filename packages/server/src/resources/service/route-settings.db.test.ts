@@ -64,8 +64,8 @@ const denylist = 'network.ingress.denylist_source_range';
 const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
 const at = (applicationId: string) => ({ params: { applicationId } });
 
-const environment = async (place: object): Promise<string> =>
-  (await client.call('createEnvironment', { params: { projectId }, body: { name: `live ${randomUUID()}`, ...place } })).id;
+const environment = async (location: object): Promise<string> =>
+  (await client.call('createEnvironment', { params: { projectId }, body: { name: `live ${randomUUID()}`, ...location } })).id;
 
 async function application(environmentId: string, settings: object, publicly_accessible = true): Promise<string> {
   const ports = [{ internal_port: 3000, publicly_accessible }];
@@ -107,10 +107,10 @@ test('a deployment that restricts who is served is refused where nobody would ho
 });
 
 test('what nobody outside reaches, or Davit’s own gateway serves, may be restricted', async () => {
-  const unasked = await application(await environment({ cluster_id: clusterId }), { [whitelist]: '10.0.0.0/8' }, false);
+  const notRequested = await application(await environment({ cluster_id: clusterId }), { [whitelist]: '10.0.0.0/8' }, false);
   const unled = await application(await environment({ cluster_id: hiddenId }), { [whitelist]: '10.0.0.0/8' });
   const local = await application(await environment({}), { [whitelist]: '10.0.0.0/8' });
-  for (const id of [unasked, unled, local]) {
+  for (const id of [notRequested, unled, local]) {
     const status = await ended(id, () => client.call('deployApplication', { ...at(id), body: {} }));
     expect(status).toMatchObject({ state: 'DEPLOYED', failure: null });
   }

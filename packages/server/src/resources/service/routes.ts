@@ -98,11 +98,11 @@ type SharedHandler = (call: AnyCall, reference: ServiceReference) => Promise<unk
  */
 function sharedHandlers(deps: RoutesDeps): Readonly<Record<string, SharedHandler>> {
   const dryRun = ({ query }: AnyCall): boolean => query['dry_run'] === true;
-  const place = ({ params }: AnyCall, type: string) => ({ environmentId: params['environmentId'] ?? '', type });
+  const location = ({ params }: AnyCall, type: string) => ({ environmentId: params['environmentId'] ?? '', type });
   return {
     list: (call, { type }) =>
-      (call.query['toUpdate'] === true ? listOutdated : listServicesOfType)(deps, call.caller, place(call, type)),
-    create: (call, { type }) => service.createService(deps, call.caller, place(call, type), named(call.body)),
+      (call.query['toUpdate'] === true ? listOutdated : listServicesOfType)(deps, call.caller, location(call, type)),
+    create: (call, { type }) => service.createService(deps, call.caller, location(call, type), named(call.body)),
     read: ({ caller }, reference) => service.readService(deps, caller, reference),
     edit: ({ caller, body }, reference) => service.editService(deps, caller, reference, named(body)),
     delete: ({ caller, query }, reference) => action.deleteService(deps, caller, reference, removal(query)),
@@ -115,7 +115,7 @@ function sharedHandlers(deps: RoutesDeps): Readonly<Record<string, SharedHandler
     uninstall: async ({ caller, query }, reference) =>
       (await action.uninstallService(deps, caller, reference, removal(query))) ?? new OtherStatus(204),
     status: ({ caller }, reference) => readServiceStatus(deps, caller, reference),
-    statuses: (call, { type }) => listStatuses(deps, call.caller, place(call, type)),
+    statuses: (call, { type }) => listStatuses(deps, call.caller, location(call, type)),
     history: ({ caller, query }, reference) => readHistory(deps, caller, reference, query),
     advancedSettings: ({ caller }, reference) => settings.readSettings(deps, caller, reference),
     network: ({ caller }, reference) => settings.readNetwork(deps, caller, reference),
@@ -125,7 +125,7 @@ function sharedHandlers(deps: RoutesDeps): Readonly<Record<string, SharedHandler
     links: ({ caller }, reference) => readLinks(deps, caller, reference),
     credentials: ({ caller }, reference) => database.readCredentials(deps, caller, reference),
     versions: ({ caller }, reference) => database.listVersions(deps, caller, reference),
-    configuration: (call, { type }) => database.listConfiguration(deps, call.caller, place(call, type).environmentId),
+    configuration: (call, { type }) => database.listConfiguration(deps, call.caller, location(call, type).environmentId),
     metrics: ({ caller, query }, reference) => readMetrics(deps, caller, reference, wholeNumber(query['minutes'])),
     applications: ({ caller }, reference) => listApplications(deps, caller, reference),
     removeApplication: ({ caller, params }, reference) =>

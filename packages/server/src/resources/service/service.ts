@@ -43,7 +43,7 @@ export interface NewService extends GroupsRequest {
   readonly name: string;
 }
 
-interface Place {
+interface NewServiceTarget {
   readonly environmentId: string;
   readonly type: string;
 }
@@ -55,11 +55,11 @@ interface Place {
 export async function createService(
   deps: ServiceDeps,
   caller: Caller,
-  place: Place,
+  input: NewServiceTarget,
   request: NewService,
 ): Promise<ServiceRecord> {
-  const environment = await readVisibleEnvironment(deps.database, caller, place.environmentId);
-  const { row, rules } = await newService(deps, environment, place, request);
+  const environment = await readVisibleEnvironment(deps.database, caller, input.environmentId);
+  const { row, rules } = await newService(deps, environment, input, request);
   rules.problems.throwIfAny();
   if (rules.secrets.length === 0 && !hasReferences(row)) {
     const inserted = await deps.database.batched(store.insertService, insertValues(row));
@@ -99,7 +99,7 @@ interface ComposedService {
 async function newService(
   deps: ServiceDeps,
   environment: store.EnvironmentRow,
-  { environmentId, type }: Place,
+  { environmentId, type }: NewServiceTarget,
   request: NewService,
 ): Promise<ComposedService> {
   const rules = await specRules(deps, { driver: environment.driver, autoPreview: environment.auto_preview, isInstalled: false });
@@ -271,10 +271,13 @@ async function chartRepository(tx: Queryable, organizationId: string, id: string
   );
 }
 
-async function registryDetails(tx: Queryable, organizationId: string, id: string, place: string): Promise<RegistryDetails> {
+async function registryDetails(tx: Queryable, organizationId: string, id: string, location: string): Promise<RegistryDetails> {
   const registry = await tx.maybe(store.shareRegistry, [id, organizationId]);
   if (registry !== undefined) return registry;
-  throw invalidReference(`${place}registry_id`, 'is not the id of a container registry of this organization; create one first');
+  throw invalidReference(
+    `${location}registry_id`,
+    'is not the id of a container registry of this organization; create one first',
+  );
 }
 
 const where = 'in this environment';

@@ -145,10 +145,10 @@ describe('a Terraform configuration', () => {
   });
 
   test('names a git token of its own organization only, which it keeps from being deleted', async () => {
-    const token = async (place: string) =>
+    const token = async (location: string) =>
       (
         await client.call('createGitToken', {
-          params: { organizationId: place },
+          params: { organizationId: location },
           body: { name: randomUUID(), type: 'GENERIC', token: 'x' },
         })
       ).id;
@@ -164,9 +164,9 @@ describe('a Terraform configuration', () => {
 
   test('has variables and secrets of its own scope', async () => {
     const made = await terraform();
-    const place = { variable_scope: 'TERRAFORM' as const, variable_parent_id: made.id };
-    await client.call('createVariable', { body: { key: 'COLOR', value: 'red', is_secret: false, ...place } });
-    await client.call('createVariable', { body: { key: 'KEY', value: 'sesame', is_secret: true, ...place } });
+    const location = { variable_scope: 'TERRAFORM' as const, variable_parent_id: made.id };
+    await client.call('createVariable', { body: { key: 'COLOR', value: 'red', is_secret: false, ...location } });
+    await client.call('createVariable', { body: { key: 'KEY', value: 'sesame', is_secret: true, ...location } });
     const { results } = await client.call('listVariables', { query: { parent_id: made.id, scope: 'TERRAFORM' } });
     const own = results.filter(({ scope }) => scope === 'TERRAFORM');
     expect(own.map(({ key, value, service_type }) => ({ key, value, service_type }))).toEqual([
@@ -176,10 +176,10 @@ describe('a Terraform configuration', () => {
   });
 
   test('is copied with its environment, its secrets too', async () => {
-    const place = await environment();
+    const location = await environment();
     const tf_vars = [{ key: 'password', value: 'sesame', secret: true }];
-    const made = await terraform({ name: 'infra', terraform_variables_source: { tf_vars } }, place);
-    const copy = await client.call('cloneEnvironment', { params: { environmentId: place }, body: { name: randomUUID() } });
+    const made = await terraform({ name: 'infra', terraform_variables_source: { tf_vars } }, location);
+    const copy = await client.call('cloneEnvironment', { params: { environmentId: location }, body: { name: randomUUID() } });
     const [cloned] = (await client.call('listTerraforms', { params: { environmentId: copy.id } })).results;
     expect(cloned?.terraform_variables_source).toEqual(made.terraform_variables_source);
     const { database } = server.database;
@@ -193,8 +193,8 @@ describe('a Terraform configuration', () => {
 
 describe('a deployment of a Terraform configuration', () => {
   test('says in its status what it is for, and waits apart from others', async () => {
-    const place = await environment();
-    const made = await terraform({}, place);
+    const location = await environment();
+    const made = await terraform({}, location);
     const params = { terraformId: made.id };
     const planned = await client.call('deployTerraform', { params, body: { action: 'PLAN' } });
     expect(planned).toMatchObject({ state: 'DEPLOYMENT_QUEUED', service_deployment_status: 'NEVER_DEPLOYED' });
@@ -216,9 +216,9 @@ describe('a deployment of a Terraform configuration', () => {
   });
 
   test('is only what was asked for among others, too', async () => {
-    const place = await environment();
-    const made = await terraform({}, place);
-    const params = { environmentId: place };
+    const location = await environment();
+    const made = await terraform({}, location);
+    const params = { environmentId: location };
     await client.call('deployAllServices', { params, body: { terraforms: [{ id: made.id }] } });
     await client.call('deployAllServices', { params, body: { terraforms: [{ id: made.id, action: 'PLAN' }] } });
     const queue = await client.call('listDeploymentRequestByServiceId', { params: { serviceId: made.id } });

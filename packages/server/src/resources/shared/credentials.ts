@@ -97,7 +97,7 @@ export function openedCredentials(vault: Vault, id: string, { config, sealed }: 
  * Adds errors in the URL of a registry or repository to `problems`. `schemes` have the form `https:`. Messages do not
  * quote the URL, which may contain a password.
  */
-export function checkPlace(url: string, schemes: readonly string[], problems: Problems): void {
+export function checkIds(url: string, schemes: readonly string[], problems: Problems): void {
   const [scheme = 'https:'] = schemes;
   const example = `${scheme}//registry.example.org`;
   const parsed = URL.canParse(url) ? new URL(url) : null;

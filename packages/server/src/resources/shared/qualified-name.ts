@@ -18,17 +18,17 @@ const reservedPrefix = 'davit.';
 export function checkKeys(path: string, entries: readonly { readonly key: string }[], problems: Problems): void {
   const seen = new Map<string, number>();
   entries.forEach((entry, index) => {
-    const place = `${path}.${index}.key`;
+    const location = `${path}.${index}.key`;
     const earlier = seen.get(entry.key);
     if (!key.test(entry.key) || entry.key.lastIndexOf('/') > longestDomain) {
       problems.add(
-        place,
+        location,
         'must be a name such as team or example.org/team: at most 63 letters, digits, - _ . that begin and end with a letter or digit, after a domain of small letters',
       );
     } else if (entry.key.startsWith(reservedPrefix)) {
-      problems.add(place, `begins with ${reservedPrefix}, which is reserved for the keys of Davit: choose another one`);
+      problems.add(location, `begins with ${reservedPrefix}, which is reserved for the keys of Davit: choose another one`);
     } else if (earlier !== undefined) {
-      problems.add(place, `is the key of entry ${earlier} already`);
+      problems.add(location, `is the key of entry ${earlier} already`);
     }
     seen.set(entry.key, earlier ?? index);
   });

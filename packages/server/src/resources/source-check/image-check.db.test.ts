@@ -26,10 +26,10 @@ async function registryAt(
   url: string,
   config: Record<string, string> = {},
   client = api,
-  place = organizationId,
+  location = organizationId,
 ): Promise<string> {
   const body = { name: randomUUID(), kind: 'GENERIC_CR', url, config } as const;
-  return (await client.call('createContainerRegistry', { params: { organizationId: place }, body })).id;
+  return (await client.call('createContainerRegistry', { params: { organizationId: location }, body })).id;
 }
 
 const check = (registry_id: string, image_name: string, tag: string) =>

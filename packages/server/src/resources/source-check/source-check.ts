@@ -17,7 +17,7 @@ type FilesRequest = Body<(typeof operations)['checkGitFile']>;
  * The files to read from a repository. `path`: path in the repository; `at`: path of the request's member that names
  * the file.
  */
-interface Wanted {
+interface FilesToRead {
   readonly repository: DockerfileRequest['git_repository'];
   readonly files: readonly { readonly path: string; readonly at: string }[];
   /** Path of the repository in the request. Default: `git_repository`. */
@@ -84,26 +84,26 @@ export async function readFiles(
   deps: Needs<'database' | 'engine', 'allowLocalRepositories'>,
   caller: Caller,
   environmentId: string,
-  { repository, files, at = 'git_repository' }: Wanted,
+  { repository, files, at = 'git_repository' }: FilesToRead,
 ): Promise<readonly (string | null)[]> {
-  const place = await openEnvironment(deps.database, caller, environmentId, 'read');
+  const environment = await openEnvironment(deps.database, caller, environmentId, 'read');
   const problems = new Problems();
   const git = toGitRepository(repository, null, { problems, allowLocal: deps.config.allowLocalRepositories, at });
-  for (const { path, at: place } of files) {
+  for (const { path, at: location } of files) {
     if (leavesRoot(path) || hasControlCharacter(path)) {
-      problems.add(place, 'must be a file inside git_repository.root_path, without .. and control characters');
+      problems.add(location, 'must be a file inside git_repository.root_path, without .. and control characters');
     }
   }
   problems.throwIfAny();
   // The token of one organization must not be used for another.
   if (
     git.git_token_id !== null &&
-    (await deps.database.maybe(store.findGitToken, [git.git_token_id, place.organizationId])) === undefined
+    (await deps.database.maybe(store.findGitToken, [git.git_token_id, environment.organizationId])) === undefined
   ) {
     throw invalidReference(`${at}.git_token_id`, 'is not the id of a git token of this organization; create one first');
   }
   const answer = await deps.engine.readSource({
-    driver: place.driver,
+    driver: environment.driver,
     url: git.url,
     branch: git.branch,
     gitTokenId: git.git_token_id,
@@ -123,8 +123,8 @@ const fields: Readonly<Record<string, string>> = {
 /** Converts the failure to read a repository to the error of an operation: SOURCE_NOT_USABLE. */
 export function toSourceError({ code, message, hint }: FailureRecord, at = 'git_repository'): Error {
   // Other failures are not caused by the repository: a full disk, or an internal error, which the log explains.
-  const isTold = code.startsWith('GIT_') || code.startsWith('BUILD_') || code === 'ENGINE_UNREACHABLE';
-  if (!isTold) return new Error(`a repository could not be read: ${message}`);
+  const isReported = code.startsWith('GIT_') || code.startsWith('BUILD_') || code === 'ENGINE_UNREACHABLE';
+  if (!isReported) return new Error(`a repository could not be read: ${message}`);
   return notUsable(`${at}.${fields[code] ?? 'url'}`, code, `${message} ${hint}`.trim());
 }
 

@@ -11,9 +11,9 @@ import { eventsBehind, type EventRow, type FoundRow } from './store.ts';
 
 const lookEveryMilliseconds = 1000;
 /** Most events in one read. If there are more, each stream reads the events that it needs itself. */
-const mostAtOnce = 1000;
-const mostEvents = 2000;
-const mostBatches = 500;
+const maxAtOnce = 1000;
+const maxEvents = 2000;
+const maxBatches = 500;
 
 /** A position up to which the hub has read. Later snapshots replace the snapshot as long as there are no new events. */
 export interface Boundary {
@@ -134,7 +134,7 @@ export class StreamHub {
       return;
     }
     const { xmax, underway } = former.snapshot;
-    const rows = await this.#parts.database.many(eventsBehind, [xmax, underway, mostAtOnce + 1]);
+    const rows = await this.#parts.database.many(eventsBehind, [xmax, underway, maxAtOnce + 1]);
     this.#readAt = performance.now();
     const [first] = rows;
     if (first === undefined || this.#head !== former) return;
@@ -146,7 +146,7 @@ export class StreamHub {
     const snapshot = parseSnapshot(text);
     const events = rows.filter(isEvent);
     const isWhole = horizon === null || sees(former.snapshot, parseSnapshot(horizon));
-    if (!isWhole || events.length > mostAtOnce || !sees(snapshot, former.snapshot)) {
+    if (!isWhole || events.length > maxAtOnce || !sees(snapshot, former.snapshot)) {
       this.#forget();
       this.#head = { snapshot, serial: this.#firstSerial };
       return true;
@@ -159,7 +159,7 @@ export class StreamHub {
     this.#batches.push({ from: former, to, events });
     this.#head = to;
     this.#kept += events.length;
-    while (this.#kept > mostEvents || this.#batches.length > mostBatches) {
+    while (this.#kept > maxEvents || this.#batches.length > maxBatches) {
       this.#kept -= this.#batches.shift()?.events.length ?? 0;
       this.#firstSerial += 1;
     }

@@ -5,7 +5,7 @@ import { statement } from '@davit/db';
 import { TestIssuer } from '@davit/testkit/issuer';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Ear, has, namesOf, write, type Place } from './testing.ts';
+import { TestSubscriber, has, namesOf, write, type TestEnvironmentIds } from './testing.ts';
 
 /* Rules of streams: who may see which events and for how long, and how many resources a stream may use. */
 
@@ -13,7 +13,7 @@ let issuer: TestIssuer;
 let server: TestServer;
 let owner: TestOrganization;
 let admin: Client;
-let places: Readonly<Record<'development' | 'production', Place>>;
+let locations: Readonly<Record<'development' | 'production', TestEnvironmentIds>>;
 
 beforeAll(async () => {
   issuer = await TestIssuer.start();
@@ -30,20 +30,20 @@ beforeAll(async () => {
   admin = server.client(owner.tokens.ADMIN);
   const params = { organizationId: owner.id };
   const { id: projectId } = await admin.call('createProject', { params, body: { name: 'shop' } });
-  const make = async (name: string, mode: 'DEVELOPMENT' | 'PRODUCTION'): Promise<Place> => {
+  const make = async (name: string, mode: 'DEVELOPMENT' | 'PRODUCTION'): Promise<TestEnvironmentIds> => {
     const { id } = await admin.call('createEnvironment', { params: { projectId }, body: { name, mode } });
     return { organizationId: owner.id, projectId, environmentId: id };
   };
-  places = { development: await make('dev', 'DEVELOPMENT'), production: await make('live', 'PRODUCTION') };
+  locations = { development: await make('dev', 'DEVELOPMENT'), production: await make('live', 'PRODUCTION') };
 });
 afterAll(async () => {
   await server.close();
   await issuer.close();
 });
 
-function listen(token: string, organizationId = owner.id): Ear {
+function listen(token: string, organizationId = owner.id): TestSubscriber {
   const client = server.client(token);
-  return new Ear((signal) => client.stream('streamOrganization', { params: { organizationId }, signal }));
+  return new TestSubscriber((signal) => client.stream('streamOrganization', { params: { organizationId }, signal }));
 }
 
 async function tokenOf(body: object): Promise<{ id: string; token: string }> {
@@ -51,21 +51,21 @@ async function tokenOf(body: object): Promise<{ id: string; token: string }> {
   return admin.call('createOrganizationApiToken', { params, body: { name: `t ${performance.now()}`, ...body } });
 }
 
-async function tell(place: Place, name: string): Promise<void> {
-  await write(server.database.database, place, name);
+async function tell(ids: TestEnvironmentIds, name: string): Promise<void> {
+  await write(server.database.database, ids, name);
 }
 
 test('a token that is deleted ends its stream before anything more is told', async () => {
   const { id, token } = await tokenOf({ scope: 'READ' });
   const ear = listen(token);
   await ear.until(has('OPEN'));
-  await tell(places.development, 'before');
+  await tell(locations.development, 'before');
   await ear.until(has('QUEUE'));
   await admin.call('deleteOrganizationApiToken', { params: { organizationId: owner.id, apiTokenId: id } });
-  await tell(places.development, 'after');
+  await tell(locations.development, 'after');
   await ear.ended;
-  expect(namesOf(ear.heard)).toEqual(['before']);
-  expect(ear.heard.at(-1)).toMatchObject({ event: 'END', data: { code: 'UNAUTHORIZED', resume: false } });
+  expect(namesOf(ear.received)).toEqual(['before']);
+  expect(ear.received.at(-1)).toMatchObject({ event: 'END', data: { code: 'UNAUTHORIZED', resume: false } });
 });
 
 const expireSoon = statement(
@@ -79,7 +79,7 @@ test('a token that expires ends its stream then', async () => {
   const ear = listen(token);
   await ear.until(has('OPEN'));
   await ear.ended;
-  expect(ear.heard.at(-1)).toMatchObject({ event: 'END', data: { code: 'TOKEN_EXPIRED', resume: false } });
+  expect(ear.received.at(-1)).toMatchObject({ event: 'END', data: { code: 'TOKEN_EXPIRED', resume: false } });
 });
 
 test('a member who is removed hears nothing more, one whose role changes hears what it allows', async () => {
@@ -90,21 +90,21 @@ test('a member who is removed hears nothing more, one whose role changes hears w
   const { id } = await server.client(token).call('getAccountInformation', {});
   const ear = listen(token);
   await ear.until(has('OPEN'));
-  await tell(places.production, 'as viewer');
+  await tell(locations.production, 'as viewer');
   await ear.until(has('QUEUE'));
   await admin.call('editOrganizationMemberRole', {
     params,
     body: { user_id: id ?? '', role_id: roleDescriptions.BILLING_MANAGER.id },
   });
-  await tell(places.production, 'as billing manager');
+  await tell(locations.production, 'as billing manager');
   await ear.ended;
-  expect(namesOf(ear.heard)).toEqual(['as viewer']);
-  expect(ear.heard.at(-1)).toMatchObject({ event: 'END', data: { code: 'FORBIDDEN', resume: false } });
+  expect(namesOf(ear.received)).toEqual(['as viewer']);
+  expect(ear.received.at(-1)).toMatchObject({ event: 'END', data: { code: 'FORBIDDEN', resume: false } });
 });
 
 test('a custom role hears of environments of the modes that it may see, and of no other organization', async () => {
   const params = { organizationId: owner.id };
-  const { projectId } = places.development;
+  const { projectId } = locations.development;
   const role = await admin.call('createOrganizationCustomRole', { params, body: { name: 'testers' } });
   const permissions = (['DEVELOPMENT', 'PREVIEW', 'STAGING', 'PRODUCTION'] as const).map((environment_type) => ({
     environment_type,
@@ -119,16 +119,18 @@ test('a custom role hears of environments of the modes that it may see, and of n
   const stranger = await server.organization();
   const ears = [listen(token), listen(stranger.tokens.READ, stranger.id), listen(owner.tokens.READ)] as const;
   for (const ear of ears) await ear.until(has('OPEN'));
-  await tell(places.production, 'secret');
-  await tell(places.development, 'open');
-  await ears[2].until((heard) => namesOf(heard).length >= 2);
+  await tell(locations.production, 'secret');
+  await tell(locations.development, 'open');
+  await ears[2].until((received) => namesOf(received).length >= 2);
   await ears[0].until(has('QUEUE'));
-  expect(ears.map(({ heard }) => namesOf(heard))).toEqual([['open'], [], ['secret', 'open']]);
+  expect(ears.map(({ received }) => namesOf(received))).toEqual([['open'], [], ['secret', 'open']]);
   // A stream that resumes after an id reads the database, and receives no other events there.
-  const first = ears[2].heard[0]?.id ?? '';
-  const again = new Ear((signal) => server.client(token).stream('streamOrganization', { params, signal, lastEventId: first }));
+  const first = ears[2].received[0]?.id ?? '';
+  const again = new TestSubscriber((signal) =>
+    server.client(token).stream('streamOrganization', { params, signal, lastEventId: first }),
+  );
   await again.until(has('QUEUE'));
-  expect(namesOf(again.heard)).toEqual(['open']);
+  expect(namesOf(again.received)).toEqual(['open']);
   for (const ear of [...ears, again]) await ear.close();
   const other = await fetch(`${server.baseUrl}/organization/${owner.id}/stream`, {
     headers: { authorization: `Token ${stranger.tokens.READ}` },
@@ -194,8 +196,8 @@ test('a client that takes nothing is cut off, costs no memory meanwhile, and goe
   const count = 2500;
   await server.database.database.run(writeMany, [
     owner.id,
-    places.development.projectId,
-    places.development.environmentId,
+    locations.development.projectId,
+    locations.development.environmentId,
     count,
   ]);
   await expect.poll(() => server.api.deps.streams.count, { timeout: 15_000 }).toBe(0);
@@ -203,17 +205,17 @@ test('a client that takes nothing is cut off, costs no memory meanwhile, and goe
   const numbers = Array.from({ length: count }, (_, index) => `${index + 1}`);
   const text = await slow.readAll();
   expect(text).toMatch(/event: END\ndata: \{"code":"TOO_SLOW".*"resume":true\}\n\n/);
-  const told = [...text.matchAll(/^id: (.*)\nevent: QUEUE\ndata: (.*)$/gm)].map(([, id = '', data = '']) => {
+  const reported = [...text.matchAll(/^id: (.*)\nevent: QUEUE\ndata: (.*)$/gm)].map(([, id = '', data = '']) => {
     const { triggered_by: name }: { triggered_by: string } = JSON.parse(data);
     return { id, number: name.trim() };
   });
-  expect(told.map(({ number }) => number)).toEqual(numbers.slice(0, told.length));
-  expect(told.length).toBeLessThan(count);
-  const lastEventId = told.at(-1)?.id ?? '';
+  expect(reported.map(({ number }) => number)).toEqual(numbers.slice(0, reported.length));
+  expect(reported.length).toBeLessThan(count);
+  const lastEventId = reported.at(-1)?.id ?? '';
   const params = { organizationId: owner.id };
-  const ear = new Ear((signal) => server.client(token).stream('streamOrganization', { params, signal, lastEventId }));
-  await ear.until((heard) => namesOf(heard).length >= count - told.length);
-  expect(namesOf(ear.heard).map((name) => name.trim())).toEqual(numbers.slice(told.length));
+  const ear = new TestSubscriber((signal) => server.client(token).stream('streamOrganization', { params, signal, lastEventId }));
+  await ear.until((received) => namesOf(received).length >= count - reported.length);
+  expect(namesOf(ear.received).map((name) => name.trim())).toEqual(numbers.slice(reported.length));
   await ear.close();
 });
 
@@ -221,7 +223,7 @@ test('a server that stops ends its streams at once, saying so', async () => {
   const beside = await startTestServer({ beside: server });
   const client = beside.client(owner.tokens.READ);
   const params = { organizationId: owner.id };
-  const ears = [1, 2].map(() => new Ear((signal) => client.stream('streamOrganization', { params, signal })));
+  const ears = [1, 2].map(() => new TestSubscriber((signal) => client.stream('streamOrganization', { params, signal })));
   for (const ear of ears) await ear.until(has('OPEN'));
   const begin = performance.now();
   await beside.close();
@@ -229,6 +231,6 @@ test('a server that stops ends its streams at once, saying so', async () => {
   for (const ear of ears) {
     await ear.until(has('END'));
     await ear.close();
-    expect(ear.heard.at(-1)).toMatchObject({ event: 'END', data: { code: 'SERVER_STOPPING', resume: true } });
+    expect(ear.received.at(-1)).toMatchObject({ event: 'END', data: { code: 'SERVER_STOPPING', resume: true } });
   }
 });

@@ -80,20 +80,20 @@ export function toEvent(row: EventRow, engine: Pick<EnginePort, 'stateOf'>): Str
   // One trigger writes the facts of each kind, so the kind determines the type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const fact = row.fact as unknown;
-  const place = { ...placed(row), ...deployed(row, row.fact['execution_number']) };
+  const ids = { ...placed(row), ...deployed(row, row.fact['execution_number']) };
   switch (row.kind) {
     case 'QUEUE': {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const { change, action, triggered_by, origin } = fact as QueueFact;
-      return { event: 'QUEUE', data: { ...place, change, action: actionWord(action), triggered_by, origin } };
+      return { event: 'QUEUE', data: { ...ids, change, action: actionWord(action), triggered_by, origin } };
     }
     case 'DEPLOYMENT':
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return { event: 'DEPLOYMENT', data: { ...place, ...deploymentOf(fact as DeploymentFact) } };
+      return { event: 'DEPLOYMENT', data: { ...ids, ...deploymentOf(fact as DeploymentFact) } };
     case 'SERVICE_STATE': {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const service = serviceOf(fact as ServiceFact, engine);
-      return { event: 'SERVICE_STATE', data: { ...place, service_id: row.service_id ?? '', ...service } };
+      return { event: 'SERVICE_STATE', data: { ...ids, service_id: row.service_id ?? '', ...service } };
     }
     case 'STEP': {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -101,7 +101,7 @@ export function toEvent(row: EventRow, engine: Pick<EnginePort, 'stateOf'>): Str
       const times = { started_at: isoTime(started_at), finished_at: isoTime(finished_at) };
       return {
         event: 'STEP',
-        data: { ...place, service_id: row.service_id ?? '', step, step_name: metric, status, attempt, ...times },
+        data: { ...ids, service_id: row.service_id ?? '', step, step_name: metric, status, attempt, ...times },
       };
     }
     case 'RUNNING_STATUS': {
@@ -111,9 +111,9 @@ export function toEvent(row: EventRow, engine: Pick<EnginePort, 'stateOf'>): Str
     }
     case 'CONDITION': {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const told = fact as ConditionFact;
-      const about = { link: errorLink(told.code), since: isoTime(told.since) ?? row.at };
-      return { event: 'CONDITION', data: { ...placed(row), service_id: row.service_id ?? '', ...told, ...about } };
+      const reported = fact as ConditionFact;
+      const about = { link: errorLink(reported.code), since: isoTime(reported.since) ?? row.at };
+      return { event: 'CONDITION', data: { ...placed(row), service_id: row.service_id ?? '', ...reported, ...about } };
     }
     default:
       throw new Error(`an event of kind ${row.kind} is told otherwise`);
@@ -146,7 +146,7 @@ function serviceOf(
 }
 
 /** Identifies the service or deployment that a log belongs to. */
-export interface LogPlace {
+export interface LogScope {
   readonly projectId: string;
   readonly environmentId: string;
   readonly deploymentId: string | null;
@@ -154,7 +154,7 @@ export interface LogPlace {
   readonly serviceId: string | null;
 }
 
-export function placeOfRow(row: EventRow): LogPlace {
+export function scopeOfRow(row: EventRow): LogScope {
   return {
     projectId: row.project_id,
     environmentId: row.environment_id,
@@ -167,15 +167,15 @@ export function placeOfRow(row: EventRow): LogPlace {
 /** A log line as an event. */
 export type LineEvent = Extract<StreamEvent, { readonly event: 'DEPLOYMENT_LOG' | 'SERVICE_LOG' }>;
 
-export function deploymentLine(place: LogPlace, line: DeploymentLogLine): LineEvent {
+export function deploymentLine(scope: LogScope, line: DeploymentLogLine): LineEvent {
   return {
     event: 'DEPLOYMENT_LOG',
     data: {
       at: line.at,
-      project_id: place.projectId,
-      environment_id: place.environmentId,
-      deployment_request_id: place.deploymentId ?? '',
-      execution_id: place.executionId,
+      project_id: scope.projectId,
+      environment_id: scope.environmentId,
+      deployment_request_id: scope.deploymentId ?? '',
+      execution_id: scope.executionId,
       service_id: line.service?.id ?? null,
       step: line.step,
       level: line.level,
@@ -184,14 +184,14 @@ export function deploymentLine(place: LogPlace, line: DeploymentLogLine): LineEv
   };
 }
 
-export function serviceLine(place: LogPlace, line: ServiceLogLine): LineEvent {
+export function serviceLine(scope: LogScope, line: ServiceLogLine): LineEvent {
   return {
     event: 'SERVICE_LOG',
     data: {
       at: line.at,
-      project_id: place.projectId,
-      environment_id: place.environmentId,
-      service_id: place.serviceId ?? '',
+      project_id: scope.projectId,
+      environment_id: scope.environmentId,
+      service_id: scope.serviceId ?? '',
       id: line.id,
       message: line.message,
       pod_name: line.instance,
@@ -202,7 +202,7 @@ export function serviceLine(place: LogPlace, line: ServiceLogLine): LineEvent {
 
 /** Returns the current state of a deployment and its services, for a stream that begins during the deployment. */
 export function presentState(view: DeploymentView, projectId: string): StreamEvent[] {
-  const place = (at: string): { at: string; project_id: string; environment_id: string } => ({
+  const location = (at: string): { at: string; project_id: string; environment_id: string } => ({
     at,
     project_id: projectId,
     environment_id: view.environmentId,
@@ -211,7 +211,7 @@ export function presentState(view: DeploymentView, projectId: string): StreamEve
   const toService = (service: HistoryServiceView): StreamEvent => ({
     event: 'SERVICE_STATE',
     data: {
-      ...place(service.updatedAt),
+      ...location(service.updatedAt),
       ...deployment,
       service_id: service.serviceId,
       service_name: service.name,
@@ -226,6 +226,6 @@ export function presentState(view: DeploymentView, projectId: string): StreamEve
   });
   const { state, status, triggeredBy, origin } = view;
   const about = { state, status, action: actionWord(view.action), triggered_by: triggeredBy, origin };
-  const whole: StreamEvent = { event: 'DEPLOYMENT', data: { ...place(view.updatedAt), ...deployment, ...about } };
+  const whole: StreamEvent = { event: 'DEPLOYMENT', data: { ...location(view.updatedAt), ...deployment, ...about } };
   return [whole, ...view.services.map(toService)];
 }

@@ -2,7 +2,7 @@ import type { StreamData, StreamEvent } from '@davit/contract';
 import type { Needs } from '../../deps.ts';
 import { environmentWords } from '../deployment/index.ts';
 import { isEvent, type Boundary } from './hub.ts';
-import { deploymentLine, linesOf, placeOfRow, serviceLine, toEvent, wire, type LineEvent, type LogPlace } from './message.ts';
+import { deploymentLine, linesOf, scopeOfRow, serviceLine, toEvent, wire, type LineEvent, type LogScope } from './message.ts';
 import { encodePosition, parseSnapshot, sees, type Position, type Snapshot } from './position.ts';
 import * as store from './store.ts';
 import type { EventRow } from './store.ts';
@@ -25,7 +25,7 @@ export interface Page {
 }
 
 /** A sent event, and the position of the stream after it. */
-export interface Told {
+export interface SentEvent {
   readonly text: string;
   readonly position: Position;
 }
@@ -79,13 +79,13 @@ export class StreamReader {
   }
 
   /** Returns the events to send for a row, without the parts of the row that were sent already. */
-  async *texts(watch: Watch, row: EventRow, page: Page, told: number): AsyncGenerator<Told> {
+  async *texts(watch: Watch, row: EventRow, page: Page, reported: number): AsyncGenerator<SentEvent> {
     const { from, upTo, isWhole, events } = page;
     const isLog = row.kind === 'DEPLOYMENT_LOG' || row.kind === 'SERVICE_LOG';
     const numbers = isLog ? linesOf(row) : [];
     const all = isLog ? numbers.length : 1;
     const isLast = isWhole && row === events.at(-1);
-    const toTold = (event: StreamEvent, parts: number): Told => {
+    const toTold = (event: StreamEvent, parts: number): SentEvent => {
       // The position after the last part is the position after the whole page: this id is shorter and stays valid
       // longer.
       const position: Position =
@@ -93,10 +93,10 @@ export class StreamReader {
       return { text: wire(event, encodePosition(position)), position };
     };
     if (!isLog) {
-      if (told === 0) yield toTold(toEvent(row, this.#deps.engine), 1);
+      if (reported === 0) yield toTold(toEvent(row, this.#deps.engine), 1);
       return;
     }
-    for (let first = told; first < numbers.length; first += linesAtOnce) {
+    for (let first = reported; first < numbers.length; first += linesAtOnce) {
       const wanted = numbers.slice(first, first + linesAtOnce);
       const lines = await this.#linesOnce(row, wanted);
       for (const [index, number] of wanted.entries()) {
@@ -109,23 +109,23 @@ export class StreamReader {
   // Lines never change, so all streams can share one read.
   #linesOnce(row: EventRow, numbers: readonly number[]): Promise<ReadonlyMap<number, LineEvent>> {
     return once(this.#lines, `${row.sequence} ${numbers[0]}`, async () => {
-      const lines = await this.#linesAt(row.kind, placeOfRow(row), { numbers });
+      const lines = await this.#linesAt(row.kind, scopeOfRow(row), { numbers });
       return new Map(lines.map(({ number, event }) => [number, event]));
     });
   }
 
   async #linesAt(
     kind: string,
-    place: LogPlace,
+    scope: LogScope,
     which: { readonly numbers: readonly number[] } | { readonly after: number; readonly limit: number },
   ): Promise<{ number: number; event: LineEvent }[]> {
     const { database, engine } = this.#deps;
     if (kind === 'SERVICE_LOG') {
-      const lines = await engine.serviceLines(database, place.serviceId ?? '', which);
-      return lines.map((line) => ({ number: line.number, event: serviceLine(place, line) }));
+      const lines = await engine.serviceLines(database, scope.serviceId ?? '', which);
+      return lines.map((line) => ({ number: line.number, event: serviceLine(scope, line) }));
     }
-    const lines = await engine.deploymentLines(database, place.deploymentId ?? '', which);
-    return lines.map((line) => ({ number: line.number, event: deploymentLine(place, line) }));
+    const lines = await engine.deploymentLines(database, scope.deploymentId ?? '', which);
+    return lines.map((line) => ({ number: line.number, event: deploymentLine(scope, line) }));
   }
 
   /**
@@ -141,11 +141,11 @@ export class StreamReader {
   }
 
   /** Returns the next lines of a log that a snapshot sees. Lines that the snapshot does not see are sent as events. */
-  async oldLines(kind: 'SERVICE_LOG' | 'DEPLOYMENT_LOG', place: LogPlace, { seen, line = 0 }: Position): Promise<OldLines> {
-    const lines = await this.#linesAt(kind, place, { after: line, limit: eventsOfPage });
+  async oldLines(kind: 'SERVICE_LOG' | 'DEPLOYMENT_LOG', scope: LogScope, { seen, line = 0 }: Position): Promise<OldLines> {
+    const lines = await this.#linesAt(kind, scope, { after: line, limit: eventsOfPage });
     // This query must run after the one for the lines: a line written in between is sent as an event, and must not be
     // sent here too.
-    const hidden = new Set(await this.#linesBehind(kind, place, seen));
+    const hidden = new Set(await this.#linesBehind(kind, scope, seen));
     const last = lines.at(-1);
     return {
       lines: lines.filter(({ number }) => !hidden.has(number)),
@@ -154,13 +154,13 @@ export class StreamReader {
   }
 
   /** Returns the number before the newest `tail` lines that a snapshot sees. */
-  async startOfLines(place: LogPlace, seen: Snapshot, tail: number): Promise<number> {
+  async startOfLines(scope: LogScope, seen: Snapshot, tail: number): Promise<number> {
     const { database, engine } = this.#deps;
-    const hidden = await this.#linesBehind('SERVICE_LOG', place, seen);
-    return engine.serviceLinesStart(database, place.serviceId ?? '', tail, hidden);
+    const hidden = await this.#linesBehind('SERVICE_LOG', scope, seen);
+    return engine.serviceLinesStart(database, scope.serviceId ?? '', tail, hidden);
   }
 
-  async #linesBehind(kind: string, { serviceId, deploymentId }: LogPlace, seen: Snapshot): Promise<number[]> {
+  async #linesBehind(kind: string, { serviceId, deploymentId }: LogScope, seen: Snapshot): Promise<number[]> {
     const rows = await this.#deps.database.many(store.linesBehind, [seen.xmax, seen.underway, kind, serviceId, deploymentId]);
     return rows.map(({ line }) => line);
   }

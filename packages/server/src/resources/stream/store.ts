@@ -127,7 +127,7 @@ export const eventsRemove = statement(
 
 export const organizationPlace = statement<{ id: string }>('stream_organization', 'select id from organization where id = $1');
 
-export const environmentPlace = statement<{ project_id: string }>(
+export const environmentFacts = statement<{ project_id: string }>(
   'stream_environment',
   'select project_id from environment where id = $1',
 );

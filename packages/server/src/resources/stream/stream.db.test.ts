@@ -5,7 +5,7 @@ import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseSnapshot } from './position.ts';
 import { StreamReader } from './reader.ts';
-import { Ear, has, namesOf, write } from './testing.ts';
+import { TestSubscriber, has, namesOf, write } from './testing.ts';
 
 let server: RunningServer;
 let owner: TestOrganization;
@@ -30,13 +30,13 @@ async function makeApplication(project: string): Promise<{ environmentId: string
 test('a deployment is told from the queue to its end, in order', async () => {
   const { environmentId, applicationId } = await makeApplication('told');
   const params = { organizationId: owner.id };
-  const ear = new Ear((signal) => api.stream('streamOrganization', { params, query: { environmentId }, signal }));
+  const ear = new TestSubscriber((signal) => api.stream('streamOrganization', { params, query: { environmentId }, signal }));
   await ear.until(has('OPEN'));
   await api.call('deployApplication', { params: { applicationId } });
   await ear.until(has('DEPLOYMENT', { status: 'SUCCEEDED' }));
   await ear.until(has('ENVIRONMENT_STATE', { state: 'DEPLOYED' }));
   await ear.close();
-  const words = ear.heard.map(({ event, data }) => (event === 'SERVICE_STATE' ? data.state : event));
+  const words = ear.received.map(({ event, data }) => (event === 'SERVICE_STATE' ? data.state : event));
   expect(words.filter((word) => /^(DEPLOY|BUILD|WAITING)/.test(word) && word !== 'DEPLOYMENT')).toEqual([
     'DEPLOYMENT_QUEUED',
     'WAITING_RUNNING',
@@ -44,38 +44,43 @@ test('a deployment is told from the queue to its end, in order', async () => {
     'DEPLOYING',
     'DEPLOYED',
   ]);
-  expect(ear.heard.flatMap(({ event, data }) => (event === 'QUEUE' ? [data.change] : []))).toEqual(['QUEUED', 'STARTED']);
-  expect(ear.heard.flatMap(({ event, data }) => (event === 'DEPLOYMENT' ? [data.state] : []))).toEqual(['DEPLOYING', 'DEPLOYED']);
-  expect(ear.heard.some(({ event }) => event === 'STEP')).toBe(true);
-  expect(ear.heard.some(({ event }) => event.endsWith('_LOG'))).toBe(false);
+  expect(ear.received.flatMap(({ event, data }) => (event === 'QUEUE' ? [data.change] : []))).toEqual(['QUEUED', 'STARTED']);
+  expect(ear.received.flatMap(({ event, data }) => (event === 'DEPLOYMENT' ? [data.state] : []))).toEqual([
+    'DEPLOYING',
+    'DEPLOYED',
+  ]);
+  expect(ear.received.some(({ event }) => event === 'STEP')).toBe(true);
+  expect(ear.received.some(({ event }) => event.endsWith('_LOG'))).toBe(false);
 });
 
 test('the stream of a deployment tells its log from the first line, and ends with it; also when it has ended before', async () => {
   const { applicationId } = await makeApplication('followed');
   const { deployment_request_id: id } = await api.call('deployApplication', { params: { applicationId } });
   const params = { deploymentRequestId: id ?? '' };
-  const live = new Ear((signal) => api.stream('streamDeployment', { params, signal }));
+  const live = new TestSubscriber((signal) => api.stream('streamDeployment', { params, signal }));
   await live.ended;
-  expect(live.heard.at(-1)).toMatchObject({ event: 'END', data: { code: 'DONE', resume: false } });
-  expect(live.heard.slice(0, 2).map(({ event }) => event)).toEqual(['OPEN', 'DEPLOYMENT']);
-  const messages = (heard: readonly Received[]): string[] =>
-    heard.flatMap(({ event, data }) => (event === 'DEPLOYMENT_LOG' ? [`${data.step} ${data.message}`] : []));
+  expect(live.received.at(-1)).toMatchObject({ event: 'END', data: { code: 'DONE', resume: false } });
+  expect(live.received.slice(0, 2).map(({ event }) => event)).toEqual(['OPEN', 'DEPLOYMENT']);
+  const messages = (received: readonly Received[]): string[] =>
+    received.flatMap(({ event, data }) => (event === 'DEPLOYMENT_LOG' ? [`${data.step} ${data.message}`] : []));
   const { environmentId } = await environmentOf(applicationId);
   const log = await api.call('listEnvironmentLogs', { params: { environmentId } });
   expect(log.length).toBeGreaterThan(3);
-  expect(messages(live.heard).map((text) => text.replace(/^\S+ /, ''))).toEqual(log.map(({ message }) => message?.safe_message));
-  const late = new Ear((signal) => api.stream('streamDeployment', { params, signal }));
+  expect(messages(live.received).map((text) => text.replace(/^\S+ /, ''))).toEqual(
+    log.map(({ message }) => message?.safe_message),
+  );
+  const late = new TestSubscriber((signal) => api.stream('streamDeployment', { params, signal }));
   await late.ended;
-  expect(messages(late.heard)).toEqual(messages(live.heard));
-  expect(has('DEPLOYMENT', { state: 'DEPLOYED' })(late.heard)).toBe(true);
-  expect(has('SERVICE_STATE', { state: 'DEPLOYED' })(late.heard)).toBe(true);
+  expect(messages(late.received)).toEqual(messages(live.received));
+  expect(has('DEPLOYMENT', { state: 'DEPLOYED' })(late.received)).toBe(true);
+  expect(has('SERVICE_STATE', { state: 'DEPLOYED' })(late.received)).toBe(true);
   // Resumes within the old lines, and within the live lines.
-  for (const heard of [late.heard, live.heard]) {
-    const lines = heard.filter(({ event }) => event === 'DEPLOYMENT_LOG');
+  for (const received of [late.received, live.received]) {
+    const lines = received.filter(({ event }) => event === 'DEPLOYMENT_LOG');
     const third = lines[2]?.id ?? '';
-    const again = new Ear((signal) => api.stream('streamDeployment', { params, signal, lastEventId: third }));
+    const again = new TestSubscriber((signal) => api.stream('streamDeployment', { params, signal, lastEventId: third }));
     await again.ended;
-    expect(messages(again.heard)).toEqual(messages(heard).slice(3));
+    expect(messages(again.received)).toEqual(messages(received).slice(3));
   }
 });
 
@@ -96,29 +101,29 @@ test('what a service prints is told: the newest lines of before, then each as it
     return results.length >= 5 ? results : undefined;
   });
   const params = { serviceId: applicationId };
-  const ear = new Ear((signal) => api.stream('streamServiceLog', { params, query: { tail: 3 }, signal }));
-  await ear.until((heard) => linesOf(heard).length >= 3);
-  expect(linesOf(ear.heard)).toEqual(['old 3', 'old 4', 'old 5']);
+  const ear = new TestSubscriber((signal) => api.stream('streamServiceLog', { params, query: { tail: 3 }, signal }));
+  await ear.until((received) => linesOf(received).length >= 3);
+  expect(linesOf(ear.received)).toEqual(['old 3', 'old 4', 'old 5']);
   for (let line = 1; line <= 300; line += 1) server.fake.print(instance.id, `new ${line}`);
-  await ear.until((heard) => linesOf(heard).length >= 303);
+  await ear.until((received) => linesOf(received).length >= 303);
   const all = ['old 3', 'old 4', 'old 5', ...Array.from({ length: 300 }, (_, index) => `new ${index + 1}`)];
-  expect(linesOf(ear.heard)).toEqual(all);
+  expect(linesOf(ear.received)).toEqual(all);
   await ear.close();
-  const middle = ear.heard.find(({ event, data }) => event === 'SERVICE_LOG' && data.message === 'new 17');
-  const again = new Ear((signal) => api.stream('streamServiceLog', { params, signal, lastEventId: middle?.id ?? '' }));
-  await again.until((heard) => linesOf(heard).length >= 283);
-  expect(linesOf(again.heard)).toEqual(all.slice(all.indexOf('new 17') + 1));
+  const middle = ear.received.find(({ event, data }) => event === 'SERVICE_LOG' && data.message === 'new 17');
+  const again = new TestSubscriber((signal) => api.stream('streamServiceLog', { params, signal, lastEventId: middle?.id ?? '' }));
+  await again.until((received) => linesOf(received).length >= 283);
+  expect(linesOf(again.received)).toEqual(all.slice(all.indexOf('new 17') + 1));
   await again.close();
-  const none = new Ear((signal) => api.stream('streamServiceLog', { params, query: { tail: 0 }, signal }));
+  const none = new TestSubscriber((signal) => api.stream('streamServiceLog', { params, query: { tail: 0 }, signal }));
   await none.until(has('OPEN'));
   server.fake.print(instance.id, 'last');
-  await none.until((heard) => linesOf(heard).length > 0);
-  expect(linesOf(none.heard)).toEqual(['last']);
+  await none.until((received) => linesOf(received).length > 0);
+  expect(linesOf(none.received)).toEqual(['last']);
   await none.close();
 });
 
-function linesOf(heard: readonly Received[]): string[] {
-  return heard.flatMap(({ event, data }) => (event === 'SERVICE_LOG' ? [data.message] : []));
+function linesOf(received: readonly Received[]): string[] {
+  return received.flatMap(({ event, data }) => (event === 'SERVICE_LOG' ? [data.message] : []));
 }
 
 async function until<Thing>(look: () => Thing | undefined | Promise<Thing | undefined>): Promise<Thing> {
@@ -144,15 +149,18 @@ test('only what the query names is told', async () => {
     { query: { kinds: 'STEP,QUEUE', projectId: other.projectId }, told: ['other'] },
     { query: { kinds: 'STEP' }, told: [] },
     { query: { serviceId: one.applicationId }, told: [] },
-  ].map(({ query, told }) => ({ told, ear: new Ear((signal) => api.stream('streamOrganization', { params, query, signal })) }));
+  ].map(({ query, told: reported }) => ({
+    told: reported,
+    ear: new TestSubscriber((signal) => api.stream('streamOrganization', { params, query, signal })),
+  }));
   for (const { ear } of ears) await ear.until(has('OPEN'));
   await write(database, { organizationId, projectId: one.projectId, environmentId: one.environmentId }, 'one');
   await write(database, { organizationId, projectId: other.projectId, environmentId: other.environmentId }, 'other');
   const [all] = ears;
-  await all?.ear.until((heard) => namesOf(heard).length >= 2);
-  for (const { ear, told } of ears) {
-    await ear.until((heard) => namesOf(heard).length >= told.length);
-    expect(namesOf(ear.heard)).toEqual(told);
+  await all?.ear.until((received) => namesOf(received).length >= 2);
+  for (const { ear, told: reported } of ears) {
+    await ear.until((received) => namesOf(received).length >= reported.length);
+    expect(namesOf(ear.received)).toEqual(reported);
     await ear.close();
   }
   for (const query of ['kinds=STEPS', 'environmentId=x', 'projectId=x', `serviceId=${one.projectId},`]) {
@@ -174,7 +182,9 @@ test('a line that is written while the old ones are read comes as an event, and 
   const { environmentId, projectId, applicationId } = await makeApplication('read');
   const { deployment_request_id: id } = await api.call('deployApplication', { params: { applicationId } });
   const deploymentId = id ?? '';
-  const ear = new Ear((signal) => api.stream('streamDeployment', { params: { deploymentRequestId: deploymentId }, signal }));
+  const ear = new TestSubscriber((signal) =>
+    api.stream('streamDeployment', { params: { deploymentRequestId: deploymentId }, signal }),
+  );
   await ear.ended;
   const { database, engine } = server.api.deps;
   const seen = parseSnapshot((await database.one(snapshotNow)).snapshot);
@@ -183,15 +193,15 @@ test('a line that is written while the old ones are read comes as an event, and 
     database,
     engine: {
       ...engine,
-      deploymentLines: async (...asked) => {
+      deploymentLines: async (...requested) => {
         written = (await database.one(lineRepeat, [deploymentId])).id;
-        return engine.deploymentLines(...asked);
+        return engine.deploymentLines(...requested);
       },
     },
   });
-  const place = { projectId, environmentId, deploymentId, executionId: null, serviceId: null };
-  const { lines } = await reader.oldLines('DEPLOYMENT_LOG', place, { seen, line: 0 });
+  const ids = { projectId, environmentId, deploymentId, executionId: null, serviceId: null };
+  const { lines } = await reader.oldLines('DEPLOYMENT_LOG', ids, { seen, line: 0 });
   expect(written).toBeGreaterThan(0);
   expect(lines.map(({ number }) => number)).not.toContain(written);
-  expect(lines).toHaveLength(ear.heard.filter(({ event }) => event === 'DEPLOYMENT_LOG').length);
+  expect(lines).toHaveLength(ear.received.filter(({ event }) => event === 'DEPLOYMENT_LOG').length);
 });

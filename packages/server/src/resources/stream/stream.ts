@@ -27,8 +27,8 @@ export async function streamOrganization(deps: StreamDeps, call: StreamCall): Pr
   const environmentIds = idsOf(call.query['environmentId'], 'environmentId', problems);
   const serviceIds = idsOf(call.query['serviceId'], 'serviceId', problems);
   if (problems.length > 0) throw validationFailed(problems);
-  const place = await deps.database.maybe(store.organizationPlace, [organizationId]);
-  if (place === undefined || !canSee(call.caller, organizationId)) throw notFound('organization');
+  const ids = await deps.database.maybe(store.organizationPlace, [organizationId]);
+  if (ids === undefined || !canSee(call.caller, organizationId)) throw notFound('organization');
   const watch: Watch = {
     organizationId,
     kinds: new Set(typeof kinds === 'string' ? streamKinds.filter((kind) => kinds.split(',').includes(kind)) : withoutLogs),
@@ -42,13 +42,13 @@ export async function streamOrganization(deps: StreamDeps, call: StreamCall): Pr
 /** Streams a request and its deployment until the deployment ends. */
 export async function streamDeployment(deps: StreamDeps, call: StreamCall): Promise<Stream> {
   const deploymentId = call.params['deploymentRequestId'] ?? '';
-  const place = await deps.engine.placeOfRequest(deps.database, deploymentId);
-  const environment = place === null ? undefined : await deps.database.maybe(store.environmentPlace, [place.environmentId]);
-  if (place === null || environment === undefined || !canSee(call.caller, place.organizationId)) {
+  const ids = await deps.engine.environmentOfRequest(deps.database, deploymentId);
+  const environment = ids === null ? undefined : await deps.database.maybe(store.environmentFacts, [ids.environmentId]);
+  if (ids === null || environment === undefined || !canSee(call.caller, ids.organizationId)) {
     throw notFound('deployment request');
   }
-  const { organizationId, environmentId } = place;
-  const log = { kind: 'DEPLOYMENT_LOG', place: { projectId: environment.project_id, environmentId } } as const;
+  const { organizationId, environmentId } = ids;
+  const log = { kind: 'DEPLOYMENT_LOG', environment: { projectId: environment.project_id, environmentId } } as const;
   return open(deps, call, { organizationId, kinds: new Set(ofDeployment), deploymentId, log });
 }
 
@@ -58,8 +58,8 @@ export async function streamServiceLog(deps: StreamDeps, call: StreamCall): Prom
   const service = await deps.database.maybe(store.servicePlace, [serviceId]);
   if (service === undefined || !canSee(call.caller, service.organization_id)) throw notFound('service');
   const { tail } = call.query;
-  const place = { projectId: service.project_id, environmentId: service.environment_id };
-  const log = { kind: 'SERVICE_LOG', place, tail: typeof tail === 'number' ? tail : defaultTail } as const;
+  const environment = { projectId: service.project_id, environmentId: service.environment_id };
+  const log = { kind: 'SERVICE_LOG', environment, tail: typeof tail === 'number' ? tail : defaultTail } as const;
   const organizationId = service.organization_id;
   return open(deps, call, { organizationId, kinds: new Set<StreamKind>(['SERVICE_LOG']), serviceIds: [serviceId], log });
 }

@@ -4,10 +4,10 @@ import type { EnginePort } from '@davit/engine/port';
 import type { Settings } from '../../configuration.ts';
 import { StreamHub } from './hub.ts';
 import { StreamReader } from './reader.ts';
-import { Subscription, type Asked } from './subscription.ts';
+import { Subscription, type SubscriptionRequest } from './subscription.ts';
 
 /** Most streams in this process, for any number of tokens. */
-const mostStreams = 2000;
+const maxStreams = 2000;
 
 export interface StreamsParts {
   readonly database: Database;
@@ -55,9 +55,9 @@ export class Streams {
    * Opens a stream, which the caller must run. Fails with TOO_MANY_STREAMS if the caller has too many streams, or with
    * OVERLOADED if the process has.
    */
-  open(asked: Asked): Subscription {
+  open(requested: SubscriptionRequest): Subscription {
     const { config, database, engine, log } = this.#parts;
-    const { actor } = asked.caller;
+    const { actor } = requested.caller;
     const own = [...this.#open.values()].filter((one) => one === actor).length;
     if (own >= config.streamsPerToken) {
       throw new AppError({
@@ -65,7 +65,7 @@ export class Streams {
         message: `The token has reached its limit of ${config.streamsPerToken} open streams. Close one, or follow the whole organization with one stream.`,
       });
     }
-    if (this.#isClosing || this.#open.size >= mostStreams) {
+    if (this.#isClosing || this.#open.size >= maxStreams) {
       const why = this.#isClosing ? 'This server is stopping.' : 'This server has reached its limit of open streams.';
       throw new AppError({ code: 'OVERLOADED', message: `${why} Try again in some seconds.` });
     }
@@ -77,7 +77,7 @@ export class Streams {
       patienceMilliseconds: config.streamPatienceSeconds * 1000,
       log,
     };
-    const subscription = new Subscription(parts, asked, () => {
+    const subscription = new Subscription(parts, requested, () => {
       this.#open.delete(subscription);
       if (this.#open.size === 0) this.#whenEmpty();
     });

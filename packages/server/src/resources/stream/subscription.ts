@@ -4,9 +4,9 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Outlet } from '../../http/outlet.ts';
 import type { Admitted, Stream } from '../../http/call.ts';
 import type { Boundary, StreamHub } from './hub.ts';
-import { presentState, wire, type LogPlace } from './message.ts';
+import { presentState, wire, type LogScope } from './message.ts';
 import { encodePosition, type Position } from './position.ts';
-import type { Page, ReaderDeps, StreamReader, Told } from './reader.ts';
+import type { Page, ReaderDeps, StreamReader, SentEvent } from './reader.ts';
 import type { EventRow } from './store.ts';
 import { changesEnvironment, concerns, tellsEnvironments, type Watch } from './watch.ts';
 
@@ -19,7 +19,7 @@ export interface SubscriptionParts {
   readonly log: { warn(details: object, message: string): void };
 }
 
-export interface Asked {
+export interface SubscriptionRequest {
   readonly watch: Watch;
   readonly caller: Caller;
   /** Position to resume from; null: begins with new events. */
@@ -56,7 +56,7 @@ export class Subscription implements Stream {
   readonly patienceMilliseconds: number;
   readonly farewell = wire({ event: 'END', data: tooSlow });
   readonly #parts: SubscriptionParts;
-  readonly #asked: Asked;
+  readonly #requested: SubscriptionRequest;
   readonly #onClosed: () => void;
   #caller: Caller;
   /**
@@ -76,10 +76,10 @@ export class Subscription implements Stream {
   #expiry: NodeJS.Timeout | undefined;
 
   /** Calls `onClosed` once, when the stream has ended. */
-  constructor(parts: SubscriptionParts, asked: Asked, onClosed: () => void) {
+  constructor(parts: SubscriptionParts, requested: SubscriptionRequest, onClosed: () => void) {
     this.#parts = parts;
-    this.#asked = asked;
-    this.#caller = asked.caller;
+    this.#requested = requested;
+    this.#caller = requested.caller;
     this.#onClosed = onClosed;
     this.patienceMilliseconds = parts.patienceMilliseconds;
   }
@@ -142,7 +142,7 @@ export class Subscription implements Stream {
     // If the rights change during the check, they are checked once more.
     this.#isAdmitted = true;
     try {
-      const { caller, expiresAt } = await this.#asked.admit();
+      const { caller, expiresAt } = await this.#requested.admit();
       this.#caller = caller;
       clearTimeout(this.#expiry);
       this.#expiry = setTimeout(() => this.recheck(), Math.min(longestTimer, Math.max(0, expiresAt - Date.now()) + 1));
@@ -153,7 +153,7 @@ export class Subscription implements Stream {
   }
 
   async #begin(outlet: Outlet): Promise<void> {
-    const { position } = this.#asked;
+    const { position } = this.#requested;
     const isKnown = position !== null && (await this.#isKnown(position));
     if (isKnown) this.#position = position;
     else await this.#beginAnew();
@@ -172,7 +172,7 @@ export class Subscription implements Stream {
     const { hub, reader } = this.#parts;
     const head = await hub.headBehind();
     if (head === undefined) throw new Error('the stream has no head');
-    const { log } = this.#asked.watch;
+    const { log } = this.#requested.watch;
     const seen = head.snapshot;
     if (log === undefined) {
       this.#at = head;
@@ -186,19 +186,19 @@ export class Subscription implements Stream {
 
   /** Sends the current state of a deployment. Later events may repeat parts of this state. */
   async #tellPresent(outlet: Outlet): Promise<void> {
-    const { deploymentId, log } = this.#asked.watch;
+    const { deploymentId, log } = this.#requested.watch;
     const { database, engine } = this.#parts.deps;
     if (deploymentId === undefined || log === undefined) return;
     const view = await engine.deployment(database, deploymentId);
     if (view === null) return;
-    for (const event of presentState(view, log.place.projectId)) await outlet.write(wire(event));
+    for (const event of presentState(view, log.environment.projectId)) await outlet.write(wire(event));
   }
 
-  async #logPlace(log: NonNullable<Watch['log']>): Promise<LogPlace> {
-    const { deploymentId = null, serviceIds } = this.#asked.watch;
+  async #logPlace(log: NonNullable<Watch['log']>): Promise<LogScope> {
+    const { deploymentId = null, serviceIds } = this.#requested.watch;
     const { database, engine } = this.#parts.deps;
     const view = deploymentId === null ? null : await engine.deployment(database, deploymentId);
-    return { ...log.place, deploymentId, serviceId: serviceIds?.[0] ?? null, executionId: view?.executionId ?? null };
+    return { ...log.environment, deploymentId, serviceId: serviceIds?.[0] ?? null, executionId: view?.executionId ?? null };
   }
 
   #id(): string {
@@ -206,7 +206,7 @@ export class Subscription implements Stream {
   }
 
   async #step(outlet: Outlet): Promise<void> {
-    const { log } = this.#asked.watch;
+    const { log } = this.#requested.watch;
     if (this.#position.line !== undefined && log !== undefined) return this.#tellOldLines(outlet, log);
     const page = await this.#nextPage();
     if (page === 'head') return this.#onHead(outlet);
@@ -217,7 +217,7 @@ export class Subscription implements Stream {
   /** Returns the next page, `head` if there are no new events, or null if the next events are no longer kept. */
   async #nextPage(): Promise<Page | 'head' | null> {
     const { hub, reader } = this.#parts;
-    const { watch } = this.#asked;
+    const { watch } = this.#requested;
     const { within, seen } = this.#position;
     if (within !== undefined) return reader.page(watch, this.#position, within.upTo);
     const batch = this.#at === undefined ? undefined : hub.batchAfter(this.#at);
@@ -237,18 +237,18 @@ export class Subscription implements Stream {
   }
 
   async #tellPage(outlet: Outlet, page: Page): Promise<void> {
-    const { watch } = this.#asked;
+    const { watch } = this.#requested;
     const { within } = this.#position;
     const rows = page.events.filter((row) => concerns(watch, this.#caller, row));
     const wanted = rows.filter(({ kind }) => watch.kinds.has(kind));
-    const told: Page = { ...page, events: wanted };
+    const reported: Page = { ...page, events: wanted };
     // State words are sent before the events that caused them, and without an id: a client that is disconnected in
     // between receives them again.
     await this.#tellEnvironments(outlet, rows, page);
     const writer = this.#writer(outlet);
     for (const row of wanted) {
       const parts = within?.sequence === row.sequence ? within.parts : 0;
-      for await (const one of this.#parts.reader.texts(watch, row, told, parts)) {
+      for await (const one of this.#parts.reader.texts(watch, row, reported, parts)) {
         await writer.add(one);
         if (this.#isOver(outlet)) return;
       }
@@ -262,7 +262,7 @@ export class Subscription implements Stream {
    * Returns a writer that sends several events in one write. The position advances after each write, so that events are
    * not sent again if a later write fails.
    */
-  #writer(outlet: Outlet): { add(one: Told): Promise<void>; flush(): Promise<void> } {
+  #writer(outlet: Outlet): { add(one: SentEvent): Promise<void>; flush(): Promise<void> } {
     let text = '';
     let behind: Position | undefined;
     const flush = async (): Promise<void> => {
@@ -273,7 +273,7 @@ export class Subscription implements Stream {
       text = '';
       behind = undefined;
     };
-    const add = async (one: Told): Promise<void> => {
+    const add = async (one: SentEvent): Promise<void> => {
       text += one.text;
       behind = one.position;
       if (text.length >= textAtOnce) await flush();
@@ -303,11 +303,11 @@ export class Subscription implements Stream {
   }
 
   #noteEnd(row: EventRow): void {
-    if (this.#asked.watch.deploymentId !== undefined && finished.has(row.fact['status'])) this.#end ??= done;
+    if (this.#requested.watch.deploymentId !== undefined && finished.has(row.fact['status'])) this.#end ??= done;
   }
 
   async #tellEnvironments(outlet: Outlet, rows: readonly EventRow[], { to }: Page): Promise<void> {
-    if (!tellsEnvironments(this.#asked.watch)) return;
+    if (!tellsEnvironments(this.#requested.watch)) return;
     const changed = new Map(rows.filter(changesEnvironment).map((row) => [row.environment_id, row]));
     const moment = to === undefined ? `of ${this.#id()}` : `${to.serial}`;
     for (const { environment_id, project_id } of changed.values()) {
@@ -353,7 +353,7 @@ export class Subscription implements Stream {
    * one more read of the hub.
    */
   async #isAtEnd(): Promise<boolean> {
-    const { deploymentId } = this.#asked.watch;
+    const { deploymentId } = this.#requested.watch;
     if (deploymentId === undefined || this.#phase === 'live') return false;
     if (this.#phase === 'ending') {
       this.#end ??= done;

@@ -3,8 +3,8 @@ import type { Received } from '@davit/client';
 import { statement, type Queryable } from '@davit/db';
 
 /** Collects events in the background until closed. */
-export class Ear {
-  readonly heard: Received[] = [];
+export class TestSubscriber {
+  readonly received: Received[] = [];
   readonly #leave = new AbortController();
   readonly ended: Promise<void>;
 
@@ -14,16 +14,16 @@ export class Ear {
 
   async #listen(events: AsyncGenerator<Received>): Promise<void> {
     try {
-      for await (const one of events) this.heard.push(one);
+      for await (const one of events) this.received.push(one);
     } catch (error) {
       if (!this.#leave.signal.aborted) throw error;
     }
   }
 
-  async until(condition: (heard: readonly Received[]) => boolean): Promise<void> {
+  async until(condition: (received: readonly Received[]) => boolean): Promise<void> {
     const end = Date.now() + 20_000;
-    while (!condition(this.heard)) {
-      if (Date.now() > end) throw new Error(`waited in vain; heard ${JSON.stringify(this.heard.slice(-20))}`);
+    while (!condition(this.received)) {
+      if (Date.now() > end) throw new Error(`waited in vain; heard ${JSON.stringify(this.received.slice(-20))}`);
       await pause(2);
     }
   }
@@ -37,12 +37,12 @@ export class Ear {
 /** Returns a condition that holds once an event with these members was received. */
 export const has =
   (event: string, data: object = {}) =>
-  (heard: readonly Received[]): boolean =>
-    heard.some(
+  (received: readonly Received[]): boolean =>
+    received.some(
       (one) => one.event === event && Object.entries(data).every(([key, value]) => Reflect.get(one.data, key) === value),
     );
 
-export interface Place {
+export interface TestEnvironmentIds {
   readonly organizationId: string;
   readonly projectId: string;
   readonly environmentId: string;
@@ -55,11 +55,15 @@ const insert = statement(
 );
 
 /** Writes an event with a recognizable name, as a trigger would. */
-export async function write(db: Queryable, { organizationId, projectId, environmentId }: Place, name: string): Promise<void> {
+export async function write(
+  db: Queryable,
+  { organizationId, projectId, environmentId }: TestEnvironmentIds,
+  name: string,
+): Promise<void> {
   await db.run(insert, [organizationId, projectId, environmentId, { ...fact, triggered_by: name }]);
 }
 
 /** Returns the names of the received events that `write` wrote. */
-export function namesOf(heard: readonly Received[]): string[] {
-  return heard.flatMap(({ event, data }) => (event === 'QUEUE' ? [data.triggered_by] : []));
+export function namesOf(received: readonly Received[]): string[] {
+  return received.flatMap(({ event, data }) => (event === 'QUEUE' ? [data.triggered_by] : []));
 }

@@ -4,9 +4,9 @@ import * as store from './store.ts';
 
 const checkpointEverySeconds = 60;
 /** Most events to keep, whatever their age, to limit the number that a reader must scan. */
-export const mostEvents = 200_000;
+export const maxEvents = 200_000;
 
-export interface Kept {
+export interface EventRetention {
   readonly seconds: number;
   readonly events?: number;
   readonly checkpointSeconds?: number;
@@ -16,8 +16,8 @@ export interface Kept {
  * Removes events that were committed before the retention time. Compares snapshots instead of times: an event written
  * an hour ago and committed now is new. A client that resumes before the horizon receives a RESET event.
  */
-export async function trimStream(database: Database, kept: Kept): Promise<void> {
-  const { seconds, events = mostEvents, checkpointSeconds = checkpointEverySeconds } = kept;
+export async function trimStream(database: Database, kept: EventRetention): Promise<void> {
+  const { seconds, events = maxEvents, checkpointSeconds = checkpointEverySeconds } = kept;
   await database.transaction(async (tx) => {
     await tx.many(store.trimLock);
     await tx.run(store.foreignRemove);

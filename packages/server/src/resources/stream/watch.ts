@@ -16,10 +16,10 @@ export interface Watch {
 }
 
 export type WatchedLog =
-  | { readonly kind: 'SERVICE_LOG'; readonly place: WatchedPlace; readonly tail: number }
-  | { readonly kind: 'DEPLOYMENT_LOG'; readonly place: WatchedPlace };
+  | { readonly kind: 'SERVICE_LOG'; readonly environment: WatchedEnvironment; readonly tail: number }
+  | { readonly kind: 'DEPLOYMENT_LOG'; readonly environment: WatchedEnvironment };
 
-export interface WatchedPlace {
+export interface WatchedEnvironment {
   readonly projectId: string;
   readonly environmentId: string;
 }

@@ -69,13 +69,13 @@ export interface BuiltIn {
 
 /** Returns the built-in variables that a project sees (semantics 4.6). */
 export function projectBuiltIns(facts: ProjectFacts, prefix: string): readonly BuiltIn[] {
-  const place = { ownerId: facts.projectId, level: 0, createdAt: facts.projectCreatedAt, prefix } as const;
-  return [builtIn(place, 'ORGANIZATION_ID', facts.organizationId), builtIn(place, 'PROJECT_ID', facts.projectId)];
+  const ids = { ownerId: facts.projectId, level: 0, createdAt: facts.projectCreatedAt, prefix } as const;
+  return [builtIn(ids, 'ORGANIZATION_ID', facts.organizationId), builtIn(ids, 'PROJECT_ID', facts.projectId)];
 }
 
 /** Returns the built-in variables that an environment sees: its project's and its own. */
 export function environmentBuiltIns(facts: EnvironmentFacts, prefix: string): readonly BuiltIn[] {
-  const place = { ownerId: facts.environmentId, level: 1, createdAt: facts.environmentCreatedAt, prefix } as const;
+  const ids = { ownerId: facts.environmentId, level: 1, createdAt: facts.environmentCreatedAt, prefix } as const;
   const own: readonly (readonly [string, string])[] = [
     ['ENVIRONMENT_ID', facts.environmentId],
     ['ENVIRONMENT_NAME', facts.environmentName],
@@ -86,7 +86,7 @@ export function environmentBuiltIns(facts: EnvironmentFacts, prefix: string): re
     ['KUBERNETES_NAMESPACE_NAME', `z${shortId(facts.environmentId)}-${facts.environmentName}`],
     ['KUBERNETES_CLUSTER_DOMAIN', facts.domain],
   ];
-  return [...projectBuiltIns(facts, prefix), ...own.map(([name, value]) => builtIn(place, name, value))];
+  return [...projectBuiltIns(facts, prefix), ...own.map(([name, value]) => builtIn(ids, name, value))];
 }
 
 type Suffix = 'NAME' | 'ENVIRONMENT_NAME' | 'GIT_BRANCH' | 'GIT_COMMIT_ID' | 'HOST_INTERNAL' | 'HOST_EXTERNAL';
@@ -104,7 +104,7 @@ const suffixes: Readonly<Record<ServiceType, readonly Suffix[]>> = {
 /** Returns all built-in variables that a service sees, the general ones first. */
 export function builtIns(facts: BuiltInFacts, prefix: string): readonly BuiltIn[] {
   const { serviceId: id, serviceName: name, serviceType: type } = facts;
-  const place = { ownerId: id, level: 2, createdAt: facts.serviceCreatedAt, prefix, owner: { id, name, type } } as const;
+  const ids = { ownerId: id, level: 2, createdAt: facts.serviceCreatedAt, prefix, owner: { id, name, type } } as const;
   const values: Readonly<Record<Suffix, string | null>> = {
     NAME: name,
     ENVIRONMENT_NAME: facts.environmentName,
@@ -116,10 +116,10 @@ export function builtIns(facts: BuiltInFacts, prefix: string): readonly BuiltIn[
   const own = suffixes[type].flatMap((suffix) => {
     const value = values[suffix];
     if (value === null) return [];
-    const made = builtIn(place, `${type}_Z${shortId(id).toUpperCase()}_${suffix}`, value);
+    const made = builtIn(ids, `${type}_Z${shortId(id).toUpperCase()}_${suffix}`, value);
     return [suffix === 'GIT_COMMIT_ID' ? { ...made, isSetAtStart: true } : made];
   });
-  return [...environmentBuiltIns(facts, prefix), builtIn(place, `${type}_ID`, id), builtIn(place, `${type}_NAME`, name), ...own];
+  return [...environmentBuiltIns(facts, prefix), builtIn(ids, `${type}_ID`, id), builtIn(ids, `${type}_NAME`, name), ...own];
 }
 
 /** A database as seen by the services of its environment. The SQL function `databases_of` returns this form. */
@@ -162,7 +162,7 @@ export function databaseBuiltIns(databases: readonly DatabaseFacts[], prefix: st
     const host = databaseHost(id, spec.type);
     const password = { secret: spec.password_secret_id };
     const address = databaseUrl(url, { login, password, host, port: String(port), database });
-    const place = { ownerId: id, level: 1, createdAt, prefix, owner: { id, name, type: 'DATABASE' } } as const;
+    const ids = { ownerId: id, level: 1, createdAt, prefix, owner: { id, name, type: 'DATABASE' } } as const;
     const values: readonly (readonly [string, string | readonly ValuePart[]])[] = [
       ['HOST', host],
       ['HOST_INTERNAL', host],
@@ -175,12 +175,12 @@ export function databaseBuiltIns(databases: readonly DatabaseFacts[], prefix: st
     ];
     return values.map(([suffix, value]) => {
       const key = `${spec.type}_Z${shortId(id).toUpperCase()}_${suffix}`;
-      return typeof value === 'string' ? builtIn(place, key, value) : { ...builtIn(place, key, ''), secret: value };
+      return typeof value === 'string' ? builtIn(ids, key, value) : { ...builtIn(ids, key, ''), secret: value };
     });
   });
 }
 
-interface BuiltInPlace {
+interface BuiltInTarget {
   readonly ownerId: string;
   readonly level: Level;
   readonly createdAt: string;
@@ -188,7 +188,7 @@ interface BuiltInPlace {
   readonly owner?: BuiltInOwner;
 }
 
-function builtIn({ ownerId, level, createdAt, prefix, owner }: BuiltInPlace, name: string, value: string): BuiltIn {
+function builtIn({ ownerId, level, createdAt, prefix, owner }: BuiltInTarget, name: string, value: string): BuiltIn {
   const id = derivedId('built-in', ownerId, name);
   return { id, name, key: `${prefix}_${name}`, value, secret: null, level, owner: owner ?? null, createdAt, isSetAtStart: false };
 }

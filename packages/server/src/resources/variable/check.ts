@@ -1,28 +1,28 @@
 import type { Queryable } from '@davit/db';
 import { hasControlCharacter, isSystemPath, leavesRoot, type Problems } from '../shared/problems.ts';
 import { circleOf, circlesOf } from './effective.ts';
-import { idOf, standsAt, type VariablePlace } from './place.ts';
+import { idOf, isOwnedBy, type VariableOwner } from './owner.ts';
 import { referenceKeys } from './references.ts';
 import { level, levelNouns, type VariableRow } from './row.ts';
-import { cycle, keyTaken, placeNoun, type Stored } from './scene.ts';
+import { cycle, keyTaken, placeNoun, type Stored } from './change.ts';
 import { lockFiles } from './store.ts';
 
-/** Fails with KEY_TAKEN if the place has or inherits the key. */
-export function assertKeyFree(key: string, rows: readonly VariableRow[], place: VariablePlace): void {
+/** Fails with KEY_TAKEN if the owner has or inherits the key. */
+export function assertKeyFree(key: string, rows: readonly VariableRow[], owner: VariableOwner): void {
   const taken = rows.filter((row) => row.key === key);
-  if (taken.some((row) => standsAt(row, place))) {
-    throw keyTaken(`${key} exists already at this ${placeNoun(place)}, as a variable or as a secret`);
+  if (taken.some((row) => isOwnedBy(row, owner))) {
+    throw keyTaken(`${key} exists already at this ${placeNoun(owner)}, as a variable or as a secret`);
   }
-  assertNotInherited(key, rows, place);
+  assertNotInherited(key, rows, owner);
 }
 
-/** Fails with KEY_TAKEN if the place inherits the key. */
-export function assertNotInherited(key: string, rows: readonly VariableRow[], place: VariablePlace): void {
-  const inherited = rows.find((row) => row.key === key && !standsAt(row, place));
+/** Fails with KEY_TAKEN if the owner inherits the key. */
+export function assertNotInherited(key: string, rows: readonly VariableRow[], owner: VariableOwner): void {
+  const inherited = rows.find((row) => row.key === key && !isOwnedBy(row, owner));
   if (inherited === undefined) return;
   const where = levelNouns[level(inherited)];
   throw keyTaken(
-    `${key} is inherited from the ${where}; a different value at this ${placeNoun(place)} is an override of it, not a second variable`,
+    `${key} is inherited from the ${where}; a different value at this ${placeNoun(owner)} is an override of it, not a second variable`,
   );
 }
 
@@ -58,22 +58,22 @@ export function checkMountPath(mountPath: string | null, others: readonly Variab
 }
 
 /**
- * Locks the files of a place before their rows are read, so that concurrent requests check paths one after the other.
+ * Locks the files of an owner before their rows are read, so that concurrent requests check paths one after the other.
  */
-export async function lockMountPaths(tx: Queryable, place: VariablePlace, mountPath: string | null | undefined): Promise<void> {
-  if (typeof mountPath === 'string' && mountPath !== '') await tx.run(lockFiles, [idOf(place)]);
+export async function lockMountPaths(tx: Queryable, owner: VariableOwner, mountPath: string | null | undefined): Promise<void> {
+  if (typeof mountPath === 'string' && mountPath !== '') await tx.run(lockFiles, [idOf(owner)]);
 }
 
-/** Fails with VARIABLE_CYCLE if the written variable now refers back to itself, as seen from the place. */
-export function assertNoCycle({ row, rows }: Stored, place: VariablePlace): void {
+/** Fails with VARIABLE_CYCLE if the written variable now refers back to itself, as seen from the owner. */
+export function assertNoCycle({ row, rows }: Stored, owner: VariableOwner): void {
   // Fast path: the variable has no references, so the other variables need no check.
   if (row.type !== 'ALIAS' && (row.reference_keys ?? referenceKeys(row.value ?? '')).length === 0) return;
-  const way = circleOf(rows, place.builtIns, row.key);
-  if (way !== undefined) throw cycle(way, `at this ${placeNoun(place)}`);
+  const way = circleOf(rows, owner.builtIns, row.key);
+  if (way !== undefined) throw cycle(way, `at this ${placeNoun(owner)}`);
 }
 
 /** Fails with VARIABLE_CYCLE if one of the written variables now refers back to itself. */
-export function assertNoCycles(keys: ReadonlySet<string>, rows: readonly VariableRow[], place: VariablePlace): void {
-  const way = circlesOf(rows, place.builtIns).find((circle) => circle.some((key) => keys.has(key)));
-  if (way !== undefined) throw cycle(way, `at this ${placeNoun(place)}`);
+export function assertNoCycles(keys: ReadonlySet<string>, rows: readonly VariableRow[], owner: VariableOwner): void {
+  const way = circlesOf(rows, owner.builtIns).find((circle) => circle.some((key) => keys.has(key)));
+  if (way !== undefined) throw cycle(way, `at this ${placeNoun(owner)}`);
 }

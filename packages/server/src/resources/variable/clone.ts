@@ -123,7 +123,7 @@ async function copyRows(deps: Needs<'vault'>, tx: Queryable, { rows, outside, ..
 }
 
 /** The owner of copied secret values, and the function that adapts their texts. */
-export interface SecretsPlace {
+export interface SecretsTarget {
   readonly organizationId: string;
   readonly environmentId: string;
   readonly relink: (text: string) => string;
@@ -133,7 +133,7 @@ export interface SecretsPlace {
 export async function cloneSecrets(
   deps: Needs<'vault'>,
   tx: Queryable,
-  { organizationId, environmentId, relink }: SecretsPlace,
+  { organizationId, environmentId, relink }: SecretsTarget,
   copies: readonly SecretCopy[],
 ): Promise<void> {
   if (copies.length === 0) return;

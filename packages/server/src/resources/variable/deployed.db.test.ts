@@ -1,20 +1,20 @@
 import type { Client } from '@davit/client';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeWorld, newApplication, type TestWorld } from './testing.ts';
+import { makeTestVariables, newApplication, type TestVariables } from './testing.ts';
 
 let server: RunningServer;
-let world: TestWorld;
+let fixture: TestVariables;
 let api: Client;
 let ofProject: { readonly params: { readonly projectId: string } };
 let ofEnvironment: { readonly params: { readonly environmentId: string } };
 
 beforeAll(async () => {
   server = await startRunningServer();
-  world = await makeWorld(server);
-  api = world.api;
-  ofProject = { params: { projectId: world.projectId } };
-  ofEnvironment = { params: { environmentId: world.environmentId } };
+  fixture = await makeTestVariables(server);
+  api = fixture.api;
+  ofProject = { params: { projectId: fixture.projectId } };
+  ofEnvironment = { params: { environmentId: fixture.environmentId } };
 });
 
 afterAll(() => server.close());
@@ -46,8 +46,8 @@ function startedWith(applicationId: string) {
 }
 
 test('a change at a project or environment makes what it changes below out of date, and its end up to date again', async () => {
-  const first = world.applicationId;
-  const second = await newApplication(api, world.environmentId);
+  const first = fixture.applicationId;
+  const second = await newApplication(api, fixture.environmentId);
   const wide = await api.call('createProjectEnvironmentVariable', { ...ofProject, body: { key: 'REGION', value: 'north' } });
   const secret = await api.call('createEnvironmentSecret', { ...ofEnvironment, body: { key: 'TOKEN', value: 'one' } });
   const own = { params: { applicationId: second, environmentVariableId: wide.id } };
@@ -93,7 +93,7 @@ test('a change at a project or environment makes what it changes below out of da
 });
 
 test('a process gets the narrowest value, aliases, resolved references and mounted files', async () => {
-  const applicationId = await newApplication(api, world.environmentId);
+  const applicationId = await newApplication(api, fixture.environmentId);
   const at = { params: { applicationId } };
   const host = await api.call('createProjectEnvironmentVariable', { ...ofProject, body: { key: 'DB_HOST', value: 'wide' } });
   const one = { environmentVariableId: host.id };
@@ -120,7 +120,7 @@ test('a process gets the narrowest value, aliases, resolved references and mount
     URL: 'db://s3same{{@narrow/{{NOBODY}}',
     CONFIG: '/etc/wide',
     TEMPLATE: '/etc/template',
-    DAVIT_PROJECT_ID: world.projectId,
+    DAVIT_PROJECT_ID: fixture.projectId,
   });
   expect(files).toEqual({ '/etc/wide': 'u=db://s3same{{@narrow/{{NOBODY}}', '/etc/template': '{{URL}} ü "$HOME"\n' });
 });

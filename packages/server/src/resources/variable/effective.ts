@@ -42,7 +42,7 @@ interface Source {
 // References can multiply: thirty lines of `{{A}}{{A}}` would fill any memory. A reference that would exceed this limit
 // stays as written. No process could start with such a value anyway (Linux allows 128 KiB for one variable).
 const longestValue = 1_048_576;
-const mostParts = 1000;
+const maxParts = 1000;
 const assumedSecretLength = 64;
 
 /**
@@ -231,7 +231,7 @@ export function joined(
     }
     const value = valueOf(piece.key);
     const grown = length + (value === undefined ? 0 : lengthOf(value) - piece.written.length);
-    if (value === undefined || grown > longestValue || parts.length + value.length > mostParts) {
+    if (value === undefined || grown > longestValue || parts.length + value.length > maxParts) {
       push(piece.written);
       continue;
     }

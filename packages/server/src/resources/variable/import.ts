@@ -5,17 +5,17 @@ import { Problems } from '../shared/problems.ts';
 import { assertNoCycles, checkLength } from './check.ts';
 import { checkKey } from './key.ts';
 import {
-  holdPlace,
+  lockOwner,
   levelOf,
-  standsAt,
-  type PlaceReference,
-  type ServicePlaceReference,
-  type VariablePlace,
+  isOwnedBy,
+  type OwnerReference,
+  type ServiceOwnerReference,
+  type VariableOwner,
   type VariableRoom,
-} from './place.ts';
+} from './owner.ts';
 import { createOverride } from './relation.ts';
 import { level, type VariableRow } from './row.ts';
-import { visibleAt, type Scene } from './scene.ts';
+import { visibleAt, type VariableChange } from './change.ts';
 import { createVariable, editVariable } from './variable.ts';
 
 export type ImportRequest = Body<(typeof operations)['importEnvironmentVariables']>;
@@ -32,25 +32,28 @@ type Item = ImportRequest['vars'][number];
 export function importVariables(
   room: VariableRoom,
   caller: Caller,
-  reference: ServicePlaceReference,
+  reference: ServiceOwnerReference,
   request: ImportRequest,
 ): Promise<Import> {
   const { deps } = room;
   checkItems(request.vars, reference, deps.config.variablePrefix);
   return deps.database.transaction(async (tx) => {
-    const places = await heldPlaces(room, tx, caller, { reference, scopes: new Set(request.vars.map(({ scope }) => scope)) });
+    const locations = await lockedOwners(room, tx, caller, {
+      reference,
+      scopes: new Set(request.vars.map(({ scope }) => scope)),
+    });
     const done = new Set<Item>();
-    let rows: readonly VariableRow[] = await visibleAt(tx, places.service);
+    let rows: readonly VariableRow[] = await visibleAt(tx, locations.service);
     // Wide scopes first, so that a narrower variable of the same key in the list overrides the wider one.
     for (const item of request.vars.toSorted((a, b) => order(a.scope) - order(b.scope))) {
-      const place = places.of(item.scope);
-      const known = rows.filter((row) => level(row) <= levelOf(place));
-      const stored = await importOne({ deps, tx, place, known }, item, request.overwrite);
+      const owner = locations.of(item.scope);
+      const known = rows.filter((row) => level(row) <= levelOf(owner));
+      const stored = await importOne({ deps, tx, owner, known }, item, request.overwrite);
       if (stored === undefined) continue;
       rows = [...rows.filter(({ id }) => id !== stored.id), stored];
       done.add(item);
     }
-    assertNoCycles(new Set([...done].map(({ name }) => name)), rows, places.service);
+    assertNoCycles(new Set([...done].map(({ name }) => name)), rows, locations.service);
     return {
       total_variables_to_import: request.vars.length,
       successful_imported_variables: request.vars
@@ -62,25 +65,25 @@ export function importVariables(
 
 /** Returns the written row, or undefined if the existing variable stayed unchanged. */
 async function importOne(
-  scene: Scene & { readonly known: readonly VariableRow[] },
+  change: VariableChange & { readonly known: readonly VariableRow[] },
   { name, value, is_secret }: Item,
   overwrite: boolean,
 ): Promise<VariableRow | undefined> {
-  const found = scene.known.filter((row) => row.key === name);
-  const own = found.find((row) => standsAt(row, scene.place));
-  // The variable that the overrides on the way to the place replace.
+  const found = change.known.filter((row) => row.key === name);
+  const own = found.find((row) => isOwnedBy(row, change.owner));
+  // The variable that the overrides on the way to the owner replace.
   const inherited = found.find((row) => row.type !== 'OVERRIDE');
   const there = own ?? inherited;
-  if (there === undefined) return (await createVariable(scene, is_secret, { key: name, value })).row;
+  if (there === undefined) return (await createVariable(change, is_secret, { key: name, value })).row;
   if (!overwrite || there.is_secret !== is_secret || own?.type === 'ALIAS') return undefined;
   const target = { id: there.id, isSecret: is_secret };
   const { row } = await (own === undefined
-    ? createOverride(scene, target, { value })
-    : editVariable(scene, target, { key: name, value }));
+    ? createOverride(change, target, { value })
+    : editVariable(change, target, { key: name, value }));
   return row;
 }
 
-function checkItems(items: readonly Item[], { scope }: ServicePlaceReference, prefix: string): void {
+function checkItems(items: readonly Item[], { scope }: ServiceOwnerReference, prefix: string): void {
   const problems = new Problems();
   const seen = new Set<string>();
   for (const [index, item] of items.entries()) {
@@ -104,24 +107,24 @@ function order(scope: VariableScope): number {
   return scope === 'PROJECT' ? 0 : scope === 'ENVIRONMENT' ? 1 : 2;
 }
 
-interface Places {
-  readonly service: VariablePlace;
-  readonly of: (scope: VariableScope) => VariablePlace;
+interface HeldOwners {
+  readonly service: VariableOwner;
+  readonly of: (scope: VariableScope) => VariableOwner;
 }
 
 /** Returns the service and, if the list names them, its environment and project. All of them are locked. */
-async function heldPlaces(
+async function lockedOwners(
   room: VariableRoom,
   tx: Queryable,
   caller: Caller,
-  { reference, scopes }: { readonly reference: ServicePlaceReference; readonly scopes: ReadonlySet<VariableScope> },
-): Promise<Places> {
-  const service = await holdPlace(room, tx, caller, reference);
+  { reference, scopes }: { readonly reference: ServiceOwnerReference; readonly scopes: ReadonlySet<VariableScope> },
+): Promise<HeldOwners> {
+  const service = await lockOwner(room, tx, caller, reference);
   const { projectId, environmentId } = service;
-  const wide: PlaceReference[] = [];
+  const wide: OwnerReference[] = [];
   if (scopes.has('PROJECT')) wide.push({ scope: 'PROJECT', id: projectId });
   if (scopes.has('ENVIRONMENT') && environmentId !== null) wide.push({ scope: 'ENVIRONMENT', id: environmentId });
-  const held = new Map<VariableScope, VariablePlace>();
-  for (const one of wide) held.set(one.scope, await holdPlace(room, tx, caller, one));
+  const held = new Map<VariableScope, VariableOwner>();
+  for (const one of wide) held.set(one.scope, await lockOwner(room, tx, caller, one));
   return { service, of: (scope) => held.get(scope) ?? service };
 }

@@ -17,9 +17,13 @@ export {
 } from './clone.ts';
 export { effective, type DerivedSecret, type Effective } from './effective.ts';
 export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
-export type { ServicePlaceReference, ServicePlaces, VariablePlace } from './place.ts';
+export type {
+  ServiceOwnerReference as ServicePlaceReference,
+  ServiceOwners as ServicePlaces,
+  VariableOwner as VariablePlace,
+} from './owner.ts';
 export { storeOutputs } from './output.ts';
 export { mountVariable } from './routes.ts';
 export { level, type VariableRow } from './row.ts';
-export { cycle, visibleVariables } from './scene.ts';
+export { cycle, visibleVariables } from './change.ts';
 export { insertSecretValue, readEnvironmentVariables, readSecretValues } from './store.ts';

@@ -1,19 +1,19 @@
 import type { Client } from '@davit/client';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeWorld, newApplication, type TestWorld } from './testing.ts';
+import { makeTestVariables, newApplication, type TestVariables } from './testing.ts';
 
 let server: RunningServer;
-let world: TestWorld;
+let fixture: TestVariables;
 let api: Client;
 let ofEnvironment: { readonly params: { readonly environmentId: string } };
 let jobId: string;
 
 beforeAll(async () => {
   server = await startRunningServer();
-  world = await makeWorld(server);
-  api = world.api;
-  ofEnvironment = { params: { environmentId: world.environmentId } };
+  fixture = await makeTestVariables(server);
+  api = fixture.api;
+  ofEnvironment = { params: { environmentId: fixture.environmentId } };
   const source = { docker: { git_repository: { url: 'https://git.example.org/shop/infra.git' } } };
   const body = { name: 'infra', healthchecks: {}, source, schedule: { on_start: {} } };
   jobId = (await api.call('createJob', { ...ofEnvironment, body })).id;
@@ -32,10 +32,10 @@ async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
 }
 
 /** Deploys the job, whose run writes these outputs. */
-async function run(told: object): Promise<void> {
+async function run(reported: object): Promise<void> {
   await api.call('deployJob', { params: { jobId } });
   const { id } = await eventually(async () => server.fake.instances.find(({ service }) => service === jobId));
-  server.fake.write(id, '/davit-output/davit-output.json', JSON.stringify(told));
+  server.fake.write(id, '/davit-output/davit-output.json', JSON.stringify(reported));
   server.fake.kill(id, 0);
   await eventually(async () => {
     const { status_details } = await api.call('getJobStatus', { params: { jobId } });
@@ -62,11 +62,11 @@ test('what a job told is built in, with an alias for each that is of the environ
   expect(found.find(({ key }) => key === 'TAKEN')).toMatchObject({ variable_type: 'VALUE', value: 'mine' });
   expect((await secrets()).map(({ key }) => key).toSorted()).toEqual([keyOf('KEY'), 'KEY'].toSorted());
   expect(JSON.stringify([found, await secrets()])).not.toContain('sesame');
-  const place = { environmentId: world.environmentId, environmentVariableId: output?.id ?? '' };
+  const ids = { environmentId: fixture.environmentId, environmentVariableId: output?.id ?? '' };
   const refusal = { code: 'VARIABLE_NOT_EDITABLE' };
   const body = { key: keyOf('HOST'), value: 'other' };
-  await expect(api.call('editEnvironmentEnvironmentVariable', { params: place, body })).rejects.toMatchObject(refusal);
-  await expect(api.call('deleteEnvironmentEnvironmentVariable', { params: place })).rejects.toMatchObject(refusal);
+  await expect(api.call('editEnvironmentEnvironmentVariable', { params: ids, body })).rejects.toMatchObject(refusal);
+  await expect(api.call('deleteEnvironmentEnvironmentVariable', { params: ids })).rejects.toMatchObject(refusal);
   // The job does not see its own output, so its own run does not make it out of date.
   expect((await api.call('getJobStatus', { params: { jobId } })).service_deployment_status).toBe('UP_TO_DATE');
 });
@@ -79,7 +79,7 @@ test('the next run replaces it, ids of what stays included, and the job takes it
   expect(found.find(({ key }) => key === 'HOST')).toMatchObject({ value: 'db2' });
   expect(await idOf(keyOf('HOST'))).toBe(before);
   expect(await secrets()).toEqual([]);
-  const application = await newApplication(api, world.environmentId);
+  const application = await newApplication(api, fixture.environmentId);
   const seen = await api.call('listApplicationEnvironmentVariable', { params: { applicationId: application } });
   expect(seen.results.map(({ key }) => key)).toEqual(expect.arrayContaining([keyOf('HOST'), 'HOST']));
   await api.call('deleteJob', { params: { jobId } });

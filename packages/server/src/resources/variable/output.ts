@@ -4,7 +4,7 @@ import type { ServiceOutput } from '@davit/engine/port';
 import type { Vault } from '../../secrets/vault.ts';
 import * as store from './store.ts';
 
-export interface OutputRoom {
+export interface OutputDeps {
   readonly database: Database;
   readonly vault: Vault;
   /** Prefix of the keys of built-in variables, such as `DAVIT`. */
@@ -16,17 +16,17 @@ export interface OutputRoom {
  * environment. Users cannot edit them. Each output gets an alias with its plain name if that key is free. Replaces the
  * outputs of earlier runs and keeps their ids. Idempotent; does nothing if the service no longer exists.
  */
-export async function storeOutputs(room: OutputRoom, serviceId: string, outputs: readonly ServiceOutput[]): Promise<void> {
-  await room.database.transaction(async (tx) => {
+export async function storeOutputs(deps: OutputDeps, serviceId: string, outputs: readonly ServiceOutput[]): Promise<void> {
+  await deps.database.transaction(async (tx) => {
     const service = await tx.maybe(store.holdOutputOwner, [serviceId]);
     if (service === undefined) return;
     const owner: Owner = { ...service, id: serviceId };
     const former = new Map((await tx.many(store.readOutputs, [serviceId])).map((row) => [row.key, row]));
     const keys = new Set<string>();
     for (const output of outputs) {
-      const key = `${room.prefix}_OUTPUT_${owner.type}_Z${serviceId.slice(0, 8).toUpperCase()}_${output.name}`;
+      const key = `${deps.prefix}_OUTPUT_${owner.type}_Z${serviceId.slice(0, 8).toUpperCase()}_${output.name}`;
       keys.add(key).add(output.name);
-      const id = await storeOutput(room, tx, { owner, key, output, former: former.get(key) });
+      const id = await storeOutput(deps, tx, { owner, key, output, former: former.get(key) });
       await tx.run(store.writeOutputAlias, [
         randomUUID(),
         owner.organization_id,
@@ -56,8 +56,8 @@ interface OneOutput {
   readonly former: store.OutputRow | undefined;
 }
 
-async function storeOutput(room: OutputRoom, tx: Queryable, { owner, key, output, former }: OneOutput): Promise<string> {
-  const secretId = output.sensitive ? await secretOf(room, tx, { owner, value: output.value, former }) : null;
+async function storeOutput(deps: OutputDeps, tx: Queryable, { owner, key, output, former }: OneOutput): Promise<string> {
+  const secretId = output.sensitive ? await secretOf(deps, tx, { owner, value: output.value, former }) : null;
   const { id } = await tx.one(store.writeOutput, [
     randomUUID(),
     owner.organization_id,
@@ -77,7 +77,7 @@ async function storeOutput(room: OutputRoom, tx: Queryable, { owner, key, output
  * services out of date.
  */
 async function secretOf(
-  { vault }: OutputRoom,
+  { vault }: OutputDeps,
   tx: Queryable,
   { owner, value, former }: { readonly owner: Owner; readonly value: string; readonly former: store.OutputRow | undefined },
 ): Promise<string> {

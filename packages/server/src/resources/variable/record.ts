@@ -1,6 +1,6 @@
 import type { operations, Response } from '@davit/contract';
 import type { BuiltIn } from './builtin.ts';
-import type { VariablePlace } from './place.ts';
+import type { VariableOwner } from './owner.ts';
 import { level, type VariableRow } from './row.ts';
 
 export type VariableRecord = Response<(typeof operations)['createApplicationEnvironmentVariable']>;
@@ -12,8 +12,8 @@ const owner = 'Davit';
 
 type Scope = VariableRecord['scope'];
 
-function scopeOf(row: VariableRow, place: VariablePlace): Scope {
-  const scopes: readonly (Scope | undefined)[] = ['PROJECT', 'ENVIRONMENT', place.service?.type];
+function scopeOf(row: VariableRow, owner: VariableOwner): Scope {
+  const scopes: readonly (Scope | undefined)[] = ['PROJECT', 'ENVIRONMENT', owner.service?.type];
   const scope = scopes[level(row)];
   if (scope === undefined) throw new Error(`variable ${row.id} of a service is seen from where there is none`);
   return scope;
@@ -49,20 +49,20 @@ export function builtInSecretRecord(builtIn: BuiltIn): SecretRecord {
 }
 
 /** Returns the target of an alias or override, as shown in its record, or undefined if the target does not exist. */
-function related(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): Related | undefined {
+function related(row: VariableRow, owner: VariableOwner, rows: readonly VariableRow[]): Related | undefined {
   if (row.target_builtin !== null) {
-    const builtIn = place.builtIns.find(({ name }) => name === row.target_builtin);
+    const builtIn = owner.builtIns.find(({ name }) => name === row.target_builtin);
     return builtIn === undefined ? undefined : { ...plain, id: builtIn.id, key: builtIn.key, value: builtIn.value };
   }
   const target = row.target_id === null ? undefined : rows.find(({ id }) => id === row.target_id);
   if (target === undefined) return undefined;
-  const behind = related(target, place, rows);
+  const behind = related(target, owner, rows);
   return {
     id: target.id,
     key: target.key,
     value: target.type === 'ALIAS' ? (behind?.value ?? '') : (target.value ?? ''),
     mount_path: target.mount_path ?? behind?.mount_path ?? '',
-    ...wordsOf(target, place),
+    ...wordsOf(target, owner),
     description: target.description,
     enable_interpolation_in_file: target.enable_interpolation_in_file,
   };
@@ -98,12 +98,12 @@ type Common = Pick<
 >;
 
 /** Returns scope and type of a variable. Outputs of a service are built in; their aliases belong to the environment. */
-function wordsOf(row: VariableRow, place: VariablePlace): Pick<VariableRecord, 'scope' | 'variable_type'> {
+function wordsOf(row: VariableRow, owner: VariableOwner): Pick<VariableRecord, 'scope' | 'variable_type'> {
   const isOutput = (row.output_of ?? null) !== null && row.type !== 'ALIAS';
-  return isOutput ? { scope: 'BUILT_IN', variable_type: 'BUILT_IN' } : { scope: scopeOf(row, place), variable_type: row.type };
+  return isOutput ? { scope: 'BUILT_IN', variable_type: 'BUILT_IN' } : { scope: scopeOf(row, owner), variable_type: row.type };
 }
 
-function common(row: VariableRow, place: VariablePlace): Common {
+function common(row: VariableRow, variableOwner: VariableOwner): Common {
   return {
     id: row.id,
     created_at: row.created_at,
@@ -111,21 +111,21 @@ function common(row: VariableRow, place: VariablePlace): Common {
     key: row.key,
     description: row.description,
     enable_interpolation_in_file: row.enable_interpolation_in_file,
-    ...wordsOf(row, place),
-    ...(row.service_id === null ? {} : ofService(place.service)),
+    ...wordsOf(row, variableOwner),
+    ...(row.service_id === null ? {} : ofService(variableOwner.service)),
     owned_by: owner,
   };
 }
 
 /**
- * Returns the record of a variable. `rows`: all rows that the place sees, to find targets. An alias shows the value and
+ * Returns the record of a variable. `rows`: all rows that the owner sees, to find targets. An alias shows the value and
  * path of its target.
  */
-export function variableRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): VariableRecord {
-  const target = related(row, place, rows);
+export function variableRecord(row: VariableRow, owner: VariableOwner, rows: readonly VariableRow[]): VariableRecord {
+  const target = related(row, owner, rows);
   const shown = target === undefined ? undefined : withoutNotes(target);
   return {
-    ...common(row, place),
+    ...common(row, owner),
     value: row.type === 'ALIAS' ? (target?.value ?? '') : (row.value ?? ''),
     mount_path: row.mount_path ?? pathOf(target),
     ...(row.type === 'ALIAS' && shown !== undefined ? { aliased_variable: shown } : {}),
@@ -139,11 +139,11 @@ function withoutNotes(related: Related): NonNullable<VariableRecord['aliased_var
 }
 
 /** Returns the record of a secret. No member depends on the secret's value. */
-export function secretRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): SecretRecord {
-  const target = related(row, place, rows);
+export function secretRecord(row: VariableRow, owner: VariableOwner, rows: readonly VariableRow[]): SecretRecord {
+  const target = related(row, owner, rows);
   const { value: _value, ...shown } = target ?? { value: null };
   return {
-    ...common(row, place),
+    ...common(row, owner),
     mount_path: row.mount_path ?? pathOf(target),
     ...(row.type === 'ALIAS' && 'id' in shown ? { aliased_secret: shown } : {}),
     ...(row.type === 'OVERRIDE' && 'id' in shown ? { overridden_secret: shown } : {}),
@@ -151,8 +151,8 @@ export function secretRecord(row: VariableRow, place: VariablePlace, rows: reado
 }
 
 /** Returns the record of a variable or secret for the operations on both. Clients require its notes not to be null. */
-export function anyRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): AnyRecord {
-  const { overridden_variable, aliased_variable, ...record } = variableRecord(row, place, rows);
+export function anyRecord(row: VariableRow, owner: VariableOwner, rows: readonly VariableRow[]): AnyRecord {
+  const { overridden_variable, aliased_variable, ...record } = variableRecord(row, owner, rows);
   const hidden = row.is_secret ? { value: null } : {};
   return {
     ...withNotes(record),

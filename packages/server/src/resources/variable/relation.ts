@@ -3,7 +3,7 @@ import { invalid, notFound, Problems } from '../shared/problems.ts';
 import type { BuiltIn } from './builtin.ts';
 import { assertKeyFree, checkLength } from './check.ts';
 import { checkKey } from './key.ts';
-import { standsAt, type VariablePlace } from './place.ts';
+import { isOwnedBy, type VariableOwner } from './owner.ts';
 import { variableRecord } from './record.ts';
 import { level, levelNouns, type VariableRow } from './row.ts';
 import {
@@ -14,29 +14,29 @@ import {
   sortNoun,
   rowsOf,
   type IsSecret,
-  type Scene,
+  type VariableChange,
   type Stored,
-} from './scene.ts';
+} from './change.ts';
 import { findVariable } from './store.ts';
 import { content, insert } from './variable.ts';
 
 export type AliasRequest = Body<(typeof operations)['createProjectEnvironmentVariableAlias']>;
 export type OverrideRequest = Body<(typeof operations)['createProjectEnvironmentVariableOverride']>;
 
-/** The target of an alias or override, and the path of the place in the request, for messages. */
-export interface TargetWish {
+/** The target of an alias or override, and the path of the owner in the request, for messages. */
+export interface RelationTarget {
   readonly id: string;
   readonly isSecret: IsSecret;
   readonly scopePath?: string;
 }
 
 /**
- * Creates an alias: a second key at the place for a variable that the place sees. The alias of a secret is a secret.
- * Fails with VALIDATION_FAILED if the target is an alias, or is narrower than the place.
+ * Creates an alias: a second key at the owner for a variable that the owner sees. The alias of a secret is a secret.
+ * Fails with VALIDATION_FAILED if the target is an alias, or is narrower than the owner.
  */
-export async function createAlias(scene: Scene, wish: TargetWish, request: AliasRequest): Promise<Stored> {
-  const rows = await rowsOf(scene);
-  const { row, builtIn } = await findTarget(scene, rows, wish);
+export async function createAlias(change: VariableChange, choice: RelationTarget, request: AliasRequest): Promise<Stored> {
+  const rows = await rowsOf(change);
+  const { row, builtIn } = await findTarget(change, rows, choice);
   if (row?.type === 'ALIAS') {
     throw invalid('', `${row.key} is an alias itself; make an alias of the ${sortNoun(row.is_secret)} that it points at`);
   }
@@ -44,10 +44,10 @@ export async function createAlias(scene: Scene, wish: TargetWish, request: Alias
     throw invalid('', `${builtIn.key} is set when an instance starts and cannot have an alias; read it by its own key`);
   }
   const problems = new Problems();
-  checkKey(request.key, scene.deps.config.variablePrefix, problems);
+  checkKey(request.key, change.deps.config.variablePrefix, problems);
   problems.throwIfAny();
-  assertKeyFree(request.key, rows, scene.place);
-  return insert(scene, rows, {
+  assertKeyFree(request.key, rows, change.owner);
+  return insert(change, rows, {
     replaces: false,
     key: request.key,
     type: 'ALIAS',
@@ -64,33 +64,33 @@ export async function createAlias(scene: Scene, wish: TargetWish, request: Alias
 }
 
 /**
- * Creates an override: another value at the place, under the same key, for a variable that the place inherits. The
+ * Creates an override: another value at the owner, under the same key, for a variable that the owner inherits. The
  * override of a file is a file at the same path. Fails with:
- * - VALIDATION_FAILED: the target is defined at the place itself, or is an override.
+ * - VALIDATION_FAILED: the target is defined at the owner itself, or is an override.
  * - VARIABLE_NOT_EDITABLE: the target is a built-in variable.
- * - KEY_TAKEN: the place has the key.
+ * - KEY_TAKEN: the owner has the key.
  */
-export async function createOverride(scene: Scene, wish: TargetWish, request: OverrideRequest): Promise<Stored> {
-  const { place } = scene;
-  const rows = await rowsOf(scene);
-  const { row, builtIn } = await findTarget(scene, rows, wish);
+export async function createOverride(change: VariableChange, choice: RelationTarget, request: OverrideRequest): Promise<Stored> {
+  const { owner } = change;
+  const rows = await rowsOf(change);
+  const { row, builtIn } = await findTarget(change, rows, choice);
   if (row === undefined) {
     throw notEditable(`${builtIn?.key ?? 'This'} is a built-in variable: its value is computed and cannot be overridden`);
   }
-  assertOverridable(row, place, wish);
-  const taken = rows.find((one) => one.key === row.key && standsAt(one, place));
-  if (taken !== undefined) assertKeyFree(row.key, [taken], place);
+  assertOverridable(row, owner, choice);
+  const taken = rows.find((one) => one.key === row.key && isOwnedBy(one, owner));
+  if (taken !== undefined) assertKeyFree(row.key, [taken], owner);
   const value = request.value ?? '';
   const problems = new Problems();
-  const isFile = variableRecord(row, place, rows).mount_path !== null && row.type !== 'ALIAS';
+  const isFile = variableRecord(row, owner, rows).mount_path !== null && row.type !== 'ALIAS';
   if (!isFile) checkLength({ key: row.key, value }, problems);
   problems.throwIfAny();
-  return insert(scene, rows, {
+  return insert(change, rows, {
     replaces: false,
     key: row.key,
     type: 'OVERRIDE',
     is_secret: row.is_secret,
-    ...(await content(scene, row.is_secret, value)),
+    ...(await content(change, row.is_secret, value)),
     target_id: row.id,
     target_builtin: null,
     mount_path: null,
@@ -102,12 +102,12 @@ export async function createOverride(scene: Scene, wish: TargetWish, request: Ov
   });
 }
 
-function assertOverridable(row: VariableRow, place: VariablePlace, { scopePath = '' }: TargetWish): void {
+function assertOverridable(row: VariableRow, owner: VariableOwner, { scopePath = '' }: RelationTarget): void {
   const noun = sortNoun(row.is_secret);
-  if (standsAt(row, place)) {
+  if (isOwnedBy(row, owner)) {
     throw invalid(
       scopePath,
-      `${row.key} is defined at this ${placeNoun(place)} itself; edit it, or override it at a narrower scope`,
+      `${row.key} is defined at this ${placeNoun(owner)} itself; edit it, or override it at a narrower scope`,
     );
   }
   if (row.type === 'OVERRIDE') {
@@ -121,23 +121,23 @@ function assertOverridable(row: VariableRow, place: VariablePlace, { scopePath =
 type Target = { readonly row: VariableRow; readonly builtIn?: never } | { readonly row?: never; readonly builtIn: BuiltIn };
 
 /**
- * Returns the target. Fails with NOT_FOUND, or with VALIDATION_FAILED if the target exists but the place does not see
+ * Returns the target. Fails with NOT_FOUND, or with VALIDATION_FAILED if the target exists but the owner does not see
  * it.
  */
-async function findTarget({ tx, place }: Scene, rows: readonly VariableRow[], wish: TargetWish): Promise<Target> {
-  const { id, isSecret, scopePath } = wish;
+async function findTarget({ tx, owner }: VariableChange, rows: readonly VariableRow[], choice: RelationTarget): Promise<Target> {
+  const { id, isSecret, scopePath } = choice;
   const row = rows.find((one) => one.id === id && isOfSort(one, isSecret));
   if (row !== undefined) return { row };
-  const builtIn = place.builtIns.find((one) => one.id === id && isBuiltInOfSort(one, isSecret));
+  const builtIn = owner.builtIns.find((one) => one.id === id && isBuiltInOfSort(one, isSecret));
   if (builtIn !== undefined) return { builtIn };
-  const found = await tx.maybe(findVariable, [id, place.organizationId]);
+  const found = await tx.maybe(findVariable, [id, owner.organizationId]);
   if (found === undefined || !isOfSort(found, isSecret)) throw notFound(sortNoun(isSecret));
   const isBelow =
-    found.project_id === place.projectId && (place.environmentId === null || found.environment_id === place.environmentId);
-  if (isBelow && place.service === null) {
+    found.project_id === owner.projectId && (owner.environmentId === null || found.environment_id === owner.environmentId);
+  if (isBelow && owner.service === null) {
     throw invalid(
       scopePath ?? '',
-      `must not be wider than where ${found.key} is defined: this ${placeNoun(place)} does not see it`,
+      `must not be wider than where ${found.key} is defined: this ${placeNoun(owner)} does not see it`,
     );
   }
   if (scopePath === undefined) throw notFound(sortNoun(isSecret));

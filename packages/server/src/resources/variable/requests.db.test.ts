@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { failure, makeWorld, newApplication, outcomes, type TestWorld } from './testing.ts';
+import { failure, makeTestVariables, newApplication, outcomes, type TestVariables } from './testing.ts';
 
 let server: TestServer;
-let world: TestWorld;
+let fixture: TestVariables;
 let api: Client;
 
 beforeAll(async () => {
   server = await startTestServer();
-  world = await makeWorld(server);
-  api = world.api;
+  fixture = await makeTestVariables(server);
+  api = fixture.api;
 });
 afterAll(() => server.close());
 
 type Scope = 'PROJECT' | 'ENVIRONMENT' | 'APPLICATION';
 
 function idOf(scope: Scope): string {
-  return { PROJECT: world.projectId, ENVIRONMENT: world.environmentId, APPLICATION: world.applicationId }[scope];
+  return { PROJECT: fixture.projectId, ENVIRONMENT: fixture.environmentId, APPLICATION: fixture.applicationId }[scope];
 }
 
 function create(scope: Scope, key: string, changes: { is_secret?: boolean; value?: string; mount_path?: string } = {}) {
@@ -38,7 +38,7 @@ test('one list and one set of operations serve variables and secrets of every sc
   const secret = await create('ENVIRONMENT', 'HIDDEN', { is_secret: true, mount_path: '/hidden' });
   expect(secret).toMatchObject({ scope: 'ENVIRONMENT', value: null, is_secret: true, variable_type: 'FILE' });
   const own = await create('APPLICATION', 'OWN');
-  expect(own).toMatchObject({ scope: 'APPLICATION', service_id: world.applicationId, service_type: 'APPLICATION' });
+  expect(own).toMatchObject({ scope: 'APPLICATION', service_id: fixture.applicationId, service_type: 'APPLICATION' });
 
   const list = async (scope: Scope, is_secret?: boolean): Promise<string[]> => {
     const query = { parent_id: idOf(scope).toUpperCase(), scope, ...(is_secret === undefined ? {} : { is_secret }) };
@@ -58,7 +58,7 @@ test('one list and one set of operations serve variables and secrets of every sc
 
   const alias = await api.call('createVariableAlias', {
     params: { variableId: secret.id },
-    body: { key: 'ALSO', alias_scope: 'APPLICATION', alias_parent_id: world.applicationId },
+    body: { key: 'ALSO', alias_scope: 'APPLICATION', alias_parent_id: fixture.applicationId },
   });
   expect(alias).toMatchObject({
     is_secret: true,
@@ -67,7 +67,7 @@ test('one list and one set of operations serve variables and secrets of every sc
   });
   const override = await api.call('createVariableOverride', {
     params: { variableId: plain.id },
-    body: { value: 'narrow', override_scope: 'ENVIRONMENT', override_parent_id: world.environmentId },
+    body: { value: 'narrow', override_scope: 'ENVIRONMENT', override_parent_id: fixture.environmentId },
   });
   expect(override).toMatchObject({
     key: 'PLAIN',
@@ -90,7 +90,7 @@ test('one list and one set of operations serve variables and secrets of every sc
 });
 
 test('a built-in variable gets an alias by its id, at its own scope or a narrower one', async () => {
-  const query = { parent_id: world.applicationId, scope: 'APPLICATION' } as const;
+  const query = { parent_id: fixture.applicationId, scope: 'APPLICATION' } as const;
   const builtIns = (await api.call('listVariables', { query })).results.filter(({ scope }) => scope === 'BUILT_IN');
   const idOfKey = (key: string): string => builtIns.find((one) => one.key === key)?.id ?? '';
   const alias = (key: string, as: string, scope: Scope) =>
@@ -102,25 +102,25 @@ test('a built-in variable gets an alias by its id, at its own scope or a narrowe
     value: 'live',
     scope: 'ENVIRONMENT',
   });
-  expect(await alias('DAVIT_APPLICATION_ID', 'ME', 'APPLICATION')).toMatchObject({ value: world.applicationId });
+  expect(await alias('DAVIT_APPLICATION_ID', 'ME', 'APPLICATION')).toMatchObject({ value: fixture.applicationId });
   expect(await failure(alias('DAVIT_APPLICATION_ID', 'ME', 'ENVIRONMENT'))).toMatch(/^404 NOT_FOUND/);
   expect(await failure(alias('DAVIT_ENVIRONMENT_NAME', 'STAGE', 'PROJECT'))).toMatch(/^404 NOT_FOUND/);
 });
 
 async function newContainer(): Promise<string> {
-  const params = { organizationId: world.organization.id };
+  const params = { organizationId: fixture.organization.id };
   const registry = { name: randomUUID(), kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} } as const;
   const { id } = await api.call('createContainerRegistry', { params, body: registry });
   const body = { name: randomUUID(), registry_id: id, image_name: 'cache', tag: '7' };
-  return (await api.call('createContainer', { params: { environmentId: world.environmentId }, body })).id;
+  return (await api.call('createContainer', { params: { environmentId: fixture.environmentId }, body })).id;
 }
 
 test('the rules are the same for every type of service that has variables', async () => {
   for (const type of ['CONTAINER'] as const) {
     const id = await newContainer();
     const wide = await create('PROJECT', `FOR_${type}`, { is_secret: true });
-    const place = { override_scope: type, override_parent_id: id };
-    await api.call('createVariableOverride', { params: { variableId: wide.id }, body: { value: 'x', ...place } });
+    const location = { override_scope: type, override_parent_id: id };
+    await api.call('createVariableOverride', { params: { variableId: wide.id }, body: { value: 'x', ...location } });
     const vars = [{ name: `OF_${type}`, value: '1', scope: type, is_secret: false }];
     const body = { overwrite: false, vars };
     const query = { service_id: id, service_type: type };
@@ -142,27 +142,27 @@ test('the rules are the same for every type of service that has variables', asyn
 
 test('what is wrong with the place of a variable is told with its field', async () => {
   const { id } = await create('ENVIRONMENT', 'PLACED');
-  const place = (scope: Scope | 'BUILT_IN' | 'JOB', parent: string) => ({ alias_scope: scope, alias_parent_id: parent });
-  const alias = (body: ReturnType<typeof place>) =>
+  const location = (scope: Scope | 'BUILT_IN' | 'JOB', parent: string) => ({ alias_scope: scope, alias_parent_id: parent });
+  const alias = (body: ReturnType<typeof location>) =>
     failure(api.call('createVariableAlias', { params: { variableId: id }, body: { key: 'P', ...body } }));
-  expect(await alias(place('PROJECT', world.projectId))).toMatch(
+  expect(await alias(location('PROJECT', fixture.projectId))).toMatch(
     /^400 VALIDATION_FAILED: Validation error: alias_scope must not be wider/,
   );
-  expect(await alias(place('ENVIRONMENT', world.projectId))).toMatch(
+  expect(await alias(location('ENVIRONMENT', fixture.projectId))).toMatch(
     /^400 INVALID_REFERENCE: alias_parent_id is not the id of an environment/,
   );
-  expect(await alias(place('JOB', world.applicationId))).toMatch(
+  expect(await alias(location('JOB', fixture.applicationId))).toMatch(
     /^400 INVALID_REFERENCE: alias_parent_id is not the id of a service of type JOB/,
   );
-  expect(await alias(place('BUILT_IN', world.projectId))).toMatch(
+  expect(await alias(location('BUILT_IN', fixture.projectId))).toMatch(
     /^400 VALIDATION_FAILED: Validation error: alias_scope must be PROJECT/,
   );
-  const params = { projectId: world.projectId };
+  const params = { projectId: fixture.projectId };
   const sibling = await api.call('createEnvironment', { params, body: { name: randomUUID() } });
-  expect(await alias(place('ENVIRONMENT', sibling.id))).toMatch(
+  expect(await alias(location('ENVIRONMENT', sibling.id))).toMatch(
     /^400 VALIDATION_FAILED: Validation error: alias_scope names a place that does not see /,
   );
-  const override = { value: 'x', override_scope: 'ENVIRONMENT', override_parent_id: world.environmentId } as const;
+  const override = { value: 'x', override_scope: 'ENVIRONMENT', override_parent_id: fixture.environmentId } as const;
   expect(await failure(api.call('createVariableOverride', { params: { variableId: id }, body: override }))).toMatch(
     /^400 VALIDATION_FAILED: Validation error: override_scope PLACED is defined at this environment itself/,
   );
@@ -170,38 +170,38 @@ test('what is wrong with the place of a variable is told with its field', async 
   expect(await failure(api.call('createVariable', { body }))).toMatch(
     /^400 INVALID_REFERENCE: variable_parent_id is not the id of a project/,
   );
-  const query = { parent_id: world.projectId, scope: 'BUILT_IN' } as const;
+  const query = { parent_id: fixture.projectId, scope: 'BUILT_IN' } as const;
   expect(await failure(api.call('listVariables', { query }))).toMatch(/^400 VALIDATION_FAILED: Validation error: scope must be/);
-  for (const text of ['', '?scope=PROJECT', `?scope=PROJECT&parent_id=abc`, `?scope=NO&parent_id=${world.projectId}`]) {
-    const headers = { authorization: `Token ${world.organization.tokens.READ}` };
+  for (const text of ['', '?scope=PROJECT', `?scope=PROJECT&parent_id=abc`, `?scope=NO&parent_id=${fixture.projectId}`]) {
+    const headers = { authorization: `Token ${fixture.organization.tokens.READ}` };
     expect((await fetch(`${server.baseUrl}/variable${text}`, { headers })).status).toBe(400);
   }
 });
 
 test('another organization sees and changes nothing, and a token of too small a scope changes nothing', async () => {
   const { id } = await create('PROJECT', 'PRIVATE');
-  const stranger = (await makeWorld(server)).api;
-  const reader = server.client(world.organization.tokens.DEPLOY);
+  const stranger = (await makeTestVariables(server)).api;
+  const reader = server.client(fixture.organization.tokens.DEPLOY);
   const calls = (client: Client): Promise<unknown>[] => [
     client.call('createVariable', {
-      body: { key: 'X', value: '', is_secret: false, variable_scope: 'PROJECT', variable_parent_id: world.projectId },
+      body: { key: 'X', value: '', is_secret: false, variable_scope: 'PROJECT', variable_parent_id: fixture.projectId },
     }),
     client.call('importEnvironmentVariables', {
-      query: { service_id: world.applicationId, service_type: 'APPLICATION' },
+      query: { service_id: fixture.applicationId, service_type: 'APPLICATION' },
       body: { overwrite: true, vars: [] },
     }),
     client.call('editVariable', { params: { variableId: id }, body: { key: 'X' } }),
     client.call('deleteVariable', { params: { variableId: id } }),
     client.call('createVariableAlias', {
       params: { variableId: id },
-      body: { key: 'X', alias_scope: 'PROJECT', alias_parent_id: world.projectId },
+      body: { key: 'X', alias_scope: 'PROJECT', alias_parent_id: fixture.projectId },
     }),
     client.call('createVariableOverride', {
       params: { variableId: id },
-      body: { value: 'X', override_scope: 'ENVIRONMENT', override_parent_id: world.environmentId },
+      body: { value: 'X', override_scope: 'ENVIRONMENT', override_parent_id: fixture.environmentId },
     }),
   ];
-  const query = { parent_id: world.projectId, scope: 'PROJECT' } as const;
+  const query = { parent_id: fixture.projectId, scope: 'PROJECT' } as const;
   const before = await api.call('listVariables', { query });
   const codes = await Promise.all(calls(stranger).map(async (call) => (await failure(call)).slice(0, 3)));
   expect(codes).toEqual(['400', '404', '404', '404', '404', '404']);
@@ -218,7 +218,7 @@ function item(name: string, value: string, scope: Scope = 'APPLICATION', is_secr
 }
 
 test('an import writes what is new, and with overwrite what is there, and lists what it wrote', async () => {
-  const applicationId = await newApplication(api, world.environmentId);
+  const applicationId = await newApplication(api, fixture.environmentId);
   const run = async (overwrite: boolean, vars: Item[]): Promise<string[]> => {
     const body = { overwrite, vars };
     const done = await api.call('importEnvironmentVariable', { params: { applicationId }, body });
@@ -267,15 +267,15 @@ test('an import with something wrong in it writes nothing and names each place',
       item('LONG', 'x'.repeat(140_000)),
     ],
   };
-  const query = { service_id: world.applicationId, service_type: 'APPLICATION' } as const;
-  const told = await failure(api.call('importEnvironmentVariables', { query, body }));
-  expect(told).toMatch(/^400 VALIDATION_FAILED: .*vars\.1\.name must be letters/);
-  expect(told).toMatch(
+  const query = { service_id: fixture.applicationId, service_type: 'APPLICATION' } as const;
+  const reported = await failure(api.call('importEnvironmentVariables', { query, body }));
+  expect(reported).toMatch(/^400 VALIDATION_FAILED: .*vars\.1\.name must be letters/);
+  expect(reported).toMatch(
     /vars\.2\.scope must be APPLICATION, ENVIRONMENT or PROJECT.*vars\.3\.name is in the list twice.*vars\.4\.value is too long/,
   );
-  const list = { query: { parent_id: world.applicationId, scope: 'APPLICATION' } } as const;
+  const list = { query: { parent_id: fixture.applicationId, scope: 'APPLICATION' } } as const;
   expect((await api.call('listVariables', list)).results.filter(({ key }) => key === 'FINE')).toEqual([]);
-  const elsewhere = { service_id: world.applicationId, service_type: 'JOB' } as const;
+  const elsewhere = { service_id: fixture.applicationId, service_type: 'JOB' } as const;
   expect(
     await failure(api.call('importEnvironmentVariables', { query: elsewhere, body: { overwrite: false, vars: [] } })),
   ).toMatch(/^404/);
@@ -316,11 +316,11 @@ test('what points at a variable that is deleted at the same moment goes with it 
       await Promise.allSettled([
         api.call('createVariableAlias', {
           params,
-          body: { key: `ALIAS_${round}`, alias_scope: 'APPLICATION', alias_parent_id: world.applicationId },
+          body: { key: `ALIAS_${round}`, alias_scope: 'APPLICATION', alias_parent_id: fixture.applicationId },
         }),
         api.call('createVariableOverride', {
           params,
-          body: { value: 'x', override_scope: 'ENVIRONMENT', override_parent_id: world.environmentId },
+          body: { value: 'x', override_scope: 'ENVIRONMENT', override_parent_id: fixture.environmentId },
         }),
         api.call('deleteVariable', { params }),
         api.call('editVariable', { params, body: { key: `GOING_ON_${round}` } }),
@@ -328,7 +328,7 @@ test('what points at a variable that is deleted at the same moment goes with it 
       ]),
     );
     expect(codes.filter((code) => code !== 'NOT_FOUND')).toEqual([]);
-    const { results } = await api.call('listVariables', { query: { parent_id: world.applicationId, scope: 'APPLICATION' } });
+    const { results } = await api.call('listVariables', { query: { parent_id: fixture.applicationId, scope: 'APPLICATION' } });
     expect(results.filter(({ key }) => /^(GOING|ALIAS)/.test(key))).toEqual([]);
   }
 });
@@ -350,10 +350,10 @@ async function besideDeletion(table: 'variable' | 'project', id: string, call: (
 
 test('what meets a deletion that is about to be committed waits, and is not made', async () => {
   const { id } = await create('ENVIRONMENT', 'TAKEN');
-  const place = { alias_scope: 'ENVIRONMENT', alias_parent_id: world.environmentId } as const;
-  const alias = () => api.call('createVariableAlias', { params: { variableId: id }, body: { key: 'TOO_LATE', ...place } });
+  const ids = { alias_scope: 'ENVIRONMENT', alias_parent_id: fixture.environmentId } as const;
+  const alias = () => api.call('createVariableAlias', { params: { variableId: id }, body: { key: 'TOO_LATE', ...ids } });
   expect(await besideDeletion('variable', id, alias)).toMatch(/^404 NOT_FOUND/);
-  const params = { organizationId: world.organization.id };
+  const params = { organizationId: fixture.organization.id };
   const project = await api.call('createProject', { params, body: { name: 'going' } });
   const secret = () => api.call('createProjectSecret', { params: { projectId: project.id }, body: { key: 'A', value: 'x' } });
   expect(await besideDeletion('project', project.id, secret)).toMatch(/^404 NOT_FOUND: There is no such project/);

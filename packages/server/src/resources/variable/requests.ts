@@ -4,7 +4,7 @@ import type { Caller } from '../../auth/caller.ts';
 import { invalid, invalidReference, notFound } from '../shared/problems.ts';
 import type { BuiltIn } from './builtin.ts';
 import { importVariables, type Import, type ImportRequest } from './import.ts';
-import { holdPlace, placeReference, readPlace, type PlaceReference, type VariablePlace, type VariableRoom } from './place.ts';
+import { lockOwner, ownerReference, readOwner, type OwnerReference, type VariableOwner, type VariableRoom } from './owner.ts';
 import {
   anyBuiltInRecord,
   anyRecord,
@@ -17,51 +17,51 @@ import {
   type VariableRecord,
 } from './record.ts';
 import { createAlias, createOverride } from './relation.ts';
-import { isBuiltInOfSort, visibleAt, type IsSecret, type Scene, type Stored } from './scene.ts';
+import { isBuiltInOfSort, visibleAt, type IsSecret, type VariableChange, type Stored } from './change.ts';
 import { findVariable, type FoundVariable } from './store.ts';
 import { createVariable, editVariable, removeVariable } from './variable.ts';
 
 type Operations = typeof operations;
 
-/** The differences between variables and secrets: the flag and the record. Both have the same operations at a place. */
-export interface VariableSort<Record> {
+/** The differences between variables and secrets: the flag and the record. Both have the same operations. */
+export interface VariableFlavor<Record> {
   readonly isSecret: boolean;
-  readonly toRecord: (stored: Stored, place: VariablePlace) => Record;
+  readonly toRecord: (stored: Stored, owner: VariableOwner) => Record;
 }
 
-export const variables: VariableSort<VariableRecord> = {
+export const variables: VariableFlavor<VariableRecord> = {
   isSecret: false,
-  toRecord: ({ row, rows }, place) => variableRecord(row, place, rows),
+  toRecord: ({ row, rows }, owner) => variableRecord(row, owner, rows),
 };
 
-export const secrets: VariableSort<SecretRecord> = {
+export const secrets: VariableFlavor<SecretRecord> = {
   isSecret: true,
-  toRecord: ({ row, rows }, place) => secretRecord(row, place, rows),
+  toRecord: ({ row, rows }, owner) => secretRecord(row, owner, rows),
 };
 
-const anySort = { toRecord: ({ row, rows }: Stored, place: VariablePlace): AnyRecord => anyRecord(row, place, rows) };
+const anySort = { toRecord: ({ row, rows }: Stored, owner: VariableOwner): AnyRecord => anyRecord(row, owner, rows) };
 
-/** Returns all variables that a place sees, oldest first, with built-in variables. Fails with NOT_FOUND. */
+/** Returns all variables that an owner sees, oldest first, with built-in variables. Fails with NOT_FOUND. */
 export async function listVariables(
   room: VariableRoom,
   caller: Caller,
-  reference: PlaceReference,
+  reference: OwnerReference,
 ): Promise<{ results: VariableRecord[] }> {
-  const place = await readPlace(room, caller, reference);
-  const rows = await visibleAt(room.deps.database, place);
-  const stored = rows.filter((row) => !row.is_secret).map((row) => variableRecord(row, place, rows));
-  return { results: oldestFirst([...builtInsOf(place, false).map(builtInRecord), ...stored]) };
+  const owner = await readOwner(room, caller, reference);
+  const rows = await visibleAt(room.deps.database, owner);
+  const stored = rows.filter((row) => !row.is_secret).map((row) => variableRecord(row, owner, rows));
+  return { results: oldestFirst([...builtInsOf(owner, false).map(builtInRecord), ...stored]) };
 }
 
 export async function listSecrets(
   room: VariableRoom,
   caller: Caller,
-  reference: PlaceReference,
+  reference: OwnerReference,
 ): Promise<{ results: SecretRecord[] }> {
-  const place = await readPlace(room, caller, reference);
-  const rows = await visibleAt(room.deps.database, place);
-  const stored = rows.filter((row) => row.is_secret).map((row) => secretRecord(row, place, rows));
-  return { results: oldestFirst([...builtInsOf(place, true).map(builtInSecretRecord), ...stored]) };
+  const owner = await readOwner(room, caller, reference);
+  const rows = await visibleAt(room.deps.database, owner);
+  const stored = rows.filter((row) => row.is_secret).map((row) => secretRecord(row, owner, rows));
+  return { results: oldestFirst([...builtInsOf(owner, true).map(builtInSecretRecord), ...stored]) };
 }
 
 /** Returns variables, secrets or both in one list. Fails with NOT_FOUND or VALIDATION_FAILED. */
@@ -70,15 +70,15 @@ export async function listAny(
   caller: Caller,
   query: Query<Operations['listVariables']>,
 ): Promise<{ results: AnyRecord[] }> {
-  const place = await readPlace(room, caller, referenceOf('scope', query.scope, query.parent_id));
-  const rows = await visibleAt(room.deps.database, place);
+  const owner = await readOwner(room, caller, referenceOf('scope', query.scope, query.parent_id));
+  const rows = await visibleAt(room.deps.database, owner);
   const wanted = query.is_secret ?? null;
-  const stored = rows.filter((row) => wanted === null || row.is_secret === wanted).map((row) => anyRecord(row, place, rows));
-  return { results: oldestFirst([...builtInsOf(place, wanted ?? undefined).map(anyBuiltInRecord), ...stored]) };
+  const stored = rows.filter((row) => wanted === null || row.is_secret === wanted).map((row) => anyRecord(row, owner, rows));
+  return { results: oldestFirst([...builtInsOf(owner, wanted ?? undefined).map(anyBuiltInRecord), ...stored]) };
 }
 
-function builtInsOf(place: VariablePlace, isSecret: IsSecret): readonly BuiltIn[] {
-  return place.builtIns.filter((one) => isBuiltInOfSort(one, isSecret));
+function builtInsOf(owner: VariableOwner, isSecret: IsSecret): readonly BuiltIn[] {
+  return owner.builtIns.filter((one) => isBuiltInOfSort(one, isSecret));
 }
 
 function oldestFirst<Record extends { readonly created_at: string }>(records: Record[]): Record[] {
@@ -86,14 +86,14 @@ function oldestFirst<Record extends { readonly created_at: string }>(records: Re
 }
 
 interface Change<Record> {
-  readonly reference: PlaceReference;
-  readonly sort: Pick<VariableSort<Record>, 'toRecord'>;
-  /** Path of the place in the body, if the body names it. Then a missing place is INVALID_REFERENCE. */
+  readonly reference: OwnerReference;
+  readonly sort: Pick<VariableFlavor<Record>, 'toRecord'>;
+  /** Path of the owner in the body, if the body names it. Then a missing owner is INVALID_REFERENCE. */
   readonly path?: string | undefined;
 }
 
 /**
- * Writes a variable in a transaction. The change affects the next deployment of the services at or below the place;
+ * Writes a variable in a transaction. The change affects the next deployment of the services at or below the owner;
  * until then they are out of date. Nothing that is running changes. Fails with NOT_FOUND, BEING_DELETED, or the errors
  * of `write`.
  */
@@ -101,33 +101,33 @@ export function change<Record>(
   { deps, services }: VariableRoom,
   caller: Caller,
   { reference, sort, path }: Change<Record>,
-  write: (scene: Scene) => Promise<Stored>,
+  write: (change: VariableChange) => Promise<Stored>,
 ): Promise<Record> {
   return deps.database.transaction(async (tx) => {
-    const held = holdPlace({ deps, services }, tx, caller, reference);
-    const place = await (path === undefined ? held : inBody(path, reference, held));
-    return sort.toRecord(await write({ deps, tx, place }), place);
+    const held = lockOwner({ deps, services }, tx, caller, reference);
+    const owner = await (path === undefined ? held : inBody(path, reference, held));
+    return sort.toRecord(await write({ deps, tx, owner }), owner);
   });
 }
 
 export async function remove(
   room: VariableRoom,
   caller: Caller,
-  reference: PlaceReference,
+  reference: OwnerReference,
   variable: { readonly id: string; readonly isSecret: IsSecret },
 ): Promise<undefined> {
-  await removeVariable({ tx: room.deps.database, place: await readPlace(room, caller, reference, 'create') }, variable);
+  await removeVariable({ tx: room.deps.database, owner: await readOwner(room, caller, reference, 'create') }, variable);
 }
 
-/** Creates a variable or secret. Fails with INVALID_REFERENCE if the body names no place of the caller. */
+/** Creates a variable or secret. Fails with INVALID_REFERENCE if the body names no owner of the caller. */
 export async function createAny(
   room: VariableRoom,
   caller: Caller,
   body: Body<Operations['createVariable']>,
 ): Promise<AnyRecord> {
   const reference = referenceOf('variable_scope', body.variable_scope, body.variable_parent_id);
-  return change(room, caller, { reference, sort: anySort, path: 'variable_parent_id' }, (scene) =>
-    createVariable(scene, body.is_secret, body),
+  return change(room, caller, { reference, sort: anySort, path: 'variable_parent_id' }, (change) =>
+    createVariable(change, body.is_secret, body),
   );
 }
 
@@ -141,7 +141,9 @@ export async function editAny(
   const { key, value, description, enable_interpolation_in_file } = body;
   // This operation does not change the path.
   const request = { key, value, description, enable_interpolation_in_file };
-  return change(room, caller, { reference, sort: anySort }, (scene) => editVariable(scene, { id, isSecret: undefined }, request));
+  return change(room, caller, { reference, sort: anySort }, (change) =>
+    editVariable(change, { id, isSecret: undefined }, request),
+  );
 }
 
 export async function removeAny(room: VariableRoom, caller: Caller, id: string): Promise<undefined> {
@@ -154,9 +156,9 @@ export async function aliasAny(
   id: string,
   body: Body<Operations['createVariableAlias']>,
 ): Promise<AnyRecord> {
-  const wish = { id, isSecret: undefined, scopePath: 'alias_scope' };
+  const choice = { id, isSecret: undefined, scopePath: 'alias_scope' };
   const reference = referenceOf('alias_scope', body.alias_scope, body.alias_parent_id);
-  return relateAny(room, caller, { id, path: 'alias_parent_id', reference }, (scene) => createAlias(scene, wish, body));
+  return relateAny(room, caller, { id, path: 'alias_parent_id', reference }, (change) => createAlias(change, choice, body));
 }
 
 export async function overrideAny(
@@ -165,18 +167,18 @@ export async function overrideAny(
   id: string,
   body: Body<Operations['createVariableOverride']>,
 ): Promise<AnyRecord> {
-  const wish = { id, isSecret: undefined, scopePath: 'override_scope' };
+  const choice = { id, isSecret: undefined, scopePath: 'override_scope' };
   const reference = referenceOf('override_scope', body.override_scope, body.override_parent_id);
-  return relateAny(room, caller, { id, path: 'override_parent_id', reference }, (scene) => createOverride(scene, wish, body));
+  return relateAny(room, caller, { id, path: 'override_parent_id', reference }, (change) => createOverride(change, choice, body));
 }
 
 async function relateAny(
   room: VariableRoom,
   caller: Caller,
-  { id, path, reference }: { readonly id: string; readonly path: string; readonly reference: PlaceReference },
-  write: (scene: Scene) => Promise<Stored>,
+  { id, path, reference }: { readonly id: string; readonly path: string; readonly reference: OwnerReference },
+  write: (change: VariableChange) => Promise<Stored>,
 ): Promise<AnyRecord> {
-  // Built-in variables have no row: only the place has them.
+  // Built-in variables have no row: only the owner has them.
   const isStored = (await room.deps.database.maybe(findVariable, [id, caller.organizationId])) !== undefined;
   return change(room, caller, { reference, sort: anySort, path: isStored ? path : undefined }, write);
 }
@@ -197,15 +199,15 @@ async function find({ deps }: VariableRoom, caller: Caller, id: string): Promise
   return found;
 }
 
-function standsAtReference(found: FoundVariable): PlaceReference {
+function standsAtReference(found: FoundVariable): OwnerReference {
   if (found.service_id !== null) return { scope: found.service_type, id: found.service_id };
   if (found.environment_id !== null) return { scope: 'ENVIRONMENT', id: found.environment_id };
   return { scope: 'PROJECT', id: found.project_id };
 }
 
-function referenceOf(path: string, scope: VariableScope, id: string): PlaceReference {
+function referenceOf(path: string, scope: VariableScope, id: string): OwnerReference {
   // Ids are compared as text, and PostgreSQL returns them in lower case.
-  const reference = placeReference(scope, id.toLowerCase());
+  const reference = ownerReference(scope, id.toLowerCase());
   if (reference !== undefined) return reference;
   throw invalid(
     path,
@@ -213,7 +215,7 @@ function referenceOf(path: string, scope: VariableScope, id: string): PlaceRefer
   );
 }
 
-async function inBody<Place>(path: string, { scope }: PlaceReference, held: Promise<Place>): Promise<Place> {
+async function inBody<Place>(path: string, { scope }: OwnerReference, held: Promise<Place>): Promise<Place> {
   try {
     return await held;
   } catch (error) {
@@ -223,6 +225,6 @@ async function inBody<Place>(path: string, { scope }: PlaceReference, held: Prom
   }
 }
 
-function placeNounOf(scope: PlaceReference['scope']): string {
+function placeNounOf(scope: OwnerReference['scope']): string {
   return scope === 'PROJECT' || scope === 'ENVIRONMENT' ? scope.toLowerCase() : `service of type ${scope}`;
 }

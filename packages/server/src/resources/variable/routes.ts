@@ -8,7 +8,7 @@ import {
 import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { importVariables } from './import.ts';
-import type { PlaceReference, ServicePlaces, VariableRoom } from './place.ts';
+import type { OwnerReference, ServiceOwners, VariableRoom } from './owner.ts';
 import { createAlias, createOverride } from './relation.ts';
 import * as requests from './requests.ts';
 import { createVariable, editVariable } from './variable.ts';
@@ -17,7 +17,7 @@ import { createVariable, editVariable } from './variable.ts';
 export function mountVariable(
   mounting: Mounting,
   deps: Needs<'database' | 'engine' | 'vault', 'clusterSettings' | 'gatewayDomain' | 'variablePrefix'>,
-  services: ServicePlaces,
+  services: ServiceOwners,
 ): void {
   const room = { deps, services };
   mountScope(mounting, room, scopes.PROJECT, 'PROJECT');
@@ -28,13 +28,13 @@ export function mountVariable(
   mountAny(mounting, room);
 }
 
-type Scope = PlaceReference['scope'];
+type Scope = OwnerReference['scope'];
 type Params = Readonly<Record<string, string>>;
 interface One {
   readonly id: string;
   readonly isSecret: boolean;
 }
-type At = (params: Params) => PlaceReference;
+type At = (params: Params) => OwnerReference;
 
 function mountScope(mounting: Mounting, room: VariableRoom, scoped: ScopedVariableOperations, scope: Scope): void {
   const at: At = (params) => ({ scope, id: params[scoped.parameter] ?? '' });
@@ -56,17 +56,17 @@ function mountVariables(mounting: Mounting, room: VariableRoom, set: ScopedVaria
   mounting
     .on(set.list, ({ caller, params }) => requests.listVariables(room, caller, at(params)))
     .on(set.create, ({ caller, params, body }) =>
-      requests.change(room, caller, { reference: at(params), sort }, (scene) => createVariable(scene, isSecret, body)),
+      requests.change(room, caller, { reference: at(params), sort }, (change) => createVariable(change, isSecret, body)),
     )
     .on(set.edit, ({ caller, params, body }) =>
-      requests.change(room, caller, { reference: at(params), sort }, (scene) => editVariable(scene, one(params), body)),
+      requests.change(room, caller, { reference: at(params), sort }, (change) => editVariable(change, one(params), body)),
     )
     .on(set.remove, ({ caller, params }) => requests.remove(room, caller, at(params), one(params)))
     .on(set.alias, ({ caller, params, body }) =>
-      requests.change(room, caller, { reference: at(params), sort }, (scene) => createAlias(scene, one(params), body)),
+      requests.change(room, caller, { reference: at(params), sort }, (change) => createAlias(change, one(params), body)),
     )
     .on(set.override, ({ caller, params, body }) =>
-      requests.change(room, caller, { reference: at(params), sort }, (scene) => createOverride(scene, one(params), body)),
+      requests.change(room, caller, { reference: at(params), sort }, (change) => createOverride(change, one(params), body)),
     );
 }
 
@@ -77,25 +77,25 @@ function mountSecrets(mounting: Mounting, room: VariableRoom, set: ScopedVariabl
   mounting
     .on(set.list, ({ caller, params }) => requests.listSecrets(room, caller, at(params)))
     .on(set.create, ({ caller, params, body }) =>
-      requests.change(room, caller, { reference: at(params), sort }, (scene) => createVariable(scene, isSecret, body)),
+      requests.change(room, caller, { reference: at(params), sort }, (change) => createVariable(change, isSecret, body)),
     )
     .on(set.edit, ({ caller, params, body }) => {
       const secret = one(params);
       // This operation does not change a secret's path.
       const { key, value, description, enable_interpolation_in_file } = body;
       const request = { key, value, description, enable_interpolation_in_file };
-      return requests.change(room, caller, { reference: at(params), sort }, (scene) => editVariable(scene, secret, request));
+      return requests.change(room, caller, { reference: at(params), sort }, (change) => editVariable(change, secret, request));
     })
     .on(set.remove, ({ caller, params }) => requests.remove(room, caller, at(params), one(params)))
     .on(set.alias, ({ caller, params, body }) =>
-      requests.change(room, caller, { reference: at(params), sort }, (scene) => createAlias(scene, one(params), body)),
+      requests.change(room, caller, { reference: at(params), sort }, (change) => createAlias(change, one(params), body)),
     )
     .on(set.override, ({ caller, params, body }) =>
-      requests.change(room, caller, { reference: at(params), sort }, (scene) => createOverride(scene, one(params), body)),
+      requests.change(room, caller, { reference: at(params), sort }, (change) => createOverride(change, one(params), body)),
     );
 }
 
-/** Mounts the operations whose query or body names the place. */
+/** Mounts the operations whose query or body names the owner. */
 function mountAny(mounting: Mounting, room: VariableRoom): void {
   mounting
     .on(operations.listVariables, ({ caller, query }) => requests.listAny(room, caller, query))

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Client } from '@davit/client';
-import { makePlace, type TestPlace } from '@davit/testkit/running-server';
+import { makeTestEnvironment, type TestEnvironment } from '@davit/testkit/running-server';
 import type { TestServer } from '@davit/testkit/server';
 
 /** A project with an environment and an application, and the tokens of their organization. */
-export interface TestWorld extends TestPlace {
+export interface TestVariables extends TestEnvironment {
   readonly applicationId: string;
 }
 
-export async function makeWorld(server: TestServer): Promise<TestWorld> {
-  const place = await makePlace(server);
-  return { ...place, applicationId: await newApplication(place.api, place.environmentId) };
+export async function makeTestVariables(server: TestServer): Promise<TestVariables> {
+  const environment = await makeTestEnvironment(server);
+  return { ...environment, applicationId: await newApplication(environment.api, environment.environmentId) };
 }
 
 export async function newApplication(api: Client, environmentId: string): Promise<string> {

@@ -3,10 +3,10 @@ import type { Client } from '@davit/client';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { failure, makeWorld, newApplication, type TestWorld } from './testing.ts';
+import { failure, makeTestVariables, newApplication, type TestVariables } from './testing.ts';
 
 let server: TestServer;
-let world: TestWorld;
+let fixture: TestVariables;
 let api: Client;
 let ofProject: { readonly params: { readonly projectId: string } };
 let ofEnvironment: { readonly params: { readonly environmentId: string } };
@@ -14,23 +14,23 @@ let ofApplication: { readonly params: { readonly applicationId: string } };
 
 beforeAll(async () => {
   server = await startTestServer();
-  world = await makeWorld(server);
-  const { projectId, environmentId, applicationId } = world;
-  api = world.api;
+  fixture = await makeTestVariables(server);
+  const { projectId, environmentId, applicationId } = fixture;
+  api = fixture.api;
   ofProject = { params: { projectId } };
   ofEnvironment = { params: { environmentId } };
   ofApplication = { params: { applicationId } };
 });
 afterAll(() => server.close());
 
-/** Returns value and scope of the variables that a place lists under a key. */
-async function seenBy(place: 'project' | 'environment' | 'application', key: string): Promise<(string | undefined)[]> {
+/** Returns value and scope of the variables that an owner lists under a key. */
+async function seenBy(location: 'project' | 'environment' | 'application', key: string): Promise<(string | undefined)[]> {
   const lists = {
     project: () => api.call('listProjectEnvironmentVariable', ofProject),
     environment: () => api.call('listEnvironmentEnvironmentVariable', ofEnvironment),
     application: () => api.call('listApplicationEnvironmentVariable', ofApplication),
   };
-  const { results } = await lists[place]();
+  const { results } = await lists[location]();
   return results.filter((one) => one.key === key).map(({ scope, value }) => `${scope} ${value}`);
 }
 
@@ -43,16 +43,16 @@ test('what stands at a project is seen by all below, what stands at an environme
     body: { key: 'MIDDLE', value: 'e' },
   });
   expect(middle).toMatchObject({ scope: 'ENVIRONMENT' });
-  for (const place of ['project', 'environment', 'application'] as const)
-    expect(await seenBy(place, 'WIDE')).toEqual(['PROJECT p']);
+  for (const location of ['project', 'environment', 'application'] as const)
+    expect(await seenBy(location, 'WIDE')).toEqual(['PROJECT p']);
   expect(await seenBy('project', 'MIDDLE')).toEqual([]);
   expect(await seenBy('application', 'MIDDLE')).toEqual(['ENVIRONMENT e']);
 
-  const params = { projectId: world.projectId, environmentVariableId: wide.id };
+  const params = { projectId: fixture.projectId, environmentVariableId: wide.id };
   const body = { key: 'WIDE', value: 'p2', description: 'd' };
   expect(await api.call('editProjectEnvironmentVariable', { params, body })).toMatchObject({ value: 'p2', description: 'd' });
   expect(await seenBy('application', 'WIDE')).toEqual(['PROJECT p2']);
-  const below = { params: { environmentId: world.environmentId, environmentVariableId: wide.id } };
+  const below = { params: { environmentId: fixture.environmentId, environmentVariableId: wide.id } };
   expect(await failure(api.call('editEnvironmentEnvironmentVariable', { ...below, body }))).toMatch(
     /^400 VARIABLE_NOT_EDITABLE: WIDE belongs to the project and cannot be changed from this environment/,
   );
@@ -73,16 +73,16 @@ test('every list has the built-in variables of its place, under ids that are the
     value: '||Q_PRJ_ID||',
     variable_type: 'BUILT_IN',
   });
-  expect(environment.find(({ key }) => key === 'DAVIT_PROJECT_ID')?.value).toBe(world.projectId);
+  expect(environment.find(({ key }) => key === 'DAVIT_PROJECT_ID')?.value).toBe(fixture.projectId);
   expect(environment.find(({ key }) => key === 'DAVIT_ENVIRONMENT_NAME')).toMatchObject({ value: 'live' });
   expect(environment.find(({ key }) => key.includes('APPLICATION'))).toBeUndefined();
   for (const [key, id] of builtIns(environment)) expect(builtIns(application).get(key)).toBe(id);
   for (const [key, id] of builtIns(project)) expect(builtIns(environment).get(key)).toBe(id);
   const own = application.find(({ key }) => key === 'DAVIT_APPLICATION_ID');
-  expect(own).toMatchObject({ service_id: world.applicationId, service_type: 'APPLICATION' });
+  expect(own).toMatchObject({ service_id: fixture.applicationId, service_type: 'APPLICATION' });
 
   const params = {
-    environmentId: world.environmentId,
+    environmentId: fixture.environmentId,
     environmentVariableId: builtIns(environment).get('DAVIT_PROJECT_ID') ?? '',
   };
   expect(await failure(api.call('editEnvironmentEnvironmentVariable', { params, body: { key: 'X' } }))).toMatch(
@@ -92,7 +92,7 @@ test('every list has the built-in variables of its place, under ids that are the
     /^400 VARIABLE_NOT_EDITABLE: DAVIT_PROJECT_ID is a built-in/,
   );
   await api.call('createEnvironmentEnvironmentVariableAlias', { params, body: { key: 'SHOP' } });
-  expect(await seenBy('application', 'SHOP')).toEqual([`ENVIRONMENT ${world.projectId}`]);
+  expect(await seenBy('application', 'SHOP')).toEqual([`ENVIRONMENT ${fixture.projectId}`]);
 });
 
 test('a POST of a key that is there replaces it at a project or environment, and is refused at a service', async () => {
@@ -142,7 +142,7 @@ test('an override has the key of what it overrides, follows its renaming and goe
   );
   const own = { params: { ...ofApplication.params, ...one } };
   const narrow = await api.call('createApplicationEnvironmentVariableOverride', { ...own, body: { value: 'trace' } });
-  expect(narrow).toMatchObject({ scope: 'APPLICATION', service_id: world.applicationId });
+  expect(narrow).toMatchObject({ scope: 'APPLICATION', service_id: fixture.applicationId });
   expect(await failure(api.call('createApplicationEnvironmentVariableOverride', { ...own, body: {} }))).toMatch(/^409 KEY_TAKEN/);
   expect(await seenBy('application', 'LEVEL')).toEqual(['PROJECT info', 'ENVIRONMENT debug', 'APPLICATION trace']);
 
@@ -237,7 +237,7 @@ test('secrets have the same operations at every scope, and never show a value', 
     await api.call('listApplicationSecrets', ofApplication),
   ];
   expect(lists.map(({ results }) => results.filter(({ key }) => key === 'TOKEN' || key === 'T').length)).toEqual([1, 2, 3]);
-  const all = await api.call('listVariables', { query: { parent_id: world.applicationId, scope: 'APPLICATION' } });
+  const all = await api.call('listVariables', { query: { parent_id: fixture.applicationId, scope: 'APPLICATION' } });
   expect(all.results.filter(({ key }) => key === 'T')).toMatchObject([
     { is_secret: true, value: null, aliased_variable: { value: null } },
   ]);
@@ -269,14 +269,14 @@ test('a value that leads back to itself is refused with the way that it takes', 
 });
 
 test('a cycle that only a wider scope closes is told when the service is deployed', async () => {
-  const applicationId = await newApplication(api, world.environmentId);
+  const applicationId = await newApplication(api, fixture.environmentId);
   const at = { params: { applicationId } };
   await api.call('createApplicationEnvironmentVariable', { ...at, body: { key: 'INNER', value: '{{OUTER}}' } });
   const outer = await api.call('createProjectEnvironmentVariable', { ...ofProject, body: { key: 'OUTER', value: '{{INNER}}' } });
-  const told = /^400 VARIABLE_CYCLE: INNER → OUTER → INNER: .* at the service shop /;
-  expect(await failure(api.call('deployApplication', at))).toMatch(told);
-  expect(await failure(api.call('deployApplication', { ...at, query: { dry_run: true } }))).toMatch(told);
-  expect(await failure(api.call('deployEnvironment', ofEnvironment))).toMatch(told);
+  const reported = /^400 VARIABLE_CYCLE: INNER → OUTER → INNER: .* at the service shop /;
+  expect(await failure(api.call('deployApplication', at))).toMatch(reported);
+  expect(await failure(api.call('deployApplication', { ...at, query: { dry_run: true } }))).toMatch(reported);
+  expect(await failure(api.call('deployEnvironment', ofEnvironment))).toMatch(reported);
   expect(await api.call('getApplicationStatus', at)).toMatchObject({ service_deployment_status: 'NEVER_DEPLOYED' });
   await api.call('deleteProjectEnvironmentVariable', { params: { ...ofProject.params, environmentVariableId: outer.id } });
   await api.call('deployApplication', at);
@@ -296,7 +296,7 @@ test('values come back as they were sent, whatever characters they have', async 
 });
 
 test('the secrets of a project and environment go with these', async () => {
-  const other = await makeWorld(server);
+  const other = await makeTestVariables(server);
   await other.api.call('createProjectSecret', { params: { projectId: other.projectId }, body: { key: 'P', value: 'x' } });
   const params = { environmentId: other.environmentId };
   const secret = await other.api.call('createEnvironmentSecret', { params, body: { key: 'E', value: 'x' } });

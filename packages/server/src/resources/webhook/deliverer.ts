@@ -24,7 +24,7 @@ const refusals: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
 const attemptMilliseconds = 10_000;
 const lookEveryMilliseconds = 1000;
-const mostAtOnce = 10;
+const maxAtOnce = 10;
 
 export interface DelivererParts {
   readonly database: Database;
@@ -74,7 +74,7 @@ export class WebhookDeliverer {
   }
 
   async #take(): Promise<void> {
-    while (this.#underway.size < mostAtOnce && !this.#stop.signal.aborted) {
+    while (this.#underway.size < maxAtOnce && !this.#stop.signal.aborted) {
       const due = await this.#takeOne();
       if (due === undefined) return;
       const attempt = this.#attempt(due).finally(() => {

@@ -206,16 +206,16 @@ test('what is not answered with 2xx is repeated with growing pauses and given up
 test('a receiver that cannot be reached is recorded with its reason', async () => {
   const webhookId = await makeWebhook('', { target_url: 'http://127.0.0.1:1/', project_names_filter: ['unreachable'] });
   await deploy((await makeApplication('unreachable', 'DEVELOPMENT')).id);
-  const place = { params: { organizationId, webhookId } };
+  const ids = { params: { organizationId, webhookId } };
   const attempts = await eventually(async () => {
-    const { results } = await api.call('listWebhookEvent', place);
+    const { results } = await api.call('listWebhookEvent', ids);
     return results.length > 0 ? results : undefined;
   });
   expect(attempts[0]).toMatchObject({
     target_response_status_code: 0,
     target_response_body: expect.stringContaining('ECONNREFUSED'),
   });
-  await api.call('deleteOrganizationWebhook', place);
+  await api.call('deleteOrganizationWebhook', ids);
 });
 
 test('private addresses are not called where they are not allowed, whatever was stored', async () => {
@@ -224,10 +224,10 @@ test('private addresses are not called where they are not allowed, whatever was 
   const careful = newDeliverer(false);
   try {
     await deploy((await makeApplication('private', 'DEVELOPMENT')).id);
-    const place = { params: { organizationId, webhookId } };
+    const ids = { params: { organizationId, webhookId } };
     const attempts = await eventually(async () => {
       careful.look();
-      const { results } = await api.call('listWebhookEvent', place);
+      const { results } = await api.call('listWebhookEvent', ids);
       return results.length > 0 ? results : undefined;
     });
     expect(attempts[0]).toMatchObject({ target_response_status_code: 0 });

@@ -23,7 +23,7 @@ let organizationId: string;
 let webhookId: string;
 let received: Received[];
 let underway: number;
-let mostUnderway: number;
+let maxUnderway: number;
 let answer: (number: number) => number;
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ beforeAll(async () => {
   receiver = createServer((request, response) => {
     const chunks: Buffer[] = [];
     underway += 1;
-    mostUnderway = Math.max(mostUnderway, underway);
+    maxUnderway = Math.max(maxUnderway, underway);
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const { number }: { number: number } = JSON.parse(Buffer.concat(chunks).toString());
@@ -59,7 +59,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   received = [];
   underway = 0;
-  mostUnderway = 0;
+  maxUnderway = 0;
   answer = () => 200;
   const body = { target_url: `http://127.0.0.1:${port}/`, events: ['DEPLOYMENT_STARTED' as const] };
   webhookId = (await api.call('createOrganizationWebhook', { params: { organizationId }, body })).id;
@@ -159,7 +159,7 @@ test('a receiver that is away for an hour gets everything in order, each once', 
   await until(isDone);
   expect(received.map(({ number }) => number)).toEqual(numbers(count));
   expect(new Set(received.map(({ delivery }) => delivery)).size).toBe(count);
-  expect(mostUnderway).toBe(1);
+  expect(maxUnderway).toBe(1);
 });
 
 test('what comes all at once goes out one after the other, in order', async () => {
@@ -167,7 +167,7 @@ test('what comes all at once goes out one after the other, in order', async () =
   for (const number of numbers(count)) await happen(number);
   await until(isDone);
   expect(received.map(({ number }) => number)).toEqual(numbers(count));
-  expect(mostUnderway).toBe(1);
+  expect(maxUnderway).toBe(1);
 });
 
 test('an event that the receiver has read and refuses holds up nothing; it is repeated all the same', async () => {
@@ -183,7 +183,7 @@ test('an event that the receiver has read and refuses holds up nothing; it is re
   await pass(20, 10);
   await until(isDone);
   expect(received.at(-1)).toMatchObject({ number: 1, status: 200, delivery: received[0]?.delivery });
-  expect(mostUnderway).toBe(1);
+  expect(maxUnderway).toBe(1);
 });
 
 test('an event at which a receiver fails each time holds up the others for an hour and a half, and no longer', async () => {
@@ -194,7 +194,7 @@ test('an event at which a receiver fails each time holds up the others for an ho
   await pass(600, 300);
   await until(() => received.length > 0 && received.at(-1)?.number === 3);
   expect(received.filter(({ number }) => number > 1).map(({ number }) => number)).toEqual([2, 3]);
-  expect(mostUnderway).toBe(1);
+  expect(maxUnderway).toBe(1);
   await pass(200_000, 20_000);
   await until(isDone);
   expect(received.filter(({ number }) => number === 1)).toHaveLength(10);

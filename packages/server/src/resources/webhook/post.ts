@@ -15,7 +15,7 @@ export interface PostAnswer {
   readonly body: string;
 }
 
-const mostBytes = 4096;
+const maxBytes = 4096;
 
 /**
  * Sends a body and returns the response, whatever its status. Does not follow redirects. Rejects if there is no
@@ -25,7 +25,7 @@ export async function post({ url, headers, body, allowPrivate, signal }: Post): 
   const problem = targetProblem(url, allowPrivate);
   if (problem !== undefined) throw new Error(`target_url ${problem}`);
   const response = await send({ method: 'POST', url, headers, body, signal, isPublicOnly: !allowPrivate }).catch(inWords);
-  const start = await startOf(response, mostBytes);
+  const start = await startOf(response, maxBytes);
   // PostgreSQL cannot store U+0000 and broken UTF-8.
   return { status: response.statusCode ?? 0, body: start.toString('utf8').replaceAll('\0', '\u{fffd}') };
 }

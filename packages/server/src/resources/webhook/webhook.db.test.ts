@@ -32,8 +32,8 @@ test('a webhook is created with defaults, read, listed, edited and deleted', asy
     project_names_filter: [],
     environment_types_filter: [],
   });
-  const place = { params: { ...params, webhookId: made.id } };
-  expect(await client.call('getOrganizationWebhook', place)).toEqual(made);
+  const ids = { params: { ...params, webhookId: made.id } };
+  expect(await client.call('getOrganizationWebhook', ids)).toEqual(made);
   expect((await client.call('listOrganizationWebHooks', { params })).results).toContainEqual(made);
   const body = {
     kind: 'SLACK' as const,
@@ -44,19 +44,19 @@ test('a webhook is created with defaults, read, listed, edited and deleted', asy
     project_names_filter: ['shop*'],
     environment_types_filter: ['PRODUCTION' as const],
   };
-  const edited = await client.call('editOrganizationWebhook', { ...place, body });
+  const edited = await client.call('editOrganizationWebhook', { ...ids, body });
   expect(edited).toMatchObject({ id: made.id, ...body });
   const less = { kind: 'SLACK' as const, target_url, events };
-  expect(await client.call('editOrganizationWebhook', { ...place, body: less })).toMatchObject({ ...body, ...less });
+  expect(await client.call('editOrganizationWebhook', { ...ids, body: less })).toMatchObject({ ...body, ...less });
   const cleared = { ...less, description: null, project_names_filter: null, environment_types_filter: null };
-  expect(await client.call('editOrganizationWebhook', { ...place, body: cleared })).toMatchObject({
+  expect(await client.call('editOrganizationWebhook', { ...ids, body: cleared })).toMatchObject({
     description: '',
     project_names_filter: [],
     environment_types_filter: [],
   });
-  expect((await client.call('listWebhookEvent', place)).results).toEqual([]);
-  await client.call('deleteOrganizationWebhook', place);
-  await expect(client.call('getOrganizationWebhook', place)).rejects.toMatchObject({ status: 404 });
+  expect((await client.call('listWebhookEvent', ids)).results).toEqual([]);
+  await client.call('deleteOrganizationWebhook', ids);
+  await expect(client.call('getOrganizationWebhook', ids)).rejects.toMatchObject({ status: 404 });
 });
 
 const rows = statement<{ text: string }>('test_webhook_rows', `select webhook::text as text from webhook`);
@@ -67,25 +67,25 @@ test('the secret is written only: it stays when it is left out and goes with nul
   expect(made.target_secret_set).toBe(true);
   expect(JSON.stringify(made)).not.toContain(secret);
   for (const { text } of await server.database.database.many(rows)) expect(text).not.toContain(secret);
-  const place = { params: { ...params, webhookId: made.id } };
+  const ids = { params: { ...params, webhookId: made.id } };
   const body = { kind: 'STANDARD' as const, target_url, events };
-  expect(await client.call('editOrganizationWebhook', { ...place, body })).toMatchObject({ target_secret_set: true });
+  expect(await client.call('editOrganizationWebhook', { ...ids, body })).toMatchObject({ target_secret_set: true });
   const without = { ...body, target_secret: null };
-  expect(await client.call('editOrganizationWebhook', { ...place, body: without })).toMatchObject({ target_secret_set: false });
+  expect(await client.call('editOrganizationWebhook', { ...ids, body: without })).toMatchObject({ target_secret_set: false });
 });
 
 test('a secret goes to no other address than the one that it was given for', async () => {
   const made = await client.call('createOrganizationWebhook', { params, body: { target_url, events, target_secret: 'hush' } });
-  const place = { params: { ...params, webhookId: made.id } };
+  const ids = { params: { ...params, webhookId: made.id } };
   const edit = (changes: object) =>
-    client.call('editOrganizationWebhook', { ...place, body: { kind: 'STANDARD', target_url, events, ...changes } });
+    client.call('editOrganizationWebhook', { ...ids, body: { kind: 'STANDARD', target_url, events, ...changes } });
   const elsewhere = { target_url: 'https://elsewhere.example.org/' };
   await expect(edit(elsewhere)).rejects.toMatchObject({
     status: 400,
     code: 'VALIDATION_FAILED',
     message: expect.stringContaining('target_secret must be sent again'),
   });
-  expect(await client.call('getOrganizationWebhook', place)).toMatchObject({ target_url });
+  expect(await client.call('getOrganizationWebhook', ids)).toMatchObject({ target_url });
   expect(await edit({ ...elsewhere, target_secret: 'hush' })).toMatchObject({ ...elsewhere, target_secret_set: true });
   expect(await edit({ target_secret: null })).toMatchObject({ target_url, target_secret_set: false });
   expect(await edit(elsewhere)).toMatchObject(elsewhere);
@@ -132,10 +132,10 @@ test('another organization finds nothing', async () => {
   const stranger = await server.organization();
   const other = server.client(stranger.tokens.ADMIN);
   for (const organizationId of [owner.id, stranger.id]) {
-    const place = { params: { organizationId, webhookId: made.id } };
-    await expect(other.call('getOrganizationWebhook', place)).rejects.toMatchObject({ status: 404 });
-    await expect(other.call('listWebhookEvent', place)).rejects.toMatchObject({ status: 404 });
-    await expect(other.call('deleteOrganizationWebhook', place)).rejects.toMatchObject({ status: 404 });
+    const ids = { params: { organizationId, webhookId: made.id } };
+    await expect(other.call('getOrganizationWebhook', ids)).rejects.toMatchObject({ status: 404 });
+    await expect(other.call('listWebhookEvent', ids)).rejects.toMatchObject({ status: 404 });
+    await expect(other.call('deleteOrganizationWebhook', ids)).rejects.toMatchObject({ status: 404 });
   }
   expect((await other.call('listOrganizationWebHooks', { params: { organizationId: stranger.id } })).results).toEqual([]);
 });

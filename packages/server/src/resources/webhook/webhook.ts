@@ -17,7 +17,7 @@ type EditRequest = Body<(typeof operations)['editOrganizationWebhook']>;
 type Attempts = Response<(typeof operations)['listWebhookEvent']>;
 
 /** An id below an organization. */
-export interface Place {
+export interface WebhookIds {
   readonly organizationId: string;
   readonly webhookId: string;
 }
@@ -57,8 +57,8 @@ export async function createWebhook(
   return row;
 }
 
-export async function readWebhook(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Webhook> {
-  const row = await deps.database.maybe(store.webhookRead, [place.organizationId, caller.organizationId, place.webhookId]);
+export async function readWebhook(deps: Needs<'database'>, caller: Caller, ids: WebhookIds): Promise<Webhook> {
+  const row = await deps.database.maybe(store.webhookRead, [ids.organizationId, caller.organizationId, ids.webhookId]);
   if (row === undefined) throw notFound('webhook');
   return row;
 }
@@ -70,41 +70,41 @@ export async function readWebhook(deps: Needs<'database'>, caller: Caller, place
 export async function editWebhook(
   deps: Needs<'database' | 'vault', 'allowPrivateTargets'>,
   caller: Caller,
-  place: Place,
+  ids: WebhookIds,
   request: EditRequest,
 ): Promise<Webhook> {
   checkTarget(deps, request.target_url);
   const { target_secret: secret, description, project_names_filter: names, environment_types_filter: modes } = request;
   const row = await deps.database.maybe(store.webhookEdit, [
-    place.organizationId,
+    ids.organizationId,
     caller.organizationId,
-    place.webhookId,
+    ids.webhookId,
     request.kind,
     request.target_url,
     [...new Set(request.events)],
     secret !== undefined,
-    sealSecret(deps, place.webhookId, secret),
+    sealSecret(deps, ids.webhookId, secret),
     description === undefined ? null : (description ?? ''),
     request.enabled ?? null,
     names === undefined ? null : (names ?? []),
     modes === undefined ? null : [...new Set(modes)],
   ]);
   if (row !== undefined) return row;
-  await readWebhook(deps, caller, place);
+  await readWebhook(deps, caller, ids);
   throw invalid(
     'target_secret',
     'must be sent again (or null, for none) because target_url changes: a stored secret is never sent to another address',
   );
 }
 
-export async function deleteWebhook(deps: Needs<'database'>, caller: Caller, place: Place): Promise<void> {
-  const count = await deps.database.run(store.webhookDelete, [place.organizationId, caller.organizationId, place.webhookId]);
+export async function deleteWebhook(deps: Needs<'database'>, caller: Caller, ids: WebhookIds): Promise<void> {
+  const count = await deps.database.run(store.webhookDelete, [ids.organizationId, caller.organizationId, ids.webhookId]);
   if (count === 0) throw notFound('webhook');
 }
 
 /** Returns the newest 10,000 attempts to deliver of the last 30 days, newest first. The contract has no paging here. */
-export async function listAttempts(deps: Needs<'database'>, caller: Caller, place: Place): Promise<Attempts> {
-  const { id } = await readWebhook(deps, caller, place);
+export async function listAttempts(deps: Needs<'database'>, caller: Caller, ids: WebhookIds): Promise<Attempts> {
+  const { id } = await readWebhook(deps, caller, ids);
   return { results: await deps.database.many(store.attemptList, [id]) };
 }
 
@@ -112,10 +112,10 @@ export async function listAttempts(deps: Needs<'database'>, caller: Caller, plac
 export async function redeliver(
   deps: Needs<'database'>,
   caller: Caller,
-  place: Place & { readonly webhookEventId: string },
+  ids: WebhookIds & { readonly webhookEventId: string },
 ): Promise<void> {
-  const { id } = await readWebhook(deps, caller, place);
-  const found = await deps.database.maybe(store.deliveryRepeat, [place.webhookEventId, id]);
+  const { id } = await readWebhook(deps, caller, ids);
+  const found = await deps.database.maybe(store.deliveryRepeat, [ids.webhookEventId, id]);
   if (found === undefined) throw notFound('webhook event');
   if (!found.enabled) {
     throw new AppError({ code: 'WEBHOOK_DISABLED', message: 'The webhook is switched off. Switch it on with `enabled` first.' });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
-import { keyed, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
+import { keyed, named, type Ids, type Recipe, type Recipes, type EventFixture } from './fixture.ts';
 
 /*
  * Calls that change data of databases other than their record. Nothing runs here: the tests write what an engine would
@@ -20,30 +20,30 @@ export const backupIsGood = statement(
   `update database_backup set status = 'GOOD', proven_at = clock_timestamp(), finished_at = clock_timestamp() where id = $1`,
 );
 
-async function running(scene: Scene, ids: Ids): Promise<Ids> {
-  await scene.server.database.database.run(databaseRuns, [ids['databaseId']]);
+async function running(fixture: EventFixture, ids: Ids): Promise<Ids> {
+  await fixture.server.database.database.run(databaseRuns, [ids['databaseId']]);
   return ids;
 }
 
 const backup = (): object => ({ ...named(), message: 'before the migration' });
 
-const withBackup: Recipe['ids'] = async (scene) => {
-  const ids = await running(scene, await scene.fresh());
-  const backupId = await scene.make(`/database/${ids['databaseId']}/backup`, backup());
-  await scene.server.database.database.run(backupIsGood, [backupId]);
+const withBackup: Recipe['ids'] = async (fixture) => {
+  const ids = await running(fixture, await fixture.fresh());
+  const backupId = await fixture.make(`/database/${ids['databaseId']}/backup`, backup());
+  await fixture.server.database.database.run(backupIsGood, [backupId]);
   return { ...ids, backupId };
 };
 
-const connected: Recipe['ids'] = async (scene) => {
-  const { applicationId = '', environmentId = '', databaseId = '' } = scene.here;
-  const found = await scene.server.client().call('listEnvironmentSecrets', { params: { environmentId } });
+const connected: Recipe['ids'] = async (fixture) => {
+  const { applicationId = '', environmentId = '', databaseId = '' } = fixture.here;
+  const found = await fixture.server.client().call('listEnvironmentSecrets', { params: { environmentId } });
   const url = found.results.find(({ key, service_id }) => service_id === databaseId && key.endsWith('_DATABASE_URL'));
-  await scene.make(`/application/${applicationId}/secret/${url?.id}/alias`, { key: keyed().key });
-  return { ...scene.here, targetApplicationId: applicationId };
+  await fixture.make(`/application/${applicationId}/secret/${url?.id}/alias`, { key: keyed().key });
+  return { ...fixture.here, targetApplicationId: applicationId };
 };
 
 export const databaseRecipes = {
-  addBackupDatabase: { ids: (scene) => running(scene, scene.here), body: backup, event: 'CREATE DATABASE' },
+  addBackupDatabase: { ids: (fixture) => running(fixture, fixture.here), body: backup, event: 'CREATE DATABASE' },
   removeDatabaseBackup: { ids: withBackup, event: 'DELETE DATABASE' },
   restoreDatabase: {
     ids: withBackup,

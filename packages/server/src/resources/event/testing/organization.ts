@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { roleDescriptions } from '@davit/contract';
 import { statement } from '@davit/db';
-import { here, making, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
+import { here, making, named, type Ids, type Recipe, type Recipes, type EventFixture } from './fixture.ts';
 
 /* Calls that change an organization, its people and what its projects share. */
 
@@ -43,10 +43,10 @@ const attemptAdd = statement<{ id: string }>(
 
 export const sharedRecipes: Recipes = {
   redeliverWebhookEvent: {
-    ids: async (scene) => {
-      const webhookId = await scene.make('webhook', webhook());
-      const { id } = await scene.server.database.database.one(attemptAdd, [webhookId]);
-      return { ...scene.here, webhookId, webhookEventId: id };
+    ids: async (fixture) => {
+      const webhookId = await fixture.make('webhook', webhook());
+      const { id } = await fixture.server.database.database.one(attemptAdd, [webhookId]);
+      return { ...fixture.here, webhookId, webhookEventId: id };
     },
     event: '',
   },
@@ -108,7 +108,7 @@ const invitation = making(
   () => 'inviteMember',
   () => ({ email: `${randomUUID()}@example.org` }),
 );
-const member = async (scene: Scene): Promise<Ids> => ({ ...scene.here, userId: await scene.member(randomUUID()) });
+const member = async (fixture: EventFixture): Promise<Ids> => ({ ...fixture.here, userId: await fixture.member(randomUUID()) });
 const user = ({ userId }: Ids): object => ({ user_id: userId });
 const roleOf = 'MEMBERS_AND_ROLES MEMBER_ROLE';
 /** A recipe for a person's own data, which belongs to no organization and so is in no log. */
@@ -160,10 +160,10 @@ const clusterRecipes: Recipes = {
   editCluster: { ids: cluster, body: managed, event: 'UPDATE CLUSTER' },
   deleteCluster: { ids: cluster, event: 'DELETE CLUSTER' },
   specifyClusterCloudProviderInfo: {
-    ids: async (scene) => ({
-      ...scene.here,
-      clusterId: await scene.make('cluster', managed()),
-      credentialsId: await scene.make('aws/credentials', { ...named(), ...credentials.aws.body }),
+    ids: async (fixture) => ({
+      ...fixture.here,
+      clusterId: await fixture.make('cluster', managed()),
+      credentialsId: await fixture.make('aws/credentials', { ...named(), ...credentials.aws.body }),
     }),
     body: ({ credentialsId }) => ({ cloud_provider: 'AWS', credentials: { id: credentialsId }, region: 'eu-west-3' }),
     event: 'UPDATE CLUSTER',
@@ -186,9 +186,9 @@ const clusterRecipes: Recipes = {
   deployCluster: { ids: here, event: 'UPDATE CLUSTER' },
   lockCluster: { ids: cluster, body: () => ({ reason: 'audit' }), event: 'LOCK CLUSTER' },
   unlockCluster: {
-    ids: async (scene) => {
-      const clusterId = await scene.make('cluster', managed());
-      await scene.make(`/cluster/${clusterId}/lock`, { reason: 'audit' });
+    ids: async (fixture) => {
+      const clusterId = await fixture.make('cluster', managed());
+      await fixture.make(`/cluster/${clusterId}/lock`, { reason: 'audit' });
       return { clusterId };
     },
     event: 'UNLOCK CLUSTER',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { here, making, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
+import { here, making, named, type Ids, type Recipe, type Recipes, type EventFixture } from './fixture.ts';
 
 /* Calls that change parts of services other than their record. */
 
@@ -39,21 +39,21 @@ const network = (): object => ({ sticky_session: true });
 /** Creates a service with an image of its own and a waiting deployment. */
 const ofImage =
   (noun: 'container' | 'job') =>
-  async (scene: Scene): Promise<Ids> => {
-    const ids = await scene.fresh();
+  async (fixture: EventFixture): Promise<Ids> => {
+    const ids = await fixture.fresh();
     const image_name = `image-${randomUUID()}`;
     const image = { registry_id: ids['containerRegistryId'], image_name, tag: '1' };
     const source = noun === 'job' ? { source: { image } } : image;
     const at = `/${noun}/${ids[`${noun}Id`]}`;
-    await scene.change(`PUT ${at}`, { auto_deploy: true, auto_preview: true, ...source });
-    await scene.make(`${at}/deploy`);
+    await fixture.change(`PUT ${at}`, { auto_deploy: true, auto_preview: true, ...source });
+    await fixture.make(`${at}/deploy`);
     return { ...ids, imageName: image_name };
   };
 /** Creates a service with a repository of its own, because there is one webhook per repository. */
-const ofRepository = async (scene: Scene): Promise<Ids> => {
+const ofRepository = async (fixture: EventFixture): Promise<Ids> => {
   const git_repository = { url: `https://git.example.org/shop/${randomUUID()}.git` };
   const body = { ...named(), dockerfile_path: 'Dockerfile', git_repository };
-  return { serviceId: await scene.make(`/environment/${scene.here['environmentId']}/application`, body) };
+  return { serviceId: await fixture.make(`/environment/${fixture.here['environmentId']}/application`, body) };
 };
 const newTag = ({ imageName }: Ids): object => ({ image_name: imageName, tag: '2' });
 

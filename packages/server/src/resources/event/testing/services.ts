@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
-import { here, keyed, making, named, source, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
+import { here, keyed, making, named, source, type Ids, type Recipe, type Recipes, type EventFixture } from './fixture.ts';
 
 /* Calls that change projects and what is in them. */
 
-const fresh = async (scene: Scene): Promise<Ids> => scene.fresh();
-const deployed = async (scene: Scene): Promise<Ids> => scene.deployed();
+const fresh = async (fixture: EventFixture): Promise<Ids> => fixture.fresh();
+const deployed = async (fixture: EventFixture): Promise<Ids> => fixture.deployed();
 const running = statement(
   'test_event_running',
   `update deployment set status = 'RUNNING', started_at = clock_timestamp() where environment_id = $1`,
@@ -15,9 +15,9 @@ const stage = making('deploymentStageId', ({ environmentId }) => `/environment/$
 /** Returns the id of a default stage by its name, and the id of the next one. */
 const stages =
   (first: number, second: number): Recipe['ids'] =>
-  async (scene) => {
-    const { environmentId = '' } = scene.here;
-    const { results } = await scene.server.client().call('listEnvironmentDeploymentStage', { params: { environmentId } });
+  async (fixture) => {
+    const { environmentId = '' } = fixture.here;
+    const { results } = await fixture.server.client().call('listEnvironmentDeploymentStage', { params: { environmentId } });
     return { deploymentStageId: results[first]?.id ?? '', stageId: results[second]?.id ?? '' };
   };
 
@@ -48,8 +48,8 @@ function recipesOfRestriction(Noun: string): Recipes {
 /** Calls on the schedules of environments and on the causes of deployments of an application. */
 export const ruleRecipes: Recipes = {
   editEnvironmentDeploymentRule: {
-    ids: async (scene) => {
-      const ids = await scene.fresh();
+    ids: async (fixture) => {
+      const ids = await fixture.fresh();
       return { ...ids, deploymentRuleId: ids['environmentId'] ?? '' };
     },
     body: () => ({ ...window, auto_preview: true }),
@@ -59,11 +59,11 @@ export const ruleRecipes: Recipes = {
   editProjectDeployemtnRule: { ids: projectRuleMade, body: projectRule, event: 'UPDATE PROJECT DEPLOYMENT_RULE' },
   deleteProjectDeploymentRule: { ids: projectRuleMade, event: 'DELETE PROJECT DEPLOYMENT_RULE' },
   updateDeploymentRulesPriorityOrder: {
-    ids: async (scene) => {
-      const ids = await scene.fresh();
+    ids: async (fixture) => {
+      const ids = await fixture.fresh();
       const path = `/project/${ids['projectId']}/deploymentRule`;
-      const first = await scene.make(path, projectRule(ids));
-      const second = await scene.make(path, projectRule(ids));
+      const first = await fixture.make(path, projectRule(ids));
+      const second = await fixture.make(path, projectRule(ids));
       return { ...ids, first, second };
     },
     body: ({ first, second }) => ({ project_deployment_rule_ids_in_order: [second, first] }),
@@ -103,9 +103,9 @@ export const placeRecipes: Recipes = {
   redeployEnvironment: { ids: deployed, event: 'TRIGGER_REDEPLOY ENVIRONMENT' },
   stopEnvironment: { ids: deployed, event: 'TRIGGER_STOP ENVIRONMENT' },
   cancelEnvironmentDeployment: {
-    ids: async (scene) => {
-      const made = await scene.deployed();
-      await scene.server.database.database.run(running, [made['environmentId']]);
+    ids: async (fixture) => {
+      const made = await fixture.deployed();
+      await fixture.server.database.database.run(running, [made['environmentId']]);
       return made;
     },
     event: 'TRIGGER_CANCEL ENVIRONMENT',
@@ -122,7 +122,7 @@ export const placeRecipes: Recipes = {
 function recipesOfService(Noun: string, create: (ids: Ids) => object): Recipes {
   const noun = Noun.toLowerCase();
   const NOUN = Noun.toUpperCase();
-  const waiting = async (scene: Scene): Promise<Ids> => scene.deployed(noun);
+  const waiting = async (fixture: EventFixture): Promise<Ids> => fixture.deployed(noun);
   return {
     [`create${Noun}`]: { ids: here, body: (ids) => ({ ...named(), ...create(ids) }), event: `CREATE ${NOUN}` },
     [`edit${Noun}`]: { ids: here, body: (ids) => ({ ...named(), ...create(ids) }), event: `UPDATE ${NOUN}` },
@@ -135,7 +135,7 @@ function recipesOfService(Noun: string, create: (ids: Ids) => object): Recipes {
   };
 }
 
-const waitingTerraform = async (scene: Scene): Promise<Ids> => scene.deployed('terraform');
+const waitingTerraform = async (fixture: EventFixture): Promise<Ids> => fixture.deployed('terraform');
 
 export const serviceRecipes: Recipes = {
   ...recipesOfService('Application', () => ({ ...source, dockerfile_path: 'Dockerfile' })),

@@ -84,7 +84,7 @@ function readHookC(hook: Part): Hook {
   return { id: text(hook['uuid']), url: text(hook['url'], 2000), isActive: hook['active'] === true, events };
 }
 
-const mostBytes = 2_000_000;
+const maxBytes = 2_000_000;
 
 /**
  * Returns at most a hundred webhooks. Davit's webhook is among them unless the repository has very many. Fails with
@@ -112,7 +112,7 @@ export async function writeHook(
 }
 
 function common({ token }: HostedRepository) {
-  return { accept: 'application/json', authorization: `Bearer ${token}`, maximumBytes: mostBytes };
+  return { accept: 'application/json', authorization: `Bearer ${token}`, maximumBytes: maxBytes };
 }
 
 function jsonOf(url: URL, { status, body }: RemoteAnswer): unknown {

@@ -45,7 +45,7 @@ export const application = defineKind({
     commit: toCommit(view.commit, view.createdAt),
     status: view.actionStatus === 'ERROR' ? 'FAILED' : view.actionStatus === 'SUCCESS' ? 'SUCCESS' : undefined,
   }),
-  wish: (request: DeployRequest) => {
+  choice: (request: DeployRequest) => {
     const commitId = request?.git_commit_id?.toLowerCase() ?? null;
     const releaseId = request?.release_id ?? null;
     if (commitId !== null && releaseId !== null) {

@@ -48,7 +48,7 @@ export const container = defineKind({
       ...(entrypoint.length > 0 && { entrypoint: commandLine(entrypoint) }),
     };
   },
-  wish: (request: DeployRequest) => {
+  choice: (request: DeployRequest) => {
     const tag = request?.image_tag ?? null;
     const releaseId = request?.release_id ?? null;
     if (tag !== null && releaseId !== null) {

@@ -52,7 +52,7 @@ export const database = defineKind({
     tag: spec.recipe.tag.replaceAll('{version}', spec.version),
     registryId: null,
   }),
-  wish: (_request: unknown) => ({ releaseId: null, commitId: null }),
+  choice: (_request: unknown) => ({ releaseId: null, commitId: null }),
   host: (id: string, spec: DatabaseSpec) => databaseHost(id, spec.type),
   process: toProcess,
 });
@@ -82,8 +82,8 @@ function newDatabase(request: CreateRequest, rules: SpecRules): DatabaseSpec {
 /** Returns the spec after an edit; see `mergedProcess`. Refuses edits that would lose or break existing data. */
 function editedDatabase(request: EditRequest, former: DatabaseSpec, rules: SpecRules): DatabaseSpec {
   const { description, icon_uri, cpu, memory, annotations_groups, labels_groups } = request;
-  const asked = { description, icon_uri, cpu, memory, annotations_groups, labels_groups };
-  const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
+  const requested = { description, icon_uri, cpu, memory, annotations_groups, labels_groups };
+  const given = Object.fromEntries(Object.entries(requested).filter(([, value]) => value !== undefined));
   const version = request.version ?? former.version;
   const accessibility = request.accessibility ?? former.accessibility;
   const spec: DatabaseSpec = {

@@ -87,7 +87,7 @@ export const helm = defineKind({
     if (fault !== undefined) return `has the argument ${fault.name || '""'}, which ${fault.message} Edit its arguments.`;
     return settingFault(spec.values_override);
   },
-  wish: (request: DeployRequest, query) => {
+  choice: (request: DeployRequest, query) => {
     const version = request?.chart_version ?? null;
     const releaseId = request?.release_id ?? null;
     const commitId = request?.git_commit_id?.toLowerCase() ?? null;

@@ -3,7 +3,7 @@ import { container } from './container.ts';
 import { database } from './database.ts';
 import { helm } from './helm.ts';
 import { job } from './job.ts';
-import type { DeployWish, ServiceKind } from './kind.ts';
+import type { DeploySource, ServiceKind } from './kind.ts';
 import { terraform } from './terraform.ts';
 
 const all: ReadonlyMap<string, ServiceKind> = new Map(
@@ -18,6 +18,6 @@ export function kindOf(type: string): ServiceKind {
 }
 
 /** Returns the wish of a request to deploy a service of this type. Fails with VALIDATION_FAILED. */
-export function deployWish(type: string, request: unknown): DeployWish {
-  return kindOf(type).wish(request);
+export function deployWish(type: string, request: unknown): DeploySource {
+  return kindOf(type).choice(request);
 }

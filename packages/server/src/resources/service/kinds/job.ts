@@ -60,7 +60,7 @@ export type JobSpec = ProcessSpec & {
   readonly schedule: ScheduleSpec;
 } & JobSource;
 
-const places = { docker: 'source.docker.', image: 'source.image.' } as const;
+const locations = { docker: 'source.docker.', image: 'source.image.' } as const;
 const defaultDockerfile = 'Dockerfile';
 // Path at which the build stores a Dockerfile sent in the request. No repository uses this name.
 const ownDockerfile = '.davit.Dockerfile';
@@ -72,7 +72,7 @@ export const job = defineKind({
   type: kinds.JOB.type,
   stageName: 'JOB DEFAULT',
   hostPrefix: 'job',
-  places,
+  places: locations,
   create: newJob,
   edit: editedJob,
   record: toJobRecord,
@@ -101,7 +101,7 @@ export const job = defineKind({
     job: toJobRelease(spec),
   }),
   oldHistory: (view) => ({ commit: toCommit(view.commit, view.createdAt) }),
-  wish: (request: DeployRequest, query) => {
+  choice: (request: DeployRequest, query) => {
     const tag = request?.image_tag ?? null;
     const commitId = request?.git_commit_id?.toLowerCase() ?? null;
     const releaseId = request?.release_id ?? null;
@@ -121,12 +121,12 @@ export const job = defineKind({
       ...(tag !== null && { edit: { source: { image: { tag } } } }),
       ...(event !== undefined && { event }),
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- specs are stored with their type
-      check: (spec) => checkWish(spec as JobSpec, { tag, commitId, event }),
+      check: (spec) => checkChoice(spec as JobSpec, { tag, commitId, event }),
     };
   },
 });
 
-function checkWish(
+function checkChoice(
   spec: JobSpec,
   {
     tag,

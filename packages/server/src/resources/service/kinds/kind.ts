@@ -27,7 +27,7 @@ export interface ServiceKind {
   /** Returns the members of an entry of the older history beside id, times, name and state. */
   oldHistory?(view: HistoryServiceView): object;
   /** Returns the wish of a request to deploy and of its query. Fails with VALIDATION_FAILED. */
-  wish(request: unknown, query?: Readonly<Record<string, unknown>>): DeployWish;
+  choice(request: unknown, query?: Readonly<Record<string, unknown>>): DeploySource;
   /** Returns the members of a release that only this kind has, if any. */
   release?(row: SourceRow): Partial<ReleaseConfig>;
   /** Prefixes of the request members for repository and image, if these are nested. Used for the paths of problems. */
@@ -67,7 +67,7 @@ export type SourceRow<Spec extends ServiceSpec = ServiceSpec> = Pick<ServiceRow<
 /**
  * The release to deploy: an earlier one, or the current configuration after `edit`, at a commit or at the newest one.
  */
-export interface DeployWish {
+export interface DeploySource {
   readonly releaseId: string | null;
   readonly commitId: string | null;
   /** Commit of the repository of a chart's values. */
@@ -93,7 +93,7 @@ interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {
   workload(spec: Spec): ProcessParts;
   source(row: SourceRow<Spec>): ReleaseSource;
   oldHistory?(view: HistoryServiceView): object;
-  wish(request: Deploy, query?: Readonly<Record<string, unknown>>): DeployWish;
+  choice(request: Deploy, query?: Readonly<Record<string, unknown>>): DeploySource;
   release?(row: SourceRow<Spec>): Partial<ReleaseConfig>;
   readonly places?: { readonly docker: string; readonly image: string };
   readonly mindsInstalled?: boolean;

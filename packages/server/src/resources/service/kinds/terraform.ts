@@ -77,7 +77,7 @@ export const terraform = defineKind({
     storageGiB: spec.job_resources.storage_gib,
     hasFragment: spec.dockerfile_fragment !== null,
   }),
-  wish: (request: DeployRequest) => ({
+  choice: (request: DeployRequest) => ({
     releaseId: null,
     commitId: request?.git_commit_id?.toLowerCase() ?? null,
     ...(request?.action && { terraformAction: request.action }),

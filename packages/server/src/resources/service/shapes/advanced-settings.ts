@@ -94,8 +94,8 @@ function faultOfHeaders(value: string): string | null {
   if (typeof headers === 'string') return headers;
   const entries = Object.entries(headers);
   const length = entries.reduce((sum, [name, content]) => sum + name.length + content.length, 0);
-  if (entries.length <= mostHeaders && length <= mostHeaderCharacters) return null;
-  return `must have at most ${mostHeaders} headers with ${mostHeaderCharacters} characters in all; it has ${entries.length} with ${length}`;
+  if (entries.length <= maxHeaders && length <= maxHeaderCharacters) return null;
+  return `must have at most ${maxHeaders} headers with ${maxHeaderCharacters} characters in all; it has ${entries.length} with ${length}`;
 }
 
 function says(word: string | undefined, fault: string): string | null {
@@ -128,8 +128,8 @@ const reservedHeaders = new Set(
 
 // The gateway reserves as many characters in each response (`tune.maxrewrite`). HTTP/2 clients accept some hundred
 // headers.
-const mostHeaders = 50;
-const mostHeaderCharacters = 8000;
+const maxHeaders = 50;
+const maxHeaderCharacters = 8000;
 
 /** Returns the headers by name, or the error in the text. */
 function toHeaders(text: string): Readonly<Record<string, string>> | string {

@@ -13,9 +13,9 @@ const cron: Scaler = {
 };
 const request = (...scalers: readonly Scaler[]): Request => ({ mode: 'KEDA', scalers: [...scalers] });
 
-function made(wish: Request, former?: AutoscalingSpec): AutoscalingSpec {
+function made(choice: Request, former?: AutoscalingSpec): AutoscalingSpec {
   const problems = new Problems();
-  const spec = toAutoscaling(wish, former, problems);
+  const spec = toAutoscaling(choice, former, problems);
   expect(problems.found).toEqual([]);
   return spec;
 }

@@ -48,8 +48,8 @@ export interface AutoscalingSpec extends Part {
  */
 export function toAutoscaling(request: Request, former: AutoscalingSpec | undefined, problems: Problems): AutoscalingSpec {
   const scalers = request.scalers.map((scaler, index) => {
-    const place = { at: `autoscaling.scalers.${index}`, request, problems };
-    return toScaler(scaler, former?.scalers[index], place);
+    const location = { at: `autoscaling.scalers.${index}`, request, problems };
+    return toScaler(scaler, former?.scalers[index], location);
   });
   for (const [index, scaler] of scalers.entries()) triggerOf(scaler, index, problems);
   return kept<AutoscalingSpec>(former, {
@@ -60,18 +60,18 @@ export function toAutoscaling(request: Request, former: AutoscalingSpec | undefi
   });
 }
 
-interface Place {
+interface AutoscalingRequest {
   readonly at: string;
   readonly request: Request;
   readonly problems: Problems;
 }
 
-function toScaler(scaler: ScalerRequest, former: ScalerSpec | undefined, place: Place): ScalerSpec {
+function toScaler(scaler: ScalerRequest, former: ScalerSpec | undefined, input: AutoscalingRequest): ScalerSpec {
   const { scaler_type, enabled, role, trigger_authentication: authentication } = scaler;
   const json = scaler.config_json ?? null;
   const yaml = scaler.config_yaml ?? null;
   if ((json === null) === (yaml === null))
-    place.problems.add(`${place.at}.config_yaml`, 'must be set, or config_json: exactly one of them');
+    input.problems.add(`${input.at}.config_yaml`, 'must be set, or config_json: exactly one of them');
   return kept<ScalerSpec>(former, {
     scaler_type,
     enabled: enabled ?? true,
@@ -81,7 +81,7 @@ function toScaler(scaler: ScalerRequest, former: ScalerSpec | undefined, place: 
     trigger_authentication: authentication
       ? kept<AuthenticationSpec>(former?.trigger_authentication ?? undefined, {
           name: authentication.name,
-          config_yaml: authentication.config_yaml ?? sameNamed(place.request, authentication.name) ?? missingConfig(place),
+          config_yaml: authentication.config_yaml ?? sameNamed(input.request, authentication.name) ?? missingConfig(input),
         })
       : null,
   });
@@ -93,7 +93,7 @@ function sameNamed(request: Request, name: string): string | undefined {
   return named.find((one) => typeof one?.config_yaml === 'string')?.config_yaml ?? undefined;
 }
 
-function missingConfig({ at, problems }: Place): string {
+function missingConfig({ at, problems }: AutoscalingRequest): string {
   problems.add(`${at}.trigger_authentication.config_yaml`, 'is required, unless another scaler has one of this name');
   return '';
 }

@@ -39,7 +39,7 @@ export function toGitRepository(
   { problems, allowLocal, at = 'git_repository' }: RepositoryRules,
 ): GitRepositorySpec {
   const before = former?.url === request.url ? former : null;
-  const place = readUrl(request.url, { problems, allowLocal, at });
+  const repository = readUrl(request.url, { problems, allowLocal, at });
   const branch = request.branch === undefined ? (before?.branch ?? null) : request.branch;
   if (branch !== null && !isBranchName(branch)) {
     problems.add(`${at}.branch`, 'is not a name that git accepts for a branch (see git check-ref-format)');
@@ -49,10 +49,10 @@ export function toGitRepository(
     problems.add(`${at}.root_path`, 'must be a folder inside the repository, without .. and control characters');
   }
   return {
-    provider: request.provider ?? before?.provider ?? place.provider,
-    owner: place.owner,
+    provider: request.provider ?? before?.provider ?? repository.provider,
+    owner: repository.owner,
     url: request.url,
-    name: place.name,
+    name: repository.name,
     branch,
     root_path: `/${rootPath
       .split('/')
@@ -62,15 +62,15 @@ export function toGitRepository(
   };
 }
 
-interface Place {
+interface RepositoryName {
   readonly provider: GitProvider;
   readonly owner: string;
   readonly name: string;
 }
 
-function readUrl(url: string, { problems, allowLocal, at }: Required<RepositoryRules>): Place {
+function readUrl(url: string, { problems, allowLocal, at }: Required<RepositoryRules>): RepositoryName {
   const path = `${at}.url`;
-  const nowhere: Place = { provider: 'GENERIC', owner: '', name: '' };
+  const nowhere: RepositoryName = { provider: 'GENERIC', owner: '', name: '' };
   if (hasControlCharacter(url) || url.startsWith('-') || url !== url.trim()) {
     problems.add(
       path,
@@ -94,24 +94,24 @@ function readUrl(url: string, { problems, allowLocal, at }: Required<RepositoryR
   }
   if (parsed.search !== '' || parsed.hash !== '')
     problems.add(path, `must not have a query or fragment; use ${at}.branch for a branch`);
-  const place = ownerAndName(parsed.pathname);
-  if (place.name === '') problems.add(path, 'must name a repository, as in https://git.example.org/owner/name.git');
-  return { provider: providerHosts[parsed.hostname.replace(/^www\./, '')] ?? 'GENERIC', ...place };
+  const ids = ownerAndName(parsed.pathname);
+  if (ids.name === '') problems.add(path, 'must name a repository, as in https://git.example.org/owner/name.git');
+  return { provider: providerHosts[parsed.hostname.replace(/^www\./, '')] ?? 'GENERIC', ...ids };
 }
 
-function readLocal(url: string, { problems, allowLocal, at }: Required<RepositoryRules>): Place {
+function readLocal(url: string, { problems, allowLocal, at }: Required<RepositoryRules>): RepositoryName {
   const path = `${at}.url`;
   const local = url.startsWith('file:') ? (URL.canParse(url) ? new URL(url) : null) : new URL(`file://${encodeURI(url)}`);
-  const place = ownerAndName(local === null ? '' : local.pathname);
+  const ids = ownerAndName(local === null ? '' : local.pathname);
   if (!allowLocal) {
     problems.add(
       path,
       'is a path of this machine, which is not allowed; use an http or https URL, or have the operator set DAVIT_ALLOW_LOCAL_REPOSITORIES=true',
     );
-  } else if (local === null || (local.host !== '' && local.host !== 'localhost') || place.name === '' || leavesRoot(url)) {
+  } else if (local === null || (local.host !== '' && local.host !== 'localhost') || ids.name === '' || leavesRoot(url)) {
     problems.add(path, 'must be an absolute path or a URL such as file:///srv/repositories/name, without ..');
   }
-  return { provider: 'GENERIC', ...place };
+  return { provider: 'GENERIC', ...ids };
 }
 
 /**

@@ -57,12 +57,12 @@ function unknownMember(name: string): string {
   return 'is not a member of a trigger; besides metadata there are metricType and useCachedMetrics';
 }
 
-interface Place {
+interface TriggerRequest {
   readonly path: string;
   readonly problems: Problems;
 }
 
-function withMetricType(type: string, value: unknown, { path, problems }: Place): Pick<Trigger, 'metricType'> {
+function withMetricType(type: string, value: unknown, { path, problems }: TriggerRequest): Pick<Trigger, 'metricType'> {
   if (value === undefined) return {};
   const metricType = metricTypes.find((one) => one === value);
   const isOfResources = ofResources.includes(type);
@@ -72,7 +72,7 @@ function withMetricType(type: string, value: unknown, { path, problems }: Place)
   return {};
 }
 
-function isTrue(value: unknown, { path, problems }: Place): boolean {
+function isTrue(value: unknown, { path, problems }: TriggerRequest): boolean {
   if (value === true || value === 'true') return true;
   if (value !== undefined && value !== false && value !== 'false') problems.add(path, 'useCachedMetrics must be true or false');
   return false;
@@ -122,7 +122,7 @@ export function readAuthentication(written: Written, problems: Problems): Authen
 function readList(
   value: unknown,
   members: readonly string[],
-  { at, path, problems }: Place & { readonly at: string },
+  { at, path, problems }: TriggerRequest & { readonly at: string },
 ): Readonly<Record<string, string>>[] {
   if (value === undefined) return [];
   const rule = `must be a list of maps with ${members.join(', ')}`;

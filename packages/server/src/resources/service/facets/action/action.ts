@@ -11,7 +11,7 @@ import { toPlan } from '../../../shared/engine-views.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { assertResolvable, currentRelease, releasable } from '../../composition.ts';
 import { kindOf } from '../../kinds/index.ts';
-import type { DeployWish } from '../../kinds/kind.ts';
+import type { DeploySource } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
 import type { ComposedRelease } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
@@ -29,14 +29,14 @@ export type ActionAnswer = Response<(typeof operations)['stopApplication']>;
 /**
  * The release to deploy: an earlier one, or the current configuration at a commit (null: the branch's newest commit).
  */
-type Wish =
+type ReleaseChoice =
   | { readonly releaseId: string }
   | { readonly commitId: (view: DeployedCommit) => string | null; readonly valuesCommitId?: string };
 type DeployedCommit = { readonly deployedCommit: { readonly id: string } | null };
 
-interface Wanted {
+interface ActionRequest {
   readonly action: Action;
-  readonly wish?: Wish;
+  readonly choice?: ReleaseChoice;
   /** Body of an edit request that is applied to the service before its deployment. */
   readonly edit?: object;
   /** Runs a Terraform configuration for this action instead of an apply. */
@@ -46,7 +46,7 @@ interface Wanted {
   /** For jobs: the event to run. */
   readonly event?: JobEvent | undefined;
   /** Throws if the request does not fit the service. */
-  readonly check?: DeployWish['check'];
+  readonly check?: DeploySource['check'];
   /** Returns the plan instead of running it. */
   readonly dryRun: boolean;
 }
@@ -69,10 +69,10 @@ export async function deployService(
   reference: ServiceReference,
   { body, query, dryRun }: AskedOfDeployment & { readonly body: unknown },
 ): Promise<DeployAnswer> {
-  const { releaseId, commitId, valuesCommitId, edit, ...further } = kindOf(reference.type).wish(body, query);
-  const wish: Wish =
+  const { releaseId, commitId, valuesCommitId, edit, ...further } = kindOf(reference.type).choice(body, query);
+  const choice: ReleaseChoice =
     releaseId === null ? { commitId: () => commitId, ...(valuesCommitId !== undefined && { valuesCommitId }) } : { releaseId };
-  const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, ...further, ...(edit && { edit }) });
+  const answer = await act(deps, caller, reference, { action: 'DEPLOY', choice, dryRun, ...further, ...(edit && { edit }) });
   if (dryRun || reference.type !== 'APPLICATION') return answer;
   return { ...answer, status: 'QUEUED', application_id: reference.id, created_at: new Date().toISOString() };
 }
@@ -84,9 +84,9 @@ export function redeployService(
   reference: ServiceReference,
   { query, dryRun }: AskedOfDeployment,
 ): Promise<ActionAnswer> {
-  const wish: Wish = { commitId: (view) => view.deployedCommit?.id ?? null };
-  const { event, check } = kindOf(reference.type).wish(undefined, query);
-  return act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, event, check });
+  const choice: ReleaseChoice = { commitId: (view) => view.deployedCommit?.id ?? null };
+  const { event, check } = kindOf(reference.type).choice(undefined, query);
+  return act(deps, caller, reference, { action: 'DEPLOY', choice, dryRun, event, check });
 }
 
 /** Requests new instances of the deployed release. Fails with NEVER_DEPLOYED if no release is deployed. */
@@ -158,7 +158,7 @@ export async function deleteService(
   return undefined;
 }
 
-async function act(deps: ServiceDeps, caller: Caller, reference: ServiceReference, wanted: Wanted): Promise<ActionAnswer> {
+async function act(deps: ServiceDeps, caller: Caller, reference: ServiceReference, wanted: ActionRequest): Promise<ActionAnswer> {
   if (wanted.dryRun) return plan(deps, caller, reference, wanted);
   const purpose = wanted.action === 'DEPLOY' ? 'deploy' : 'change';
   return deps.database.transaction(async (tx) => {
@@ -167,9 +167,9 @@ async function act(deps: ServiceDeps, caller: Caller, reference: ServiceReferenc
     const { edit } = wanted;
     const facts = edit === undefined ? locked : (await editLocked(deps, tx, caller, { facts: locked, request: edit })).row;
     const composed = await currentRelease(deps, tx, facts);
-    const release = await wantedRelease(deps, tx, { facts, composed, wish: wanted.wish });
+    const release = await wantedRelease(deps, tx, { facts, composed, choice: wanted.choice });
     if (release !== undefined && 'config' in release) await releasable(deps, tx, facts, composed);
-    await deps.engine.request(tx, asked(toRequest(caller, facts, wanted.action, release), wanted));
+    await deps.engine.request(tx, requested(toRequest(caller, facts, wanted.action, release), wanted));
     return statusWith(deps, tx, facts, composed);
   });
 }
@@ -178,7 +178,7 @@ async function plan(
   deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
   { id, type }: ServiceReference,
-  wanted: Wanted,
+  wanted: ActionRequest,
 ): Promise<ActionAnswer> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
@@ -186,13 +186,13 @@ async function plan(
   await assertStays(deps, deps.database, facts);
   wanted.check?.(facts.spec);
   const composed = await currentRelease(deps, deps.database, facts);
-  const release = await wantedRelease(deps, deps.database, { facts, composed, wish: wanted.wish });
-  const planned = await deps.engine.plan(asked(toRequest(caller, facts, wanted.action, release), wanted));
+  const release = await wantedRelease(deps, deps.database, { facts, composed, choice: wanted.choice });
+  const planned = await deps.engine.plan(requested(toRequest(caller, facts, wanted.action, release), wanted));
   return { ...(await statusWith(deps, deps.database, facts, composed)), plan: toPlan(planned) };
 }
 
 /** Returns the request with the members that only some types of service have. */
-function asked(request: DeploymentRequest, { event, terraformAction, isDiff = false }: Wanted): DeploymentRequest {
+function requested(request: DeploymentRequest, { event, terraformAction, isDiff = false }: ActionRequest): DeploymentRequest {
   return forDiff(forTerraform(forEvent(request, event), terraformAction), isDiff);
 }
 
@@ -202,14 +202,14 @@ async function wantedRelease(
   {
     facts,
     composed,
-    wish,
-  }: { readonly facts: ServiceFacts; readonly composed: ComposedRelease; readonly wish: Wish | undefined },
+    choice,
+  }: { readonly facts: ServiceFacts; readonly composed: ComposedRelease; readonly choice: ReleaseChoice | undefined },
 ): Promise<RequestedService['release']> {
-  if (wish === undefined) return undefined;
-  if ('releaseId' in wish) {
-    if ((await db.maybe(readRelease, [wish.releaseId, facts.id])) === undefined) throw notFound('release of this service');
-    const lost = await db.maybe(domainOfAnother, [wish.releaseId, facts.id]);
-    if (lost === undefined) return { releaseId: wish.releaseId };
+  if (choice === undefined) return undefined;
+  if ('releaseId' in choice) {
+    if ((await db.maybe(readRelease, [choice.releaseId, facts.id])) === undefined) throw notFound('release of this service');
+    const lost = await db.maybe(domainOfAnother, [choice.releaseId, facts.id]);
+    if (lost === undefined) return { releaseId: choice.releaseId };
     throw new AppError({
       code: 'RELEASE_NOT_USABLE',
       message: `The release answers under ${lost.domain}, which belongs to another service now.`,
@@ -217,8 +217,8 @@ async function wantedRelease(
   }
   assertResolvable(facts, composed);
   const [view] = await deps.engine.services(db, [facts.id]);
-  const { valuesCommitId } = wish;
-  const commitId = wish.commitId(view ?? { deployedCommit: null });
+  const { valuesCommitId } = choice;
+  const commitId = choice.commitId(view ?? { deployedCommit: null });
   return { config: composed.config, commitId, ...(valuesCommitId !== undefined && { valuesCommitId }) };
 }
 

@@ -11,7 +11,7 @@ export function toRequest(
   release: RequestedService['release'],
 ): DeploymentRequest {
   return {
-    place: {
+    environment: {
       organizationId: facts.organization_id,
       projectId: facts.project_id,
       environmentId: facts.environment_id,

@@ -7,7 +7,7 @@ import type { Needs } from '../../../../deps.ts';
 import type { ServiceDeps } from '../../deps.ts';
 import { invalid, invalidReference, validationError } from '../../../shared/problems.ts';
 import { currentReleases, releasable } from '../../composition.ts';
-import type { DeployWish } from '../../kinds/kind.ts';
+import type { DeploySource } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted } from '../../lock.ts';
 import type { ServiceFacts } from '../../rows.ts';
 import { editLocked, removeService } from '../../service.ts';
@@ -22,7 +22,7 @@ export interface Selected {
   /** Path of the service in the request, as in `applications.0.application_id`. */
   readonly path: string;
   /** Wish for the deployment of this service. */
-  readonly wish?: DeployWish;
+  readonly choice?: DeploySource;
 }
 
 /*
@@ -43,8 +43,8 @@ export async function composeSelected(
 ): Promise<RequestedService[]> {
   const locked = await lockStaying(deps, tx, environmentId, selected);
   refuseSkipped(locked, selected);
-  const wishes = new Map(selected.map(({ id, wish }) => [id, wish]));
-  for (const one of selected) checkWish(one, locked);
+  const wishes = new Map(selected.map(({ id, choice }) => [id, choice]));
+  for (const one of selected) checkChoice(one, locked);
   const services: ServiceFacts[] = [];
   for (const facts of locked) {
     const request = wishes.get(facts.id)?.edit;
@@ -63,10 +63,10 @@ export async function composeSelected(
 }
 
 /** Fails with VALIDATION_FAILED, at the service's path in the request, if a wish does not fit the service. */
-function checkWish({ id, path, wish }: Selected, services: readonly ServiceFacts[]): void {
+function checkChoice({ id, path, choice }: Selected, services: readonly ServiceFacts[]): void {
   const spec = services.find((facts) => facts.id === id)?.spec;
   try {
-    if (spec !== undefined) wish?.check?.(spec);
+    if (spec !== undefined) choice?.check?.(spec);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'VALIDATION_FAILED') throw error;
     const at = path.slice(0, path.lastIndexOf('.'));

@@ -6,7 +6,7 @@ import type { Needs } from '../../../../deps.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { httpsUrl } from '../../address.ts';
 import { currentRelease, currentReleases } from '../../composition.ts';
-import { doorOfHost, urlAt } from '../../front-door.ts';
+import { endpointOfHost, urlAt } from '../../public-endpoint.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ReleaseSettings } from '../../release.ts';
 import { readEnvironmentFacts, readFacts, readSecuredHosts } from '../../store.ts';
@@ -96,15 +96,15 @@ export function toLinks(
       const [first] = port.hosts;
       // The port is not reachable from outside the cluster.
       if (first === undefined) return [];
-      const door = doorOfHost(settings, first);
+      const endpoint = endpointOfHost(settings, first);
       const link = (host: string, is_service_domain: boolean): LinkRecord => ({
         ...own,
         is_service_domain,
-        url: urlAt(door, host, port.pathPrefix),
-        external_port: door.port,
+        url: urlAt(endpoint, host, port.pathPrefix),
+        external_port: endpoint.port,
       });
       const custom = (host: string): LinkRecord => {
-        const hasGateway = door.domain === settings.gatewayDomain;
+        const hasGateway = endpoint.domain === settings.gatewayDomain;
         const httpsPort = hasGateway && settings.secured.has(host) ? settings.gatewayHttpsPort : null;
         if (httpsPort === null) return link(host, false);
         return { ...link(host, false), url: httpsUrl(host, httpsPort, port.pathPrefix), external_port: httpsPort };

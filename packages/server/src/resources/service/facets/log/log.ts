@@ -6,17 +6,17 @@ import { assertVisible } from '../history/history.ts';
 
 export type LogRecord = Response<(typeof operations)['listApplicationLog']>;
 
-const mostLines = 1000;
+const maxLines = 1000;
 
 /** Returns the newest log lines of the service, oldest first. Lines of instances that no longer exist are included. */
 export async function readLog(
   deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { id, type }: ServiceReference,
-  tail: number = mostLines,
+  tail: number = maxLines,
 ): Promise<LogRecord> {
   await assertVisible(deps, caller, id, type);
-  const lines = await deps.engine.serviceLog(deps.database, id, Math.min(tail, mostLines));
+  const lines = await deps.engine.serviceLog(deps.database, id, Math.min(tail, maxLines));
   return {
     results: lines.map((line) => ({
       id: line.id,

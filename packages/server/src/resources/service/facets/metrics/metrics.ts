@@ -31,10 +31,10 @@ function toRecord(step: MetricsStep, ends: readonly number[]): MetricsRecord['re
   return {
     at: step.at,
     instances: rounded(step.instances),
-    maximum_instances: step.mostInstances,
+    maximum_instances: step.maxInstances,
     cpu: step.cpuMillicores === null ? null : rounded(step.cpuMillicores),
     memory: toMiB(step.memoryBytes),
-    maximum_memory: toMiB(step.mostMemoryBytes),
+    maximum_memory: toMiB(step.maxMemoryBytes),
     network_received_bytes: step.receivedBytes,
     network_sent_bytes: step.sentBytes,
     volumes: step.volumeBytes === null ? null : toMiB(step.volumeBytes),

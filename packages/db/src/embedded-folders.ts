@@ -21,7 +21,7 @@ export interface ProcessUser {
 }
 
 /** Folders of the embedded PostgreSQL of one state folder. All of them exist. */
-export interface Place {
+export interface EmbeddedFolders {
   readonly user: ProcessUser | undefined;
   readonly folder: string;
   /** Parent of `data`. Writable by `user`. */
@@ -40,7 +40,7 @@ export interface Place {
  * two reasons: a running database must not depend on `node_modules`, which `npm ci` empties, and `nobody` must be able
  * to read them.
  */
-export async function preparePlace(stateFolder: string): Promise<Place> {
+export async function prepareFolders(stateFolder: string): Promise<EmbeddedFolders> {
   const binariesSource = packageFolder();
   const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
   await mkdir(stateFolder, { recursive: true, mode: 0o711 });
@@ -169,12 +169,12 @@ async function copyTree(source: string, target: string): Promise<void> {
 }
 
 /** Removes leftovers of killed starts and of previous versions, but nothing that another start may be creating. */
-export async function removeLeftovers(place: Place): Promise<void> {
-  const copies = (await readdir(place.folder)).filter((name) => name.startsWith('binaries-'));
-  const clusters = (await readdir(place.dataParent)).filter((name) => name.startsWith('new-'));
+export async function removeLeftovers(folders: EmbeddedFolders): Promise<void> {
+  const copies = (await readdir(folders.folder)).filter((name) => name.startsWith('binaries-'));
+  const clusters = (await readdir(folders.dataParent)).filter((name) => name.startsWith('new-'));
   const found = [
-    ...copies.map((name) => path.join(place.folder, name)).filter((folder) => folder !== place.binaries),
-    ...clusters.map((name) => path.join(place.dataParent, name)),
+    ...copies.map((name) => path.join(folders.folder, name)).filter((folder) => folder !== folders.binaries),
+    ...clusters.map((name) => path.join(folders.dataParent, name)),
   ];
   for (const folder of found) {
     const { ctimeMs } = await stat(folder);

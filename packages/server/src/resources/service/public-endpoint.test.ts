@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { validationDomain } from './custom-domain.ts';
-import { doorOf, hostAt } from './front-door.ts';
+import { endpointOf, hostAt } from './public-endpoint.ts';
 
 const east = 'a9f0a2c4-0000-4000-8000-000000000001';
 const west = 'a9f0a2c4-0000-4000-8000-000000000002';
@@ -11,9 +11,9 @@ const settings = {
 };
 
 test('a cluster is reached where its address is, this machine at the gateway, and any other cluster nowhere', () => {
-  expect(doorOf(settings, east)).toEqual({ domain: 'apps.example.org', scheme: 'https', port: 443 });
-  expect(doorOf(settings, 'docker')).toEqual({ domain: 'localhost', scheme: 'http', port: 4480 });
-  expect(doorOf(settings, west)).toBeNull();
+  expect(endpointOf(settings, east)).toEqual({ domain: 'apps.example.org', scheme: 'https', port: 443 });
+  expect(endpointOf(settings, 'docker')).toEqual({ domain: 'localhost', scheme: 'http', port: 4480 });
+  expect(endpointOf(settings, west)).toBeNull();
 });
 
 test('the port of a scheme is not written', () => {

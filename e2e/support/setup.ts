@@ -15,7 +15,7 @@ export const node = 'davit-e2e/node:24';
 type ApplicationFields = Partial<CallInput<'createApplication'>['body']>;
 
 /** A container engine, a git server, a Davit that uses both, and one environment to deploy into. */
-export class Stage {
+export class TestSetup {
   readonly engine: TestEngine;
   readonly docker: EngineClient;
   readonly davit: Davit;
@@ -26,7 +26,7 @@ export class Stage {
   environmentId = '';
   #installation: string | undefined;
 
-  private constructor(parts: { engine: TestEngine; davit: Davit; git: GitServer; repositories: Stage['repositories'] }) {
+  private constructor(parts: { engine: TestEngine; davit: Davit; git: GitServer; repositories: TestSetup['repositories'] }) {
     this.engine = parts.engine;
     this.davit = parts.davit;
     this.git = parts.git;
@@ -34,19 +34,19 @@ export class Stage {
     this.docker = new EngineClient(parts.engine.socketPath);
   }
 
-  static async open(kind: EngineKind, environment: Readonly<Record<string, string>> = {}): Promise<Stage> {
+  static async open(kind: EngineKind, environment: Readonly<Record<string, string>> = {}): Promise<TestSetup> {
     const engine = await startTestEngine(kind);
     const repositories = scratchFolder();
     const git = await startGitServer(repositories.path);
     const davit = await Davit.start({ socketPath: engine.socketPath, environment });
-    const stage = new Stage({ engine, davit, git, repositories });
-    await loadBusyboxImage(stage.docker, busybox);
+    const setup = new TestSetup({ engine, davit, git, repositories });
+    await loadBusyboxImage(setup.docker, busybox);
     const { client } = davit;
-    stage.organizationId = (await client.call('createOrganization', { body: { name: 'Shipyard' } })).id;
-    const organizationId = stage.organizationId;
-    stage.projectId = (await client.call('createProject', { params: { organizationId }, body: { name: 'Dock' } })).id;
-    stage.environmentId = await stage.newEnvironment('production');
-    return stage;
+    setup.organizationId = (await client.call('createOrganization', { body: { name: 'Shipyard' } })).id;
+    const organizationId = setup.organizationId;
+    setup.projectId = (await client.call('createProject', { params: { organizationId }, body: { name: 'Dock' } })).id;
+    setup.environmentId = await setup.newEnvironment('production');
+    return setup;
   }
 
   async newEnvironment(name: string): Promise<string> {

@@ -9,7 +9,7 @@ import {
 import type { Queryable } from '@davit/db';
 import { checkNamed } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
-import { clusterDoor } from '../../cluster-settings.ts';
+import { clusterEndpoint } from '../../cluster-settings.ts';
 import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { notFound } from '../shared/problems.ts';
@@ -18,37 +18,37 @@ import { level, type Level, type VariableRow } from './row.ts';
 import { holdProjectFacts, readEnvironmentFacts, readProjectFacts, type EnvironmentFactsRow } from './store.ts';
 
 /** A project, environment or service, from which variables are seen. */
-export interface VariablePlace {
+export interface VariableOwner {
   readonly organizationId: string;
   readonly projectId: string;
-  /** null: the place is the project. */
+  /** null: the owner is the project. */
   readonly environmentId: string | null;
-  /** Mode of the environment; null: the place is the project. */
+  /** Mode of the environment; null: the owner is the project. */
   readonly mode: EnvironmentMode | null;
-  /** null: the place is the environment or project. */
+  /** null: the owner is the environment or project. */
   readonly service: { readonly id: string; readonly name: string; readonly type: ServiceScope } | null;
   readonly builtIns: readonly BuiltIn[];
 }
 
-/** A place as named by a request. */
-export interface PlaceReference {
+/** An owner as named by a request. */
+export interface OwnerReference {
   readonly scope: 'PROJECT' | 'ENVIRONMENT' | ServiceScope;
   readonly id: string;
 }
 
-export interface ServicePlaceReference {
+export interface ServiceOwnerReference {
   readonly scope: ServiceScope;
   readonly id: string;
 }
 
 /**
- * Finds the services that are places. Passed as a parameter, because the `service` folder imports this one. Both
+ * Finds the services that are owners. Passed as a parameter, because the `service` folder imports this one. Both
  * functions fail with NOT_FOUND.
  */
-export interface ServicePlaces {
-  read(db: Queryable, caller: Caller, reference: ServicePlaceReference): Promise<VariablePlace>;
+export interface ServiceOwners {
+  read(db: Queryable, caller: Caller, reference: ServiceOwnerReference): Promise<VariableOwner>;
   /** Locks the service against deletion until the transaction ends. Also fails with BEING_DELETED. */
-  hold(tx: Queryable, caller: Caller, reference: ServicePlaceReference): Promise<VariablePlace>;
+  hold(tx: Queryable, caller: Caller, reference: ServiceOwnerReference): Promise<VariableOwner>;
 }
 
 export type VariableDeps = Needs<'database' | 'engine' | 'vault', 'clusterSettings' | 'gatewayDomain' | 'variablePrefix'>;
@@ -56,57 +56,57 @@ export type VariableDeps = Needs<'database' | 'engine' | 'vault', 'clusterSettin
 /** The parameters of the operations on variables. */
 export interface VariableRoom {
   readonly deps: VariableDeps;
-  readonly services: ServicePlaces;
+  readonly services: ServiceOwners;
 }
 
-/** Returns the place for a scope and id of a request; undefined for BUILT_IN, where variables cannot be defined. */
-export function placeReference(scope: VariableScope, id: string): PlaceReference | undefined {
+/** Returns the owner for a scope and id of a request; undefined for BUILT_IN, where variables cannot be defined. */
+export function ownerReference(scope: VariableScope, id: string): OwnerReference | undefined {
   return scope === 'BUILT_IN' ? undefined : { scope, id };
 }
 
 /**
- * The purpose of finding a place, which selects the operation to authorize. The right to create suffices for all
+ * The purpose of finding an owner, which selects the operation to authorize. The right to create suffices for all
  * changes.
  */
 type Purpose = 'list' | 'create';
 
 /**
- * Returns a place that the caller may list or change, named in the path, query or body of a request. Fails with
- * NOT_FOUND, or with FORBIDDEN for a custom role that sees the place but may not change it.
+ * Returns an owner that the caller may list or change, named in the path, query or body of a request. Fails with
+ * NOT_FOUND, or with FORBIDDEN for a custom role that sees the owner but may not change it.
  */
-export async function readPlace(
+export async function readOwner(
   room: VariableRoom,
   caller: Caller,
-  reference: PlaceReference,
+  reference: OwnerReference,
   purpose: Purpose = 'list',
-): Promise<VariablePlace> {
-  const place = await findPlace(room, caller, reference);
-  checkPlace(caller, place, purpose);
-  return place;
+): Promise<VariableOwner> {
+  const owner = await findPlace(room, caller, reference);
+  checkPlace(caller, owner, purpose);
+  return owner;
 }
 
 /**
- * Returns a place for a change, and locks it against deletion until the transaction ends. Also fails with
+ * Returns an owner for a change, and locks it against deletion until the transaction ends. Also fails with
  * BEING_DELETED.
  */
-export async function holdPlace(
+export async function lockOwner(
   room: VariableRoom,
   tx: Queryable,
   caller: Caller,
-  reference: PlaceReference,
-): Promise<VariablePlace> {
-  const place = await findAndHoldPlace(room, tx, caller, reference);
-  checkPlace(caller, place, 'create');
-  return place;
+  reference: OwnerReference,
+): Promise<VariableOwner> {
+  const owner = await findAndHoldPlace(room, tx, caller, reference);
+  checkPlace(caller, owner, 'create');
+  return owner;
 }
 
-function checkPlace(caller: Caller, place: VariablePlace, purpose: Purpose): void {
-  const { projectId, mode } = place;
-  checkNamed(caller, operationAt(place)[purpose], { projectId, mode, clusterId: null });
+function checkPlace(caller: Caller, owner: VariableOwner, purpose: Purpose): void {
+  const { projectId, mode } = owner;
+  checkNamed(caller, operationAt(owner)[purpose], { projectId, mode, clusterId: null });
 }
 
 // All types of service need the same right, and some have no paths of their own.
-function operationAt({ environmentId, service }: VariablePlace): Readonly<Record<Purpose, Operation>> {
+function operationAt({ environmentId, service }: VariableOwner): Readonly<Record<Purpose, Operation>> {
   if (service !== null) return variableScopesOfPaths.APPLICATION.variables;
   return environmentId === null ? variableScopesOfPaths.PROJECT.variables : variableScopesOfPaths.ENVIRONMENT.variables;
 }
@@ -114,27 +114,27 @@ function operationAt({ environmentId, service }: VariablePlace): Readonly<Record
 async function findPlace(
   { deps, services }: VariableRoom,
   caller: Caller,
-  { scope, id }: PlaceReference,
-): Promise<VariablePlace> {
+  { scope, id }: OwnerReference,
+): Promise<VariableOwner> {
   const db = deps.database;
   if (isServiceScope(scope)) return services.read(db, caller, { scope, id });
   if (scope === 'PROJECT') return projectPlace(deps, id, await db.maybe(readProjectFacts, [id, caller.organizationId]));
-  return environmentPlace(deps, db, caller, id);
+  return environmentFacts(deps, db, caller, id);
 }
 
 async function findAndHoldPlace(
   { deps, services }: VariableRoom,
   tx: Queryable,
   caller: Caller,
-  { scope, id }: PlaceReference,
-): Promise<VariablePlace> {
+  { scope, id }: OwnerReference,
+): Promise<VariableOwner> {
   if (isServiceScope(scope)) return services.hold(tx, caller, { scope, id });
   if (scope === 'PROJECT') return projectPlace(deps, id, await tx.maybe(holdProjectFacts, [id, caller.organizationId]));
   await openEnvironment(tx, caller, id, 'change');
-  return environmentPlace(deps, tx, caller, id);
+  return environmentFacts(deps, tx, caller, id);
 }
 
-function isServiceScope(scope: PlaceReference['scope']): scope is ServiceScope {
+function isServiceScope(scope: OwnerReference['scope']): scope is ServiceScope {
   return serviceScopes.some((one) => one === scope);
 }
 
@@ -146,7 +146,7 @@ function projectPlace(
   { config }: Needs<never, 'variablePrefix'>,
   id: string,
   row: { readonly organization_id: string; readonly created_at: string } | undefined,
-): VariablePlace {
+): VariableOwner {
   if (row === undefined) throw notFound('project');
   const facts = { organizationId: row.organization_id, projectId: id, projectCreatedAt: row.created_at };
   const builtIns = projectBuiltIns(facts, config.variablePrefix).map((one) =>
@@ -155,15 +155,15 @@ function projectPlace(
   return { organizationId: row.organization_id, projectId: id, environmentId: null, mode: null, service: null, builtIns };
 }
 
-async function environmentPlace(
+async function environmentFacts(
   { config }: Needs<never, 'clusterSettings' | 'gatewayDomain' | 'variablePrefix'>,
   db: Queryable,
   caller: Caller,
   id: string,
-): Promise<VariablePlace> {
+): Promise<VariableOwner> {
   const row = await db.maybe(readEnvironmentFacts, [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
-  const domain = clusterDoor(config.clusterSettings, row.cluster_id)?.domain ?? config.gatewayDomain;
+  const domain = clusterEndpoint(config.clusterSettings, row.cluster_id)?.domain ?? config.gatewayDomain;
   const builtIns = [
     ...environmentBuiltIns({ ...toFacts(row), domain }, config.variablePrefix),
     ...databaseBuiltIns(row.databases, config.variablePrefix),
@@ -193,16 +193,16 @@ function toFacts(row: EnvironmentFactsRow) {
   };
 }
 
-export function levelOf(place: Pick<VariablePlace, 'environmentId' | 'service'>): Level {
-  return place.service !== null ? 2 : place.environmentId !== null ? 1 : 0;
+export function levelOf(location: Pick<VariableOwner, 'environmentId' | 'service'>): Level {
+  return location.service !== null ? 2 : location.environmentId !== null ? 1 : 0;
 }
 
 /** Returns the id of the service, environment or project. */
-export function idOf(place: VariablePlace): string {
-  return place.service?.id ?? place.environmentId ?? place.projectId;
+export function idOf(owner: VariableOwner): string {
+  return owner.service?.id ?? owner.environmentId ?? owner.projectId;
 }
 
-/** Returns whether a visible variable is defined at the place itself. */
-export function standsAt(row: VariableRow, place: VariablePlace): boolean {
-  return level(row) === levelOf(place);
+/** Returns whether a visible variable is defined at the owner itself. */
+export function isOwnedBy(row: VariableRow, owner: VariableOwner): boolean {
+  return level(row) === levelOf(owner);
 }

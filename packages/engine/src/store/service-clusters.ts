@@ -1,7 +1,7 @@
 import { statement } from '@davit/db';
 import { fenced } from './journal.ts';
 
-export interface PlaceRow {
+export interface ServiceClusterRow {
   readonly service_id: string;
   readonly driver: string;
   readonly environment_id: string;
@@ -33,7 +33,7 @@ export const notePlace = statement(
 export const lockPlaces = statement('lockPlaces', `select pg_advisory_xact_lock(${lockName('$1', '$2')})`);
 
 /** Parameter: service. */
-export const placesOf = statement<PlaceRow>(
+export const placesOf = statement<ServiceClusterRow>(
   'placesOf',
   `select ${columns} from service_place p where p.service_id = $1 order by p.driver`,
 );
@@ -43,7 +43,7 @@ const left = `service_place p join service_runtime t on t.service_id = p.service
     where not p.keeps and not exists (select from deployment d where d.environment_id = p.environment_id and d.status = 'RUNNING')`;
 
 /** Returns what must be removed from a cluster. Parameter: driver. */
-export const placesToLeave = statement<PlaceRow>(
+export const placesToLeave = statement<ServiceClusterRow>(
   'placesToLeave',
   `select ${columns} from ${left} and p.driver = $1
     order by p.environment_id, p.service_id limit 100`,

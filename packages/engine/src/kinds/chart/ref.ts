@@ -1,4 +1,4 @@
-import type { ChartPlace, ClusterRoute } from '@davit/drivers';
+import type { ChartRef, ClusterRoute } from '@davit/drivers';
 import type { ReleaseConfig } from '../../model.ts';
 import type { RuntimeRow } from '../../store/requests.ts';
 import { chartSourceOf } from './plan.ts';
@@ -12,10 +12,10 @@ export function releaseName(serviceId: string): string {
 }
 
 /** Returns the place of the Helm release of a deployed service. */
-export function placeOfRuntime(
+export function refOfRuntime(
   installation: string,
   runtime: Pick<RuntimeRow, 'service_id' | 'organization_id' | 'project_id' | 'environment_id'>,
-): ChartPlace {
+): ChartRef {
   const owner = {
     installation,
     organization: runtime.organization_id,

@@ -12,7 +12,7 @@ export interface Recipe {
    * Returns the path parameters and the ids that the body needs. Creates the target of the call unless the target is
    * shared.
    */
-  readonly ids: (scene: Scene) => Ids | Promise<Ids>;
+  readonly ids: (fixture: EventFixture) => Ids | Promise<Ids>;
   readonly body?: (ids: Ids) => unknown;
   readonly query?: (ids: Ids) => string;
   /** Name of the person who calls, if not the instance administrator. */
@@ -46,7 +46,7 @@ export const keyed = (): { key: string; value: string } => ({ key: `K${randomUUI
 const lifecycleTemplateId = '5e0d3f0a-6c1b-4a57-9a53-0f3f7c6a1001';
 
 /** A server with an organization that has one of everything, and methods to create more. */
-export class Scene {
+export class EventFixture {
   readonly server: TestServer;
   readonly issuer: TestIssuer;
   readonly organizationId: string;
@@ -60,18 +60,18 @@ export class Scene {
   }
 
   /** `options`: options of the server, in addition to its issuer. */
-  static async open(options: TestServerOptions = {}): Promise<Scene> {
+  static async open(options: TestServerOptions = {}): Promise<EventFixture> {
     const issuer = await TestIssuer.start();
     const environment = { DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_AUDIENCE: 'davit', ...options.environment };
     const server = await startTestServer({ ...options, environment });
-    const scene = new Scene(server, issuer, (await server.organization('owner')).id);
+    const fixture = new EventFixture(server, issuer, (await server.organization('owner')).id);
     const registry = { name: 'shared', kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} };
-    const containerRegistryId = await scene.make('containerRegistry', registry);
-    const { organizationId } = scene;
+    const containerRegistryId = await fixture.make('containerRegistry', registry);
+    const { organizationId } = fixture;
     const clusters = await server.client().call('listOrganizationCluster', { params: { organizationId } });
-    scene.here = { organizationId, containerRegistryId, clusterId: clusters.results[0]?.id ?? '' };
-    scene.here = await scene.fresh();
-    return scene;
+    fixture.here = { organizationId, containerRegistryId, clusterId: clusters.results[0]?.id ?? '' };
+    fixture.here = await fixture.fresh();
+    return fixture;
   }
 
   async close(): Promise<void> {
@@ -170,9 +170,9 @@ export class Scene {
   }
 }
 
-export const here = (scene: Scene): Ids => scene.here;
+export const here = (fixture: EventFixture): Ids => fixture.here;
 
 /** Returns ids with an additional one: the id of what a POST creates. */
 export function making(name: string, path: (ids: Ids) => string, body: (ids: Ids) => unknown): Recipe['ids'] {
-  return async (scene) => ({ ...scene.here, [name]: await scene.make(path(scene.here), body(scene.here)) });
+  return async (fixture) => ({ ...fixture.here, [name]: await fixture.make(path(fixture.here), body(fixture.here)) });
 }

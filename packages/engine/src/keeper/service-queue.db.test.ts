@@ -3,38 +3,38 @@ import { DriverError, type Workload } from '@davit/drivers';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { RequestedService } from '../index.ts';
 import { config } from '../testing/config.ts';
-import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
 /* Tests that a service that cannot be tended does not delay the others. */
 
-let world: World;
+let fixture: TestEngine;
 beforeEach(async () => {
-  world = await createWorld();
+  fixture = await createTestEngine();
 });
 afterEach(async () => {
   vi.restoreAllMocks();
-  await world.close();
+  await fixture.close();
 });
 
 const call = { signal: new AbortController().signal, log: (): void => undefined };
 
 async function deployed(one = service()): Promise<RequestedService> {
   // During a deployment the keeper does nothing in its environment.
-  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
+  expect(await fixture.ends(await fixture.deploy([one]))).toBe('SUCCEEDED');
   return one;
 }
 
-const of = ({ serviceId }: RequestedService) => world.fake.instances.filter((instance) => instance.service === serviceId);
+const of = ({ serviceId }: RequestedService) => fixture.fake.instances.filter((instance) => instance.service === serviceId);
 const workloadOf = (one: RequestedService): Workload => {
-  const workload = world.fake.workloads.get(of(one)[0]?.id ?? '');
+  const workload = fixture.fake.workloads.get(of(one)[0]?.id ?? '');
   if (workload === undefined) throw new Error('nothing runs');
   return workload;
 };
 const calls = (method: string, { serviceId }: RequestedService): number =>
-  world.fake.calls.filter((made) => made.method === method && made.service === serviceId).length;
+  fixture.fake.calls.filter((made) => made.method === method && made.service === serviceId).length;
 
 async function revives(one: RequestedService): Promise<void> {
-  world.fake.kill(of(one)[0]?.id ?? '', 1);
+  fixture.fake.kill(of(one)[0]?.id ?? '', 1);
   await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the revival');
 }
 
@@ -45,7 +45,7 @@ test.each(['of a service', 'of no service that is known'])('an instance %s that 
   let hangs = true;
   // The deployment retires instances too.
   const before = calls('retire', one);
-  world.fake.script = {
+  fixture.fake.script = {
     before: ({ method, service: id }) =>
       hangs && method === 'retire' && id === one.serviceId ? new Promise(() => undefined) : undefined,
   };
@@ -53,7 +53,7 @@ test.each(['of a service', 'of no service that is known'])('an instance %s that 
   let over = new AbortController();
   const timeout = AbortSignal.timeout.bind(AbortSignal);
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => AbortSignal.any([timeout(milliseconds), over.signal]));
-  await world.fake.cluster.start({ ...left, owner: { ...owner, service: one.serviceId }, rollout: randomUUID() }, call);
+  await fixture.fake.cluster.start({ ...left, owner: { ...owner, service: one.serviceId }, rollout: randomUUID() }, call);
   await eventually(async () => (calls('retire', one) > before ? true : undefined), 'the keeper to remove it');
   await revives(other);
   await revives(other);
@@ -64,22 +64,22 @@ test.each(['of a service', 'of no service that is known'])('an instance %s that 
   over = new AbortController();
   former.abort();
   await eventually(async () => (calls('retire', one) > before + 1 ? true : undefined), 'another try');
-  await eventually(async () => (world.fake.instances.length === 2 ? true : undefined), 'its end');
+  await eventually(async () => (fixture.fake.instances.length === 2 ? true : undefined), 'its end');
 });
 
 test('what has a volume is not brought back beside an instance that does not go', async () => {
   const volume = { id: randomUUID(), mountPath: '/data', sizeGiB: 1 };
   const shop = await deployed(service({ config: config({ volumes: [volume] }) }));
   let isStuck = true;
-  world.fake.script = {
+  fixture.fake.script = {
     before: ({ method, service: id }) => {
       if (isStuck && method === 'retire' && id === shop.serviceId)
         throw new DriverError({ cause: 'ENGINE_FAILED', message: 'its node does not answer', retryable: true });
     },
   };
   const [before, revived] = [calls('retire', shop), calls('revive', shop)];
-  await world.fake.cluster.start({ ...workloadOf(shop), rollout: randomUUID() }, call);
-  world.fake.kill(of(shop)[0]?.id ?? '', 1);
+  await fixture.fake.cluster.start({ ...workloadOf(shop), rollout: randomUUID() }, call);
+  fixture.fake.kill(of(shop)[0]?.id ?? '', 1);
   await eventually(async () => (calls('retire', shop) > before + 1 ? true : undefined), 'two tries to remove it');
   expect(calls('revive', shop)).toBe(revived);
   isStuck = false;
@@ -89,10 +89,10 @@ test('what has a volume is not brought back beside an instance that does not go'
 test('what hangs is let go of when the keeper stops', async () => {
   const stuck = await deployed();
   const before = calls('retire', stuck);
-  world.fake.script = { before: ({ method }) => (method === 'retire' ? new Promise(() => undefined) : undefined) };
-  await world.fake.cluster.start({ ...workloadOf(stuck), rollout: randomUUID() }, call);
+  fixture.fake.script = { before: ({ method }) => (method === 'retire' ? new Promise(() => undefined) : undefined) };
+  await fixture.fake.cluster.start({ ...workloadOf(stuck), rollout: randomUUID() }, call);
   await eventually(async () => (calls('retire', stuck) > before ? true : undefined), 'the keeper to remove it');
-  await expect(world.engine.stop()).resolves.toBeUndefined();
+  await expect(fixture.engine.stop()).resolves.toBeUndefined();
 });
 
 test('what was seen is not started again when a deployment has replaced it meanwhile', async () => {
@@ -100,19 +100,19 @@ test('what was seen is not started again when a deployment has replaced it meanw
   const former = workloadOf(shop);
   const held = Promise.withResolvers<void>();
   let holds = 0;
-  world.fake.script = {
+  fixture.fake.script = {
     before: ({ method, service: id }) =>
       method === 'retire' && id === shop.serviceId && (holds += 1) === 1 ? held.promise : undefined,
   };
   // The desired instance has exited, and there is a superfluous one.
   const id = of(shop)[0]?.id ?? '';
-  world.fake.kill(id, 1);
-  await world.fake.cluster.start({ ...former, rollout: randomUUID() }, call);
+  fixture.fake.kill(id, 1);
+  await fixture.fake.cluster.start({ ...former, rollout: randomUUID() }, call);
   await eventually(async () => (holds > 0 ? true : undefined), 'the keeper to remove what is left');
   await deployed({ ...shop, release: { config: { ...configOf(shop), memoryMiB: 256 }, commitId: null } });
   held.resolve();
   await revives(await deployed());
-  expect(world.fake.calls.filter(({ method, detail }) => method === 'revive' && detail === id)).toEqual([]);
+  expect(fixture.fake.calls.filter(({ method, detail }) => method === 'revive' && detail === id)).toEqual([]);
   expect(of(shop)).toMatchObject([{ state: 'RUNNING' }]);
 });
 

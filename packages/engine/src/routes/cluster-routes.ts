@@ -36,11 +36,11 @@ export async function applyRoutes(
   to: { readonly owner: Ownership; readonly rollout: string; readonly config: ReleaseConfig },
   signal: AbortSignal,
 ): Promise<readonly string[] | null> {
-  const { routes: door } = driversOf(parts, driver).cluster;
-  if (door === undefined) return null;
+  const { routes: routing } = driversOf(parts, driver).cluster;
+  if (routing === undefined) return null;
   const routes = routesOf(parts.kinds, to.owner.service, to.config);
-  const told = await door.apply({ owner: to.owner, rollout: to.rollout, routes, metadata: to.config.metadata }, signal);
-  return [...routeRemarks(to.config, routes), ...told];
+  const reported = await routing.apply({ owner: to.owner, rollout: to.rollout, routes, metadata: to.config.metadata }, signal);
+  return [...routeRemarks(to.config, routes), ...reported];
 }
 
 /** Removes all routes from outside to a service from a cluster. */

@@ -11,7 +11,7 @@ import { LeaseLost, type Journal } from './journal.ts';
 import type { TaskState } from './prepare.ts';
 
 // Undoing may wait for pods. An endless wait must not block the environment forever.
-const mostMilliseconds = 1_800_000;
+const maxMilliseconds = 1_800_000;
 /** Attempts to undo a step whose remains nobody else removes. */
 const attemptsOfOwed = 4;
 
@@ -39,15 +39,15 @@ export async function takeBack(
     .filter((name) => begun.has(name))
     .map((name) => parts.kinds.step(name))
     .toReversed();
-  const isOwed = undone.some(({ mustBeUndone }) => mustBeUndone === true);
-  const signal = AbortSignal.any([abandon, AbortSignal.timeout(mostMilliseconds)]);
+  const isDue = undone.some(({ mustBeUndone }) => mustBeUndone === true);
+  const signal = AbortSignal.any([abandon, AbortSignal.timeout(maxMilliseconds)]);
   const say = (message: string): void => log.add('undo', message, { serviceId });
   const context: StepContext = { parts, deployment, task, journal, call: { signal, leave: abandon, force, log: say } };
   try {
     await retry(
       {
         ...retryPolicy(parts.settings),
-        attempts: isOwed ? attemptsOfOwed : 1,
+        attempts: isDue ? attemptsOfOwed : 1,
         signal,
         // Any failure is retried, not only a transient one, because nobody else would undo the step.
         isRetryable: (error) => !mustPass(error) && !(error instanceof ClusterUnreachable) && !signal.aborted,
@@ -56,14 +56,14 @@ export async function takeBack(
       () => undo(undone, context),
     );
   } catch (error) {
-    if (error instanceof LeaseLost || abandon.aborted || (isOwed && mustPass(error))) throw error;
-    if (isOwed && error instanceof ClusterUnreachable && (await wait.begin(error, serviceId, true))) throw error;
+    if (error instanceof LeaseLost || abandon.aborted || (isDue && mustPass(error))) throw error;
+    if (isDue && error instanceof ClusterUnreachable && (await wait.begin(error, serviceId, true))) throw error;
     // The user must see the original failure. The keeper removes remaining instances.
-    const message = isOwed
+    const message = isDue
       ? `The former release could not be restored: ${messageOf(error)}. The next deployment does that first`
       : `The first attempt to clean up failed: ${messageOf(error)}`;
     log.add('undo', message, { serviceId, level: 'WARNING' });
-    return isOwed ? message : null;
+    return isDue ? message : null;
   }
   return null;
 }

@@ -3,17 +3,17 @@ import { isForeignKeyViolation, isUniqueViolation, type Queryable } from '@davit
 import type { Needs } from '../../deps.ts';
 import { notFound } from '../shared/problems.ts';
 import type { BuiltIn } from './builtin.ts';
-import { idOf, levelOf, type VariablePlace } from './place.ts';
+import { idOf, levelOf, type VariableOwner } from './owner.ts';
 import { levelNouns, type VariableRow } from './row.ts';
 import { readVariables } from './store.ts';
 
-/** The transaction of a change, and the place that it locks. */
-export interface Scene {
+/** The transaction of a change, and the owner that it locks. */
+export interface VariableChange {
   readonly deps: Needs<'vault', 'variablePrefix'>;
   readonly tx: Queryable;
-  readonly place: VariablePlace;
+  readonly owner: VariableOwner;
   /**
-   * The rows that the place sees, to avoid reading them again for each of many changes. A caller that sets this member
+   * The rows that the owner sees, to avoid reading them again for each of many changes. A caller that sets this member
    * must check for cycles at the end.
    */
   readonly known?: readonly VariableRow[];
@@ -22,13 +22,13 @@ export interface Scene {
 /** The subject of an operation: variables (false), secrets (true), or both (undefined). */
 export type IsSecret = boolean | undefined;
 
-/** A row after its change, with all rows that the place sees. */
+/** A row after its change, with all rows that the owner sees. */
 export interface Stored {
   readonly row: VariableRow;
   readonly rows: readonly VariableRow[];
 }
 
-/** Returns all rows that a place sees: its own rows, and those of its environment and project. */
+/** Returns all rows that an owner sees: its own rows, and those of its environment and project. */
 export function visibleVariables(
   db: Queryable,
   { projectId, environmentId, serviceId }: { projectId: string; environmentId: string | null; serviceId: string | null },
@@ -36,12 +36,16 @@ export function visibleVariables(
   return db.many(readVariables, [[serviceId, environmentId, projectId].filter((id) => id !== null)]);
 }
 
-export function visibleAt(db: Queryable, place: VariablePlace): Promise<VariableRow[]> {
-  return visibleVariables(db, { ...place, serviceId: place.service?.id ?? null });
+export function visibleAt(db: Queryable, owner: VariableOwner): Promise<VariableRow[]> {
+  return visibleVariables(db, { ...owner, serviceId: owner.service?.id ?? null });
 }
 
-export async function rowsOf({ tx, place, known }: Pick<Scene, 'tx' | 'place' | 'known'>): Promise<readonly VariableRow[]> {
-  return known ?? visibleAt(tx, place);
+export async function rowsOf({
+  tx,
+  owner,
+  known,
+}: Pick<VariableChange, 'tx' | 'owner' | 'known'>): Promise<readonly VariableRow[]> {
+  return known ?? visibleAt(tx, owner);
 }
 
 /** Returns whether an operation on variables or secrets sees the row. */
@@ -59,30 +63,30 @@ export function sortNoun(isSecret: IsSecret): string {
 }
 
 /** Returns `service`, `environment` or `project`. */
-export function placeNoun(place: VariablePlace): string {
-  return levelNouns[levelOf(place)];
+export function placeNoun(owner: VariableOwner): string {
+  return levelNouns[levelOf(owner)];
 }
 
 /**
  * Returns id, organization, project, environment and service, the first values of a new row. Exactly one of the last
  * three is set.
  */
-export function parentValues(id: string, place: VariablePlace): readonly (string | null)[] {
-  const own = idOf(place);
-  const [project, environment, service] = [0, 1, 2].map((level) => (levelOf(place) === level ? own : null));
-  return [id, place.organizationId, project ?? null, environment ?? null, service ?? null];
+export function parentValues(id: string, owner: VariableOwner): readonly (string | null)[] {
+  const own = idOf(owner);
+  const [project, environment, service] = [0, 1, 2].map((level) => (levelOf(owner) === level ? own : null));
+  return [id, owner.organizationId, project ?? null, environment ?? null, service ?? null];
 }
 
 /** Converts conflicts that the database detects, as two concurrent requests may both pass the checks. */
 export async function withConflicts<Result>(
-  { key, place }: { readonly key: string; readonly place: VariablePlace },
+  { key, owner }: { readonly key: string; readonly owner: VariableOwner },
   write: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await write();
   } catch (error) {
     if (isUniqueViolation(error, 'variable_key')) {
-      throw keyTaken(`${key} exists already at this ${placeNoun(place)}, or below it where the old key is overridden`, error);
+      throw keyTaken(`${key} exists already at this ${placeNoun(owner)}, or below it where the old key is overridden`, error);
     }
     if (isForeignKeyViolation(error)) throw notFound('variable');
     throw error;

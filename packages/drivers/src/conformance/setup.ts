@@ -25,7 +25,7 @@ export interface ConformanceSubject {
 /** Differences between clusters. Absent traits are as on a container engine. */
 export interface ClusterTraits {
   /** The cluster acts on liveness probes itself: `probe` returns null for them. */
-  readonly restartsUnlive?: true;
+  readonly restartsOnFailedLiveness?: true;
   /** Its logs do not distinguish stderr from stdout. */
   readonly mergesStreams?: true;
   /** Set if the cluster pulls images itself: the reference of an image that its registry does not have. */
@@ -42,7 +42,7 @@ export interface Suite {
 }
 
 /** An installation of its own on the cluster, with what its tests need. */
-export class Stage {
+export class ConformanceSetup {
   readonly installation: string;
   readonly environment: string = randomUUID();
   readonly logged: string[] = [];
@@ -57,9 +57,9 @@ export class Stage {
     this.#environments = new Set([this.environment]);
   }
 
-  static async open(subject: ConformanceSubject): Promise<Stage> {
+  static async open(subject: ConformanceSubject): Promise<ConformanceSetup> {
     const installation = `conformance-${randomUUID()}`;
-    return new Stage(subject, await subject.driver(installation), installation);
+    return new ConformanceSetup(subject, await subject.driver(installation), installation);
   }
 
   get traits(): ClusterTraits {
@@ -120,7 +120,7 @@ export const httpProbe = (path: string): Probe => ({
 });
 
 /** Declares a test with its own installation. */
-export type Test = (name: string, body: (stage: Stage) => Promise<void>) => void;
+export type Test = (name: string, body: (setup: ConformanceSetup) => Promise<void>) => void;
 
 /** Waits for a condition, bounded by the timeout of the test. */
 export async function until(condition: () => boolean | Promise<boolean>, milliseconds = 20_000): Promise<void> {

@@ -13,7 +13,7 @@ import type { ClusterMaker } from '../shared/cluster-drivers.ts';
 import type {
   ClusterAccess,
   DeploymentRequest,
-  EnvironmentPlace,
+  EnvironmentRef,
   ReleaseConfig,
   RequestedService,
   ServiceOutput,
@@ -24,7 +24,7 @@ import type {
  * An engine over the fake cluster and a database of its own. Data that resources would pass to the engine is kept in
  * memory.
  */
-export interface World {
+export interface TestEngine {
   readonly database: TestDatabase;
   readonly fake: FakeCluster;
   /** The fake Helm. The cluster has the power `charts` only if a test enables it. */
@@ -49,13 +49,13 @@ export interface World {
   /** The parts of this world's engine, for a test that starts another process beside the first one. */
   readonly input: EngineInput;
   readonly environmentId: string;
-  readonly place: EnvironmentPlace;
+  readonly environment: EnvironmentRef;
   /**
    * Stops this engine as a server shutdown does, and starts another engine on the same database and cluster.
    * @param fails Selects the statements that fail as if the database connection were lost in the middle of the
    * statement.
    */
-  restart(fails?: (asked: Statement) => boolean): Promise<Engine>;
+  restart(fails?: (requested: Statement) => boolean): Promise<Engine>;
   deploy(services: readonly RequestedService[], overrides?: Partial<DeploymentRequest>): Promise<string>;
   view(serviceId: string): Promise<ServiceView>;
   /** Waits until the service's state is one of these. */
@@ -68,7 +68,7 @@ export interface World {
 }
 
 /** Clusters beside the fixed one. */
-export interface WorldClusters {
+export interface TestClusters {
   readonly list: readonly ClusterAccess[];
   readonly make: ClusterMaker;
 }
@@ -79,7 +79,7 @@ const endOf = statement<{ status: string }>(
 );
 
 // oxlint-disable-next-line max-lines-per-function -- one object of parts that belong together
-export async function createWorld(
+export async function createTestEngine(
   {
     decides = false,
     kinds,
@@ -89,21 +89,21 @@ export async function createWorld(
     decides?: boolean;
     kinds?: EngineInput['kinds'];
   } = {},
-  clusters?: WorldClusters,
-): Promise<World> {
+  clusters?: TestClusters,
+): Promise<TestEngine> {
   const database = await createTestDatabase();
   const fake = createFakeCluster();
   const charts = createFakeCharts();
-  const fetched: World['fetched'] = [];
-  let onFetch: World['onFetch'] = null;
+  const fetched: TestEngine['fetched'] = [];
+  let onFetch: TestEngine['onFetch'] = null;
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
   const secrets = new Map<string, string>();
-  const registries: World['registries'] = new Map();
-  const digests: World['digests'] = new Map();
+  const registries: TestEngine['registries'] = new Map();
+  const digests: TestEngine['digests'] = new Map();
   const deleted: string[] = [];
   const outputs = new Map<string, readonly ServiceOutput[]>();
   const terraform = new Terraform({ TERRAFORM: 'terraform', OPEN_TOFU: null });
-  const place = {
+  const ref = {
     organizationId: randomUUID(),
     projectId: randomUUID(),
     environmentId: randomUUID(),
@@ -139,7 +139,7 @@ export async function createWorld(
       // This replaces the vault: the engine must not find the plain text in the values that it stores.
       seal: (_id, text) => Buffer.from(Buffer.from(text).toString('base64')),
       open: (_id, sealed) => Buffer.from(Buffer.from(sealed).toString(), 'base64').toString(),
-      serviceOutputs: (serviceId, told) => Promise.resolve(void outputs.set(serviceId, told)),
+      serviceOutputs: (serviceId, reported) => Promise.resolve(void outputs.set(serviceId, reported)),
       ...(clusters !== undefined && { clusters: () => Promise.resolve(clusters.list) }),
     },
     ...(clusters !== undefined && { makeCluster: clusters.make }),
@@ -187,8 +187,8 @@ export async function createWorld(
     outputs,
     workFolder,
     input,
-    environmentId: place.environmentId,
-    place,
+    environmentId: ref.environmentId,
+    environment: ref,
     restart: async (fails) => {
       await engine.stop();
       engine = createEngine(fails === undefined ? input : { ...input, database: failingDatabase(database.database, fails) });
@@ -197,7 +197,7 @@ export async function createWorld(
     },
     deploy: async (services, request) => {
       const complete: DeploymentRequest = {
-        place,
+        environment: ref,
         action: 'DEPLOY',
         wholeEnvironment: false,
         trigger: { actor: 'tester', triggeredBy: 'Tester', origin: 'API' },

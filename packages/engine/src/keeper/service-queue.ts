@@ -9,7 +9,7 @@ const patienceMilliseconds = 2_000;
  * Executes actions for services, one at a time for each service. A slow action continues beside the looks, so that an
  * instance that does not exit or does not start delays no other service.
  */
-export class Tending {
+export class ServiceQueue {
   readonly #log: EngineParts['log'];
   readonly #stop: AbortSignal;
   readonly #onLate: () => void;
@@ -26,7 +26,7 @@ export class Tending {
    * Executes an action, unless one is under way for the service. Resolves when the action has finished or takes long.
    * Rejects if the action fails before that; later failures are logged.
    */
-  async tend(service: string, action: () => Promise<unknown>): Promise<void> {
+  async run(service: string, action: () => Promise<unknown>): Promise<void> {
     if (this.#underWay.has(service)) return;
     const ended = new AbortController();
     let isLate = false;

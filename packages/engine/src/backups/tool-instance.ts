@@ -2,7 +2,7 @@ import { AppError, pause, redactor, Sensitive } from '@davit/base';
 import { DriverError, type CallContext, type Cause, type Instance, type LogLine, type Workload } from '@davit/drivers';
 import type { BackupSubject } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import type { BenchPlace } from '../store/backups.ts';
+import type { ToolTarget } from '../store/backups.ts';
 import { secretIds, toWorkload } from '../workload/workload.ts';
 import { outFolder, toolCommand, toolFiles, type BackupScript } from './tools.ts';
 
@@ -13,7 +13,7 @@ import { outFolder, toolCommand, toolFiles, type BackupScript } from './tools.ts
  */
 
 /** Minimum memory, because the tools and a test server run side by side, even if the database itself has less. */
-const leastMemoryMiB = 384;
+const minMemoryMiB = 384;
 const lookEveryMilliseconds = 500;
 const evidenceLines = 30;
 const closeMilliseconds = 60_000;
@@ -21,25 +21,25 @@ const closeMilliseconds = 60_000;
 const graceSeconds = 10;
 
 /** `signal` is also aborted on timeout of the work, `leave` only if this process must leave the work. */
-export interface BenchCall extends CallContext {
+export interface ToolCall extends CallContext {
   readonly leave: AbortSignal;
 }
 
-export interface BenchWork {
+export interface ToolWork {
   /** Id of the backup or restore. */
   readonly id: string;
   readonly subject: BackupSubject;
-  readonly place: BenchPlace;
-  readonly call: BenchCall;
+  readonly target: ToolTarget;
+  readonly call: ToolCall;
 }
 
-export class Bench {
+export class ToolInstance {
   readonly #parts: EngineParts;
-  readonly #work: BenchWork;
+  readonly #work: ToolWork;
   readonly #script: BackupScript;
   #instance: Instance | null = null;
 
-  constructor(parts: EngineParts, work: BenchWork, script: BackupScript) {
+  constructor(parts: EngineParts, work: ToolWork, script: BackupScript) {
     this.#parts = parts;
     this.#work = work;
     this.#script = script;
@@ -48,14 +48,14 @@ export class Bench {
   /** Removes the bench of an earlier attempt, then starts the script. */
   async open(): Promise<void> {
     await this.close();
-    const { place, call } = this.#work;
-    await driversOf(this.#parts, place.driver).cluster.start(await this.#workload(), call);
+    const { target, call } = this.#work;
+    await driversOf(this.#parts, target.driver).cluster.start(await this.#workload(), call);
   }
 
   /** Returns the instance. Fails with RESTORE_FAILED or BACKUP_FAILED if something else removed it. */
   async instance(): Promise<Instance> {
-    const { id, place, call } = this.#work;
-    const [found] = await driversOf(this.#parts, place.driver).cluster.observe({ service: id }, call.signal);
+    const { id, target, call } = this.#work;
+    const [found] = await driversOf(this.#parts, target.driver).cluster.observe({ service: id }, call.signal);
     if (found === undefined) {
       const isRestore = this.#script === 'restore' || this.#script === 'release';
       const message = 'The instance with the tools was removed while it worked.';
@@ -81,10 +81,10 @@ export class Bench {
 
   /** Removes the instance with all its files, even after the timeout of the work. Idempotent. */
   async close(): Promise<void> {
-    const { id, place, call } = this.#work;
+    const { id, target, call } = this.#work;
     this.#instance = null;
     const signal = AbortSignal.any([call.leave, AbortSignal.timeout(closeMilliseconds)]);
-    await driversOf(this.#parts, place.driver).cluster.retire({ service: id }, 0, { ...call, signal });
+    await driversOf(this.#parts, target.driver).cluster.retire({ service: id }, 0, { ...call, signal });
   }
 
   async #failure(instance: Instance, cause: Cause, what: string): Promise<DriverError> {
@@ -99,9 +99,9 @@ export class Bench {
 
   /** Returns the last lines that the instance printed. */
   async lines(): Promise<string[]> {
-    const { place, call, subject } = this.#work;
+    const { target, call, subject } = this.#work;
     if (this.#instance === null) return [];
-    const { cluster } = driversOf(this.#parts, place.driver);
+    const { cluster } = driversOf(this.#parts, target.driver);
     const stop = new AbortController();
     const signal = AbortSignal.any([call.signal, stop.signal, AbortSignal.timeout(10_000)]);
     const lines: string[] = [];
@@ -119,8 +119,8 @@ export class Bench {
   async #workload(): Promise<Workload> {
     const script = this.#script;
     const { hooks, settings } = this.#parts;
-    const { id, subject, place } = this.#work;
-    const { config, image_id: image } = place;
+    const { id, subject, target } = this.#work;
+    const { config, image_id: image } = target;
     if (config === null || image === null) throw notDeployed(subject);
     const secrets = await hooks.secrets([...secretIds(this.#parts.kinds, config), subject.passwordSecretId]);
     const password = secrets.get(subject.passwordSecretId);
@@ -128,9 +128,9 @@ export class Bench {
     const workload = toWorkload({
       owner: {
         installation: settings.installation,
-        organization: place.organization_id,
-        project: place.project_id,
-        environment: place.environment_id,
+        organization: target.organization_id,
+        project: target.project_id,
+        environment: target.environment_id,
         service: id,
       },
       // The id is not that of a release, so that the output is not stored as output of the database.
@@ -168,7 +168,7 @@ export class Bench {
       runsOnce: true,
       ports: [],
       volumes: [],
-      memoryMiB: Math.max(workload.memoryMiB, leastMemoryMiB),
+      memoryMiB: Math.max(workload.memoryMiB, minMemoryMiB),
       instances: 1,
       hostnames: [host],
       readiness: null,

@@ -4,7 +4,7 @@ import { acquireSessionLock, type SessionLock } from '@davit/db';
  * A session lock that shows that this process is alive. The lock is acquired when it is first needed, and acquired
  * again if its session was lost.
  */
-export class LifeSign {
+export class LivenessLock {
   readonly #connectionString: string;
   readonly #name: string;
   #lock: Promise<SessionLock | null> | null = null;
@@ -15,7 +15,7 @@ export class LifeSign {
   }
 
   /** Resolves once the lock is held, or cannot be acquired for now. The latter is no reason to refuse a request. */
-  async show(): Promise<void> {
+  async hold(): Promise<void> {
     const former = this.#lock;
     const lock = await former?.catch(() => null);
     if (lock?.held === true) return;

@@ -6,7 +6,7 @@ import { isLocalDriver } from '../../local-driver.ts';
 import * as store from './store.ts';
 
 /** The ids in the path of a cluster. */
-export interface ClusterPlace {
+export interface ClusterIds {
   readonly organizationId: string;
   readonly clusterId: string;
 }
@@ -20,34 +20,34 @@ export function isLocal({ driver }: { readonly driver: string }): boolean {
 }
 
 /** Returns a cluster that the caller may see. Fails with NOT_FOUND. */
-export async function openCluster(db: Queryable, caller: Caller, place: ClusterPlace): Promise<store.ClusterRow> {
-  const row = await db.maybe(store.clusterRead, [place.organizationId, caller.organizationId, place.clusterId]);
+export async function openCluster(db: Queryable, caller: Caller, ids: ClusterIds): Promise<store.ClusterRow> {
+  const row = await db.maybe(store.clusterRead, [ids.organizationId, caller.organizationId, ids.clusterId]);
   if (row === undefined) throw notFound('cluster');
   return row;
 }
 
 /** Finds a cluster for a path that names no organization. Fails with NOT_FOUND. */
-export async function findCluster(db: Queryable, caller: Caller, clusterId: string): Promise<ClusterPlace> {
+export async function findCluster(db: Queryable, caller: Caller, clusterId: string): Promise<ClusterIds> {
   const row = await db.maybe(store.clusterOrganization, [clusterId, caller.organizationId]);
   if (row === undefined) throw notFound('cluster');
   return { organizationId: row.organization_id, clusterId };
 }
 
 /** Locks the row of a cluster until the transaction ends, and returns the row. Fails with NOT_FOUND. */
-export async function holdCluster(tx: Queryable, caller: Caller, place: ClusterPlace): Promise<store.ClusterRow> {
-  const held = await tx.maybe(store.clusterHold, [place.organizationId, caller.organizationId, place.clusterId]);
+export async function holdCluster(tx: Queryable, caller: Caller, ids: ClusterIds): Promise<store.ClusterRow> {
+  const held = await tx.maybe(store.clusterHold, [ids.organizationId, caller.organizationId, ids.clusterId]);
   if (held === undefined) throw notFound('cluster');
   // This needs a second statement. The first one waited for the row, and its view of `lock_reason` may predate that
   // wait.
-  return openCluster(tx, caller, place);
+  return openCluster(tx, caller, ids);
 }
 
 /**
  * Locks the row of a cluster like `holdCluster`, for a change or a deployment of the cluster. Fails with NOT_FOUND, or
  * CLUSTER_LOCKED.
  */
-export async function changeCluster(tx: Queryable, caller: Caller, place: ClusterPlace): Promise<store.ClusterRow> {
-  const row = await holdCluster(tx, caller, place);
+export async function changeCluster(tx: Queryable, caller: Caller, ids: ClusterIds): Promise<store.ClusterRow> {
+  const row = await holdCluster(tx, caller, ids);
   refuseLocked(row);
   return row;
 }

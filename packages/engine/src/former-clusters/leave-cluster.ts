@@ -1,10 +1,10 @@
 import type { Queryable } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import * as store from '../store/places.ts';
+import * as store from '../store/service-clusters.ts';
 import { readRuntimes } from '../store/requests.ts';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
-import { removeClusterRoutes } from '../routes/front-door.ts';
+import { removeClusterRoutes } from '../routes/cluster-routes.ts';
 
 // Timeout of the removal of a service or of an environment. Drivers give up on an environment well before this, and
 // report what blocks its removal.
@@ -14,46 +14,56 @@ const removeWithinMilliseconds = 120_000;
  * Removes from a former cluster the objects of a service that now runs elsewhere, and those of its environment if
  * nothing else of the environment is there. Volumes are kept. Idempotent, and safe to run concurrently.
  */
-async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSeconds: number, call: CallContext): Promise<void> {
-  const { cluster } = driversOf(parts, place.driver);
-  const gateway = parts.gateways[place.driver];
-  await gateway?.remove(place.service_id);
-  const { environment_id: environment, service_id: service } = place;
-  await removeClusterRoutes(parts, place.driver, { environment, service }, call.signal);
+async function leavePlace(
+  parts: EngineParts,
+  row: store.ServiceClusterRow,
+  graceSeconds: number,
+  call: CallContext,
+): Promise<void> {
+  const { cluster } = driversOf(parts, row.driver);
+  const gateway = parts.gateways[row.driver];
+  await gateway?.remove(row.service_id);
+  const { environment_id: environment, service_id: service } = row;
+  await removeClusterRoutes(parts, row.driver, { environment, service }, call.signal);
   await cluster.schedules?.remove({ environment, service }, call.signal);
-  const old = await cluster.observe({ service: place.service_id }, call.signal);
+  const old = await cluster.observe({ service: row.service_id }, call.signal);
   const ids = old.map((instance) => instance.id);
   await gateway?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
-  await cluster.retire({ service: place.service_id }, graceSeconds, call);
-  if (!place.keeps) await removePlace(parts, place, call);
+  await cluster.retire({ service: row.service_id }, graceSeconds, call);
+  if (!row.keeps) await removePlace(parts, row, call);
 }
 
 /**
  * Removes everything that a cluster has of a service, including volumes. With `isIdle`, does nothing if a deployment
  * has begun to work on the service meanwhile.
  */
-export async function removePlace(parts: EngineParts, place: store.PlaceRow, call: CallContext, isIdle = false): Promise<void> {
-  const { environment_id: environment, driver } = place;
-  const remove = (): Promise<void> => parts.database.transaction((tx) => removeIn(tx, { parts, place, call, isIdle }));
+export async function removePlace(
+  parts: EngineParts,
+  row: store.ServiceClusterRow,
+  call: CallContext,
+  isIdle = false,
+): Promise<void> {
+  const { environment_id: environment, driver } = row;
+  const remove = (): Promise<void> => parts.database.transaction((tx) => removeIn(tx, { parts, place: row, call, isIdle }));
   await parts.clusters.removals.inTurn(`${environment} ${driver}`, remove, call.signal);
 }
 
 interface Removal {
   readonly parts: EngineParts;
-  readonly place: store.PlaceRow;
+  readonly place: store.ServiceClusterRow;
   readonly call: CallContext;
   readonly isIdle: boolean;
 }
 
-async function removeIn(tx: Queryable, { parts, place, call, isIdle }: Removal): Promise<void> {
-  const { service_id: service, environment_id: environment, driver } = place;
+async function removeIn(tx: Queryable, { parts, place: row, call, isIdle }: Removal): Promise<void> {
+  const { service_id: service, environment_id: environment, driver } = row;
   const { cluster } = driversOf(parts, driver);
   await tx.many(store.lockPlaces, [environment, driver]);
   if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
   // The kind comes first: without the history of a Helm release, which is kept on the cluster, nobody would know which
   // objects belong to the release.
   await inTime(call, 'the service', async (within) => {
-    await leaveByKind(tx, { parts, place }, within);
+    await leaveByKind(tx, { parts, place: row }, within);
     await cluster.removeService(environment, service, within);
   });
   const { others } = await tx.one(store.othersAt, [environment, driver, service]);
@@ -62,11 +72,15 @@ async function removeIn(tx: Queryable, { parts, place, call, isIdle }: Removal):
 }
 
 /** Removes what only the kind of the service knows. If the release is unknown, the service may be of any kind. */
-async function leaveByKind(tx: Queryable, { parts, place }: Pick<Removal, 'parts' | 'place'>, call: CallContext): Promise<void> {
-  const [runtime] = await tx.many(readRuntimes, [[place.service_id]]);
+async function leaveByKind(
+  tx: Queryable,
+  { parts, place: row }: Pick<Removal, 'parts' | 'place'>,
+  call: CallContext,
+): Promise<void> {
+  const [runtime] = await tx.many(readRuntimes, [[row.service_id]]);
   if (runtime === undefined) return;
   const kinds = runtime.config === null ? parts.kinds.all : [parts.kinds.of(runtime.config)];
-  for (const kind of kinds) await kind.leave?.(tx, { parts, place, runtime }, call);
+  for (const kind of kinds) await kind.leave?.(tx, { parts, place: row, runtime }, call);
 }
 
 /** Executes a removal with a timeout, because others wait for it. */
@@ -96,12 +110,12 @@ export async function leaveOthers(
   graceSeconds: number,
   call: CallContext,
 ): Promise<void> {
-  for (const place of await parts.database.many(store.placesOf, [serviceId])) {
-    if (place.driver === driver || parts.drivers[place.driver] === undefined) continue;
-    const name = parts.clusters.nameOf(place.driver);
+  for (const row of await parts.database.many(store.placesOf, [serviceId])) {
+    if (row.driver === driver || parts.drivers[row.driver] === undefined) continue;
+    const name = parts.clusters.nameOf(row.driver);
     try {
-      await leavePlace(parts, place, graceSeconds, call);
-      call.log(place.keeps ? `Nothing runs on ${name} any more; the volumes there stay.` : `Nothing is left on ${name}.`);
+      await leavePlace(parts, row, graceSeconds, call);
+      call.log(row.keeps ? `Nothing runs on ${name} any more; the volumes there stay.` : `Nothing is left on ${name}.`);
     } catch (error) {
       if (!(error instanceof ClusterUnreachable)) throw error;
       call.log(`What is left on ${name} is removed when that cluster answers again.`);

@@ -5,7 +5,7 @@ import { withRegistry } from './registry-image.ts';
 import { secretIds, toWorkload } from './workload.ts';
 
 /** A release with its owners, as the rows of running services contain it. */
-export interface PlacedRelease {
+export interface DeployedRelease {
   readonly driver: string;
   readonly organization_id: string;
   readonly project_id: string;
@@ -19,7 +19,7 @@ export interface PlacedRelease {
 }
 
 /** Returns the workload for a driver, from a row. Secrets are only needed to start it. */
-export async function placedWorkload(parts: EngineParts, placed: PlacedRelease, withSecrets: boolean): Promise<Workload> {
+export async function deployedWorkload(parts: EngineParts, placed: DeployedRelease, withSecrets: boolean): Promise<Workload> {
   const { hooks, settings } = parts;
   const workload = toWorkload({
     owner: {

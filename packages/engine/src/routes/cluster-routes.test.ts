@@ -4,7 +4,7 @@ import { config, helmSource } from '../testing/config.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { allKinds } from '../kinds/index.ts';
 import { Kinds } from '../kinds/kinds.ts';
-import { routeRemarks, routesOf } from './front-door.ts';
+import { routeRemarks, routesOf } from './cluster-routes.ts';
 import { sourceSettings } from './route-settings.ts';
 
 const kinds = new Kinds(allKinds);

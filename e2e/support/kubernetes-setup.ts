@@ -52,7 +52,7 @@ export interface KubernetesStageOptions {
   readonly socketPath?: string;
   readonly environment?: Readonly<Record<string, string>>;
   /** Returns the settings of the cluster in addition to its address, once the records of the stage exist. */
-  readonly settings?: (stage: KubernetesStage) => Promise<object>;
+  readonly settings?: (setup: KubernetesSetup) => Promise<object>;
   /** The kubeconfig that Davit receives instead of the kubeconfig of the tests. */
   readonly kubeconfig?: string;
 }
@@ -85,7 +85,7 @@ export function kubeconfigOf({ server, serverName, authority, token, certificate
  * A Davit with the kubeconfig of a Kubernetes cluster, and an environment on that cluster. Davit has a container engine
  * only if the options name one.
  */
-export class KubernetesStage {
+export class KubernetesSetup {
   readonly davit: Davit;
   readonly image: ReturnType<typeof partsOf>;
   /** The kubeconfig that Davit receives: that of the tests, or of an account with fewer permissions. */
@@ -107,7 +107,7 @@ export class KubernetesStage {
     this.#api = openApi(readKubeconfig(cluster.kubeconfig));
   }
 
-  static async open(cluster: TestCluster, options: KubernetesStageOptions = {}): Promise<KubernetesStage> {
+  static async open(cluster: TestCluster, options: KubernetesStageOptions = {}): Promise<KubernetesSetup> {
     const folder = mkdtempSync(join(tmpdir(), 'davit-e2e-settings-'));
     const file = join(folder, 'clusters.json');
     const forAll = { helper_image: cluster.image, linger_seconds: 1 };
@@ -122,17 +122,17 @@ export class KubernetesStage {
         ...options.environment,
       },
     });
-    const stage = new KubernetesStage(davit, cluster, {
+    const setup = new KubernetesSetup(davit, cluster, {
       folder,
       ...(options.kubeconfig !== undefined && { kubeconfig: options.kubeconfig }),
     });
-    await stage.#make();
+    await setup.#make();
     // The settings of a single cluster need its id.
-    const own = { address: 'http://apps.example.org:8080', ...(await options.settings?.(stage)) };
-    writeFileSync(file, JSON.stringify({ '*': forAll, [stage.clusterId]: own }));
+    const own = { address: 'http://apps.example.org:8080', ...(await options.settings?.(setup)) };
+    writeFileSync(file, JSON.stringify({ '*': forAll, [setup.clusterId]: own }));
     await davit.kill('SIGTERM');
     await davit.serve();
-    return stage;
+    return setup;
   }
 
   async #make(): Promise<void> {
@@ -255,11 +255,11 @@ export class KubernetesStage {
 
   /** Returns the page of a service inside the cluster, through the proxy of the API server. */
   async served({ containerId: service }: { containerId: string }, port = 8080): Promise<string> {
-    return this.asked(service, `:${port}/proxy/index.html`);
+    return this.requested(service, `:${port}/proxy/index.html`);
   }
 
   /** Like `served`, for any service, port and path: `:8080/proxy/index.html`. */
-  async asked(service: string, where: string, namespace = this.namespace): Promise<string> {
+  async requested(service: string, where: string, namespace = this.namespace): Promise<string> {
     return this.answered(this.objectName(service), where, namespace);
   }
 

@@ -1,7 +1,7 @@
 import { statement } from '@davit/db';
 import { createTestDatabase } from '@davit/testkit/database';
 import { expect, test } from 'vitest';
-import { LifeSign } from './life-sign.ts';
+import { LivenessLock } from './liveness-lock.ts';
 
 const signs = statement<{ pid: number }>(
   'testLifeSigns',
@@ -12,19 +12,19 @@ const endSession = statement('testEndLifeSign', 'select pg_terminate_backend($1)
 test('what asks for it at once takes it once; it comes back when its session was lost, and goes with the process', async () => {
   const made = await createTestDatabase();
   const pids = async (): Promise<number[]> => (await made.database.many(signs)).map(({ pid }) => pid);
-  const crowd = new LifeSign(made.connectionString, 'sign');
-  const sign = new LifeSign(made.connectionString, 'sign');
+  const crowd = new LivenessLock(made.connectionString, 'sign');
+  const sign = new LivenessLock(made.connectionString, 'sign');
   try {
-    await Promise.all(Array.from({ length: 5 }, () => crowd.show()));
+    await Promise.all(Array.from({ length: 5 }, () => crowd.hold()));
     await expect.poll(pids).toHaveLength(1);
     await crowd.close();
     await expect.poll(pids).toEqual([]);
 
-    await sign.show();
+    await sign.hold();
     const [first] = await pids();
     await made.database.run(endSession, [first]);
     const isBack = async (): Promise<boolean> => {
-      await sign.show();
+      await sign.hold();
       const now = await pids();
       return now.length === 1 && now[0] !== first;
     };

@@ -23,7 +23,7 @@ export type Use<Part> = <Result>(
 ) => Promise<Result>;
 
 /** Returns a driver with everything that each cluster supports, and metrics. */
-export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver {
+export function proxyCluster(kind: string, use: Use<ClusterDriver>): ClusterDriver {
   return {
     kind,
     describe: (signal) => use(signal, (cluster, within) => cluster.describe(within)),
@@ -44,8 +44,8 @@ export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver 
     followLogs: (instanceId, position, onLine, signal) =>
       use(signal, (cluster, within) => cluster.followLogs(instanceId, position, onLine, within), false),
     readFile: (instanceId, file, signal) => use(signal, (cluster, within) => cluster.readFile(instanceId, file, within)),
-    takeOut: (instanceId, path, signal) => use(signal, (cluster, within) => cluster.takeOut(instanceId, path, within)),
-    putInto: (instanceId, what, signal) => use(signal, (cluster, within) => cluster.putInto(instanceId, what, within)),
+    download: (instanceId, path, signal) => use(signal, (cluster, within) => cluster.download(instanceId, path, within)),
+    upload: (instanceId, what, signal) => use(signal, (cluster, within) => cluster.upload(instanceId, what, within)),
     watch: (onEvent, signal) => use(signal, (cluster, within) => cluster.watch(onEvent, within), false),
     metrics: {
       usage: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.usage(within)) ?? []),
@@ -55,14 +55,14 @@ export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver 
   };
 }
 
-export function routesBy(use: Use<ClusterRoutes>): ClusterRoutes {
+export function proxyRoutes(use: Use<ClusterRoutes>): ClusterRoutes {
   return {
     apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
     remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
   };
 }
 
-export function scalingBy(use: Use<ClusterScaling>): ClusterScaling {
+export function proxyScaling(use: Use<ClusterScaling>): ClusterScaling {
   return {
     missing: (by, signal) => use(signal, (scaling, within) => scaling.missing(by, within)),
     apply: (scaled, signal) => use(signal, (scaling, within) => scaling.apply(scaled, within)),
@@ -73,7 +73,7 @@ export function scalingBy(use: Use<ClusterScaling>): ClusterScaling {
   };
 }
 
-export function schedulesBy(use: Use<ClusterSchedules>): ClusterSchedules {
+export function proxySchedules(use: Use<ClusterSchedules>): ClusterSchedules {
   return {
     unable: (schedule, signal) => use(signal, (schedules, within) => schedules.unable(schedule, within)),
     apply: (schedule, options, call) =>
@@ -88,23 +88,23 @@ export function schedulesBy(use: Use<ClusterSchedules>): ClusterSchedules {
   };
 }
 
-export function chartsBy(use: Use<ClusterCharts>): ClusterCharts {
+export function proxyCharts(use: Use<ClusterCharts>): ClusterCharts {
   return {
-    access: (owner, wish, signal) => use(signal, (charts, within) => charts.access(owner, wish, within)),
+    access: (owner, access, signal) => use(signal, (charts, within) => charts.access(owner, access, within)),
     outside: (owner, objects, signal) => use(signal, (charts, within) => charts.outside(owner, objects, within)),
-    revisions: (place, signal) => use(signal, (charts, within) => charts.revisions(place, within)),
-    whileWatched: (place, objects, work, call) =>
-      use(call.signal, (charts, signal) => charts.whileWatched(place, objects, work, { ...call, signal })),
-    stop: (place, call) => use(call.signal, (charts, signal) => charts.stop(place, { ...call, signal })),
-    wake: (place, objects, seconds, signal) => use(signal, (charts, within) => charts.wake(place, objects, seconds, within)),
-    markClaims: (place, signal) => use(signal, (charts, within) => charts.markClaims(place, within)),
-    removeClaims: (place, signal) => use(signal, (charts, within) => charts.removeClaims(place, within)),
-    services: (place, signal) => use(signal, (charts, within) => charts.services(place, within)),
-    state: (place, signal) => use(signal, (charts, within) => charts.state(place, within)),
+    revisions: (chart, signal) => use(signal, (charts, within) => charts.revisions(chart, within)),
+    whileWatched: (chart, objects, work, call) =>
+      use(call.signal, (charts, signal) => charts.whileWatched(chart, objects, work, { ...call, signal })),
+    stop: (chart, call) => use(call.signal, (charts, signal) => charts.stop(chart, { ...call, signal })),
+    wake: (chart, objects, seconds, signal) => use(signal, (charts, within) => charts.wake(chart, objects, seconds, within)),
+    markClaims: (chart, signal) => use(signal, (charts, within) => charts.markClaims(chart, within)),
+    removeClaims: (chart, signal) => use(signal, (charts, within) => charts.removeClaims(chart, within)),
+    services: (chart, signal) => use(signal, (charts, within) => charts.services(chart, within)),
+    state: (chart, signal) => use(signal, (charts, within) => charts.state(chart, within)),
   };
 }
 
-export function upgradesBy(use: Use<ClusterUpgrades>): ClusterUpgrades {
+export function proxyUpgrades(use: Use<ClusterUpgrades>): ClusterUpgrades {
   return {
     state: (signal) => use(signal, (upgrades, within) => upgrades.state(within)),
     begin: (version, signal) => use(signal, (upgrades, within) => upgrades.begin(version, within)),
@@ -112,7 +112,7 @@ export function upgradesBy(use: Use<ClusterUpgrades>): ClusterUpgrades {
 }
 
 /** Returns a builder. `limits` are known without opening a driver. */
-export function builderBy({ limits }: Pick<ClusterBuilder, 'limits'>, use: Use<ClusterBuilder>): ClusterBuilder {
+export function proxyBuilder({ limits }: Pick<ClusterBuilder, 'limits'>, use: Use<ClusterBuilder>): ClusterBuilder {
   return {
     limits,
     declaredArguments: (source) => use(neverAborted, (builder) => builder.declaredArguments(source)),

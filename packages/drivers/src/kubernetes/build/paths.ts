@@ -3,7 +3,7 @@ import { label, serviceLabels, type Labels } from '../names/labels.ts';
 import { digest } from '../names/names.ts';
 
 /** Paths in the containers of a build. */
-export const place = {
+export const ids = {
   socket: '/davit/socket/buildkitd.sock',
   context: '/davit/context',
   /** Folder of the client, in memory. */

@@ -15,17 +15,17 @@ const atOnce = 8;
  * Deletes controllers and pods and waits until the pods are gone (see `untilGone`). If `graceSeconds` is null, each pod
  * keeps the grace period that it was created with.
  */
-export async function takeAway(
+export async function deleteInstances(
   scope: ClusterScope,
   selector: Selector,
   graceSeconds: number | null,
   context: CallContext,
 ): Promise<void> {
   const found = await findSelected(scope, selector, context.signal);
-  await inParallel(found, atOnce, (one) => takeAwayOne(scope, one, graceSeconds, context));
+  await inParallel(found, atOnce, (one) => removeOne(scope, one, graceSeconds, context));
 }
 
-async function takeAwayOne(scope: ClusterScope, found: Found, graceSeconds: number | null, context: CallContext): Promise<void> {
+async function removeOne(scope: ClusterScope, found: Found, graceSeconds: number | null, context: CallContext): Promise<void> {
   const { api, installation } = scope;
   const { signal } = context;
   const { namespace, name, controller } = found;
