@@ -22,7 +22,7 @@ const insert = batchedStatement<{ name: string; size: number }>(
      insert into place select name, size, note::jsonb, request::jsonb ->> 'actor' from asked on conflict do nothing returning name, size)
    select asked.call, made.* from made join asked using (name)`,
 );
-const rows = statement<{ name: string; requested: string | null; note: unknown; wrote: string }>(
+const rows = statement<{ name: string; asked: string | null; note: unknown; wrote: string }>(
   'testBatchRows',
   'select name, asked, note, wrote::text from place order by name',
 );
@@ -96,7 +96,7 @@ test('each tells of the request that it was made for, also one with a key', asyn
     ),
   );
   const written = await database.many(rows);
-  expect(written.map(({ requested }) => requested)).toEqual(names(30).map((name, index) => (index % 3 === 0 ? null : name)));
+  expect(written.map(({ asked }) => asked)).toEqual(names(30).map((name, index) => (index % 3 === 0 ? null : name)));
 });
 
 test('when the connection is lost under it, it fails and is not tried again', async () => {

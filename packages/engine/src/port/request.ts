@@ -2,10 +2,7 @@ import type { Action, JobEvent, ReleaseConfig } from '../model.ts';
 
 export type Origin = 'API' | 'CLI' | 'CONSOLE' | 'GIT' | 'SERVICE_INTERNAL' | 'TERRAFORM_PROVIDER';
 
-/**
- * The actor of a request. Waiting requests with the same actor and action are merged; the services of each keep their
- * own result.
- */
+/** The actor of a request. */
 export interface Trigger {
   readonly actor: string;
   readonly triggeredBy: string;
@@ -55,6 +52,11 @@ export interface DeploymentRequest {
   readonly wholeEnvironment: boolean;
   readonly trigger: Trigger;
   readonly services: readonly RequestedService[];
+  /**
+   * A request is merged into a waiting one of the same actor and action if their keys are equal too. The services of each
+   * keep their own result. Default: the empty text.
+   */
+  readonly mergeKey?: string;
 }
 
 export interface PlannedService {

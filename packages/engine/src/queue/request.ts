@@ -9,7 +9,7 @@ import { assertReleasesUsable, whatCanBeDone } from './refusals.ts';
 
 /** See `EnginePort.request`. */
 export async function queueRequest(kinds: Kinds, tx: Queryable, request: DeploymentRequest): ReturnType<EnginePort['request']> {
-  const { environment, trigger } = request;
+  const { environment, trigger, mergeKey = '' } = request;
   await tx.many(requests.lockQueue, [environment.environmentId]);
   const services = await whatCanBeDone(kinds, tx, request);
   await assertReleasesUsable(kinds, tx, services);
@@ -25,6 +25,7 @@ export async function queueRequest(kinds: Kinds, tx: Queryable, request: Deploym
         ids,
         environment.clusterId,
         environment.driver,
+        mergeKey,
       ]);
   const deploymentId = waiting?.id ?? randomUUID();
   if (waiting === undefined) {
@@ -40,6 +41,7 @@ export async function queueRequest(kinds: Kinds, tx: Queryable, request: Deploym
       trigger.origin,
       trigger.triggeredBy,
       trigger.actor,
+      mergeKey,
     ]);
   } else {
     await tx.run(requests.join, [deploymentId, request.wholeEnvironment]);

@@ -19,7 +19,7 @@ export const findMergeable = statement<{ id: string }>(
   'findMergeable',
   `select d.id from deployment d
     where d.environment_id = $1 and d.status = 'QUEUED' and d.actor = $2 and d.action = $3
-      and d.cluster_id = $5 and d.driver = $6
+      and d.cluster_id = $5 and d.driver = $6 and d.merge_key = $7
       and not exists (
         select 1 from deployment later join deployment_service s on s.deployment_id = later.id
          where later.environment_id = d.environment_id and later.status = 'QUEUED'
@@ -37,8 +37,8 @@ export const join = statement(
 export const insertDeployment = statement(
   'insertDeployment',
   `insert into deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, whole_environment, origin, triggered_by, actor,
-                           journal_version)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${journalVersion})`,
+                           merge_key, journal_version)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${journalVersion})`,
 );
 
 export const insertReleases = statement(

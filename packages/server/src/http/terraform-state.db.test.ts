@@ -185,10 +185,10 @@ test('a run has one body at a time, and all together what the memory holds; othe
   expect(await ask('POST', run, '{}')).toEqual({ status: 200, text: '' });
   const large = [await held(await begin(), whole), await held(await begin(), whole)];
   const other = await begin();
-  await expect.poll(() => refused(other, whole)).toBe(true);
+  await expect.poll(() => refused(other, whole), { timeout: 20_000 }).toBe(true);
   expect(await ask('GET', other)).toMatchObject({ status: 204 });
   for (const one of large) one.cut();
-  await expect.poll(() => refused(other, whole)).toBe(false);
+  await expect.poll(() => refused(other, whole), { timeout: 20_000 }).toBe(false);
 });
 
 test('it is no operation of the API', async () => {

@@ -7,7 +7,7 @@ import type { Needs } from '../../deps.ts';
 import type { ReleaseSettings, ServiceDeps } from '../service/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import {
-  apart,
+  withMergeKey,
   composeSelected,
   deleteSelected,
   deployWish,
@@ -108,7 +108,7 @@ async function actIn(
   const services = await select(tx);
   if (services.length === 0) return null;
   const request = { environment, action, wholeEnvironment: false, trigger: triggerOf(caller), services };
-  return (await deps.engine.request(tx, apart(request))).deploymentId;
+  return (await deps.engine.request(tx, withMergeKey(request))).deploymentId;
 }
 
 interface Acting {

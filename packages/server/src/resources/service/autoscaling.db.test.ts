@@ -169,8 +169,8 @@ test('it is part of what is deployed: a change makes the service out of date, a 
   expect(first).toMatchObject({ state: 'DEPLOYED', failure: null });
   const reported = () => far.scaling.services.get(id)?.scaled;
   expect(reported()).toMatchObject({
-    least: 0,
-    most: 3,
+    min: 0,
+    max: 3,
     by: {
       type: 'EVENTS',
       pollingSeconds: 10,

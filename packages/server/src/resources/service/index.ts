@@ -5,7 +5,7 @@ export { mountRole, mountService } from './routes.ts';
 export { composeServices } from './facets/action/environment.ts';
 export type { DeploySource as DeployWish } from './kinds/kind.ts';
 export { deployWish } from './kinds/index.ts';
-export { apart } from './facets/action/terraform.ts';
+export { withMergeKey } from './facets/action/terraform.ts';
 export { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from './facets/action/selection.ts';
 export { toGitRepository } from './shapes/git.ts';
 export { toChart } from './kinds/helm.ts';

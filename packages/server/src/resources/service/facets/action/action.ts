@@ -21,7 +21,7 @@ import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
 import { forEvent, toRequest } from './request.ts';
 import { forDiff } from './helm.ts';
-import { forTerraform, takenAway, type Removal } from './terraform.ts';
+import { forTerraform, removalRelease, type Removal } from './terraform.ts';
 
 export type DeployAnswer = Response<(typeof operations)['deployApplication']>;
 export type ActionAnswer = Response<(typeof operations)['stopApplication']>;
@@ -122,7 +122,7 @@ export function uninstallService(
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
     if (!(await deps.engine.isKnown(tx, facts.id))) return undefined;
-    await deps.engine.request(tx, toRequest(caller, facts, 'UNINSTALL', await takenAway(deps, tx, facts, removal)));
+    await deps.engine.request(tx, toRequest(caller, facts, 'UNINSTALL', await removalRelease(deps, tx, facts, removal)));
     return statusOf(deps, tx, facts);
   });
 }
@@ -153,7 +153,7 @@ export async function deleteService(
       return;
     }
     await tx.run(setDeleting, [id, true]);
-    await deps.engine.request(tx, toRequest(caller, facts, 'DELETE', await takenAway(deps, tx, facts, removal)));
+    await deps.engine.request(tx, toRequest(caller, facts, 'DELETE', await removalRelease(deps, tx, facts, removal)));
   });
   return undefined;
 }

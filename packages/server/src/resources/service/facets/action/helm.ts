@@ -1,8 +1,8 @@
 import type { DeploymentRequest } from '@davit/engine/port';
 
 /**
- * Returns the request as a diff, which only reports changes. The queue must not merge a diff into a waiting request for
- * a deployment, so the actor of the diff is marked.
+ * Returns the request as a diff, which only reports changes. Its merge key keeps it out of a waiting request for a
+ * deployment.
  */
 export function forDiff(request: DeploymentRequest, isDiff: boolean): DeploymentRequest {
   if (!isDiff) return request;
@@ -12,5 +12,5 @@ export function forDiff(request: DeploymentRequest, isDiff: boolean): Deployment
     const source = { ...release.config.source, action: 'DIFF' as const };
     return { ...service, release: { ...release, config: { ...release.config, source } } };
   });
-  return { ...request, services, trigger: { ...request.trigger, actor: `${request.trigger.actor} DIFF` } };
+  return { ...request, services, mergeKey: 'DIFF' };
 }

@@ -16,7 +16,7 @@ export interface Removal {
 /** Returns the request with `action` instead of an apply. */
 export function forTerraform(request: DeploymentRequest, action: TerraformAction | undefined): DeploymentRequest {
   if (action === undefined) return request;
-  return apart({
+  return withMergeKey({
     ...request,
     services: request.services.map((service) =>
       service.release !== undefined && 'config' in service.release
@@ -27,24 +27,23 @@ export function forTerraform(request: DeploymentRequest, action: TerraformAction
 }
 
 /**
- * Returns the request marked so that it is not merged into a waiting one, if it is not an apply. A merged request takes
- * the action of the newest one: an apply that a user waits for would become a plan.
+ * Returns the request with a merge key if it is not an apply. A merged request takes the action of the newest one:
+ * without the key, an apply that a user waits for would become a plan.
  */
-export function apart(request: DeploymentRequest): DeploymentRequest {
+export function withMergeKey(request: DeploymentRequest): DeploymentRequest {
   const actions = request.services.flatMap(({ release }) => {
     const source = release !== undefined && 'config' in release ? release.config.source : undefined;
     return source?.type === 'TERRAFORM' && source.action !== 'APPLY' ? [source.action] : [];
   });
   if (actions.length === 0) return request;
-  const actor = [request.trigger.actor, ...new Set(actions)].join(' ');
-  return { ...request, trigger: { ...request.trigger, actor } };
+  return { ...request, mergeKey: [...new Set(actions)].join(' ') };
 }
 
 /**
  * Returns the release that a removal of a Terraform configuration needs, as it needs more than the deployed release.
  * Returns undefined for other types.
  */
-export async function takenAway(
+export async function removalRelease(
   deps: Needs<never, keyof ReleaseSettings>,
   tx: Queryable,
   facts: ServiceFacts,
