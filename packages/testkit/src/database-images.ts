@@ -29,7 +29,7 @@ if [ "$1" = postgres ] && [ "$(id -u)" = 0 ]; then
 fi
 if [ "$1" = postgres ] && [ ! -s "$PGDATA/PG_VERSION" ]; then
   echo "$POSTGRES_PASSWORD" > /tmp/password
-  initdb --username="$POSTGRES_USER" --pwfile=/tmp/password --auth-host=scram-sha-256 --locale=C --encoding=UTF8 "$PGDATA"
+  initdb --username="$POSTGRES_USER" --pwfile=/tmp/password --auth-host=scram-sha-256 --locale=C --encoding=UTF8 $POSTGRES_INITDB_ARGS "$PGDATA"
   rm /tmp/password
   echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
 fi
