@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { openPiece, sealPieces, tagBytes, type StreamKey } from '@davit/base-node';
 import { DriverError } from '@davit/drivers';
 
 /*
@@ -10,30 +10,16 @@ import { DriverError } from '@davit/drivers';
 
 const magic = Buffer.from('DAVITBK1');
 const pieceBytes = 1 << 20;
-const tagBytes = 16;
 const lengthBytes = 4;
 
 /** @param key 32 bytes, for this content only. */
 export async function* sealed(content: AsyncIterable<Uint8Array>, key: Buffer): AsyncIterable<Buffer> {
   yield magic;
-  let number = 0;
-  let held: Uint8Array[] = [];
-  let heldBytes = 0;
-  for await (const bytes of content) {
-    for (let rest = bytes; rest.length > 0;) {
-      // One piece is always held back, because only the last piece is marked as the last.
-      if (heldBytes === pieceBytes) {
-        yield sealPiece(key, Buffer.concat(held), { number, isLast: false });
-        number += 1;
-        [held, heldBytes] = [[], 0];
-      }
-      const taken = rest.subarray(0, pieceBytes - heldBytes);
-      held.push(Buffer.from(taken));
-      heldBytes += taken.length;
-      rest = rest.subarray(taken.length);
-    }
+  for await (const piece of sealPieces(streamKey(key), content, pieceBytes)) {
+    const length = Buffer.alloc(lengthBytes);
+    length.writeUInt32BE(piece.length - tagBytes);
+    yield Buffer.concat([length, piece]);
   }
-  yield sealPiece(key, Buffer.concat(held), { number, isLast: true });
 }
 
 /** Returns the decrypted content. Fails with BACKUP_DAMAGED at the first piece that differs from the original. */
@@ -42,7 +28,7 @@ export async function* opened(stored: AsyncIterable<Uint8Array>, key: Buffer): A
   let isOver = false;
   for await (const bytes of piecesOf(stored)) {
     if (isOver) throw damaged('there is data after its end');
-    const piece = openPiece(key, bytes, number);
+    const piece = openNext(key, bytes, number);
     number += 1;
     isOver = piece.isLast;
     yield piece.content;
@@ -70,38 +56,23 @@ async function* piecesOf(stored: AsyncIterable<Uint8Array>): AsyncIterable<Buffe
   if (rest.length > 0) throw damaged('its end is missing');
 }
 
-interface PieceName {
-  readonly number: number;
-  readonly isLast: boolean;
+function streamKey(key: Buffer): StreamKey {
+  return {
+    key,
+    nonce: ({ number, isLast }) => {
+      const nonce = Buffer.alloc(12);
+      nonce.writeBigUInt64BE(BigInt(number), 0);
+      nonce.writeUInt32BE(isLast ? 1 : 0, 8);
+      return nonce;
+    },
+  };
 }
 
-function nonceOf({ number, isLast }: PieceName): Buffer {
-  const nonce = Buffer.alloc(12);
-  nonce.writeBigUInt64BE(BigInt(number), 0);
-  nonce.writeUInt32BE(isLast ? 1 : 0, 8);
-  return nonce;
-}
-
-function sealPiece(key: Buffer, content: Buffer, name: PieceName): Buffer {
-  const cipher = createCipheriv('aes-256-gcm', key, nonceOf(name));
-  const text = Buffer.concat([cipher.update(content), cipher.final()]);
-  const length = Buffer.alloc(lengthBytes);
-  length.writeUInt32BE(text.length);
-  return Buffer.concat([length, text, cipher.getAuthTag()]);
-}
-
-// Whether a piece is the last one is found by trying both nonces: a piece before a cut must not pass as the last one.
-function openPiece(key: Buffer, piece: Buffer, number: number): { readonly content: Buffer; readonly isLast: boolean } {
+// Whether a piece is the last one is found by trying both names: a piece before a cut must not pass as the last one.
+function openNext(key: Buffer, piece: Buffer, number: number): { readonly content: Buffer; readonly isLast: boolean } {
   for (const isLast of [false, true]) {
-    const decipher = createDecipheriv('aes-256-gcm', key, nonceOf({ number, isLast }), { authTagLength: tagBytes });
-    decipher.setAuthTag(piece.subarray(piece.length - tagBytes));
-    const content = decipher.update(piece.subarray(0, piece.length - tagBytes));
-    try {
-      decipher.final();
-      return { content, isLast };
-    } catch {
-      // The other nonce is tried next.
-    }
+    const content = openPiece(streamKey(key), piece, { number, isLast });
+    if (content !== null) return { content, isLast };
   }
   throw damaged(`piece ${number} differs from what was stored, or was stored with another key`);
 }
