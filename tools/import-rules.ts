@@ -28,18 +28,18 @@ const isStore = (file: string): boolean => /\/(store|[\w-]+-store)\.ts$/.test(fi
  * Each room with the files of other rooms that it may import. Imports of its own files, of packages and of Node are
  * covered by other rules.
  */
-const layers: readonly { readonly context: RegExp; readonly name: string; readonly mayImport: readonly RegExp[] }[] = [
-  { name: 'base', context: inPackage('base'), mayImport: [] },
-  { name: 'base-node', context: inPackage('base-node'), mayImport: [inPackage('base')] },
-  { name: 'contract', context: inPackage('contract'), mayImport: [] },
-  { name: 'client', context: inPackage('client'), mayImport: [inPackage('contract')] },
-  { name: 'console', context: inPackage('console'), mayImport: [inPackage('client')] },
-  { name: 'cli', context: inPackage('cli'), mayImport: [inPackage('client')] },
-  { name: 'db', context: inPackage('db'), mayImport: [inPackage('base')] },
-  { name: 'drivers', context: inPackage('drivers'), mayImport: ['base', 'base-node'].map(inPackage) },
+const layers: readonly { readonly files: RegExp; readonly name: string; readonly mayImport: readonly RegExp[] }[] = [
+  { name: 'base', files: inPackage('base'), mayImport: [] },
+  { name: 'base-node', files: inPackage('base-node'), mayImport: [inPackage('base')] },
+  { name: 'contract', files: inPackage('contract'), mayImport: [] },
+  { name: 'client', files: inPackage('client'), mayImport: [inPackage('contract')] },
+  { name: 'console', files: inPackage('console'), mayImport: [inPackage('client')] },
+  { name: 'cli', files: inPackage('cli'), mayImport: [inPackage('client')] },
+  { name: 'db', files: inPackage('db'), mayImport: [inPackage('base')] },
+  { name: 'drivers', files: inPackage('drivers'), mayImport: ['base', 'base-node'].map(inPackage) },
   {
     name: 'engine',
-    context: inPackage('engine'),
+    files: inPackage('engine'),
     mayImport: [
       inPackage('base'),
       inPackage('base-node'),
@@ -49,19 +49,19 @@ const layers: readonly { readonly context: RegExp; readonly name: string; readon
   },
   {
     name: 'server/main',
-    context: /^packages\/server\/src\/main\//,
+    files: /^packages\/server\/src\/main\//,
     mayImport: ['base', 'base-node', 'db', 'contract', 'engine', 'drivers'].map(inPackage),
   },
   {
     name: 'server',
-    context: inPackage('server'),
+    files: inPackage('server'),
     mayImport: [...['base', 'base-node', 'db', 'contract'].map(inPackage), /^packages\/engine\/src\/port\.ts$/],
   },
 ];
 
-const layerRules: Rule[] = layers.map(({ name, context: folder, mayImport }) => ({
+const layerRules: Rule[] = layers.map(({ name, files: folder, mayImport }) => ({
   name: `layer-${name}`,
-  applies: (file) => folder.test(file) && !isTest(file) && layers.find((layer) => layer.context.test(file))?.name === name,
+  applies: (file) => folder.test(file) && !isTest(file) && layers.find((layer) => layer.files.test(file))?.name === name,
   allows: (target) => {
     const own = name === 'server/main' ? inPackage('server') : folder;
     return isForeign(target) || own.test(target) || mayImport.some((allowed) => allowed.test(target));

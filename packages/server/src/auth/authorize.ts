@@ -74,9 +74,9 @@ export type Ids = Readonly<Record<string, string>>;
  * Returns the error for an operation that the caller's rights do not permit: NOT_FOUND if the caller must not know that
  * the resource exists, otherwise FORBIDDEN.
  */
-export async function refusal(fixture: AuthorizationData, caller: Caller, operation: Operation, ids: Ids): Promise<AppError> {
+export async function refusal(data: AuthorizationData, caller: Caller, operation: Operation, ids: Ids): Promise<AppError> {
   if (operation.target !== 'instance') {
-    const location = await placeOf(fixture, operation.target, ids);
+    const location = await locationOf(data, operation.target, ids);
     if (location === undefined || !canSee(caller, location.organization_id)) return targetNotFound(operation);
   }
   return forbidden(caller, operation);
@@ -86,9 +86,9 @@ export async function refusal(fixture: AuthorizationData, caller: Caller, operat
  * Returns the caller with the access it has in the organization of the requested resource: a person with the membership
  * there, a custom role if it permits the operation. Throws NOT_FOUND or FORBIDDEN.
  */
-export async function callerAt(fixture: AuthorizationData, caller: Caller, operation: Operation, ids: Ids): Promise<Caller> {
+export async function callerAt(data: AuthorizationData, caller: Caller, operation: Operation, ids: Ids): Promise<Caller> {
   if (operation.target === 'instance') return caller;
-  const location = await placeOf(fixture, operation.target, ids);
+  const location = await locationOf(data, operation.target, ids);
   if (location === undefined) throw targetNotFound(operation);
   const { organization_id: organizationId } = location;
   const access = accessIn(caller, organizationId);
@@ -168,7 +168,7 @@ export function targetNotFound(operation: Operation): AppError {
   return notFound(operation.target === 'instance' ? 'resource' : words[operation.target]);
 }
 
-async function placeOf(
+async function locationOf(
   { database, engine }: AuthorizationData,
   target: Exclude<Operation['target'], 'instance'>,
   ids: Ids,
