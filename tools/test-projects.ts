@@ -21,7 +21,7 @@ const wantAll = [
   'e2e/kubernetes-application.kubernetes.test.ts',
   'e2e/kubernetes-interrupted.kubernetes.test.ts',
   'e2e/scaling.kubernetes.test.ts',
-  'packages/drivers/src/kubernetes/powers/scaling.kubernetes.test.ts',
+  'packages/drivers/src/kubernetes/capabilities/scaling.kubernetes.test.ts',
 ];
 const onCluster = {
   expect,

@@ -30,7 +30,7 @@ export class FakeScaling {
     for (const watcher of this.#watchers) watcher();
   }
 
-  readonly power: ClusterScaling = {
+  readonly capability: ClusterScaling = {
     missing: (by, signal) => this.#calls.call({ method: 'missing', service: '', detail: by }, signal, () => this.lacks),
     apply: (scaled, signal) => {
       const { service } = scaled.owner;

@@ -50,7 +50,7 @@ export class FakeSchedules {
     return this.#dueAt.get(rollout) ?? '';
   }
 
-  readonly power: ClusterSchedules = {
+  readonly capability: ClusterSchedules = {
     unable: () => Promise.resolve(this.unable),
     apply: (schedule, { isSuspended }, { signal }) =>
       this.#call('applySchedule', schedule.workload.owner.service, signal, () => {

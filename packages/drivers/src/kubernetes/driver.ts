@@ -32,11 +32,11 @@ import { awaitReady } from './lifecycle/progress.ts';
 import { revive } from './lifecycle/revival.ts';
 import { startWorkload } from './lifecycle/start.ts';
 import { defaultSettings, type ClusterSettings } from './manifests/settings.ts';
-import { clusterMetrics } from './powers/metrics.ts';
-import { clusterRoutes } from './powers/routes.ts';
-import { clusterScaling } from './powers/scaling.ts';
-import { clusterSchedules } from './powers/schedules.ts';
-import { clusterUpgrades } from './powers/upgrades.ts';
+import { clusterMetrics } from './capabilities/metrics.ts';
+import { clusterRoutes } from './capabilities/routes.ts';
+import { clusterScaling } from './capabilities/scaling.ts';
+import { clusterSchedules } from './capabilities/schedules.ts';
+import { clusterUpgrades } from './capabilities/upgrades.ts';
 import { removeEnvironment, removeService } from './removal.ts';
 import { retire } from './removal.ts';
 

@@ -12,9 +12,9 @@ import { serveRollout } from './lifecycle/serve.ts';
 import { deleteInstances } from './lifecycle/delete-instances.ts';
 import { label, labelSelector } from './names/labels.ts';
 import { namespaceName } from './names/names.ts';
-import { removeRoutes } from './powers/route-objects.ts';
-import { removeScaling } from './powers/scaling.ts';
-import { removeSchedules } from './powers/schedule-objects.ts';
+import { removeRoutes } from './capabilities/route-objects.ts';
+import { removeScaling } from './capabilities/scaling.ts';
+import { removeSchedules } from './capabilities/schedule-objects.ts';
 
 const atOnce = 8;
 const lookAgainMilliseconds = 200;

@@ -128,7 +128,7 @@ export class Sites implements TestClusters {
         return fake.cluster.start(workload, call);
       },
       ...(this.#leads && { routes: this.#routes(site) }),
-      ...(this.#schedules && { schedules: fake.schedules.power }),
+      ...(this.#schedules && { schedules: fake.schedules.capability }),
       get charts() {
         return site.charts?.charts;
       },

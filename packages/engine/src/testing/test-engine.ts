@@ -145,7 +145,7 @@ export async function createTestEngine(
     ...(clusters !== undefined && { makeCluster: clusters.make }),
     drivers: {
       fake: {
-        cluster: decides ? { ...fake.cluster, scaling: fake.scaling.power } : fake.cluster,
+        cluster: decides ? { ...fake.cluster, scaling: fake.scaling.capability } : fake.cluster,
         builder: fake.builder,
         carrier: fake.carrier,
         source: fake.source,

@@ -74,7 +74,7 @@ export function kubernetesClusters(
 function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>, canUpgrade: boolean): ClusterDriver {
   const upgrades = async (signal: AbortSignal): Promise<ClusterUpgrades> => {
     const driver = await open(signal);
-    if (driver.upgrades === undefined) throw new Error('a driver with a version to upgrade to has the power to');
+    if (driver.upgrades === undefined) throw new Error('a driver with a version to upgrade to has the capability to');
     return driver.upgrades;
   };
   return {

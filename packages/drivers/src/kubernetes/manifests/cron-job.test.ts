@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ClusterSchedule } from '../../schedules.ts';
 import { gather, toInstance } from '../instances/instances.ts';
 import { label, matchesSelector, withRunLabels } from '../names/labels.ts';
-import { toRun } from '../powers/schedules.ts';
+import { toRun } from '../capabilities/schedules.ts';
 import { faultsOf } from '../testing/schemas.ts';
 import { cluster, sampleWorkload } from '../testing/workloads.ts';
 import { asScheduleValues, foldersLostCode, toCronJob } from './cron-job.ts';

@@ -15,7 +15,7 @@ let environmentId: string;
 
 beforeAll(async () => {
   far = createFakeCluster();
-  const cluster = { ...far.cluster, scaling: far.scaling.power };
+  const cluster = { ...far.cluster, scaling: far.scaling.capability };
   const { builder, gateway } = far;
   const drivers = { docker: createFakeCluster() };
   server = await startTestServer({

@@ -21,7 +21,7 @@ import { ensureNamespace } from '../client/namespace.ts';
 
 const atOnce = 4;
 
-/** The optional power "schedules": CronJobs. */
+/** The optional capability "schedules": CronJobs. */
 export function clusterSchedules(scope: ClusterScope): ClusterSchedules {
   return {
     unable: (schedule, signal) => unable(scope, schedule, signal),

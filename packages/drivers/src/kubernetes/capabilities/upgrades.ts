@@ -30,7 +30,7 @@ export interface Plan extends KubernetesObject {
   };
 }
 
-/** The optional power "upgrades", to the version that an operator configured. */
+/** The optional capability "upgrades", to the version that an operator configured. */
 export function clusterUpgrades(scope: Scope, wanted: string): ClusterUpgrades {
   return {
     state: async (signal) => {
