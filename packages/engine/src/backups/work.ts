@@ -50,7 +50,7 @@ export async function restoreBackup(parts: BackupParts, row: store.RestoreRow, c
   const failure = await attempted(row.id, call, parts, async () => {
     const work = await workOf(parts.engine, row.id, row, call);
     await withBench(parts, work, 'restore', async (tool) => {
-      await give(parts, row.backup_id, { bench: tool, work, cause: 'RESTORE_FAILED' });
+      await give(parts, row.backup_id, { tool, work, cause: 'RESTORE_FAILED' });
       await tool.end('RESTORE_FAILED', 'The restore');
     });
   });
@@ -153,7 +153,7 @@ async function withBench<Result>(
     await tool.open();
     return await action(tool);
   } finally {
-    // A process that is being stopped leaves the bench. The next process removes it first. After a timeout there is no
+    // A process that is being stopped leaves the tool instance. The next process removes it first. After a timeout there is no
     // next process: the script would continue alone, after its failure was reported.
     if (!work.call.leave.aborted) await tool.close();
   }
@@ -193,18 +193,18 @@ async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, w
 /** Restores the stored backup into a separate server, and compares the result with the content of the database. */
 async function prove(parts: BackupParts, backupId: string, work: ToolWork): Promise<void> {
   await withBench(parts, work, 'prove', async (tool) => {
-    await give(parts, backupId, { bench: tool, work, cause: 'BACKUP_NOT_PROVEN' });
+    await give(parts, backupId, { tool, work, cause: 'BACKUP_NOT_PROVEN' });
     await tool.end('BACKUP_NOT_PROVEN', 'The test restore');
   });
 }
 
 interface Given {
-  readonly bench: ToolInstance;
+  readonly tool: ToolInstance;
   readonly work: ToolWork;
   readonly cause: 'RESTORE_FAILED' | 'BACKUP_NOT_PROVEN';
 }
 
-async function give(parts: BackupParts, backupId: string, { bench: tool, work, cause }: Given): Promise<void> {
+async function give(parts: BackupParts, backupId: string, { tool, work, cause }: Given): Promise<void> {
   const { database, hooks } = parts.engine;
   const { cluster } = driversOf(parts.engine, work.target.driver);
   const { signal } = work.call;
