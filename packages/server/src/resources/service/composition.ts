@@ -59,9 +59,18 @@ export async function releasable(
   composed: ComposedRelease,
 ): Promise<ReleaseConfig> {
   assertResolvable(facts, composed);
-  const { config, derived } = composed;
+  await storeDerived(deps, tx, facts, composed);
+  return composed.config;
+}
+
+/** Stores the derived secrets that a checked configuration references. Must run in the transaction of the request. */
+export async function storeDerived(
+  deps: Needs<'vault'>,
+  tx: Queryable,
+  facts: ServiceFacts,
+  { derived }: ComposedRelease,
+): Promise<void> {
   await storeDerivedSecrets(deps, tx, { organizationId: facts.organization_id, serviceId: facts.id }, derived);
-  return config;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { ReleaseSettings } from '../../release.ts';
 import { openEnvironment } from '../../../environment/index.ts';
 import { toPlan } from '../../../shared/engine-views.ts';
 import { notFound } from '../../../shared/problems.ts';
-import { assertResolvable, currentRelease, releasable } from '../../composition.ts';
+import { assertResolvable, currentRelease, storeDerived } from '../../composition.ts';
 import { kindOf } from '../../kinds/index.ts';
 import type { DeploySource } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
@@ -168,7 +168,7 @@ async function act(deps: ServiceDeps, caller: Caller, reference: ServiceReferenc
     const facts = edit === undefined ? locked : (await editLocked(deps, tx, caller, { facts: locked, request: edit })).row;
     const composed = await currentRelease(deps, tx, facts);
     const release = await wantedRelease(deps, tx, { facts, composed, choice: wanted.choice });
-    if (release !== undefined && 'config' in release) await releasable(deps, tx, facts, composed);
+    if (release !== undefined && 'config' in release) await storeDerived(deps, tx, facts, composed);
     await deps.engine.request(tx, requested(toRequest(caller, facts, wanted.action, release), wanted));
     return statusWith(deps, tx, facts, composed);
   });
@@ -196,6 +196,7 @@ function requested(request: DeploymentRequest, { event, terraformAction, isDiff 
   return forDiff(forTerraform(forEvent(request, event), terraformAction), isDiff);
 }
 
+/** Returns the release to deploy. Fails if the current configuration cannot be deployed, see `assertResolvable`. */
 async function wantedRelease(
   deps: Needs<'engine'>,
   db: Queryable,
