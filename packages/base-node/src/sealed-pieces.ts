@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv } from 'node:crypto';
 
 /*
  * Encrypts a stream in pieces with AES-256-GCM, so that each piece is authenticated before it is used (the STREAM
- * construction, Hoang et al. 2015). The nonce of a piece contains its number and whether it is the last one. Pieces that
- * were changed, omitted, swapped or cut off at the end therefore do not decrypt. How pieces are stored, and where the
+ * construction, Hoang et al. 2015). The nonce of a piece contains its number and whether it is the last one. Therefore
+ * pieces that were changed, omitted, swapped or cut off at the end do not decrypt. How pieces are stored, and where the
  * key comes from, is up to the file format.
  */
 

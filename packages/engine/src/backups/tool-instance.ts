@@ -7,9 +7,9 @@ import { secretIds, toWorkload } from '../workload/workload.ts';
 import { outFolder, toolCommand, toolFiles, type BackupScript } from './tools.ts';
 
 /*
- * A tool instance is a temporary instance of a database's own image, in the network of the database, in which one script works.
- * It belongs to a backup or restore, whose id is its service id. After a crash the next process can therefore find and
- * remove the tool instance, and deployments of the database do not affect it.
+ * A tool instance is a temporary instance of a database's own image, in the network of the database, in which one
+ * script works. It belongs to a backup or restore, whose id is its service id. After a crash the next process can
+ * therefore find and remove the tool instance, and deployments of the database do not affect it.
  */
 
 /** Minimum memory, because the tools and a test server run side by side, even if the database itself has less. */
@@ -17,7 +17,10 @@ const minMemoryMiB = 384;
 const lookEveryMilliseconds = 500;
 const evidenceLines = 30;
 const closeMilliseconds = 60_000;
-/** Seconds for a script to clean up when its instance is evicted. A tool instance that Davit removes gets no grace period. */
+/**
+ * Seconds for a script to clean up when its instance is evicted. A tool instance that Davit removes gets no grace
+ * period.
+ */
 const graceSeconds = 10;
 
 /** `signal` is also aborted on timeout of the work, `leave` only if this process must leave the work. */

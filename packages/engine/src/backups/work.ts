@@ -153,8 +153,8 @@ async function withBench<Result>(
     await tool.open();
     return await action(tool);
   } finally {
-    // A process that is being stopped leaves the tool instance. The next process removes it first. After a timeout there is no
-    // next process: the script would continue alone, after its failure was reported.
+    // A process that is being stopped leaves the tool instance. The next process removes it first. After a timeout
+    // there is no next process: the script would continue alone, after its failure was reported.
     if (!work.call.leave.aborted) await tool.close();
   }
 }

@@ -264,7 +264,7 @@ describe('an instance that reaches a limit', () => {
     expect(found.toSorted(([a = ''], [b = '']) => a.localeCompare(b))).toEqual([
       ['DISK', 'DISK_FULL', expect.stringContaining('the file system of /data has 0 of 953 MiB left')],
       ['MEMORY', 'OUT_OF_MEMORY', expect.stringContaining('2 processes of the instance were killed')],
-      ['PROCESSES', 'PROCESS_LIMIT', expect.stringContaining('may have 4096')],
+      ['PROCESSES', 'PROCESS_LIMIT', expect.stringContaining('its limit is 4096')],
     ]);
     expect(view.conditions.every(({ severity }) => severity === 'WARNING')).toBe(true);
     await reaches(one, ({ runningStatus }) => runningStatus === 'WARNING');

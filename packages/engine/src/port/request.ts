@@ -53,8 +53,8 @@ export interface DeploymentRequest {
   readonly trigger: Trigger;
   readonly services: readonly RequestedService[];
   /**
-   * A request is merged into a waiting one of the same actor and action if their keys are equal too. The services of each
-   * keep their own result. Default: the empty text.
+   * A request is merged into a waiting one of the same actor and action if their keys are equal too. The services of
+   * each keep their own result. Default: the empty text.
    */
   readonly mergeKey?: string;
 }

@@ -24,7 +24,7 @@ interface Counter {
 }
 
 /**
- * The optional capability "metrics", from metrics.k8s.io.
+ * The capability "metrics", from metrics.k8s.io.
  * - The API returns rates, while callers expect a counter. The counter is the sum of the rates since this process first
  *   saw the instance.
  * - The API does not report network traffic and volumes: bytes sent and received are 0, and there are no volumes.

@@ -12,7 +12,7 @@ import { toHttpRoutes } from '../manifests/http-route.ts';
 import { toIngress } from '../manifests/ingress.ts';
 import { removeRoutes } from './route-objects.ts';
 
-/** The optional capability "routes": an Ingress for each service, or HTTPRoutes, served by the cluster's own controller. */
+/** The capability "routes": an Ingress for each service, or HTTPRoutes, served by the cluster's own controller. */
 export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
   return {
     apply: async (served, signal) => {

@@ -17,7 +17,7 @@ const merge = { method: 'PATCH', contentType: 'application/merge-patch+json', qu
 const deciders = ['HorizontalPodAutoscaler', 'ScaledObject', 'TriggerAuthentication'] as const;
 
 /**
- * The optional capability "scaling": a HorizontalPodAutoscaler or KEDA writes the number of a ScaleTarget. The creator of
+ * The capability "scaling": a HorizontalPodAutoscaler or KEDA writes the number of a ScaleTarget. The creator of
  * the ScaleTarget sets its number once. Afterwards only the deciders write the number, so that it never has two
  * writers.
  */

@@ -4,9 +4,9 @@ import { AppError, type Sensitive } from '@davit/base';
 import { inPieces, openPiece, sealPieces, tagBytes, type StreamKey } from '@davit/base-node';
 
 /*
- * A stream that is encrypted with a passphrase, in pieces of 64 KiB (see `sealed-pieces.ts` of base-node). scrypt derives
- * the key from the passphrase. The nonce of a piece begins with the stream's random prefix. The head of the file is
- * authenticated with each piece.
+ * A stream that is encrypted with a passphrase, in pieces of 64 KiB (see `sealed-pieces.ts` of base-node). The key is
+ * derived from the passphrase by scrypt. The nonce of a piece begins with the stream's random prefix. The head of the
+ * file is authenticated with each piece.
  */
 
 const pieceBytes = 65_536;
