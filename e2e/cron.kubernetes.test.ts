@@ -164,7 +164,7 @@ describe.skipIf(cluster.missing !== null)(
       });
       await client.call('editJob', { params, body: wrong });
       expect(await deploy()).toMatchObject({ state: 'DEPLOYED' });
-      expect(await setup.log()).toMatch(/Davit starts the runs of this schedule itself.*does not know L/);
+      expect(await setup.log()).toMatch(/Davit starts the runs of this schedule itself.*does not support L/);
       await gone('CronJob');
     });
 

@@ -451,7 +451,7 @@ describe('a cron job', () => {
     await due(tick, 0);
     await running();
     await due(tick, 0);
-    await eventually(async () => (/left out/.test((await logOf(tick.serviceId)).join()) ? true : undefined), 'the note');
+    await eventually(async () => (/is skipped/.test((await logOf(tick.serviceId)).join()) ? true : undefined), 'the note');
     await ends(0);
     await ended(tick, 'SUCCEEDED');
     expect(starts()).toBe(1);
