@@ -55,8 +55,12 @@ describe('an instance that ends', () => {
   test('is a fact with cause, evidence and remedy, everywhere, until it has run for a while', async () => {
     const one = await deployed();
     fixture.fake.print(idOf(one), 'cannot open the database');
+    // The restart waits until the status has been read.
+    const read = Promise.withResolvers<void>();
+    fixture.fake.script = { before: ({ method }) => (method === 'revive' ? read.promise : undefined) };
     fixture.fake.kill(idOf(one), 3);
     const { conditions, runningStatus } = await ended(one, 1);
+    read.resolve();
     expect(runningStatus).not.toBe('RUNNING');
     expect(conditions).toMatchObject([
       {
@@ -228,7 +232,10 @@ describe('a probe that fails', () => {
     );
     fixture.fake.probeAnswer = () => null;
     await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
-    expect(await ends(one)).toMatchObject({ PROCESS_EXITED: 1, PROBE_FAILED: expect.any(Number) });
+    // The restart counts when it has been done, which may be after the probe has succeeded.
+    await expect
+      .poll(() => ends(one), { timeout: 10_000 })
+      .toMatchObject({ PROCESS_EXITED: 1, PROBE_FAILED: expect.any(Number) });
   });
 });
 
