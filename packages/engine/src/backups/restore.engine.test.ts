@@ -200,7 +200,7 @@ describe('a restore of PostgreSQL', () => {
     const ended = await tool.run('restore', { backup });
     return { ...ended, content: await content(), properties: await properties(), own: await own() };
   }
-  const asTheBackup = { code: 0, said: '', content: after, properties: '{work_mem=7MB}|t', own: [] };
+  const asTheBackup = { code: 0, output: '', content: after, properties: '{work_mem=7MB}|t', own: [] };
 
   interface Killed {
     readonly found: Record<string, string>;
@@ -228,7 +228,7 @@ describe('a restore of PostgreSQL', () => {
 
   test('that is killed at whatever moment leaves all that there was or all of the backup, and the release nothing else', async () => {
     const { killed, last } = await killedEverywhere();
-    expect(last).toEqual({ code: 0, said: '' });
+    expect(last).toEqual({ code: 0, output: '' });
     const asBefore = { ...before, properties: '|f' };
     const asAfter = { ...after, properties: '{work_mem=7MB}|t' };
     const all = [asBefore, asAfter].map((found) => ({ ...found, left: JSON.stringify([found, []]) }));
@@ -262,7 +262,7 @@ describe('a restore of PostgreSQL', () => {
     kill();
     expect((await done).code).toBeNull();
     expect(await lines(waiting)).toEqual(['1']);
-    expect(await tool.run('release')).toEqual({ code: 0, said: '' });
+    expect(await tool.run('release')).toEqual({ code: 0, output: '' });
     expect(await content()).toEqual(before);
     await holder.query('rollback');
     expect(await restored()).toEqual(asTheBackup);
@@ -298,7 +298,7 @@ describe('a restore of PostgreSQL', () => {
 
     test('leaves what the release opens', async () => {
       await expect(sql('select 1')).rejects.toThrow('not currently accepting connections');
-      expect(await tool.run('release')).toEqual({ code: 0, said: '' });
+      expect(await tool.run('release')).toEqual({ code: 0, output: '' });
       expect(await content()).toEqual(before);
       expect(await own()).toEqual([]);
     });
@@ -308,7 +308,7 @@ describe('a restore of PostgreSQL', () => {
     });
 
     test('leaves what the next backup opens', async () => {
-      expect(await tool.run('dump')).toEqual({ code: 0, said: '' });
+      expect(await tool.run('dump')).toEqual({ code: 0, output: '' });
       expect(await content()).toEqual(before);
     });
   });
@@ -383,14 +383,14 @@ describe('a restore of Redis', () => {
     }
     for (const found of states) expect([writable('now'), writable('backup')]).toContainEqual(found);
     expect(roles).toEqual(new Set(['master', 'slave']));
-    expect(ended).toEqual({ code: 0, said: '' });
+    expect(ended).toEqual({ code: 0, output: '' });
     expect(states.at(-1)).toEqual(writable('backup'));
   }, 600_000);
 
   test('that is killed and done again, with no release, succeeds', async () => {
     await redis('replicaof', '127.0.0.1', '6399');
     await redis('config', 'set', 'masterauth', password);
-    expect(await tool.run('restore', { backup })).toEqual({ code: 0, said: '' });
+    expect(await tool.run('restore', { backup })).toEqual({ code: 0, output: '' });
     expect(await state()).toEqual(writable('backup'));
   });
 
@@ -404,9 +404,9 @@ describe('a restore of Redis', () => {
       expect((await done).code).toBeNull();
       await expect(redis('-e', 'set', 'after', '1')).rejects.toThrow('READONLY');
       const { code, output } = await gone().run('release');
-      expect({ code, said: output }).toEqual({ code: 0, said: expect.stringContaining('on its own again') });
+      expect({ code, output: output }).toEqual({ code: 0, output: expect.stringContaining('on its own again') });
       expect(await state()).toEqual(writable('now'));
-      expect(await tool.run('restore', { backup })).toEqual({ code: 0, said: '' });
+      expect(await tool.run('restore', { backup })).toEqual({ code: 0, output: '' });
       expect(await state()).toEqual(writable('backup'));
     });
 
@@ -430,7 +430,7 @@ describe('a restore of Redis', () => {
     await redis('replicaof', 'primary.example', '6379');
     await redis('config', 'set', 'masterauth', 'another');
     const release = new TestBench('REDIS', variables('bench-0a1b2c3d'));
-    expect(await release.run('release')).toEqual({ code: 0, said: '' });
+    expect(await release.run('release')).toEqual({ code: 0, output: '' });
     expect(await role()).toBe('slave');
     expect(await redis('config', 'get', 'masterauth')).toBe('masterauth\nanother');
   });

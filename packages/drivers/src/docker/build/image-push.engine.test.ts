@@ -50,7 +50,7 @@ describe.each(testEngineKinds())('pushing on %s', (kind) => {
       images.push({ image, reference, credentials, ...change }, recordedCall()).catch((error: unknown) => error);
     for (const wrong of [null, { username: 'davit', password: new Sensitive('not-it') }]) {
       const failure = await attempt({ credentials: wrong });
-      expect(failure).toMatchObject({ code: 'REGISTRY_ACCESS_DENIED', hint: expect.stringContaining('may write') });
+      expect(failure).toMatchObject({ code: 'REGISTRY_ACCESS_DENIED', hint: expect.stringContaining('may push') });
       expect(JSON.stringify(failure)).not.toContain('not-it');
     }
     expect(await attempt({ image: 'davit-push-test/gone:1' })).toMatchObject({ code: 'IMAGE_MISSING' });
