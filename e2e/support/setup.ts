@@ -46,7 +46,28 @@ export class TestSetup {
     const organizationId = setup.organizationId;
     setup.projectId = (await client.call('createProject', { params: { organizationId }, body: { name: 'Dock' } })).id;
     setup.environmentId = await setup.newEnvironment('production');
+    if (kind === 'podman') await setup.#claimDatabasePorts();
     return setup;
+  }
+
+  /**
+   * Claims the ports that Davit assigns to the first public database of each type, for a service that is never deployed.
+   * Tests on Docker and Podman run side by side on one machine: without this, both would listen on the same ports.
+   */
+  async #claimDatabasePorts(): Promise<void> {
+    const { client } = this.davit;
+    const organizationId = (await client.call('createOrganization', { body: { name: 'Neighbour' } })).id;
+    const { id: projectId } = await client.call('createProject', { params: { organizationId }, body: { name: 'Ports' } });
+    const { id } = await client.call('createEnvironment', { params: { projectId }, body: { name: 'claimed' } });
+    const ports = [5432, 3306, 6379, 27_017].map((internal_port) => ({
+      internal_port,
+      external_port: 10_000 + internal_port,
+      protocol: 'TCP' as const,
+      publicly_accessible: true,
+    }));
+    const git_repository = { url: `${this.git.url}/none`, branch: 'main' };
+    const body = { name: 'claims', git_repository, dockerfile_path: 'Dockerfile', healthchecks: {}, ports };
+    await client.call('createApplication', { params: { environmentId: id }, body });
   }
 
   async newEnvironment(name: string): Promise<string> {

@@ -18,7 +18,7 @@ const insert = statement<{ output: string | null }>('testChangeInsert', 'insert 
 const taking = batchedStatement<{ output: string | null }>(
   'testChangeTaking',
   { id: 'int', setting: 'text', request: 'text' },
-  (requested) => `with ${requested}, made as (
+  (asked) => `with ${asked}, made as (
      insert into note (id, output) select id, coalesce(current_setting(setting, true), request) from asked returning id, output)
    select call, output from made join asked using (id)`,
 );

@@ -46,13 +46,16 @@ const password = 'open-sesame';
 const passwordHash = '$2y$05$davitregistrytestsalu.nFgylIRuLDQf2r/csgpf7mQLZ3LUliW';
 
 /**
- * Starts a registry. Fails if `docker-registry` is not installed. `port`: use `testRegistryPort` for engines that are
- * configured for its port only; default: a free port. `isOpen`: the registry requires no password.
+ * Starts a registry. Fails if `docker-registry` is not installed, or if something answers at the port. `port`: use
+ * `testRegistryPort` for engines that are configured for its port only; default: a free port. `isOpen`: the registry
+ * requires no password.
  */
 export async function startTestRegistry(port?: number, { isOpen = false } = {}): Promise<TestRegistry> {
   const program = findProgram('docker-registry');
   if (program === null) throw new Error('docker-registry is not installed (Debian: apt-get install docker-registry)');
   const address = `127.0.0.1:${port ?? (await freePort())}`;
+  // Otherwise the tests would use a registry that another test has left, and fail for its reasons.
+  if ((await fetch(`http://${address}/v2/`).catch(() => null)) !== null) throw new Error(`a registry runs at ${address} already`);
   const folder = mkdtempSync(join(tmpdir(), 'davit-registry-'));
   writeFileSync(join(folder, 'htpasswd'), `${username}:${passwordHash}\n`);
   const settings = {

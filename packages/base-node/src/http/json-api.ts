@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
-import { isAppError } from '@davit/base';
+import { abortablePause, isAppError } from '@davit/base';
 import type { Connection } from './connection.ts';
 import { bodyOf, send } from './send.ts';
 
@@ -110,7 +109,7 @@ async function answered(api: JsonApi, request: JsonRequest, use: 'calls' | 'stre
     const words = wordsOf(await textOf(api, response));
     const milliseconds = api.repeatAfter?.(request, response, repeats) ?? null;
     if (milliseconds === null) throw api.refused(request, status, words);
-    await pause(milliseconds, undefined, { signal });
+    await abortablePause(milliseconds, signal);
   }
 }
 

@@ -18,7 +18,7 @@ const empty = statement('testBatchEmpty', 'truncate place');
 const insert = batchedStatement<{ name: string; size: number }>(
   'testBatchInsert',
   { name: 'text', size: 'int', note: 'text', request: 'text' },
-  (requested) => `with ${requested}, made as (
+  (asked) => `with ${asked}, made as (
      insert into place select name, size, note::jsonb, request::jsonb ->> 'actor' from asked on conflict do nothing returning name, size)
    select asked.call, made.* from made join asked using (name)`,
 );

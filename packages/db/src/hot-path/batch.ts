@@ -39,12 +39,12 @@ export interface BatchedStatement<Row = unknown> {
 export function batchedStatement<Row>(
   name: string,
   parameters: Readonly<Record<string, string>>,
-  text: (requested: string) => string,
+  text: (asked: string) => string,
 ): BatchedStatement<Row> {
   const columns = Object.keys(parameters);
   const arrays = Object.values(parameters).map((type, index) => `$${index + 1}::${type}[]`);
-  const requested = `asked as (select * from unnest(${arrays.join(', ')}) with ordinality as call (${columns.join(', ')}, call))`;
-  return { statement: statement<Numbered<Row>>(name, text(requested)), takesRequest: columns.at(-1) === 'request' };
+  const asked = `asked as (select * from unnest(${arrays.join(', ')}) with ordinality as call (${columns.join(', ')}, call))`;
+  return { statement: statement<Numbered<Row>>(name, text(asked)), takesRequest: columns.at(-1) === 'request' };
 }
 
 /** Returns the values of a batch: an array for each parameter. */

@@ -60,6 +60,7 @@ describe.each(testEngineKinds())('pushing on %s', (kind) => {
   });
 
   test('a registry that asks nobody takes an image without credentials', async () => {
+    await registry.close();
     registry = await startTestRegistry(port, { isOpen: true });
     const reference = `${registry.address}/davit/open:1`;
     const { digest } = await images.push({ image, reference, credentials: null }, recordedCall());

@@ -19,7 +19,7 @@ export const projectRead = batchedStatement<ProjectRow>(
   { id: 'uuid', caller: 'uuid' },
   // `offset 0` forces one lookup per call. For a table that the planner considers small, it would otherwise read the
   // whole table.
-  (requested) => `with ${requested}
+  (asked) => `with ${asked}
     select asked.call, found.* from asked cross join lateral (
       select ${columns} from project where id = asked.id and (asked.caller is null or organization_id = asked.caller) offset 0) as found`,
 );
@@ -34,7 +34,7 @@ export const projectList = statement<ProjectRow>(
 export const projectCreate = batchedStatement<ProjectRow>(
   'project_create',
   { id: 'uuid', organization_id: 'uuid', caller: 'uuid', name: 'text', description: 'text', request: 'text' },
-  (requested) => `with ${requested}, made as (
+  (asked) => `with ${asked}, made as (
      insert into project (id, organization_id, name, description)
      select asked.id, parent.id, asked.name, asked.description
        from asked cross join lateral (

@@ -34,7 +34,7 @@ export const readService = batchedStatement<ServiceRow>(
   { id: 'uuid', type: 'text', caller: 'uuid' },
   // `offset 0` forces one lookup per call. For a table that the planner considers small, it would otherwise read the
   // whole table.
-  (requested) => `with ${requested}
+  (asked) => `with ${asked}
     select asked.call, found.* from asked cross join lateral (
       select ${recordColumns} from ${recordTables}
        where s.id = asked.id and s.type = asked.type and (asked.caller is null or s.organization_id = asked.caller) offset 0) as found`,
@@ -116,7 +116,7 @@ export interface EnvironmentRow {
 export const readEnvironment = batchedStatement<EnvironmentRow>(
   'readEnvironmentOfServices',
   { id: 'uuid', caller: 'uuid' },
-  (requested) => `with ${requested}
+  (asked) => `with ${asked}
     select asked.call, found.* from asked cross join lateral (
       select e.id, e.organization_id, e.auto_preview, c.driver from environment e join cluster c on c.id = e.cluster_id
        where e.id = asked.id and (asked.caller is null or e.organization_id = asked.caller) offset 0) as found`,
@@ -141,7 +141,7 @@ export interface InsertedRow {
 export const insertService = batchedStatement<InsertedRow>(
   'insertService',
   { id: 'uuid', environment_id: 'uuid', type: 'text', name: 'text', spec: 'text', stage: 'text', request: 'text' },
-  (requested) => `with ${requested}, place as (
+  (asked) => `with ${asked}, place as (
      select id, organization_id, project_id, name, (select driver from cluster where cluster.id = environment.cluster_id) as driver
        from environment where id in (select environment_id from asked) and not deleting for key share skip locked
    ), made as (
