@@ -224,7 +224,6 @@ const mayRepeat: Readonly<Record<string, string>> = {
   'packages/engine/src/run/runner.ts': 'renewals of leases overlap: one that hangs must not keep the next from renewing',
   'packages/engine/src/scaling/scaler.ts': 'looks whether one change of instances is still wanted, while that runs',
   'packages/server/src/http/idle-connections.ts': 'a sweep that waits for nothing, while the server closes',
-  'packages/server/src/http/rate-limit-sharing.ts': 'fits a Loop; moves there with the next change of the exchange',
   'packages/server/src/resources/stream/hub.ts': 'ticks only while streams follow, and readers need the failure of their read',
 };
 

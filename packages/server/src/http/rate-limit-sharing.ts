@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Loop } from '@davit/base';
 import type { Database } from '@davit/db';
 import type { RateLimiter } from './rate-limit.ts';
 import { countsExchange, countsForget } from './rate-limit-store.ts';
@@ -22,37 +23,31 @@ export class RateLimitSharing {
   readonly #parts: SharingParts;
   // Id of this run of the process. The counts from before a restart belong to another id.
   readonly #process = randomUUID();
-  #timer: NodeJS.Timeout | undefined;
-  #underway: Promise<void> | undefined;
-  #isStopped = false;
+  readonly #loop: Loop;
   #isFailing = false;
   #forgottenIn = 0;
 
   constructor(parts: SharingParts) {
     this.#parts = parts;
+    const onError = (error: unknown): void => parts.log.warn({ err: error }, 'the rate-limit counts could not be exchanged');
+    this.#loop = new Loop({ look: () => this.#look(), everyMilliseconds: beatMilliseconds, onError });
   }
 
   /** Reads the end of the current window and starts the exchange; does nothing if there is no limit. Never fails. */
   async start(): Promise<void> {
     if (this.#parts.limiter.limit === 0) return;
-    await (this.#underway = this.exchange());
-    this.#underway = undefined;
-    if (this.#isStopped) return;
-    this.#timer ??= setInterval(() => {
-      this.#underway ??= this.#look().finally(() => (this.#underway = undefined));
-    }, beatMilliseconds);
+    this.#loop.start();
+    await this.#loop.wake();
   }
 
   /** Waits for the running exchange. Counts since the latest exchange are not reported. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearInterval(this.#timer);
-    await this.#underway;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   async #look(): Promise<void> {
-    // The counts of other processes are not needed here before the first request of a window.
-    if (this.#parts.limiter.isCounting()) await this.exchange();
+    // The counts of other processes are not needed here before the first request of a window. The end of the window is.
+    if (this.#forgottenIn === 0 || this.#parts.limiter.isCounting()) await this.exchange();
   }
 
   /**
@@ -61,7 +56,7 @@ export class RateLimitSharing {
    */
   async exchange(): Promise<void> {
     const { limiter, database, log } = this.#parts;
-    const own = limiter.untold(maxKeysAtOnce);
+    const own = limiter.unreported(maxKeysAtOnce);
     try {
       const values = [this.#process, own.minute, own.keys, own.counts, maxKeysAtOnce];
       const others = await database.one(countsExchange, values);

@@ -34,9 +34,9 @@ test.each([
 /** Returns a key's digest in the exchange with other processes, as the limiter computes it. */
 function digestOf(key: string): string {
   const limiter = new RateLimiter(1);
-  limiter.learn({ minute: 0, millisecondsLeft: 1000, keys: [], counts: [] }, limiter.untold(1));
+  limiter.learn({ minute: 0, millisecondsLeft: 1000, keys: [], counts: [] }, limiter.unreported(1));
   limiter.take(key);
-  return limiter.untold(1).keys[0] ?? '';
+  return limiter.unreported(1).keys[0] ?? '';
 }
 
 interface Lesson {
@@ -52,7 +52,7 @@ function lesson({ minute, left, others = {} }: Lesson): OthersCounts {
 
 /** Reports and merges counts in one exchange. */
 function exchange(limiter: RateLimiter, received: Lesson): OwnCounts {
-  const own = limiter.untold(100);
+  const own = limiter.unreported(100);
   limiter.learn(lesson(received), own);
   return own;
 }
@@ -93,7 +93,7 @@ describe('with other processes', () => {
     vi.advanceTimersByTime(10 * 60_000 + 15_000);
     expect(limiter.take('a')).toBe(4);
     expect(limiter.secondsToReset()).toBe(45);
-    expect(limiter.untold(9).minute).toBe(18);
+    expect(limiter.unreported(9).minute).toBe(18);
   });
 
   test.each([
@@ -106,14 +106,14 @@ describe('with other processes', () => {
     vi.setSystemTime(Date.now() + milliseconds);
     expect([limiter.take('a'), limiter.secondsToReset()]).toEqual([3, 20]);
     vi.advanceTimersByTime(20_000);
-    expect([limiter.take('a'), limiter.untold(9).minute]).toEqual([4, 8]);
+    expect([limiter.take('a'), limiter.unreported(9).minute]).toEqual([4, 8]);
   });
 
   test('counts that arrive after the window has turned do not count in the new one', () => {
     const limiter = new RateLimiter(5);
     exchange(limiter, { minute: 7, left: 2_000 });
     limiter.take('a');
-    const own = limiter.untold(9);
+    const own = limiter.unreported(9);
     const answer = lesson({ minute: 7, left: 1_900, others: { a: 4 } });
     vi.advanceTimersByTime(9_000);
     expect(limiter.take('a')).toBe(4);
@@ -121,7 +121,7 @@ describe('with other processes', () => {
     expect(limiter.take('a')).toBe(3);
     // The window does not move either: the exchange took nine seconds.
     expect(limiter.secondsToReset()).toBe(53);
-    expect(limiter.untold(9)).toMatchObject({ minute: 8, counts: [2] });
+    expect(limiter.unreported(9)).toMatchObject({ minute: 8, counts: [2] });
   });
 
   test('a window that ended a moment early or late is theirs again with the next answer', () => {
@@ -130,7 +130,7 @@ describe('with other processes', () => {
     vi.advanceTimersByTime(1_000);
     limiter.take('a');
     exchange(limiter, { minute: 7, left: 300 });
-    expect([limiter.take('a'), limiter.secondsToReset(), limiter.untold(9).minute]).toEqual([3, 60, 8]);
+    expect([limiter.take('a'), limiter.secondsToReset(), limiter.unreported(9).minute]).toEqual([3, 60, 8]);
     vi.advanceTimersByTime(60_000);
     exchange(limiter, { minute: 9, left: 59_000, others: { a: 1 } });
     expect([limiter.take('a'), limiter.secondsToReset()]).toEqual([3, 59]);
@@ -141,7 +141,7 @@ describe('with other processes', () => {
     exchange(limiter, { minute: 700, left: 30_000 });
     limiter.take('a');
     exchange(limiter, { minute: 640, left: 50_000, others: { a: 2 } });
-    expect([limiter.take('a'), limiter.secondsToReset(), limiter.untold(9).minute]).toEqual([2, 50, 640]);
+    expect([limiter.take('a'), limiter.secondsToReset(), limiter.unreported(9).minute]).toEqual([2, 50, 640]);
   });
 
   test('they are told of keys from a twentieth of the limit on, when they have changed, and never in clear', () => {
@@ -152,29 +152,29 @@ describe('with other processes', () => {
     const own = exchange(limiter, { minute: 7, left: 30_000 });
     expect(own.counts).toEqual([5]);
     expect(own.keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
-    expect(limiter.untold(9).keys).toEqual([]);
+    expect(limiter.unreported(9).keys).toEqual([]);
     limiter.take('token');
     limiter.take('192.0.2.1');
-    expect(limiter.untold(9).counts).toEqual([6, 5]);
+    expect(limiter.unreported(9).counts).toEqual([6, 5]);
   });
 
   test('what they were not told, as it was too much or the answer never came, they are told the next time', () => {
     const limiter = new RateLimiter(20);
     exchange(limiter, { minute: 7, left: 30_000 });
     for (const key of ['a', 'b', 'c']) limiter.take(key);
-    const reported = limiter.untold(2);
-    expect(limiter.untold(2)).toEqual(reported);
+    const reported = limiter.unreported(2);
+    expect(limiter.unreported(2)).toEqual(reported);
     limiter.take('a');
     limiter.learn(lesson({ minute: 7, left: 30_000 }), reported);
-    expect(limiter.untold(9)).toMatchObject({ keys: [digestOf('c'), digestOf('a')], counts: [1, 2] });
+    expect(limiter.unreported(9)).toMatchObject({ keys: [digestOf('c'), digestOf('a')], counts: [1, 2] });
   });
 
   test('before it knows the window it tells nothing, and keeps what it has counted', () => {
     const limiter = new RateLimiter(5);
     limiter.take('a');
-    expect(limiter.untold(9)).toMatchObject({ minute: null, keys: [] });
+    expect(limiter.unreported(9)).toMatchObject({ minute: null, keys: [] });
     exchange(limiter, { minute: 7, left: 30_000 });
-    expect(limiter.untold(9)).toMatchObject({ minute: 7, counts: [1] });
+    expect(limiter.unreported(9)).toMatchObject({ minute: 7, counts: [1] });
     expect(limiter.take('a')).toBe(3);
   });
 });

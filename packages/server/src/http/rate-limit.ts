@@ -106,7 +106,7 @@ export class RateLimiter {
    * Returns the counts that have not been reported yet, limited to `most` keys: those that have waited longest. Changes
    * nothing; `learn` marks the counts as reported.
    */
-  untold(most: number): OwnCounts {
+  unreported(most: number): OwnCounts {
     this.#turn();
     const reported = this.#minute === null ? [] : this.#unreported.values().take(most).toArray();
     return { minute: this.#minute, at: this.#now, keys: reported.map(digestOf), counts: reported.map(({ count }) => count) };
