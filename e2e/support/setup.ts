@@ -51,8 +51,9 @@ export class TestSetup {
   }
 
   /**
-   * Claims the ports that Davit assigns to the first public database of each type, for a service that is never deployed.
-   * Tests on Docker and Podman run side by side on one machine: without this, both would listen on the same ports.
+   * Claims the ports that Davit assigns to the first public database of each type, for a service that is never
+   * deployed. Tests on Docker and Podman run side by side on one machine: without this, both would listen on the same
+   * ports.
    */
   async #claimDatabasePorts(): Promise<void> {
     const { client } = this.davit;

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { AppError, systemClock } from '@davit/base';
 import { accessChannel, listen, streamChannel, statement, type Database, type Listener } from '@davit/db';
 import { dockerfileFacts } from '@davit/drivers';
@@ -28,6 +27,7 @@ import { Streams } from '../resources/stream/index.ts';
 import { ensureAdminToken } from '../resources/token/index.ts';
 import { openVault, readKeys } from '../secrets/keys.ts';
 import type { Configuration } from '../configuration.ts';
+import { programVersion } from './version.ts';
 
 /** The dependencies of an engine, except its drivers. */
 export interface ApiParts {
@@ -290,10 +290,3 @@ export function engineSettings(config: Configuration, installation: string): Eng
 }
 
 const silent: EngineLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
-
-/** Returns the version of this program from its package.json. */
-export async function programVersion(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version }: { version: string } = JSON.parse(text);
-  return version;
-}

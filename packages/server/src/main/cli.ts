@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { isAppError, messageOf } from '@davit/base';
-import { readConfiguration } from './config.ts';
 import type { Configuration } from '../configuration.ts';
 import { loggedError } from './log-errors.ts';
 import { LogOutput } from './log-output.ts';
+import { programVersion } from './version.ts';
 
 const help = `davit: a self-hosted deployment platform
 
@@ -41,14 +41,14 @@ export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
   if (values.help === true || command === 'help') return print(help);
-  if (values.version === true || command === 'version') return print(await (await import('./api.ts')).programVersion());
+  if (values.version === true || command === 'version') return print(await programVersion());
   if (values.fault !== undefined) return misuse(values.fault);
   try {
     switch (command) {
       case 'serve':
-        return await serveForeground(readConfiguration());
+        return await serveForeground(await configuration());
       case 'migrate':
-        return await (await import('./commands.ts')).migrateCommand(readConfiguration(), print);
+        return await (await import('./commands.ts')).migrateCommand(await configuration(), print);
       case 'doctor':
         return await (await import('./doctor/doctor.ts')).doctor(process.env, print);
       case 'disk':
@@ -72,6 +72,11 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stderr.write(`davit: ${error.message}\n`);
     return failed;
   }
+}
+
+/** Reads the settings. Its modules take a second to load, which version, help and misuse do not have to wait for. */
+async function configuration(): Promise<Configuration> {
+  return (await import('./config.ts')).readConfiguration();
 }
 
 interface Parsed {
@@ -109,22 +114,21 @@ function parse(args: readonly string[]): Parsed {
 }
 
 async function token(args: readonly string[], expires: string | undefined): Promise<number> {
-  const commands = await import('./commands.ts');
   const [verb, name] = args;
-  if (verb === 'list') return commands.listTokens(readConfiguration(), print);
+  if (verb === 'list') return (await import('./commands.ts')).listTokens(await configuration(), print);
   if (name === undefined || (verb !== 'create' && verb !== 'revoke')) return misuse('token create|revoke <name>, or token list');
-  if (verb === 'revoke') return commands.revokeToken(readConfiguration(), name, print);
+  const commands = await import('./commands.ts');
+  if (verb === 'revoke') return commands.revokeToken(await configuration(), name, print);
   const until = expires === undefined ? null : new Date(expires);
   if (until !== null && !(until.getTime() > Date.now())) {
     return misuse('--expires must be a time in the future, such as 2031-01-31T12:00:00Z');
   }
-  return commands.createToken(readConfiguration(), { name, expiresAt: until?.toISOString() ?? null }, print);
+  return commands.createToken(await configuration(), { name, expiresAt: until?.toISOString() ?? null }, print);
 }
 
 async function organization(args: readonly string[]): Promise<number> {
-  const commands = await import('./commands.ts');
   const [verb, idOrName, word] = args;
-  if (verb === 'list') return commands.listOrganizations(readConfiguration(), print);
+  if (verb === 'list') return (await import('./commands.ts')).listOrganizations(await configuration(), print);
   if (idOrName === undefined || (verb !== 'restrict' && verb !== 'allow') || (verb === 'allow' && word !== undefined)) {
     return misuse('organization restrict <id or name> [<restriction>], organization allow <id or name>, or organization list');
   }
@@ -132,14 +136,14 @@ async function organization(args: readonly string[]): Promise<number> {
     return misuse('a restriction is a word of capital letters, digits and _, such as NO_CREDIT_CARD or UNPAID');
   }
   const restriction = verb === 'allow' ? null : (word ?? 'NO_CREDIT_CARD');
-  return commands.restrictOrganization(readConfiguration(), { idOrName, restriction }, print);
+  return (await import('./commands.ts')).restrictOrganization(await configuration(), { idOrName, restriction }, print);
 }
 
 async function move(command: 'export' | 'import', [file, ...others]: readonly string[], withVolumes: boolean): Promise<number> {
   if (file === undefined || others.length > 0) return misuse(`${command} <file>`);
   if (command === 'export')
-    return (await import('./move/export.ts')).exportInstance(readConfiguration(), { file, withVolumes }, print);
-  return (await import('./move/import.ts')).importInstance(readConfiguration(), file, print);
+    return (await import('./move/export.ts')).exportInstance(await configuration(), { file, withVolumes }, print);
+  return (await import('./move/import.ts')).importInstance(await configuration(), file, print);
 }
 
 async function cluster(args: readonly string[], { namespace, name, charts }: Parsed['values']): Promise<number> {
@@ -153,7 +157,7 @@ async function cluster(args: readonly string[], { namespace, name, charts }: Par
 async function disk(args: readonly string[]): Promise<number> {
   if (args.length > 1 || (args[0] !== undefined && args[0] !== 'collect')) return misuse('disk, or disk collect');
   const command = await import('./disk.ts');
-  return command.disk(readConfiguration(), { collects: args[0] === 'collect' }, print);
+  return command.disk(await configuration(), { collects: args[0] === 'collect' }, print);
 }
 
 function print(text: string): number {

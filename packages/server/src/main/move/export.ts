@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib';
 import { AppError, neverAborted } from '@davit/base';
 import { openDatabase, openSnapshot, type Snapshot } from '@davit/db';
 import { openVault, readKeys } from '../../secrets/keys.ts';
-import { programVersion } from '../api.ts';
+import { programVersion } from '../version.ts';
 import type { Print } from '../commands.ts';
 import type { Configuration } from '../../configuration.ts';
 import { openState } from '../state.ts';
