@@ -28,7 +28,7 @@ describe.skipIf(cluster.missing !== null)(
     let params: { jobId: string };
     beforeAll(async () => {
       setup = await KubernetesSetup.open(cluster);
-      const { kubeconfig, place: ids } = setup;
+      const { kubeconfig, ids } = setup;
       await setup.davit.client.call('editClusterKubeconfig', { params: ids, body: kubeconfig });
     });
     afterAll(() => setup?.close());

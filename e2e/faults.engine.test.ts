@@ -89,7 +89,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     }, `the command ${command}`).then(() => undefined);
 
   /** Returns the delay in milliseconds between an event and the condition of this kind on the stream. */
-  const toldAfter = async (kindOfCondition: string, happenedAt: string): Promise<number> => {
+  const reportedAfter = async (kindOfCondition: string, happenedAt: string): Promise<number> => {
     const isIt = (one: TestSubscriber['received'][number]): boolean =>
       one.event === 'CONDITION' && one.data.service_id === id && one.data.kind === kindOfCondition && one.data.severity !== null;
     await ear.until((received) => received.some(isIt));
@@ -122,7 +122,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       link: '/docs/errors#out_of_memory',
       evidence: { exit: { code: 137, out_of_memory: true }, lines: expect.arrayContaining(['ready']) },
     });
-    expect(await toldAfter('INSTANCE_END', condition?.since ?? '')).toBeLessThan(withinMilliseconds);
+    expect(await reportedAfter('INSTANCE_END', condition?.since ?? '')).toBeLessThan(withinMilliseconds);
     await reaches(({ running_status: word }) => word === 'WARNING' || word === 'ERROR');
     expect(await ownLines()).toMatch(/Davit: WARNING OUT_OF_MEMORY: .*It is restarted/);
     expect(await ends('out_of_memory')).toBe(1);
@@ -138,7 +138,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       code: 'PROBE_FAILED',
       evidence: { probe: expect.arrayContaining([expect.stringContaining('404')]) },
     });
-    expect(await toldAfter('LIVENESS', condition?.since ?? '')).toBeLessThan(withinMilliseconds);
+    expect(await reportedAfter('LIVENESS', condition?.since ?? '')).toBeLessThan(withinMilliseconds);
     // All ends are named, so that a failure shows what was counted instead.
     const all = async () => ({ probe: await ends('probe_failed'), exit: await ends('process_exited') });
     await expect.poll(all, { timeout: 30_000 }).toEqual({ probe: 1, exit: 0 });

@@ -40,8 +40,8 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     const { client } = setup.davit;
     const { url, username, password } = repository;
     const record = { name: 'charts', kind: 'HTTPS' as const, url, skip_tls_verification: false, config: { username, password } };
-    repositoryId = (await client.call('createHelmRepository', { params: setup.place, body: record })).id;
-    await client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
+    repositoryId = (await client.call('createHelmRepository', { params: setup.ids, body: record })).id;
+    await client.call('editClusterKubeconfig', { params: setup.ids, body: setup.kubeconfig });
   });
   afterAll(async () => {
     await setup?.close();
@@ -323,7 +323,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
         skip_tls_verification: false,
         config: { username, password },
       };
-      const record = await client.call('createHelmRepository', { params: setup.place, body });
+      const record = await client.call('createHelmRepository', { params: setup.ids, body });
       const source = (chart_version: string): Body['source'] => ({
         helm_repository: { repository: record.id, chart_name: 'web', chart_version },
       });
@@ -371,7 +371,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     const { client } = setup.davit;
     const account = await makeAccount(cluster.kubeconfig, setup.installation);
     try {
-      await client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfigWith(account.token) });
+      await client.call('editClusterKubeconfig', { params: setup.ids, body: setup.kubeconfigWith(account.token) });
       await edit(web, { values_override: { set: [image, ['page.set', 'least']] } });
       expect(await deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
       await serves(web, { set: 'least' });
@@ -382,7 +382,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
       expect((await deploy(web)).failure?.code).toBe('IMAGE_NOT_FOUND');
       expect(await page(web)).toMatchObject({ set: 'least' });
     } finally {
-      await client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
+      await client.call('editClusterKubeconfig', { params: setup.ids, body: setup.kubeconfig });
       await account.remove();
     }
   });

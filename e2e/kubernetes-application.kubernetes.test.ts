@@ -121,7 +121,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
         ...(controller !== '' && { linger_seconds: 5 }),
       }),
     });
-    await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
+    await setup.davit.client.call('editClusterKubeconfig', { params: setup.ids, body: setup.kubeconfig });
   });
   afterAll(async () => {
     await setup?.close();

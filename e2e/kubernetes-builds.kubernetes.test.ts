@@ -52,7 +52,7 @@ describe.skipIf(cluster.missing !== null)(`builds on a cluster${cluster.missing 
     });
     namespace = buildNamespaceName(setup.installation);
     takeBack = await giveHostNetwork(api, namespace);
-    await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
+    await setup.davit.client.call('editClusterKubeconfig', { params: setup.ids, body: setup.kubeconfig });
   });
   afterAll(async () => {
     await setup?.close();

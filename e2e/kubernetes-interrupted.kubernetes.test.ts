@@ -66,7 +66,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
       kubeconfig: kubeconfigOf({ ...access, server: await way.open(), serverName: 'kubernetes.default' }),
       settings: async (made) => ({ image_registry: await made.imageRegistry(own) }),
     });
-    await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
+    await setup.davit.client.call('editClusterKubeconfig', { params: setup.ids, body: setup.kubeconfig });
     const made = await setup.davit.client.call('createApplication', {
       params: { environmentId: setup.environmentId },
       body: {

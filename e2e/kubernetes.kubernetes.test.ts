@@ -25,8 +25,8 @@ describe.skipIf(cluster.missing !== null)(
     afterAll(() => setup?.close());
 
     const clusterStatus = async (): Promise<string | undefined> => {
-      await setup.davit.client.call('deployCluster', { params: setup.place });
-      return (await setup.davit.client.call('getClusterStatus', { params: setup.place })).status;
+      await setup.davit.client.call('deployCluster', { params: setup.ids });
+      return (await setup.davit.client.call('getClusterStatus', { params: setup.ids })).status;
     };
     const edit = (script: string) =>
       setup.davit.client.call('editContainer', {
@@ -44,7 +44,7 @@ describe.skipIf(cluster.missing !== null)(
 
     test('a kubeconfig that cannot be used, or that the cluster refuses, is told; a good one works at once', async () => {
       const { client } = setup.davit;
-      const put = (body: string) => client.call('editClusterKubeconfig', { params: setup.place, body });
+      const put = (body: string) => client.call('editClusterKubeconfig', { params: setup.ids, body });
       await put('apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n');
       expect(await clusterStatus()).toBe('INVALID_CREDENTIALS');
       await put(setup.kubeconfigWith('nobody'));

@@ -121,8 +121,8 @@ describe.skipIf(cluster.missing !== null)(
         // On a busy machine, proxies learn late of removed endpoints.
         settings: () => Promise.resolve({ linger_seconds: 5 }),
       });
-      await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
-      await setup.davit.client.call('deployCluster', { params: setup.place });
+      await setup.davit.client.call('editClusterKubeconfig', { params: setup.ids, body: setup.kubeconfig });
+      await setup.davit.client.call('deployCluster', { params: setup.ids });
     });
     afterAll(async () => {
       await setup?.close();

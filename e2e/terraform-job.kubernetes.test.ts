@@ -122,7 +122,7 @@ resource "terraform_data" "${name}" {
           pod_security: 'restricted',
         }),
     });
-    await setup.davit.client.call('editClusterKubeconfig', { params: setup.place, body: setup.kubeconfig });
+    await setup.davit.client.call('editClusterKubeconfig', { params: setup.ids, body: setup.kubeconfig });
     infra.commit('first', { 'main.tf': hello('one') });
     const made = await setup.davit.client.call('createTerraform', {
       params: { environmentId: setup.environmentId },

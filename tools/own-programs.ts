@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { callEngine, createGateway, openDockerEngine, ownPodmanPlaces } from '@davit/drivers';
+import { callEngine, createGateway, openDockerEngine, ownPodmanPaths } from '@davit/drivers';
 
 const stopWithinMilliseconds = 30_000;
 
@@ -17,7 +17,7 @@ export async function stopOwnPrograms(stateFolder: string): Promise<number> {
   if (running.length > 0) return running.length;
   // Port and address do not matter, as nothing is started.
   await createGateway({ stateFolder: path.join(stateFolder, 'gateway'), port: 0, bindAddress: '127.0.0.1' }).stop();
-  const podman = ownPodmanPlaces(stateFolder);
+  const podman = ownPodmanPaths(stateFolder);
   if (address === `unix://${podman.socket}`) await end(podman.pid);
   return 0;
 }

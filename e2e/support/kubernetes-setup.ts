@@ -159,7 +159,7 @@ export class KubernetesSetup {
     return (await this.davit.client.call('createContainerRegistry', { params: { organizationId }, body })).id;
   }
 
-  get place() {
+  get ids() {
     return { organizationId: this.organizationId, clusterId: this.clusterId };
   }
 

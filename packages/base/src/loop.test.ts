@@ -21,7 +21,7 @@ function recordedLoop(options: { readonly everyMilliseconds?: number } = { every
     }
   };
   const loop = new Loop({ look, onError: (error) => errors.push(error), ...options });
-  return { loop, looks, errors, running: () => running, mostRunning: () => maxRunning };
+  return { loop, looks, errors, running: () => running, maxRunning: () => maxRunning };
 }
 
 /** Runs everything that is due without the passing of time. */
@@ -236,7 +236,7 @@ const steps = fc.array(fc.constantFrom<Step>('wake', 'wake', 'wake', 'end', 'end
 test('any order of wakes, ends, failures, ticks and a stop gives the looks of the model, one at a time', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (order) => {
-      const { loop, looks, errors, running, mostRunning: maxRunning } = recordedLoop();
+      const { loop, looks, errors, running, maxRunning } = recordedLoop();
       const model = new Model();
       const waits: Promise<void>[] = [];
       loop.start();

@@ -26,11 +26,5 @@ export { startEmbedded, type EmbeddedDatabase, type EmbeddedOptions } from './em
 export { forRequest, type ChangeRequest } from './change-request.ts';
 export { batchedStatement, type BatchedStatement } from './hot-path/batch.ts';
 export { creationEvent } from './hot-path/creation-event.ts';
-export {
-  openImport as openArrival,
-  openSnapshot,
-  type ImportTarget as Arrival,
-  type MovedTable,
-  type Snapshot,
-} from './transfer.ts';
+export { openImport, openSnapshot, type ImportTarget, type MovedTable, type Snapshot } from './transfer.ts';
 export { takesNoChanges } from './opening.ts';

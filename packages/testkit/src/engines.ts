@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, write
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { pause } from '@davit/base';
-import { findProgram, ownPodmanPlaces, startOwnPodman } from '@davit/drivers';
+import { findProgram, ownPodmanPaths, startOwnPodman } from '@davit/drivers';
 import { freePort } from './site.ts';
 
 export type EngineKind = 'docker' | 'podman';
@@ -74,7 +74,7 @@ export async function stopTestEngines(): Promise<void> {
   }
   removeBridge(dockerPaths(folder).bridge);
   letThrough(`${subnetOf(folder, 208)}.0.0/16`, false);
-  empty([ownPodmanPlaces(join(folder, 'podman')).run, folder]);
+  empty([ownPodmanPaths(join(folder, 'podman')).run, folder]);
 }
 
 function empty(locations: readonly string[]): void {
@@ -208,7 +208,7 @@ function letThrough(subnet: string, isWanted: boolean): void {
 
 function podmanEngine(parent: string): TestEngine {
   const state = join(parent, 'podman');
-  const locations = ownPodmanPlaces(state);
+  const locations = ownPodmanPaths(state);
   const start = async (): Promise<void> => {
     mkdirSync(state, { recursive: true, mode: 0o700 });
     const registries = join(state, 'registries.conf');

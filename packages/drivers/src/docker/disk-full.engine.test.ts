@@ -7,7 +7,7 @@ import { Sensitive } from '@davit/base';
 import { loadBusyboxImage } from '@davit/testkit/engine-images';
 import { testEngineKinds, testEnginesFolder } from '@davit/testkit/engines';
 import { testWorkload } from '../testing/workload.ts';
-import { createDockerDriver, openDockerEngine, ownPodmanPlaces, startOwnPodman } from './index.ts';
+import { createDockerDriver, openDockerEngine, ownPodmanPaths, startOwnPodman } from './index.ts';
 import { busybox } from './testing.ts';
 
 const canMount = process.getuid?.() === 0 && testEngineKinds().includes('podman');
@@ -47,7 +47,7 @@ describe.skipIf(!canMount)('the docker driver on a full disk', () => {
       expect((await driver.awaitReady(workload(1, 'small'), context)).map((instance) => instance.state)).toEqual(['RUNNING']);
       await driver.removeEnvironment('e', context);
     } finally {
-      const locations = ownPodmanPlaces(state);
+      const locations = ownPodmanPaths(state);
       process.kill(Number(readFileSync(locations.pid, 'utf8')), 'SIGTERM');
       execFileSync('umount', ['--lazy', '--recursive', state]);
       rmSync(locations.run, { recursive: true, force: true });

@@ -5,10 +5,4 @@ export { hasInitProgram } from './own-init.ts';
 export { createVolumeStore, type StoredVolume, type VolumeStore } from './volumes.ts';
 export { createImageStore, type ImageStoreInput } from './stored-images.ts';
 export { openDockerEngine, type DockerEngine, type DockerEngineInput, type Reach } from './socket.ts';
-export {
-  findProgram,
-  ownPodmanPaths as ownPodmanPlaces,
-  startOwnPodman,
-  type OwnPodmanOptions,
-  type OwnPodmanPaths as OwnPodmanPlaces,
-} from './own-podman.ts';
+export { findProgram, ownPodmanPaths, startOwnPodman, type OwnPodmanOptions, type OwnPodmanPaths } from './own-podman.ts';

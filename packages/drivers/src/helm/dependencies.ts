@@ -16,7 +16,7 @@ const schema = CORE_SCHEMA.withTags(mergeTag);
 
 interface Dependency {
   readonly name: string;
-  readonly place: string;
+  readonly location: string;
 }
 
 /**
@@ -30,14 +30,14 @@ export async function dependencyRepositories(chart: string, root: string): Promi
   for (const one of all) refuseOutside(one, chart, root);
   return wanted.length === 0
     ? null
-    : [...new Set(all.map(({ place: location }) => location).filter((location) => /^https?:\/\//.test(location)))];
+    : [...new Set(all.map(({ location }) => location).filter((location) => /^https?:\/\//.test(location)))];
 }
 
 /**
  * Refuses dependencies outside the repository. `file://../common` is another folder of the repository; the chart must
  * not read any other folder of this machine.
  */
-function refuseOutside({ name, place: location }: Dependency, chart: string, root: string): void {
+function refuseOutside({ name, location }: Dependency, chart: string, root: string): void {
   // Without a repository, the dependency is a folder of that name in charts/.
   if (!/^[\w.-]*$/.test(name) || name === '.' || name === '..')
     throw invalid(`the dependency ${JSON.stringify(name)} is not a valid name of a chart`);
@@ -86,7 +86,7 @@ function dependenciesIn(entry: object, file: string): Dependency[] {
     }),
   );
   const all = locations === undefined || locations.length === 0 ? [''] : locations;
-  return all.flatMap((location) => (names?.length ? names : ['']).map((name) => ({ name, place: location })));
+  return all.flatMap((location) => (names?.length ? names : ['']).map((name) => ({ name, location: location })));
 }
 
 /**

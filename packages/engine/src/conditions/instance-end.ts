@@ -84,7 +84,7 @@ export function severityOfEnd(instance: string, recent: readonly EndRow[], other
 }
 
 /**
- * Returns the seconds without an exit after which the service counts as well again. The result is `leastSeconds`, or
+ * Returns the seconds without an exit after which the service counts as well again. The result is `minSeconds`, or
  * twice the time between the last two exits of the last hour if that is longer. A service that exits every five minutes
  * is therefore not well in between.
  */

@@ -30,57 +30,53 @@ async function leavePlace(
   const ids = old.map((instance) => instance.id);
   await gateway?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
   await cluster.retire({ service: row.service_id }, graceSeconds, call);
-  if (!row.keeps) await removePlace(parts, row, call);
+  if (!row.keeps) await leaveCluster(parts, row, call);
 }
 
 /**
  * Removes everything that a cluster has of a service, including volumes. With `isIdle`, does nothing if a deployment
  * has begun to work on the service meanwhile.
  */
-export async function removePlace(
+export async function leaveCluster(
   parts: EngineParts,
   row: store.ServiceClusterRow,
   call: CallContext,
   isIdle = false,
 ): Promise<void> {
   const { environment_id: environment, driver } = row;
-  const remove = (): Promise<void> => parts.database.transaction((tx) => removeIn(tx, { parts, place: row, call, isIdle }));
+  const remove = (): Promise<void> => parts.database.transaction((tx) => removeIn(tx, { parts, row, call, isIdle }));
   await parts.clusters.removals.inTurn(`${environment} ${driver}`, remove, call.signal);
 }
 
 interface Removal {
   readonly parts: EngineParts;
-  readonly place: store.ServiceClusterRow;
+  readonly row: store.ServiceClusterRow;
   readonly call: CallContext;
   readonly isIdle: boolean;
 }
 
-async function removeIn(tx: Queryable, { parts, place: row, call, isIdle }: Removal): Promise<void> {
+async function removeIn(tx: Queryable, { parts, row, call, isIdle }: Removal): Promise<void> {
   const { service_id: service, environment_id: environment, driver } = row;
   const { cluster } = driversOf(parts, driver);
-  await tx.many(store.lockPlaces, [environment, driver]);
+  await tx.many(store.lockServiceClusters, [environment, driver]);
   if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
   // The kind comes first: without the history of a Helm release, which is kept on the cluster, nobody would know which
   // objects belong to the release.
   await inTime(call, 'the service', async (within) => {
-    await leaveByKind(tx, { parts, place: row }, within);
+    await leaveByKind(tx, { parts, row }, within);
     await cluster.removeService(environment, service, within);
   });
   const { others } = await tx.one(store.othersAt, [environment, driver, service]);
   if (!others) await inTime(call, 'the environment', (within) => cluster.removeEnvironment(environment, within));
-  await tx.run(store.forgetPlace, [service, driver]);
+  await tx.run(store.forgetServiceCluster, [service, driver]);
 }
 
 /** Removes what only the kind of the service knows. If the release is unknown, the service may be of any kind. */
-async function leaveByKind(
-  tx: Queryable,
-  { parts, place: row }: Pick<Removal, 'parts' | 'place'>,
-  call: CallContext,
-): Promise<void> {
+async function leaveByKind(tx: Queryable, { parts, row }: Pick<Removal, 'parts' | 'row'>, call: CallContext): Promise<void> {
   const [runtime] = await tx.many(readRuntimes, [[row.service_id]]);
   if (runtime === undefined) return;
   const kinds = runtime.config === null ? parts.kinds.all : [parts.kinds.of(runtime.config)];
-  for (const kind of kinds) await kind.leave?.(tx, { parts, place: row, runtime }, call);
+  for (const kind of kinds) await kind.leave?.(tx, { parts, row, runtime }, call);
 }
 
 /** Executes a removal with a timeout, because others wait for it. */

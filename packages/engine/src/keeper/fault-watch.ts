@@ -4,7 +4,7 @@ import type { EngineParts } from '../shared/parts.ts';
 import { InstanceEnds, type EndWatchers } from './instance-ends.ts';
 import type { KeptService } from './kept-service.ts';
 import type { ClusterSnapshot } from './observer.ts';
-import { noteUnlive, noteUnready, type ProbeFailure } from './probe-conditions.ts';
+import { noteFailedLiveness, noteUnready, type ProbeFailure } from './probe-conditions.ts';
 import { PressureWatch } from './pressure-watch.ts';
 import { servingInstances } from './running-status.ts';
 
@@ -54,12 +54,12 @@ export class FaultWatch {
   }
 
   /** Reports a failed liveness probe, before the instance is restarted. Each process detects the failure by itself. */
-  async unlive(
+  async failedLiveness(
     failure: ProbeFailure,
     { isFirst, pauseSeconds }: { readonly isFirst: boolean; readonly pauseSeconds: number },
   ): Promise<void> {
     const isWatching = this.#term?.aborted === false;
-    await noteUnlive(this.#input.parts, failure, {
+    await noteFailedLiveness(this.#input.parts, failure, {
       others: this.#othersOf(failure.instance),
       occurrences: isWatching && isFirst ? 1 : 0,
       pauseSeconds,

@@ -1,10 +1,10 @@
 import { backoffMilliseconds, Loop, pause } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
-import { removePlace } from '../former-clusters/leave-cluster.ts';
+import { leaveCluster } from '../former-clusters/leave-cluster.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { clearRunningStatus } from '../store/journal.ts';
-import { placesToLeave } from '../store/service-clusters.ts';
+import { clustersToLeave } from '../store/service-clusters.ts';
 import { Attempts } from './attempts.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { FaultWatch } from './fault-watch.ts';
@@ -82,7 +82,7 @@ export class Keeper {
       driver,
       attempts: this.#attempts,
       call: (seconds) => this.#call(seconds),
-      onFailedLiveness: (failure, details) => this.#faults.unlive(failure, details),
+      onFailedLiveness: (failure, details) => this.#faults.failedLiveness(failure, details),
       refresh: () => this.look(),
     });
     this.#queue = new ServiceQueue(parts.log, this.#stop.signal, () => void this.look());
@@ -273,8 +273,8 @@ export class Keeper {
   /** Removes what is left of services that were moved to another cluster. */
   async #leave(): Promise<void> {
     const { database } = this.#parts;
-    for (const row of await database.many(placesToLeave, [this.#driver])) {
-      await this.#attempts.attempt(`leave ${row.service_id}`, () => removePlace(this.#parts, row, this.#call(), true));
+    for (const row of await database.many(clustersToLeave, [this.#driver])) {
+      await this.#attempts.attempt(`leave ${row.service_id}`, () => leaveCluster(this.#parts, row, this.#call(), true));
     }
   }
 

@@ -17,7 +17,7 @@ export interface ProbeFailure {
   readonly attempts: readonly string[];
 }
 
-interface Unlive {
+interface FailedLiveness {
   readonly others: number;
   readonly occurrences: 0 | 1;
   readonly pauseSeconds: number;
@@ -30,10 +30,10 @@ interface Unlive {
  * - `occurrences`: 0 if another process counts the failure, or if it is already counted.
  * - `pauseSeconds`: seconds until the restart.
  */
-export async function noteUnlive(
+export async function noteFailedLiveness(
   { database, settings, log }: EngineParts,
   { instance, attempts }: ProbeFailure,
-  { others, occurrences, pauseSeconds }: Unlive,
+  { others, occurrences, pauseSeconds }: FailedLiveness,
 ): Promise<void> {
   const now = new Date().toISOString();
   const when = pauseSeconds > 0 ? ` after ${Math.ceil(pauseSeconds)} s, because it has just been started` : '';

@@ -33,7 +33,7 @@ export class Revival {
    * Instances whose liveness probe fails, by id, with the start time for which the failure was reported and whether a
    * restart is under way.
    */
-  readonly #unlive = new Map<string, { readonly startedAt: string | null; isUnderWay: boolean }>();
+  readonly #failedLiveness = new Map<string, { readonly startedAt: string | null; isUnderWay: boolean }>();
 
   constructor(input: RevivalInput) {
     this.#input = input;
@@ -61,11 +61,11 @@ export class Revival {
    */
   async ofFailedLiveness(failure: ProbeFailure): Promise<void> {
     const { instance, attempts } = failure;
-    const former = this.#unlive.get(instance.id);
+    const former = this.#failedLiveness.get(instance.id);
     if (former?.isUnderWay === true) return;
     const isFirst = former === undefined || former.startedAt !== instance.startedAt;
     const state = { startedAt: instance.startedAt, isUnderWay: true };
-    this.#unlive.set(instance.id, state);
+    this.#failedLiveness.set(instance.id, state);
     if (isFirst)
       this.#input.parts.log.warn(
         { instance: instance.name, seen: attempts.at(-1) },
@@ -83,7 +83,7 @@ export class Revival {
 
   /** Forgets instances that no longer exist. */
   forgetOthers(present: ReadonlySet<string>): void {
-    for (const id of this.#unlive.keys()) if (!present.has(id)) this.#unlive.delete(id);
+    for (const id of this.#failedLiveness.keys()) if (!present.has(id)) this.#failedLiveness.delete(id);
   }
 
   /**

@@ -28,7 +28,7 @@ export interface Refusal {
 /** A cluster that a service leaves. */
 export interface Leaving {
   readonly parts: EngineParts;
-  readonly place: ServiceClusterRow;
+  readonly row: ServiceClusterRow;
   readonly runtime: RuntimeRow;
 }
 

@@ -2,8 +2,8 @@ import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { disarm } from '../jobs/arming.ts';
 import { removeClusterRoutes } from '../routes/cluster-routes.ts';
-import { removePlace } from '../former-clusters/leave-cluster.ts';
-import { forgetPlace, placesOf } from '../store/service-clusters.ts';
+import { leaveCluster } from '../former-clusters/leave-cluster.ts';
+import { forgetServiceCluster, placesOf } from '../store/service-clusters.ts';
 import { terminationGrace } from '../workload/workload.ts';
 import { driverSet, hadSchedule, ownerOf, type Step, type StepContext } from './step.ts';
 
@@ -77,10 +77,10 @@ export async function leaveAll({ task, deployment, call, parts }: StepContext): 
     const elsewhere = parts.drivers[row.driver];
     // Resources of the environment itself on its own cluster are removed with the environment.
     if (elsewhere !== undefined && row.driver !== deployment.driver) {
-      await removePlace(parts, row, call);
+      await leaveCluster(parts, row, call);
       continue;
     }
     if (row.driver !== task.driver) await elsewhere?.cluster.removeService(deployment.environment_id, task.serviceId, call);
-    await parts.database.run(forgetPlace, [row.service_id, row.driver]);
+    await parts.database.run(forgetServiceCluster, [row.service_id, row.driver]);
   }
 }

@@ -6,7 +6,7 @@ import { driversOf, type DriverSet, type EngineParts } from '../shared/parts.ts'
 import type { StepName } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
 import { setRuntime, type ClaimedDeployment, type StepOutput } from '../store/journal.ts';
-import { notePlace } from '../store/service-clusters.ts';
+import { noteServiceCluster } from '../store/service-clusters.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { gitSourceOf as gitSource } from '../workload/image-source.ts';
@@ -116,7 +116,7 @@ export function ownerOf(context: StepContext): Ownership {
 export async function noteHere({ task, deployment, journal }: StepContext): Promise<void> {
   // A service that is being removed has no configuration to run.
   const keeps = (task.config?.volumes ?? []).length > 0;
-  await journal.write(notePlace, [task.serviceId, task.driver, deployment.environment_id, keeps]);
+  await journal.write(noteServiceCluster, [task.serviceId, task.driver, deployment.environment_id, keeps]);
 }
 
 /** The record of a service whose release is deployed. */

@@ -18,7 +18,7 @@ const lockName = (environment: string, driver: string): string =>
  * driver, environment, whether the service has volumes. Waits for a process that is removing objects of the environment
  * from that cluster.
  */
-export const notePlace = statement(
+export const noteServiceCluster = statement(
   'notePlace',
   `with held as (select pg_advisory_xact_lock_shared(${lockName('$5', '$4')}))
    insert into service_place (service_id, driver, environment_id, keeps)
@@ -30,7 +30,7 @@ export const notePlace = statement(
  * Locks an environment on a cluster until the end of the transaction: nobody else can start or remove anything of the
  * environment there. Parameters: environment, driver.
  */
-export const lockPlaces = statement('lockPlaces', `select pg_advisory_xact_lock(${lockName('$1', '$2')})`);
+export const lockServiceClusters = statement('lockPlaces', `select pg_advisory_xact_lock(${lockName('$1', '$2')})`);
 
 /** Parameter: service. */
 export const placesOf = statement<ServiceClusterRow>(
@@ -43,7 +43,7 @@ const left = `service_place p join service_runtime t on t.service_id = p.service
     where not p.keeps and not exists (select from deployment d where d.environment_id = p.environment_id and d.status = 'RUNNING')`;
 
 /** Returns what must be removed from a cluster. Parameter: driver. */
-export const placesToLeave = statement<ServiceClusterRow>(
+export const clustersToLeave = statement<ServiceClusterRow>(
   'placesToLeave',
   `select ${columns} from ${left} and p.driver = $1
     order by p.environment_id, p.service_id limit 100`,
@@ -62,4 +62,4 @@ export const othersAt = statement<{ readonly others: boolean }>(
 );
 
 /** Parameters: service, driver. */
-export const forgetPlace = statement('forgetPlace', 'delete from service_place where service_id = $1 and driver = $2');
+export const forgetServiceCluster = statement('forgetPlace', 'delete from service_place where service_id = $1 and driver = $2');

@@ -63,7 +63,7 @@ async function change({ operation, recipe, name, schema }: Field) {
   const now = memberOf(parsed(before.text), name);
   // After a POST, the created record exists; a PUT changes the same record.
   const present = operation.method === 'POST' ? await ids() : former;
-  const value = changedValue(schema, { place: name, now, own: (location) => ownValue(operation.id, location, present) });
+  const value = changedValue(schema, { location: name, now, own: (location) => ownValue(operation.id, location, present) });
   const body = { ...toMembers(recipe.body?.(present)), [name]: value };
   const { status, text } = await fixture.send(operation, { ...recipe, ids: () => present, body: () => body });
   const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, parameter: string) => present[parameter] ?? '');

@@ -12,7 +12,7 @@ import { gitCredentials } from './git-token/index.ts';
 import { readChartArchive } from './helm-repository/index.ts';
 import { removeService } from './service/index.ts';
 import { readSecretValues, storeOutputs } from './variable/index.ts';
-import { tellDeployment } from './webhook/index.ts';
+import { addDeploymentEvent } from './webhook/index.ts';
 
 /** Returns the functions by which the engine reads and changes records of the resources. */
 export function engineHooks(database: Database, vault: Vault, config: Configuration): EngineHooks {
@@ -32,8 +32,8 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
     gatewayDomains: gatewayDomains(database, vault),
     clusters: () => readClusterAccess(database, vault),
     claimCluster: (clusterId, identity) => claimCluster(database, clusterId, identity),
-    deploymentStarted: (tx, id, action) => tellDeployment(tx, id, action, 'STARTED'),
-    deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
+    deploymentStarted: (tx, id, action) => addDeploymentEvent(tx, id, action, 'STARTED'),
+    deploymentEnded: (tx, id, action, status) => addDeploymentEvent(tx, id, action, status),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
     seal: (recordId, text) => vault.seal(recordId, text),

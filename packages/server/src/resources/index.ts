@@ -28,7 +28,7 @@ import { mountOrganization } from './organization/index.ts';
 import { mountOverview } from './overview/index.ts';
 import { mountProject } from './project/index.ts';
 import { mountRole } from './role/index.ts';
-import { mountService, servicePlaces } from './service/index.ts';
+import { mountService, serviceOwners } from './service/index.ts';
 import { mountSourceCheck } from './source-check/index.ts';
 import { mountStream, type Streams } from './stream/index.ts';
 import { mountToken } from './token/index.ts';
@@ -76,6 +76,6 @@ export function mountAll(deps: ResourceDeps): readonly MountedOperation[] {
   mountSourceCheck(mounting, deps);
   mountStream(mounting, deps);
   mountService(mounting, deps);
-  mountVariable(mounting, deps, servicePlaces(deps));
+  mountVariable(mounting, deps, serviceOwners(deps));
   return mounting.mounted;
 }

@@ -5,7 +5,6 @@ import { eventsOfInstance } from '../diagnosis/events.ts';
 import type { Suspicion } from '../diagnosis/failures.ts';
 import { faultOf, isMade, judgeFault, lasting, toFault, type Fault, type InstanceFacts } from '../diagnosis/judge.ts';
 import { mainStatus } from '../instances/instances.ts';
-import { helperContainer } from '../manifests/pod.ts';
 import { label } from '../names/labels.ts';
 
 /** How long a node may try to set up the pod. A node without user namespaces for pods never succeeds. */
@@ -38,12 +37,6 @@ function disruption(pod: Pod): string {
 export function isUp(pod: Pod): boolean {
   const statuses = pod.status?.containerStatuses ?? [];
   return statuses.length > 0 && statuses.every(({ state }) => state?.running !== undefined);
-}
-
-/** Returns whether the client runs. This distinguishes a daemon that ended from a pod that is only starting. Pure. */
-export function hasClient(pod: Pod): boolean {
-  const status = pod.status?.containerStatuses?.find(({ name }) => name === helperContainer);
-  return status?.state?.running !== undefined;
 }
 
 export type Beginning = { readonly type: 'UP'; readonly pod: Pod } | { readonly type: 'FAILED'; readonly suspicion: Suspicion };

@@ -23,7 +23,7 @@ export function clusterCharts(scope: ClusterScope): ClusterCharts {
     outside: (owner, objects, signal) =>
       reported('The kinds of the cluster could not be listed', () => outsideOf(scope, owner, objects, signal)),
     revisions: (chart, signal) => reported('The releases of Helm could not be listed', () => readRevisions(scope, chart, signal)),
-    whileWatched: (chart, objects, work, context) => whileWatched(scope, { place: chart, objects, work }, context),
+    whileWatched: (chart, objects, work, context) => whileWatched(scope, { chart, objects, work }, context),
     stop: (chart, context) => reported('The release could not be stopped', () => stopRelease(scope, chart, context)),
     wake: (chart, objects, seconds, signal) =>
       reported('The release could not be started', () => wakeRelease(scope, chart, { objects, seconds }, signal)),

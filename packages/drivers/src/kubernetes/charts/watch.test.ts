@@ -58,7 +58,7 @@ function watched(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const chart: ChartRef = { owner, release: 'helm-z1' };
   const scope = { api, installation: 'i' } as unknown as Parameters<typeof whileWatched>[0]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the rest is not looked at
   const context = { signal: new AbortController().signal, log: () => undefined };
-  return whileWatched(scope, { place: chart, objects: [web], work }, context);
+  return whileWatched(scope, { chart, objects: [web], work }, context);
 }
 
 const unready = {

@@ -14,7 +14,7 @@ import { namespaceOf, type Maker } from './members.ts';
 import { faultsOf, judgeRelease, lastSuspect, type SeenRelease, type Suspect } from './suspects.ts';
 
 interface Watched {
-  readonly place: ChartRef;
+  readonly chart: ChartRef;
   readonly objects: readonly ChartObject[];
   readonly work: (signal: AbortSignal) => Promise<void>;
 }
@@ -25,11 +25,7 @@ const answerWithinMilliseconds = 10_000;
 const followAgainMilliseconds = 2_000;
 
 /** See `ClusterCharts.whileWatched`. */
-export async function whileWatched(
-  scope: ClusterScope,
-  { place: chart, objects, work }: Watched,
-  context: CallContext,
-): Promise<void> {
+export async function whileWatched(scope: ClusterScope, { chart, objects, work }: Watched, context: CallContext): Promise<void> {
   const given = new AbortController();
   const done = new AbortController();
   const makers = objects.filter(({ kind }) => makingKinds.includes(kind));

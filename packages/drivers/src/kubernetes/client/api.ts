@@ -59,7 +59,7 @@ export class ApiRefusal extends HttpRefusal {}
 const timeoutMilliseconds = 60_000;
 /**
  * How often a request is repeated if the server was too busy, and the pause before each repeat: `repeatMilliseconds` if
- * the server sends no Retry-After, at most `mostRepeatMilliseconds` if it does.
+ * the server sends no Retry-After, at most `maxRepeatMilliseconds` if it does.
  */
 const maxRepeats = 2;
 const repeatMilliseconds = 1_000;

@@ -26,7 +26,7 @@ const answerMilliseconds = 60_000;
 /** Pause between the end of a watch and the next watch. */
 const againMilliseconds = 500;
 /**
- * A watch that ended sooner than this, without an event, is futile. After `mostFutile` such watches in a row the server
+ * A watch that ended sooner than this, without an event, is futile. After `maxFutile` such watches in a row the server
  * counts as unreachable.
  */
 const futileMilliseconds = 5_000;

@@ -13,7 +13,7 @@ const helmSeconds = 100;
  * the stored places, so that it also works if the move was interrupted. The volumes of its StatefulSets are removed
  * too. May be repeated.
  */
-export async function leaveRelease(tx: Queryable, { parts, place: row, runtime }: Leaving, call: CallContext): Promise<void> {
+export async function leaveRelease(tx: Queryable, { parts, row, runtime }: Leaving, call: CallContext): Promise<void> {
   const { charts } = driversOf(parts, row.driver).cluster;
   if (charts === undefined) return;
   const there = refOfRuntime(parts.settings.installation, runtime);

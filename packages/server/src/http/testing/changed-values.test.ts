@@ -15,7 +15,7 @@ test('a value differs from what is there, down to its last member', () => {
     },
   };
   const now = { on: true, word: 'a', count: 3, names: ['x'], labels: {} };
-  expect(changedValue(schema, { place: 'it', now, own: none })).toEqual({
+  expect(changedValue(schema, { location: 'it', now, own: none })).toEqual({
     on: false,
     word: 'b',
     count: 1,
@@ -27,5 +27,5 @@ test('a value differs from what is there, down to its last member', () => {
 test('what is known of a place goes before its schema', () => {
   const schema = { type: 'array', items: { type: 'object', properties: { id: { type: 'string' }, size: { type: 'integer' } } } };
   const own = (location: string): unknown => (location === 'list.0.id' ? 'mine' : undefined);
-  expect(changedValue(schema, { place: 'list', now: undefined, own })).toEqual([{ id: 'mine', size: 2 }]);
+  expect(changedValue(schema, { location: 'list', now: undefined, own })).toEqual([{ id: 'mine', size: 2 }]);
 });

@@ -6,7 +6,7 @@ import type { Schema } from './arbitrary.ts';
 export type OwnValues = (location: string) => unknown;
 
 interface At {
-  readonly place: string;
+  readonly location: string;
   readonly own: OwnValues;
   /** The present value. */
   readonly now: unknown;
@@ -18,7 +18,7 @@ interface At {
  * schema.
  */
 export function changedValue(schema: Schema, at: At): unknown {
-  const own = at.own(at.place);
+  const own = at.own(at.location);
   if (own !== undefined) return own;
   const branch = (schema.anyOf ?? [schema]).find((one) => one.type !== 'null') ?? schema;
   if (branch !== schema) return changedValue(branch, at);
@@ -44,7 +44,7 @@ function changedNumber({ minimum = 1, maximum = Number.MAX_SAFE_INTEGER }: Schem
   return next < minimum || next > maximum ? minimum : next;
 }
 
-function changedText({ format }: Schema, { place: location, now }: At): string {
+function changedText({ format }: Schema, { location, now }: At): string {
   if (format === 'date-time') return '2031-01-31T12:00:00.000Z';
   if (format === 'uri') return 'https://kept.example.org/';
   const name = location.split('.').at(-1) ?? '';
@@ -59,8 +59,8 @@ function changedObject({ properties = {}, additionalProperties }: Schema, at: At
   return Object.fromEntries(members);
 }
 
-function inside({ place: location, own, now }: At, name: string): At {
-  return { place: location === '' ? name : `${location}.${name}`, own, now: memberOf(now, name) };
+function inside({ location, own, now }: At, name: string): At {
+  return { location: location === '' ? name : `${location}.${name}`, own, now: memberOf(now, name) };
 }
 
 export function memberOf(value: unknown, name: string): unknown {

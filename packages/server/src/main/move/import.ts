@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { AppError, isAppError, messageOf, neverAborted, type Sensitive } from '@davit/base';
-import { migrate, openArrival, readMigrations, migrationsFolder } from '@davit/db';
+import { migrate, openImport, readMigrations, migrationsFolder } from '@davit/db';
 import { arrivalStatements } from '@davit/engine';
 import type { Print } from '../commands.ts';
 import type { Configuration } from '../../configuration.ts';
@@ -154,7 +154,7 @@ interface Filling {
 }
 
 async function fill(connectionString: string, source: Source, { volumes, beforeCommit }: Filling): Promise<number> {
-  const arrival = await openArrival(connectionString);
+  const arrival = await openImport(connectionString);
   const made: string[] = [];
   let rows = 0;
   try {

@@ -5,7 +5,7 @@ import type { Needs } from '../../deps.ts';
 import { checkDomain, isRight } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';
 import { localDriver } from '../../local-driver.ts';
-import { validationDomain, type DoorSettings } from '../service/index.ts';
+import { validationDomain, type EndpointSettings } from '../service/index.ts';
 import { AuthorityFailure, type Authority, type IssueRequest, type Order } from './authority.ts';
 import { awaitChallenge } from './challenge.ts';
 import * as store from './store.ts';
@@ -25,7 +25,7 @@ const failureBackoff = { first: 5 * minute, most: 720 * minute };
 const dnsBackoff = { first: minute / 4, most: 15 * minute };
 
 export interface IssuerParts {
-  readonly deps: Needs<'database' | 'vault', keyof DoorSettings | 'dnsServers' | 'gatewayHost'>;
+  readonly deps: Needs<'database' | 'vault', keyof EndpointSettings | 'dnsServers' | 'gatewayHost'>;
   readonly connectionString: string;
   readonly authority: Authority;
   readonly log: { warn(details: object, message: string): void };

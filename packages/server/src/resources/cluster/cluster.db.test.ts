@@ -38,13 +38,13 @@ async function organization(at: TestServer = server) {
   const { id, tokens } = await at.organization();
   const params = { organizationId: id };
   const [local] = (await at.client().call('listOrganizationCluster', { params })).results;
-  return { params, tokens, local: local?.id ?? '', place: { ...params, clusterId: local?.id ?? '' } };
+  return { params, tokens, local: local?.id ?? '', ids: { ...params, clusterId: local?.id ?? '' } };
 }
 
 async function managed() {
   const { params } = await organization();
   const { id } = await client.call('createCluster', { params, body: aws });
-  return { params, place: { ...params, clusterId: id } };
+  return { params, ids: { ...params, clusterId: id } };
 }
 
 /** Returns `done`, or the error code of a refused call. */
@@ -69,7 +69,7 @@ async function environmentOn(params: { organizationId: string }, cluster_id: str
 
 describe('a lock', () => {
   test('is told in status and list, refuses changes, and ends by unlocking', async () => {
-    const { params, tokens, local, place: ids } = await organization();
+    const { params, tokens, local, ids } = await organization();
     const admin = server.client(tokens.ADMIN);
     const one = { clusterId: local };
     const lock = await admin.call('lockCluster', { params: one, body: { reason: 'audit', ttl_in_days: 2 } });
@@ -104,7 +104,7 @@ describe('a lock', () => {
   });
 
   test('whose time is over is none, and another one takes its place', async () => {
-    const { params, local, place: ids } = await organization();
+    const { params, local, ids } = await organization();
     const one = { clusterId: local };
     await client.call('lockCluster', { params: one, body: { reason: 'short', ttl_in_days: 3 } });
     await server.database.database.run(expire, [local]);
@@ -149,7 +149,7 @@ describe('a lock', () => {
 
 describe('the cluster of this machine', () => {
   test('is ready when its engine answers, and tells so in its log after a deployment', async () => {
-    const { place: ids } = await organization(answering);
+    const { ids } = await organization(answering);
     const admin = answering.client();
     expect(await admin.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: true });
     expect(await admin.call('deployCluster', { params: ids, query: { dry_run: true } })).toMatchObject({ status: 'DEPLOYED' });
@@ -161,7 +161,7 @@ describe('the cluster of this machine', () => {
   });
 
   test('is not ready when it does not, and the log says what to do', async () => {
-    const { place: ids } = await organization();
+    const { ids } = await organization();
     expect(await client.call('getClusterReadinessStatus', { params: ids })).toEqual({ is_ready: false });
     expect(await client.call('deployCluster', { params: ids })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
     expect((await client.call('listClusterLogs', { params: ids })).results).toMatchObject([
@@ -170,7 +170,7 @@ describe('the cluster of this machine', () => {
   });
 
   test('has no next version, is not stopped, and stays the default one', async () => {
-    const { place: ids, local } = await organization();
+    const { ids, local } = await organization();
     const refused = { status: 409, code: 'CLUSTER_KIND_UNSUPPORTED' };
     expect(await client.call('getClusterStatus', { params: ids })).toMatchObject({ next_k8s_available_version: null });
     await expect(client.call('upgradeCluster', { params: { clusterId: local } })).rejects.toMatchObject(refused);
@@ -296,7 +296,7 @@ describe('a cluster of a vendor', () => {
   });
 
   test('keeps its vendor and its kind of Kubernetes', async () => {
-    const { place: ids } = await managed();
+    const { ids } = await managed();
     const other = { ...aws, cloud_provider: 'CLOUDC', region: 'europe-west9' } as const;
     await expect(client.call('editCluster', { params: ids, body: other })).rejects.toMatchObject({
       status: 400,
@@ -318,7 +318,7 @@ describe('a cluster of a vendor', () => {
   });
 
   test('cannot be deployed: the refusal is clear, and the log remembers it', async () => {
-    const { place: ids } = await managed();
+    const { ids } = await managed();
     const refused = { status: 409, code: 'CLUSTER_NOT_PROVISIONABLE', message: expect.stringContaining('Local') };
     await expect(client.call('deployCluster', { params: ids, query: { dry_run: true } })).rejects.toMatchObject(refused);
     expect((await client.call('listClusterLogs', { params: ids })).results).toEqual([]);
@@ -333,7 +333,7 @@ describe('a cluster of a vendor', () => {
   });
 
   test('takes environments, but no deployments, and is deleted after them', async () => {
-    const { params, place: ids } = await managed();
+    const { params, ids } = await managed();
     const { environment, application, inEnvironment, project } = await environmentOn(params, ids.clusterId);
     const nothing = { status: 409, code: 'CLUSTER_NOT_DEPLOYED', message: expect.stringContaining('live') };
     await expect(client.call('deployEnvironment', { params: inEnvironment })).rejects.toMatchObject(nothing);
@@ -351,7 +351,7 @@ describe('a cluster of a vendor', () => {
 
   test('either has the environment or is gone, when both are asked for at once', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const { params, place: ids } = await managed();
+      const { params, ids } = await managed();
       const project = await client.call('createProject', { params, body: { name: 'race' } });
       const inProject = { projectId: project.id };
       const outcome = await Promise.all([
@@ -376,7 +376,7 @@ describe('a cluster of a vendor', () => {
   });
 
   test('remembers routes, each destination once', async () => {
-    const { place: ids } = await managed();
+    const { ids } = await managed();
     const routes = [{ destination: '10.1.0.0/16', target: 'tgw-1', description: 'office' }];
     expect(await client.call('editRoutingTable', { params: ids, body: { routes } })).toEqual({ results: routes });
     expect(await client.call('getRoutingTable', { params: ids })).toEqual({ results: routes });
@@ -393,7 +393,7 @@ describe('a cluster of a vendor', () => {
   });
 
   test('goes with its organization, credentials and lock included', async () => {
-    const { params, place: ids } = await managed();
+    const { params, ids } = await managed();
     const credentials = await client.call('createAWSCredentials', {
       params,
       body: { name: 'account', type: 'AWS_ROLE', role_arn: 'arn:aws:iam::1:role/x' },
@@ -407,7 +407,7 @@ describe('a cluster of a vendor', () => {
 });
 
 test('advanced settings: none is offered, and one that does nothing is refused by its name', async () => {
-  const { place: ids } = await managed();
+  const { ids } = await managed();
   expect(await client.call('getDefaultClusterAdvancedSettings')).toEqual({});
   expect(await client.call('getClusterAdvancedSettings', { params: ids })).toEqual({});
   const unknown = { 'newer.setting': 1, 'load_balancer.size': null };

@@ -89,13 +89,13 @@ async function organization() {
 async function cluster(params: { organizationId: string }, name = `rack-${randomUUID()}`) {
   const body = { name, region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
   const { id } = await client.call('createCluster', { params, body });
-  return { name, place: { ...params, clusterId: id } };
+  return { name, ids: { ...params, clusterId: id } };
 }
 
 async function connected(params: { organizationId: string }, name?: string) {
   const made = await cluster(params, name);
-  await client.call('editClusterKubeconfig', { params: made.place, body: kubeconfig(made.name) });
-  await client.call('deployCluster', { params: made.place });
+  await client.call('editClusterKubeconfig', { params: made.ids, body: kubeconfig(made.name) });
+  await client.call('deployCluster', { params: made.ids });
   const fake = clusters.get(made.name);
   if (fake === undefined) throw new Error('it was not connected');
   return { ...made, fake };
@@ -124,7 +124,7 @@ async function reaches(applicationId: string, state: string): Promise<void> {
 
 test('a chart keeps any arguments there; with one that no deployment takes, none is queued', async () => {
   const { params } = await organization();
-  const { place: ids } = await connected(params);
+  const { ids } = await connected(params);
   const { inEnvironment } = await environmentOn(params, ids.clusterId);
   const git_repository = { url: 'https://git.example.org/shop/charts.git', branch: 'main' };
   const given = ['--wait', '--kube-token=sesame'];
@@ -148,7 +148,7 @@ test('a chart keeps any arguments there; with one that no deployment takes, none
 
 test('a chart keeps any name of a value; with one that Helm would read further, none is queued', async () => {
   const { params } = await organization();
-  const { place: ids } = await connected(params);
+  const { ids } = await connected(params);
   const { inEnvironment } = await environmentOn(params, ids.clusterId);
   const git_repository = { url: 'https://git.example.org/shop/charts.git', branch: 'main' };
   const set_string = [
@@ -168,7 +168,7 @@ test('a chart keeps any name of a value; with one that Helm would read further, 
 
 test('one with a kubeconfig that it takes is deployed, runs environments, and shows what it has', async () => {
   const { params } = await organization();
-  const { name, place: ids } = await cluster(params);
+  const { name, ids } = await cluster(params);
   expect(await client.call('getClusterStatus', { params: ids })).toMatchObject({ status: 'READY', is_deployed: false });
   await expect(client.call('deployCluster', { params: ids })).rejects.toMatchObject({
     status: 409,
@@ -206,7 +206,7 @@ test('services may not be larger than the cluster of their own environment', asy
   const small = createFakeCluster();
   small.capacity = { cpuMillicores: 2_000, memoryMiB: 1_024 };
   clusters.set(name, small);
-  const { place: ids } = await connected(params, name);
+  const { ids } = await connected(params, name);
   const here = await environmentOn(params, ids.clusterId);
   expect(here.application).toMatchObject({ maximum_cpu: 2_000, maximum_memory: 1_024 });
   const body = {
@@ -226,7 +226,7 @@ test('services may not be larger than the cluster of their own environment', asy
 
 test('one that refuses the credentials says so until it is given others; no restart is needed', async () => {
   const { params } = await organization();
-  const { name, place: ids } = await cluster(params);
+  const { name, ids } = await cluster(params);
   await client.call('editClusterKubeconfig', { params: ids, body: kubeconfig(name, 'old') });
   expect(await client.call('deployCluster', { params: ids })).toMatchObject({
     status: 'INVALID_CREDENTIALS',
@@ -242,13 +242,13 @@ test('one that refuses the credentials says so until it is given others; no rest
   await vi.waitFor(async () => expect(await read()).toMatchObject({ status: 'DEPLOYED' }), patience);
   const broken = await cluster(params);
   const nowhere = 'kind: Config\nclusters: []\ncontexts: []\nusers: []\n';
-  await client.call('editClusterKubeconfig', { params: broken.place, body: nowhere });
-  expect(await client.call('deployCluster', { params: broken.place })).toMatchObject({ status: 'INVALID_CREDENTIALS' });
+  await client.call('editClusterKubeconfig', { params: broken.ids, body: nowhere });
+  expect(await client.call('deployCluster', { params: broken.ids })).toMatchObject({ status: 'INVALID_CREDENTIALS' });
 });
 
 test('one that lacks permissions is not ready, and its log lists them', async () => {
   const { params } = await organization();
-  const { name, place: ids } = await cluster(params);
+  const { name, ids } = await cluster(params);
   missing.set(name, ['create deployments', 'list pods']);
   await client.call('editClusterKubeconfig', { params: ids, body: kubeconfig(name) });
   expect(await client.call('deployCluster', { params: ids })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
@@ -259,7 +259,7 @@ test('one that lacks permissions is not ready, and its log lists them', async ()
 
 test('one that does not answer says so, and its deployments wait while others go on', async () => {
   const { params } = await organization();
-  const { name, place: ids, fake } = await connected(params);
+  const { name, ids, fake } = await connected(params);
   const here = await environmentOn(params, ids.clusterId);
   const elsewhere = await environmentOn(params);
   down.add(name);
@@ -276,7 +276,7 @@ test('one that does not answer says so, and its deployments wait while others go
 
 test('a deployment of a cluster is in the audit log; a dry run is not', async () => {
   const { params } = await organization();
-  const { place: ids } = await connected(params);
+  const { ids } = await connected(params);
   await client.call('deployCluster', { params: ids, query: { dry_run: true } });
   const { events } = await client.call('getOrganizationEvents', { params, query: { targetId: ids.clusterId } });
   // Newest first: the deployment, the kubeconfig, the record.
@@ -285,7 +285,7 @@ test('a deployment of a cluster is in the audit log; a dry run is not', async ()
 
 test('a locked cluster runs deployments of services, and is not deployed itself', async () => {
   const { params } = await organization();
-  const { place: ids } = await connected(params);
+  const { ids } = await connected(params);
   const { application, inApplication } = await environmentOn(params, ids.clusterId);
   await client.call('lockCluster', { params: ids, body: { reason: 'audit' } });
   await expect(client.call('deployCluster', { params: ids })).rejects.toMatchObject({ code: 'CLUSTER_LOCKED' });
@@ -297,7 +297,7 @@ test('one that can be upgraded is, and says how far it is', async () => {
   const { params } = await organization();
   const name = `new-${randomUUID()}`;
   upgrades.set(name, { ...notUpgraded, next: '1.36.3+k3s1' });
-  const { place: ids } = await connected(params, name);
+  const { ids } = await connected(params, name);
   const read = () => client.call('deployCluster', { params: ids, query: { dry_run: true } });
   expect(await read()).toMatchObject({ status: 'DEPLOYED', next_k8s_available_version: '1.36.3+k3s1' });
   const underWay = { status: 'DEPLOYING', next_k8s_available_version: null, is_deployed: true };
@@ -339,28 +339,28 @@ test('an environment moves to another cluster with its next deployment, and its 
   const { params } = await organization();
   const [east, west] = [await connected(params), await connected(params)];
   west.fake.capacity = { cpuMillicores: 3_000, memoryMiB: 2_048 };
-  await client.call('deployCluster', { params: west.place });
-  const { application, inApplication, inEnvironment } = await environmentOn(params, east.place.clusterId);
+  await client.call('deployCluster', { params: west.ids });
+  const { application, inApplication, inEnvironment } = await environmentOn(params, east.ids.clusterId);
   await client.call('deployApplication', { params: inApplication });
   await reaches(application.id, 'DEPLOYED');
-  const edited = await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.place.clusterId } });
-  expect(edited).toMatchObject({ cluster_id: west.place.clusterId, cluster_name: west.name });
+  const edited = await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.ids.clusterId } });
+  expect(edited).toMatchObject({ cluster_id: west.ids.clusterId, cluster_name: west.name });
   expect(east.fake.instances).toHaveLength(1);
   const status = await client.call('getApplicationStatus', { params: inApplication });
   expect(status).toMatchObject({ service_deployment_status: 'OUT_OF_DATE' });
   const inUse = { status: 409, code: 'IN_USE', message: expect.stringContaining('remaining volumes') };
-  await expect(client.call('deleteCluster', { params: east.place })).rejects.toMatchObject(inUse);
+  await expect(client.call('deleteCluster', { params: east.ids })).rejects.toMatchObject(inUse);
   await client.call('deployApplication', { params: inApplication });
   await vi.waitFor(() => expect([east.fake.instances.length, west.fake.instances.length]).toEqual([0, 1]), patience);
-  await vi.waitFor(() => client.call('deleteCluster', { params: east.place }), patience);
+  await vi.waitFor(() => client.call('deleteCluster', { params: east.ids }), patience);
   await reaches(application.id, 'DEPLOYED');
 });
 
 test('a service that is created after its environment has moved runs on the new cluster', async () => {
   const { params } = await organization();
   const [east, west] = [await connected(params), await connected(params)];
-  const { inEnvironment } = await environmentOn(params, east.place.clusterId);
-  await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.place.clusterId } });
+  const { inEnvironment } = await environmentOn(params, east.ids.clusterId);
+  await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.ids.clusterId } });
   const body = { name: 'later', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   const { id } = await client.call('createApplication', { params: inEnvironment, body });
   await client.call('deployApplication', { params: { applicationId: id } });
@@ -373,26 +373,26 @@ test('an environment is not moved to where nothing can be deployed', async () =>
   const [recorded, foreign] = [await cluster(params), await connected((await organization()).params)];
   const { inEnvironment } = await environmentOn(params);
   const move = (cluster_id: string) => client.call('editEnvironment', { params: inEnvironment, body: { cluster_id } });
-  await expect(move(recorded.place.clusterId)).rejects.toMatchObject({ status: 409, code: 'CLUSTER_NOT_DEPLOYED' });
+  await expect(move(recorded.ids.clusterId)).rejects.toMatchObject({ status: 409, code: 'CLUSTER_NOT_DEPLOYED' });
   const reference = { status: 400, code: 'INVALID_REFERENCE', errors: [{ path: 'cluster_id' }] };
-  await expect(move(foreign.place.clusterId)).rejects.toMatchObject(reference);
+  await expect(move(foreign.ids.clusterId)).rejects.toMatchObject(reference);
   await expect(move(randomUUID())).rejects.toMatchObject(reference);
 });
 
 test('volumes that a move left behind keep a cluster, unless Davit is told to forget them', async () => {
   const { params } = await organization();
   const [east, west] = [await connected(params), await connected(params)];
-  const { inEnvironment } = await environmentOn(params, east.place.clusterId);
+  const { inEnvironment } = await environmentOn(params, east.ids.clusterId);
   const body = { name: 'store', type: 'REDIS', version: '7', mode: 'CONTAINER' } as const;
   const database = await client.call('createDatabase', { params: inEnvironment, body });
   const inDatabase = { databaseId: database.id };
   await client.call('deployDatabase', { params: inDatabase });
   await vi.waitFor(() => expect(east.fake.instances).toHaveLength(1), patience);
-  await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.place.clusterId } });
+  await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.ids.clusterId } });
   await client.call('deployDatabase', { params: inDatabase });
   await vi.waitFor(() => expect([east.fake.instances.length, west.fake.instances.length]).toEqual([0, 1]), patience);
   expect(east.fake.volumes.size).toBe(1);
-  await expect(client.call('deleteCluster', { params: east.place })).rejects.toMatchObject({ status: 409, code: 'IN_USE' });
-  await client.call('deleteCluster', { params: east.place, query: { deleteMode: 'DELETE_SERVICE_CONFIG' } });
+  await expect(client.call('deleteCluster', { params: east.ids })).rejects.toMatchObject({ status: 409, code: 'IN_USE' });
+  await client.call('deleteCluster', { params: east.ids, query: { deleteMode: 'DELETE_SERVICE_CONFIG' } });
   expect(east.fake.volumes.size).toBe(1);
 });

@@ -1,4 +1,4 @@
-export { registryUses, type RegistryIds as RegistryPlace } from './container-registry.ts';
+export { registryUses, type RegistryIds } from './container-registry.ts';
 export {
   imageDigest,
   imageName,

@@ -5,7 +5,7 @@ import { isUniqueViolation, type Queryable } from '@davit/db';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import { clusterDomains } from '../../cluster-settings.ts';
 import type { Needs } from '../../deps.ts';
-import type { DoorSettings } from '../service/index.ts';
+import type { EndpointSettings } from '../service/index.ts';
 import { certificateStatus } from '../certificate/index.ts';
 import { hasPublicAddress, lockService, validationDomain, visibleFacts, type ServiceReference } from '../service/index.ts';
 import { invalid, notFound } from '../shared/problems.ts';
@@ -32,7 +32,7 @@ export interface DomainRequest {
 }
 
 export async function listDomains(
-  deps: Needs<'database', keyof DoorSettings>,
+  deps: Needs<'database', keyof EndpointSettings>,
   caller: Caller,
   reference: ServiceReference,
 ): Promise<Domains> {
@@ -43,7 +43,7 @@ export async function listDomains(
 
 /** Returns the domain with the current result of its DNS check. */
 export async function readDomain(
-  deps: Needs<'database' | 'engine', keyof DoorSettings | 'acme' | 'dnsServers' | 'gatewayHttpsPort' | 'proveDomains'>,
+  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'acme' | 'dnsServers' | 'gatewayHttpsPort' | 'proveDomains'>,
   caller: Caller,
   reference: ServiceReference,
   domainId: string,
@@ -82,7 +82,7 @@ async function isAnswered({ database, engine }: Needs<'database' | 'engine'>, se
  * proven.
  */
 export async function checkDomains(
-  deps: Needs<'database', keyof DoorSettings | 'dnsServers' | 'proveDomains'>,
+  deps: Needs<'database', keyof EndpointSettings | 'dnsServers' | 'proveDomains'>,
   caller: Caller,
   reference: ServiceReference,
 ): Promise<Checks> {
@@ -107,7 +107,7 @@ export async function checkDomains(
 
 /** Fails with VALIDATION_FAILED, DOMAIN_TAKEN or BEING_DELETED. */
 export async function createDomain(
-  deps: Needs<'database' | 'engine', keyof DoorSettings | 'proveDomains'>,
+  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'proveDomains'>,
   caller: Caller,
   reference: ServiceReference,
   request: DomainRequest,
@@ -126,7 +126,7 @@ export async function createDomain(
 
 /** Edits a domain. Fields that the request omits stay. Fails like `createDomain`, and with NOT_FOUND. */
 export async function editDomain(
-  deps: Needs<'database' | 'engine', keyof DoorSettings | 'proveDomains'>,
+  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'proveDomains'>,
   caller: Caller,
   { domainId, ...reference }: ServiceReference & { readonly domainId: string },
   request: DomainRequest,
@@ -163,7 +163,7 @@ function nameOf({ config }: Needs<never, 'clusterSettings' | 'gatewayDomain'>, t
   return name;
 }
 
-interface Wish {
+interface DomainClaim {
   readonly name: DomainName;
   readonly facts: { readonly id: string; readonly organization_id: string };
 }
@@ -176,7 +176,7 @@ async function refuseOthers(
   { config }: Needs<never, 'proveDomains'>,
   tx: Queryable,
   caller: Caller,
-  { name, facts }: Wish,
+  { name, facts }: DomainClaim,
 ): Promise<void> {
   const owner = await tx.maybe(store.ownerOfHost, [name.host, facts.organization_id]);
   if (owner !== undefined) throw taken(name.domain, `belongs to ${nameFor(caller, owner)}; a domain has one service`);
@@ -230,7 +230,7 @@ function taken(domain: string, message: string): AppError {
 type Placed = Awaited<ReturnType<typeof visibleFacts>>;
 
 async function checked(
-  { config }: Needs<never, keyof DoorSettings | 'dnsServers'>,
+  { config }: Needs<never, keyof EndpointSettings | 'dnsServers'>,
   facts: Placed,
   row: store.CustomDomainRow,
 ): Promise<DomainCheck> {
@@ -240,7 +240,7 @@ async function checked(
   return { status: found.status, details };
 }
 
-function toRecord({ config }: Needs<never, keyof DoorSettings>, facts: Placed, row: store.CustomDomainRow): Domain {
+function toRecord({ config }: Needs<never, keyof EndpointSettings>, facts: Placed, row: store.CustomDomainRow): Domain {
   return {
     id: row.id,
     created_at: row.created_at,

@@ -1,7 +1,7 @@
 import { messageOf } from '@davit/base';
 import { isUniqueViolation } from '@davit/db';
 import type { Needs } from '../../deps.ts';
-import type { DoorSettings } from '../service/index.ts';
+import type { EndpointSettings } from '../service/index.ts';
 import { createDns } from '../../dns/dns.ts';
 import { validationDomain } from '../service/index.ts';
 import * as store from './store.ts';
@@ -36,7 +36,7 @@ export function proofRecord(host: string, organizationId: string): { readonly na
  * not make this function fail.
  */
 export async function ownershipOf(
-  deps: Needs<'database', keyof DoorSettings | 'dnsServers' | 'proveDomains'>,
+  deps: Needs<'database', keyof EndpointSettings | 'dnsServers' | 'proveDomains'>,
   claim: Claim,
 ): Promise<Ownership> {
   if (claim.proven_at !== null) return proven;

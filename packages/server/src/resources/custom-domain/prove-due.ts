@@ -1,6 +1,6 @@
 import { backoffMilliseconds } from '@davit/base';
 import type { Needs } from '../../deps.ts';
-import type { DoorSettings } from '../service/index.ts';
+import type { EndpointSettings } from '../service/index.ts';
 import { ownershipOf } from './proof.ts';
 import { listUnproven } from './store.ts';
 
@@ -17,7 +17,7 @@ const atOnce = 20;
 
 /** Checks for the proof of unproven domains, each one at growing intervals. */
 export async function proveDue(
-  deps: Needs<'database', keyof DoorSettings | 'dnsServers' | 'proveDomains'>,
+  deps: Needs<'database', keyof EndpointSettings | 'dnsServers' | 'proveDomains'>,
   memory: ProofMemory,
   now: number,
 ): Promise<void> {

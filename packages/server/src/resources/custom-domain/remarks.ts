@@ -1,7 +1,7 @@
 import { pause } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { Settings } from '../../configuration.ts';
-import { validationDomain, type DoorSettings } from '../service/index.ts';
+import { validationDomain, type EndpointSettings } from '../service/index.ts';
 import { checkDomain } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';
 import { proofRecord } from './proof.ts';
@@ -15,7 +15,7 @@ const longestMilliseconds = 5_000;
  */
 export async function domainRemarks(
   db: Queryable,
-  config: Settings<keyof DoorSettings | 'dnsServers'>,
+  config: Settings<keyof EndpointSettings | 'dnsServers'>,
   serviceId: string,
 ): Promise<readonly string[]> {
   const rows = await db.many(listDomainsOfType, [serviceId]);

@@ -1,5 +1,5 @@
 import type { Needs } from '../../deps.ts';
-import type { DoorSettings } from '../service/index.ts';
+import type { EndpointSettings } from '../service/index.ts';
 import type { AnyCall } from '../../http/call.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { mountRole, type ServiceReference } from '../service/index.ts';
@@ -8,7 +8,7 @@ import * as domain from './custom-domain.ts';
 /** Mounts the routes for each kind of service that declares custom domains. */
 export function mountCustomDomain(
   mounting: Mounting,
-  deps: Needs<'database' | 'engine', keyof DoorSettings | 'acme' | 'dnsServers' | 'gatewayHttpsPort' | 'proveDomains'>,
+  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'acme' | 'dnsServers' | 'gatewayHttpsPort' | 'proveDomains'>,
 ): void {
   const one = ({ params }: AnyCall, service: ServiceReference) => ({ ...service, domainId: params['customDomainId'] ?? '' });
   mountRole(mounting, 'customDomains', ({ caller }, service) => domain.listDomains(deps, caller, service));

@@ -10,10 +10,10 @@ import {
   withMergeKey,
   composeSelected,
   deleteSelected,
-  deployWish,
+  deploySource,
   selectInstalled,
   selectRunning,
-  type DeployWish,
+  type DeploySource,
   type Selected,
 } from '../service/index.ts';
 import { invalid, Problems } from '../shared/problems.ts';
@@ -189,9 +189,9 @@ function selectedVersions(request: DeployRequest): Selected[] {
  * Applies the rules of the request that deploys a single service of this type. Returns undefined for a type that is not
  * served, because its ids name nothing.
  */
-function choiceOf(type: ServiceType, request: object, tell: (path: string, message: string) => void): DeployWish | undefined {
+function choiceOf(type: ServiceType, request: object, tell: (path: string, message: string) => void): DeploySource | undefined {
   try {
-    return type in kinds ? deployWish(type, request) : undefined;
+    return type in kinds ? deploySource(type, request) : undefined;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'VALIDATION_FAILED') throw error;
     for (const { path, message } of error.errors) tell(path, message);

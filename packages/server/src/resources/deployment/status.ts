@@ -5,7 +5,7 @@ import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import type { ReleaseSettings } from '../service/index.ts';
-import { registryUses, type RegistryPlace } from '../container-registry/index.ts';
+import { registryUses, type RegistryIds } from '../container-registry/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { serviceStatuses } from '../service/index.ts';
 import * as store from './store.ts';
@@ -55,7 +55,7 @@ const environmentsAtOnce = 8;
 export async function readRegistryStatuses(
   deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
-  pathIds: RegistryPlace,
+  pathIds: RegistryIds,
 ): Promise<{ results: ServiceStatus[] }> {
   const containers = (await registryUses(deps, caller, pathIds)).filter(({ item_type }) => item_type === 'CONTAINER');
   const ids = new Set(containers.map(({ service_id }) => service_id));

@@ -8,7 +8,7 @@ import type { ReleaseSettings } from '../service/index.ts';
 import { requestSelected } from '../deployment/index.ts';
 import { refuseClone } from '../environment/index.ts';
 import { readOrganization } from '../organization/index.ts';
-import { deployWish, readServiceStatus } from '../service/index.ts';
+import { deploySource, readServiceStatus } from '../service/index.ts';
 import { deployPreview } from './preview.ts';
 import * as previews from './preview-store.ts';
 import { whyNotNow } from './push.ts';
@@ -99,7 +99,7 @@ async function deployGroup(
   { services, tag }: { readonly services: readonly Service[]; readonly tag: string },
 ): Promise<void> {
   const environmentId = services[0]?.environment_id ?? '';
-  const selected = services.map(({ id, type }) => ({ id, type, path: 'tag', choice: deployWish(type, { image_tag: tag }) }));
+  const selected = services.map(({ id, type }) => ({ id, type, path: 'tag', choice: deploySource(type, { image_tag: tag }) }));
   await requestSelected(deps, tx, caller, { environmentId, selected });
 }
 

@@ -4,7 +4,7 @@ import type { ServiceView } from '@davit/engine/port';
 import type { Needs } from '../../deps.ts';
 import type { GitEventDeps } from './deps.ts';
 import { requestSelected } from '../deployment/index.ts';
-import { deployWish, type Selected } from '../service/index.ts';
+import { deploySource, type Selected } from '../service/index.ts';
 import { gitCaller } from './caller.ts';
 import { RepositoryLook } from './changes.ts';
 import type { PushEvent } from './event.ts';
@@ -145,7 +145,7 @@ function replacedBy({ is_rolled_back, deployed_commit_id }: Service): string {
 
 /** Returns the selection of a service at a commit. */
 function selectedAt({ id, type, terraform_action }: Service, commitId: string | null): Selected {
-  const choice = deployWish(type, commitId === null ? {} : { git_commit_id: commitId });
+  const choice = deploySource(type, commitId === null ? {} : { git_commit_id: commitId });
   return { id, type, path: '', choice: terraform_action === 'PLAN' ? { ...choice, terraformAction: 'PLAN' } : choice };
 }
 

@@ -17,11 +17,7 @@ export {
 } from './clone.ts';
 export { effective, type DerivedSecret, type Effective } from './effective.ts';
 export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
-export type {
-  ServiceOwnerReference as ServicePlaceReference,
-  ServiceOwners as ServicePlaces,
-  VariableOwner as VariablePlace,
-} from './owner.ts';
+export type { ServiceOwnerReference, ServiceOwners, VariableOwner } from './owner.ts';
 export { storeOutputs } from './output.ts';
 export { mountVariable } from './routes.ts';
 export { level, type VariableRow } from './row.ts';

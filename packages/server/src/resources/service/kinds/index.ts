@@ -18,6 +18,6 @@ export function kindOf(type: string): ServiceKind {
 }
 
 /** Returns the wish of a request to deploy a service of this type. Fails with VALIDATION_FAILED. */
-export function deployWish(type: string, request: unknown): DeploySource {
+export function deploySource(type: string, request: unknown): DeploySource {
   return kindOf(type).choice(request);
 }

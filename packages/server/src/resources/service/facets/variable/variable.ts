@@ -2,14 +2,14 @@ import type { ServiceScope } from '@davit/contract';
 import { notFound } from '../../../shared/problems.ts';
 import type { Needs } from '../../../../deps.ts';
 import type { ReleaseSettings } from '../../release.ts';
-import type { ServicePlaces, VariablePlace } from '../../../variable/index.ts';
+import type { ServiceOwners, VariableOwner } from '../../../variable/index.ts';
 import { lockService } from '../../lock.ts';
 import { serviceBuiltIns } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
 import { readFacts } from '../../store.ts';
 
 /** Returns the lookup by which variables find services of every type. */
-export function servicePlaces(deps: Needs<'engine', keyof ReleaseSettings>): ServicePlaces {
+export function serviceOwners(deps: Needs<'engine', keyof ReleaseSettings>): ServiceOwners {
   return {
     read: async (db, caller, { id, scope }) => {
       const facts = await db.maybe(readFacts, [id, scope, caller.organizationId]);
@@ -21,7 +21,7 @@ export function servicePlaces(deps: Needs<'engine', keyof ReleaseSettings>): Ser
   };
 }
 
-function toPlace({ config }: Needs<never, keyof ReleaseSettings>, facts: ServiceFacts, type: ServiceScope): VariablePlace {
+function toPlace({ config }: Needs<never, keyof ReleaseSettings>, facts: ServiceFacts, type: ServiceScope): VariableOwner {
   return {
     organizationId: facts.organization_id,
     projectId: facts.project_id,
