@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
 /** Maximum length in bytes of a record in the kernel log. */
@@ -19,6 +19,16 @@ export function wasKilledForMemory(container: string, since: string): boolean {
   const booted = Date.now() - upMilliseconds;
   const from = Date.parse(since) - booted - clockDifferenceMilliseconds - upMilliseconds * clockDrift;
   return readKernelLog().some((record) => isKillOf(record, container, from));
+}
+
+/** Returns whether this process may read the kernel log. */
+export function canReadKernelLog(): boolean {
+  try {
+    accessSync('/dev/kmsg', constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startOf } from './processes.ts';
@@ -6,7 +7,8 @@ import { startOf } from './processes.ts';
 /**
  * Control groups of builds on Podman, and of programs that Davit runs. The commands of a build run in `<group>/run`,
  * which is removed with each command. `<group>` exists until the build is over and accumulates the counters of all
- * commands. Only groups named by `newGroupName` are touched.
+ * commands. Only groups named by `newGroupName` are created and removed. On Docker, limits are written into the groups
+ * that BuildKit creates for the commands of a build (see `docker/build/command-limits.ts`).
  */
 
 const root = '/sys/fs/cgroup';
@@ -47,6 +49,73 @@ export async function makeControlGroup(name: string, { processes, memoryBytes }:
     await removeControlGroup(name);
     return null;
   }
+}
+
+/** Limits of one command of a build. */
+export interface CommandLimits {
+  readonly memoryBytes: number;
+  readonly cpuMillicores: number;
+  /** Most processes and threads. */
+  readonly processes: number;
+}
+
+/** Period of CPU limits in microseconds. */
+export const cpuPeriodMicroseconds = 100_000;
+
+/** Returns the CPU time in microseconds that a limit allows in each period. */
+export function cpuQuotaMicroseconds(cpuMillicores: number): number {
+  return Math.max(1000, Math.round((cpuMillicores / 1000) * cpuPeriodMicroseconds));
+}
+
+/** Returns whether this process may set limits of groups that other programs created. */
+export function canLimitGroups(): boolean {
+  try {
+    for (const folder of isUnified() ? [root] : ['memory', 'pids', 'cpu'].map((name) => join(root, name)))
+      accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isUnified(): boolean {
+  return existsSync(join(root, 'cgroup.controllers'));
+}
+
+/**
+ * Sets the limits of a group that another program created at one of these paths. No swap is allowed in addition to the
+ * memory. Returns the path of the group; null if none of the paths exists (yet).
+ */
+export async function limitGroup(paths: readonly string[], limits: CommandLimits): Promise<string | null> {
+  const quota = cpuQuotaMicroseconds(limits.cpuMillicores);
+  const memory = String(limits.memoryBytes);
+  // In this order: version 1 accepts a limit of memory and swap only above that of memory.
+  const files = isUnified()
+    ? [
+        ['', 'pids.max', String(limits.processes)],
+        ['', 'memory.max', memory],
+        ['', 'memory.swap.max', '0'],
+        ['', 'cpu.max', `${quota} ${cpuPeriodMicroseconds}`],
+      ]
+    : [
+        ['pids', 'pids.max', String(limits.processes)],
+        ['memory', 'memory.limit_in_bytes', memory],
+        ['memory', 'memory.memsw.limit_in_bytes', memory],
+        ['cpu', 'cpu.cfs_quota_us', String(quota)],
+      ];
+  for (const path of paths) {
+    let written = 0;
+    for (const [controller = '', file = '', value = ''] of files) {
+      const isSet = await writeFile(join(root, controller, path, file), value, { flag: 'r+' }).then(
+        () => true,
+        // A kernel without accounting of swap has no file for it.
+        () => false,
+      );
+      if (isSet || /swap|memsw/.test(file)) written += 1;
+    }
+    if (written === files.length) return path;
+  }
+  return null;
 }
 
 /**

@@ -1,17 +1,18 @@
 import type { BuildRequest } from '../../image-builder.ts';
+import { cpuPeriodMicroseconds, cpuQuotaMicroseconds } from '../../shared/control-group.ts';
 import { serviceLabels } from '../labels.ts';
 import { wantsRepository, withoutRepository } from '../../shared/build/repository-folder.ts';
 import { offeredArguments } from '../../shared/build/arguments.ts';
 import type { Dockerfile } from '../../shared/build/dockerfile.ts';
 import type { BuildTraits } from './engine-traits.ts';
 
-export type Builder = 'classic' | 'buildkit' | 'podman';
+export type Builder = 'buildkit' | 'podman';
 
 export interface BuildPlan {
   readonly builder: Builder;
   /** Query of `POST /build`. */
   readonly query: Readonly<Record<string, string>>;
-  /** Memory limit of commands in MiB, or null if the builder or the host supports none. */
+  /** Memory limit of commands in MiB, or null if it cannot be set. */
   readonly memoryMiB: number | null;
   /** Remarks to log before the build begins. */
   readonly remarks: readonly string[];
@@ -25,8 +26,12 @@ export interface PlanInput {
   readonly traits: BuildTraits;
   /** Name of a control group that only this build uses. An aborted build is found by it. Podman only. */
   readonly group: string | null;
-  /** Process limit of the build's control group, or null if it could not be set. */
+  /** Process limit of the build's control group, or null if it could not be set. Podman only. */
   readonly processes: number | null;
+  /** See `HoldInput.mark`. Docker only. */
+  readonly mark: string | null;
+  /** Why the commands cannot be limited, or null if they can. Docker only; see `whyNotHeld`. */
+  readonly notHeld: string | null;
 }
 
 /**
@@ -35,44 +40,43 @@ export interface PlanInput {
  */
 const droppedCapabilities = ['CAP_AUDIT_WRITE', 'CAP_MKNOD', 'CAP_NET_RAW', 'CAP_SETPCAP'];
 
-const cpuPeriodMicroseconds = 100_000;
 // Smallest memory limit in MiB that engines accept.
 const minMemoryMiB = 8;
 
 /** Plans the request for the engine. Pure. */
 export function planBuild(input: PlanInput): BuildPlan {
   const { request, dockerfile, traits } = input;
-  const builder = builderFor(dockerfile, traits);
-  const isCapped = builder !== 'buildkit';
-  const memoryMiB = isCapped && traits.canLimitMemory ? Math.max(minMemoryMiB, request.memoryMiB) : null;
+  const builder = traits.engine === 'podman' ? 'podman' : 'buildkit';
+  const canLimitMemory = builder === 'podman' ? traits.canLimitMemory : input.notHeld === null;
+  const memoryMiB = canLimitMemory ? Math.max(minMemoryMiB, request.memoryMiB) : null;
   const { offered, remarks } = offeredArguments(request, dockerfile);
   const query: Record<string, string> = {
     dockerfile: input.dockerfilePath,
-    buildargs: JSON.stringify(offered),
+    buildargs: JSON.stringify({ ...offered, ...(input.mark !== null && { NO_PROXY: input.mark }) }),
     rm: '1',
     forcerm: '1',
     version: builder === 'buildkit' ? '2' : '1',
   };
   if (request.withoutCache === true) query['nocache'] = '1';
   if (request.targetStage !== null) query['target'] = request.targetStage;
-  if (memoryMiB !== null) {
-    query['memory'] = String(memoryMiB * 1024 * 1024);
-    query['memswap'] = query['memory'];
-  }
-  if (isCapped && traits.canLimitCpu) {
-    query['cpuperiod'] = String(cpuPeriodMicroseconds);
-    query['cpuquota'] = String(Math.max(1000, Math.round((request.cpuMillicores / 1000) * cpuPeriodMicroseconds)));
-  }
   if (builder === 'podman') {
+    if (memoryMiB !== null) {
+      query['memory'] = String(memoryMiB * 1024 * 1024);
+      query['memswap'] = query['memory'];
+    }
+    if (traits.canLimitCpu) {
+      query['cpuperiod'] = String(cpuPeriodMicroseconds);
+      query['cpuquota'] = String(cpuQuotaMicroseconds(request.cpuMillicores));
+    }
     // The name and the labels are set afterwards, see `labelDockerfile`. Without `nsoptions`, Podman's build endpoint
     // runs commands in the host's network, where they reach everything that listens on 127.0.0.1 (seen with 4.3.1,
     // whatever `networkmode` is).
     query['nsoptions'] = JSON.stringify([{ Name: 'network', Host: false, Path: '' }]);
     query['dropcaps'] = JSON.stringify(droppedCapabilities);
     if (input.group !== null) query['cgroupparent'] = `/${input.group}/run`;
-  }
-  if (builder !== 'podman') {
+  } else {
     query['t'] = request.image;
+    // BuildKit writes labels into the image's configuration, without a step.
     query['labels'] = JSON.stringify(serviceLabels(request.owner, 'image'));
   }
   return { builder, query, memoryMiB, remarks: [...remarks, ...repositoryRemarks(dockerfile), ...capRemarks(input, builder)] };
@@ -91,13 +95,6 @@ export function labelDockerfile(imageId: string, request: Pick<BuildRequest, 'ow
   return `FROM ${imageId.replace('sha256:', '')}\nLABEL ${labels.toSorted().join(' ')}\n`;
 }
 
-// Chooses the classic builder although BuildKit is faster. The build endpoint passes no memory or CPU limit to
-// BuildKit, so a build could starve the host (Docker Engine 20.10 ignores even `cgroupparent` there).
-function builderFor(dockerfile: Dockerfile, traits: BuildTraits): Builder {
-  if (traits.engine === 'podman') return 'podman';
-  return dockerfile.needsBuildKit === null ? 'classic' : 'buildkit';
-}
-
 function repositoryRemarks(dockerfile: Dockerfile): string[] {
   const wanting = wantsRepository(dockerfile);
   return wanting === null
@@ -105,14 +102,15 @@ function repositoryRemarks(dockerfile: Dockerfile): string[] {
     : [`${wanting.keyword} in line ${wanting.line} uses .git, which is not in the build context. ${withoutRepository}`];
 }
 
-function capRemarks({ request, dockerfile, traits, processes }: PlanInput, builder: Builder): string[] {
-  if (builder === 'buildkit') {
-    return [
-      `Building with BuildKit because the Dockerfile uses ${dockerfile.needsBuildKit}. Docker Engine cannot limit memory and CPU of such builds`,
-    ];
-  }
+function capRemarks({ request, traits, processes, notHeld }: PlanInput, builder: Builder): string[] {
+  if (builder === 'buildkit') return notHeld === null ? [] : [withoutLimits(notHeld)];
   const remarks: string[] = [];
   if (!traits.canLimitMemory) remarks.push(`This host cannot limit memory: the build is not limited to ${request.memoryMiB} MiB`);
-  if (builder === 'podman' && processes === null) remarks.push('This host cannot limit the number of processes of a build');
+  if (processes === null) remarks.push('This host cannot limit the number of processes of a build');
   return remarks;
+}
+
+/** Returns the remark about a build whose commands have no limits. */
+export function withoutLimits(why: string): string {
+  return `Memory, CPU and processes of this build are not limited: ${why}`;
 }

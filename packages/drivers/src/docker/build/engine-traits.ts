@@ -8,6 +8,8 @@ export interface BuildTraits {
   readonly canLimitMemory: boolean;
   readonly canLimitCpu: boolean;
   readonly isRootless: boolean;
+  /** Folder of the engine's data; null if the engine does not report one. */
+  readonly dataFolder: string | null;
 }
 
 interface Info {
@@ -15,6 +17,7 @@ interface Info {
   readonly CpuCfsQuota?: boolean;
   readonly SecurityOptions?: readonly string[] | null;
   readonly Rootless?: boolean;
+  readonly DockerRootDir?: string;
 }
 
 export async function askBuildTraits(docker: EngineConnection, signal: AbortSignal): Promise<BuildTraits> {
@@ -22,11 +25,12 @@ export async function askBuildTraits(docker: EngineConnection, signal: AbortSign
     askVersion(docker, signal),
     call<Info>(docker, { method: 'GET', path: '/info', signal, timeoutMilliseconds: 30_000 }),
   ]);
-  const { MemoryLimit, CpuCfsQuota, SecurityOptions, Rootless } = info.body;
+  const { MemoryLimit, CpuCfsQuota, SecurityOptions, Rootless, DockerRootDir } = info.body;
   return {
     engine: engineOf(version),
     canLimitMemory: MemoryLimit !== false,
     canLimitCpu: CpuCfsQuota !== false,
     isRootless: Rootless === true || SecurityOptions?.some((option) => option.includes('rootless')) === true,
+    dataFolder: DockerRootDir || null,
   };
 }

@@ -1,4 +1,4 @@
-import { abortablePause, pause } from '@davit/base';
+import { pause } from '@davit/base';
 import type { EngineConnection } from '../connection.ts';
 import type { CallContext } from '../../driver.ts';
 import type { BuildRequest, BuiltImage, EngineImages } from '../../image-builder.ts';
@@ -7,7 +7,8 @@ import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
 import { buildFailure } from '../../shared/build/build-failure.ts';
-import { labelDockerfile, planBuild, type BuildPlan } from './build-query.ts';
+import { labelDockerfile, planBuild, withoutLimits, type BuildPlan } from './build-query.ts';
+import { holdCommands, markFor, whyNotHeld, type HeldCommands } from './command-limits.ts';
 import { openContext, packContext, packDockerfile, type BuildContext } from '../../shared/build/context.ts';
 import {
   endOrphanGroups,
@@ -56,6 +57,10 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
       const group = found.engine === 'podman' && !found.isRootless ? newGroupName('build') : null;
       if (group !== null) await endOrphanGroups();
       const isLimited = group !== null && (await makeControlGroup(group, { processes: pidsLimit })) !== null;
+      const isDocker = found.engine === 'docker';
+      const mark = isDocker ? markFor(dockerfile) : null;
+      const dataFolder = isLocal(docker) ? found.dataFolder : null;
+      const notHeld = isDocker ? whyNotHeld(dataFolder) : null;
       const plan = planBuild({
         request,
         dockerfile,
@@ -63,11 +68,17 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
         traits: found,
         group,
         processes: isLimited ? pidsLimit : null,
+        mark,
+        notHeld,
       });
       for (const remark of plan.remarks) context.log(remark);
+      const memoryBytes = (plan.memoryMiB ?? 0) * 1024 * 1024;
+      const limits = { memoryBytes, cpuMillicores: request.cpuMillicores, processes: pidsLimit };
+      const held = isDocker && notHeld === null && dataFolder !== null ? holdCommands({ dataFolder, limits, mark }) : null;
       try {
-        return await new Build(docker, plan, { files, dockerfile, context, group, request }).run();
+        return await new Build(docker, plan, { files, dockerfile, context, group, held, request }).run();
       } finally {
+        await held?.end();
         if (group !== null) await removeControlGroup(group);
       }
     },
@@ -86,6 +97,13 @@ interface BuildScope {
   readonly context: CallContext;
   /** See `PlanInput.group`. */
   readonly group: string | null;
+  /** The limits of the commands. Docker only. */
+  readonly held: HeldCommands | null;
+}
+
+/** Returns whether the engine is reached by a socket, and so runs on this machine or in a virtual machine of it. */
+function isLocal(docker: EngineConnection): boolean {
+  return docker.connection.socketPath !== undefined;
 }
 
 /** One build on one engine. */
@@ -105,6 +123,7 @@ class Build {
     const output = new BuildOutput((line) => context.log(line));
     const refusal = await this.#call(output);
     const outcome = output.end();
+    this.#checkHeld(outcome);
     if (refusal !== null || outcome.error) throw await this.#failure(outcome, refusal ?? outcome.error?.message ?? '');
     const built = outcome.imageId === null ? null : await inspect(this.#docker, outcome.imageId, context.signal);
     if (built) return toBuiltImage(this.#plan.builder === 'podman' ? await this.#label(built.Id) : built);
@@ -114,6 +133,13 @@ class Build {
       evidence: { lines: outcome.lines },
       retryable: true,
     });
+  }
+
+  /** Logs if commands ran without limits because none of their control groups was found. */
+  #checkHeld({ commands }: BuildOutcome): void {
+    const { held, context } = this.#scope;
+    if (held !== null && commands > 0 && held.count === 0)
+      context.log(withoutLimits('the control groups of its commands were not found'));
   }
 
   /** See `labelDockerfile`. */
@@ -155,8 +181,9 @@ class Build {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof BuildRefusal) return error.words;
-      // Podman has exited, but the command that it started still runs.
+      // The engine has exited, but the command that it started still runs.
       if (this.#scope.group !== null) await killControlGroup(this.#scope.group);
+      await this.#scope.held?.kill();
       throw error;
     } finally {
       isOver = true;
@@ -196,7 +223,7 @@ class Build {
       outcome,
       message,
       memoryMiB,
-      wasKilledForMemory: await this.#wasKilledForMemory(outcome),
+      wasKilledForMemory: await this.#wasKilledForMemory(),
       dockerfile,
       dockerfilePath: files.dockerfilePath,
     });
@@ -206,28 +233,13 @@ class Build {
     return wasKilled && !(await takesConnections(this.#docker)) ? unreachable('was stopped during the build', failure) : failure;
   }
 
-  async #wasKilledForMemory(outcome: BuildOutcome): Promise<boolean | null> {
-    const { memoryMiB, builder } = this.#plan;
-    const { group, context } = this.#scope;
+  async #wasKilledForMemory(): Promise<boolean | null> {
+    const { memoryMiB } = this.#plan;
+    const { group, held } = this.#scope;
     if (memoryMiB === null) return null;
-    if (builder === 'classic' && outcome.container !== null)
-      return sawOutOfMemory(this.#docker, outcome.container, context.signal);
+    if (held !== null) return held.wasKilledForMemory();
     return group === null ? null : wasKilledForMemory(group, memoryMiB * 1024 * 1024);
   }
-}
-
-/** Returns whether the engine has recorded an out-of-memory kill in a container that it has since removed. */
-async function sawOutOfMemory(docker: EngineConnection, container: string, signal: AbortSignal): Promise<boolean> {
-  const filters = JSON.stringify({ type: ['container'], event: ['oom'], container: [container] });
-  // The engine receives the kill through a different channel than the exit, possibly slightly later.
-  for (const milliseconds of [0, 100, 250]) {
-    await abortablePause(milliseconds, signal);
-    const now = Date.now() / 1000;
-    const query = { since: String(Math.floor(now - 86_400)), until: now.toFixed(3), filters };
-    const events = await call(docker, { method: 'GET', path: '/events', query, signal });
-    if (events.body !== '') return true;
-  }
-  return false;
 }
 
 async function inspect(docker: EngineConnection, image: string, signal: AbortSignal): Promise<Inspection | null> {

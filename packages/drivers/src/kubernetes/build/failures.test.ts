@@ -138,7 +138,7 @@ const ran = (message: string, instruction = '') =>
   runFailure(
     {
       message,
-      outcome: { imageId: null, error: null, instruction, instructionLines: [], lines: [], container: null },
+      outcome: { imageId: null, error: null, instruction, instructionLines: [], lines: [], commands: 0 },
       memoryMiB: 64,
       wasKilledForMemory: null,
       dockerfile: parseDockerfile('FROM scratch\n'),

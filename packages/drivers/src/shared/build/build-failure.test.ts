@@ -10,7 +10,7 @@ function failure(
   message: string,
   instructionLines: readonly string[] = [],
 ): DriverError {
-  const outcome = { imageId: null, container: null, lines: instructionLines, instruction, instructionLines, error: null };
+  const outcome = { imageId: null, commands: 0, lines: instructionLines, instruction, instructionLines, error: null };
   const about = { dockerfilePath: 'Dockerfile', memoryMiB: null, wasKilledForMemory: null };
   return buildFailure({ ...about, outcome, message, dockerfile: parseDockerfile(dockerfile) });
 }

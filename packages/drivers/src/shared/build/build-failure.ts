@@ -139,7 +139,9 @@ function imageOf({ outcome, message }: FailedBuild): string {
   const written = /^FROM\s+(?:--\S+\s+)*(\S+)/i.exec(outcome.instruction)?.[1] ?? /--from=(\S+)/.exec(outcome.instruction)?.[1];
   const loaded = /(?:load metadata|resolve image config) for (?:docker-image:\/\/)?(\S+)/.exec(outcome.instruction)?.[1];
   const named = /docker:\/\/(\S+?):? |pull access denied for ([^,\s]+)|manifest for (\S+) not found/.exec(message);
-  return written ?? loaded ?? named?.slice(1).find((name) => name !== undefined) ?? 'of a FROM line';
+  // BuildKit completes the names of official images.
+  const short = loaded?.replace(/^docker\.io\/library\//, '');
+  return written ?? short ?? named?.slice(1).find((name) => name !== undefined) ?? 'of a FROM line';
 }
 
 function unwrapped(message: string): string {

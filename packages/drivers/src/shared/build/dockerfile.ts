@@ -1,6 +1,6 @@
 /**
- * Everything that Davit needs to know of a Dockerfile before an engine sees it: its stages, its arguments, which
- * builder it needs, and the faults that engines report badly or differently. Rules: Dockerfile reference, version 1.7
+ * Everything that Davit needs to know of a Dockerfile before an engine sees it: its stages, its arguments, and the
+ * faults that engines report badly or differently. Rules: Dockerfile reference, version 1.7
  * of the frontend.
  */
 export interface Dockerfile {
@@ -8,8 +8,6 @@ export interface Dockerfile {
   readonly stages: readonly Stage[];
   /** Names that ARG lines declare, in any stage. */
   readonly argumentNames: ReadonlySet<string>;
-  /** The feature that only BuildKit supports, as text; null if every builder can build the file. */
-  readonly needsBuildKit: string | null;
   readonly fault: DockerfileFault | null;
 }
 
@@ -43,14 +41,6 @@ const keywords = new Set(
     ' ',
   ),
 );
-// All other flags were introduced with BuildKit. This way the rule stays valid when BuildKit adds flags.
-const classicFlags: Readonly<Record<string, readonly string[]>> = {
-  FROM: ['platform'],
-  ADD: ['chown'],
-  COPY: ['chown', 'from'],
-  HEALTHCHECK: ['interval', 'timeout', 'start-period', 'retries'],
-};
-const platformArgument = /\$\{?(BUILD|TARGET)(PLATFORM|OS|ARCH|VARIANT)\b/;
 
 export function parseDockerfile(content: string): Dockerfile {
   const text = content.replace(/^\uFEFF/, '');
@@ -63,7 +53,6 @@ export function parseDockerfile(content: string): Dockerfile {
     instructions,
     stages,
     argumentNames: new Set(instructions.filter(({ keyword }) => keyword === 'ARG').flatMap(({ rest }) => argumentNames(rest))),
-    needsBuildKit: isForeign ? `# syntax=${syntax}` : buildKitFeature(instructions),
     // A custom syntax may have instructions that Davit does not know.
     fault: isForeign ? null : faultOf(instructions),
   };
@@ -167,20 +156,6 @@ function stagesOf(instructions: readonly Instruction[]): Stage[] {
       const [base = '', as, name] = rest.split(/\s+/);
       return { index, base, name: as?.toUpperCase() === 'AS' && name ? name : null, line };
     });
-}
-
-function buildKitFeature(instructions: readonly Instruction[]): string | null {
-  for (const { keyword, flags, rest, hasHeredoc, line } of instructions) {
-    const flag = flags.find((each) => !classicFlags[keyword]?.includes(/^--([\w-]+)/.exec(each)?.[1] ?? ''));
-    if (flag !== undefined) return `${keyword} ${flag.split('=')[0]} in line ${line}`;
-    if (hasHeredoc) return `a here-document in line ${line}`;
-    if (keyword === 'ADD' && /^(git@|https?:\/\/\S+\.git(#|\s))/.test(rest)) return `ADD of a git repository in line ${line}`;
-    const platform = platformArgument.exec([...flags, rest].join(' '));
-    if (platform) return `${platform[0].replace('{', '')} in line ${line}`;
-    if (keyword === 'ARG' && argumentNames(rest).some((name) => platformArgument.test(`$${name}`)))
-      return `ARG ${rest} in line ${line}`;
-  }
-  return null;
 }
 
 function faultOf(instructions: readonly Instruction[]): DockerfileFault | null {

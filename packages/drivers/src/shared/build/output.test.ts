@@ -56,7 +56,6 @@ describe('the answer to a build', () => {
     ]);
     expect(outcome).toMatchObject({
       instruction: 'RUN printf "a\\nb"; exit 4',
-      container: 'eba081955913',
       imageId: null,
       error: { code: 4 },
     });

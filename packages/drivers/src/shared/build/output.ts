@@ -10,8 +10,8 @@ export interface BuildOutcome {
   readonly instructionLines: readonly string[];
   /** Last lines of the whole build. */
   readonly lines: readonly string[];
-  /** Abbreviated id of the container of the last RUN (classic builder of Docker Engine). */
-  readonly container: string | null;
+  /** Number of RUN instructions that BuildKit executed and did not take from its cache. */
+  readonly commands: number;
 }
 
 export interface BuildError {
@@ -37,7 +37,7 @@ export class BuildOutput {
   #instruction = '';
   #instructionLines: string[] = [];
   #lines: string[] = [];
-  #container: string | null = null;
+  #commands = 0;
   readonly #vertexes = new Map<string, { number: number; partial: string; ended: boolean }>();
   #begun = 0;
 
@@ -66,7 +66,7 @@ export class BuildOutput {
       instruction: this.#instruction,
       instructionLines: this.#instructionLines,
       lines: this.#lines,
-      container: this.#container,
+      commands: this.#commands,
     };
   }
 
@@ -99,8 +99,6 @@ export class BuildOutput {
   #classicLine(line: string): void {
     const step = /^(?:\[\d+\/\d+\] )?STEP \d+\/\d+: (.*)|^Step \d+\/\d+ : (.*)/.exec(line);
     if (step) this.#begin(step[1] ?? step[2] ?? '');
-    const running = /^ ---> Running in ([0-9a-f]{12})$/.exec(line);
-    if (running) this.#container = running[1] ?? null;
     this.#line(line);
   }
 
@@ -127,6 +125,7 @@ export class BuildOutput {
     }
     if (!vertex.isCompleted || state.ended) return;
     state.ended = true;
+    if (!vertex.isCached && /^\[[^\]]*\] RUN\b/.test(vertex.name)) this.#commands += 1;
     if (state.partial !== '') this.#line(`#${state.number} ${state.partial}`);
     if (vertex.isCached) this.#line(`#${state.number} CACHED`);
     if (vertex.error === '' || /context canceled/.test(vertex.error)) return;
@@ -140,7 +139,6 @@ export class BuildOutput {
   #begin(instruction: string): void {
     this.#instruction = instruction;
     this.#instructionLines = [];
-    this.#container = null;
   }
 
   #line(raw: string): void {
