@@ -20,7 +20,7 @@ export type EngineCallsRequest =
 
 export interface EngineCallsAnswer {
   readonly milliseconds: number;
-  readonly phases: Readonly<Record<'build' | 'create' | 'start' | 'answer', number>>;
+  readonly phases: Readonly<Record<'clone' | 'build' | 'create' | 'start' | 'answer', number>>;
   readonly container: string;
 }
 

@@ -63,10 +63,17 @@ async function archiveOf(directory: string): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Clones the repository and builds it from the engine's cache; returns the image's name. */
-async function buildImage({ url, name, builder }: Deployment): Promise<string> {
+interface Built {
+  readonly image: string;
+  /** When the repository was cloned, as `performance.now()`. */
+  readonly cloned: number;
+}
+
+/** Clones the repository and builds it; returns the image's name. */
+async function buildImage({ url, name, builder }: Deployment): Promise<Built> {
   const directory = path.join(folder, name);
   await git('clone', '--quiet', '--depth=1', '--single-branch', '--no-tags', '--branch=main', url, directory);
+  const cloned = performance.now();
   const output = await call({
     method: 'POST',
     path: `/build?t=bench/${name}:1&version=${builder === 'buildkit' ? '2' : '1'}`,
@@ -74,13 +81,14 @@ async function buildImage({ url, name, builder }: Deployment): Promise<string> {
   });
   if (/"error"/.test(output)) throw new Error(`the build failed: ${output}`);
   void rm(directory, { recursive: true, force: true });
-  return `bench/${name}:1`;
+  return { image: `bench/${name}:1`, cloned };
 }
 
 /** Returns the milliseconds from the beginning to the first 200 from the new instance itself. */
 async function deploy(deployment: Deployment): Promise<EngineCallsAnswer> {
   const began = performance.now();
-  const image = deployment.builder === 'none' ? `bench/${deployment.name}:1` : await buildImage(deployment);
+  const known = { image: `bench/${deployment.name}:1`, cloned: began };
+  const { image, cloned } = deployment.builder === 'none' ? known : await buildImage(deployment);
   const built = performance.now();
   const { Id: container }: { Id: string } = JSON.parse(
     await call({
@@ -109,7 +117,13 @@ async function deploy(deployment: Deployment): Promise<EngineCallsAnswer> {
   const answered = performance.now();
   return {
     milliseconds: answered - began,
-    phases: { build: built - began, create: created - built, start: started - created, answer: answered - started },
+    phases: {
+      clone: cloned - began,
+      build: built - cloned,
+      create: created - built,
+      start: started - created,
+      answer: answered - started,
+    },
     container,
   };
 }

@@ -19,6 +19,40 @@ export const busyboxApplication: Readonly<Record<string, string>> = {
   ].join('\n'),
 };
 
+/**
+ * A small Node.js application as most are written: an install step that depends only on `package.json`, then the
+ * sources. It answers `text`. The install step writes the packages itself, because there is no registry.
+ */
+export function nodeApplication(text: string): Readonly<Record<string, string>> {
+  return {
+    Dockerfile: [
+      'FROM bench/node:1',
+      'WORKDIR /app',
+      'COPY package.json install.js ./',
+      'RUN ["/usr/local/bin/node", "install.js"]',
+      'COPY . .',
+      'CMD ["/usr/local/bin/node", "server.js"]',
+      '',
+    ].join('\n'),
+    '.dockerignore': 'node_modules\n',
+    'package.json': '{ "name": "shop", "version": "1.0.0", "type": "module" }\n',
+    'install.js': [
+      "import { mkdirSync, writeFileSync } from 'node:fs';",
+      'for (let index = 0; index < 200; index += 1) {',
+      '  mkdirSync(`node_modules/package-${index}`, { recursive: true });',
+      '  writeFileSync(`node_modules/package-${index}/index.js`, `export const index = ${index};\\n`.repeat(100));',
+      '}',
+      '',
+    ].join('\n'),
+    'server.js': [
+      "import { createServer } from 'node:http';",
+      `const text = ${JSON.stringify(text)};`,
+      'createServer((request, response) => response.end(text)).listen(8080);',
+      '',
+    ].join('\n'),
+  };
+}
+
 export const port = 8080;
 export const limits = { memoryMiB: 128, cpuMillicores: 1000 };
 

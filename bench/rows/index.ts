@@ -1,6 +1,7 @@
 import type { Row } from '../row.ts';
 import { checkRow } from './check.ts';
 import { createsRow } from './creates.ts';
+import { commitsRow } from './commits.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
 import { growthRow } from './growth.ts';
@@ -15,6 +16,7 @@ export const rows: readonly Row[] = [
   readsRow,
   createsRow,
   deploysRow,
+  commitsRow,
   crowdRow,
   growthRow,
   startRow,
