@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { labelDockerfile, planBuild, type BuildPlan, type PlanInput } from './build-query.ts';
+import { labelledDockerfile, planBuild, type BuildPlan, type PlanInput } from './build-query.ts';
 import { parseDockerfile } from '../../shared/build/dockerfile.ts';
 import { buildRequest, testOwner } from '../../shared/build/testing.ts';
 
@@ -80,8 +80,16 @@ describe('what is asked of an engine', () => {
   });
 
   test('labels for Podman are one instruction in a fixed order, and nothing in them is expanded', () => {
-    const text = labelDockerfile('sha256:abc', { owner: { ...testOwner, project: 'a"b$c\\d' } });
-    expect(text).toMatch(/^FROM abc\nLABEL "davit\.environment"="e" "davit\.installation"="build-test" .*\n$/);
+    const request = { owner: { ...testOwner, project: 'a"b$c\\d' }, targetStage: null };
+    const content = 'FROM scratch\nCMD ["x"]';
+    const text = labelledDockerfile(content, parseDockerfile(content), request);
+    expect(text).toMatch(/^FROM scratch\nCMD \["x"\]\nLABEL "davit\.environment"="e" "davit\.installation"="build-test" .*\n$/);
     expect(text).toContain(String.raw`"davit.project"="a\"b\$c\\d"`);
+  });
+
+  test('the labels for Podman are those of the stage that is built', () => {
+    const content = 'FROM a AS one\nRUN x\n\n# next\nFROM one AS two\nRUN y\n';
+    const text = labelledDockerfile(content, parseDockerfile(content), { owner: testOwner, targetStage: 'ONE' });
+    expect(text.split('\n').map((line) => line.split(' ')[0])).toEqual(['FROM', 'RUN', '', '#', 'LABEL', 'FROM', 'RUN', '']);
   });
 });

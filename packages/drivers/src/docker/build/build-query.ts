@@ -3,7 +3,7 @@ import { cpuPeriodMicroseconds, cpuQuotaMicroseconds } from '../../shared/contro
 import { serviceLabels } from '../labels.ts';
 import { wantsRepository, withoutRepository } from '../../shared/build/repository-folder.ts';
 import { offeredArguments } from '../../shared/build/arguments.ts';
-import type { Dockerfile } from '../../shared/build/dockerfile.ts';
+import { findStage, type Dockerfile } from '../../shared/build/dockerfile.ts';
 import type { BuildTraits } from './engine-traits.ts';
 
 export type Builder = 'buildkit' | 'podman';
@@ -21,7 +21,7 @@ export interface BuildPlan {
 export interface PlanInput {
   readonly request: BuildRequest;
   readonly dockerfile: Dockerfile;
-  /** Path of the Dockerfile relative to the context, without symbolic links. */
+  /** Path of the Dockerfile in the archive that the engine gets. */
   readonly dockerfilePath: string;
   readonly traits: BuildTraits;
   /** Name of a control group that only this build uses. An aborted build is found by it. Podman only. */
@@ -53,6 +53,7 @@ export function planBuild(input: PlanInput): BuildPlan {
   const query: Record<string, string> = {
     dockerfile: input.dockerfilePath,
     buildargs: JSON.stringify({ ...offered, ...(input.mark !== null && { NO_PROXY: input.mark }) }),
+    t: request.image,
     rm: '1',
     forcerm: '1',
     version: builder === 'buildkit' ? '2' : '1',
@@ -68,14 +69,16 @@ export function planBuild(input: PlanInput): BuildPlan {
       query['cpuperiod'] = String(cpuPeriodMicroseconds);
       query['cpuquota'] = String(cpuQuotaMicroseconds(request.cpuMillicores));
     }
-    // The name and the labels are set afterwards, see `labelDockerfile`. Without `nsoptions`, Podman's build endpoint
+    query['skipunusedstages'] = '1';
+    // `.dockerignore` is applied when the context is packed; only Davit's own Dockerfile is left to exclude.
+    query['excludes'] = JSON.stringify([input.dockerfilePath]);
+    // The labels are in the Dockerfile, see `labelledDockerfile`. Without `nsoptions`, Podman's build endpoint
     // runs commands in the host's network, where they reach everything that listens on 127.0.0.1 (seen with 4.3.1,
     // whatever `networkmode` is).
     query['nsoptions'] = JSON.stringify([{ Name: 'network', Host: false, Path: '' }]);
     query['dropcaps'] = JSON.stringify(droppedCapabilities);
     if (input.group !== null) query['cgroupparent'] = `/${input.group}/run`;
   } else {
-    query['t'] = request.image;
     // BuildKit writes labels into the image's configuration, without a step.
     query['labels'] = JSON.stringify(serviceLabels(request.owner, 'image'));
   }
@@ -83,16 +86,26 @@ export function planBuild(input: PlanInput): BuildPlan {
 }
 
 /**
- * Returns the Dockerfile of a second build that labels a Podman image. Podman's own `labels` parameter (seen with
- * 4.3.1) has three faults:
+ * Returns the Dockerfile for Podman: the given one with one more instruction, which labels the image, at the end of the
+ * stage that is built. The instruction costs one commit of an empty layer; all earlier ones stay in the cache that
+ * services share. Podman's own `labels` parameter (seen with 4.3.1) has three faults:
  * - The labels come in a random order, which creates a different image from the same content each time.
  * - Each label costs a commit.
  * - The labels are lost if the target is not the last stage.
  */
-export function labelDockerfile(imageId: string, request: Pick<BuildRequest, 'owner'>): string {
+export function labelledDockerfile(
+  content: string,
+  dockerfile: Dockerfile,
+  request: Pick<BuildRequest, 'owner' | 'targetStage'>,
+): string {
   const quoted = (text: string): string => `"${text.replace(/["\\$]/g, '\\$&')}"`;
   const labels = Object.entries(serviceLabels(request.owner, 'image')).map(([name, value]) => `${quoted(name)}=${quoted(value)}`);
-  return `FROM ${imageId.replace('sha256:', '')}\nLABEL ${labels.toSorted().join(' ')}\n`;
+  const instruction = `LABEL ${labels.toSorted().join(' ')}`;
+  const built = request.targetStage === null ? undefined : findStage(dockerfile, request.targetStage);
+  const next = built === undefined ? undefined : dockerfile.stages[built.index + 1];
+  const lines = content.split('\n');
+  if (next === undefined) return `${content}${content.endsWith('\n') ? '' : '\n'}${instruction}\n`;
+  return [...lines.slice(0, next.line - 1), instruction, ...lines.slice(next.line - 1)].join('\n');
 }
 
 function repositoryRemarks(dockerfile: Dockerfile): string[] {

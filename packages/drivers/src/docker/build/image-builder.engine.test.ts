@@ -192,6 +192,15 @@ describe.each(kinds)('building on %s', (kind) => {
     expect((await build()).id).toMatch(/^sha256:/);
   });
 
+  // BuildKit reads the Dockerfile from the context that it gets.
+  test.runIf(kind === 'podman')('a Dockerfile that .dockerignore names is not copied', async () => {
+    checkout.write({ '.dockerignore': 'Dockerfile\n.dockerignore\nnotes\n', notes: 'x', kept: 'y' });
+    checkout.dockerfile('COPY . /app', 'RUN ls -A /app | tr "\\n" " "; echo');
+    await build();
+    const listed = context.lines.map((each) => each.replace(/^#\d+ /, '')).filter((each) => / kept( |$)/.test(each));
+    expect(listed).toEqual(['busybox kept']);
+  });
+
   test('commands do not reach what listens on the loopback of this machine', async () => {
     const requested: string[] = [];
     const server = createServer((request, response) => {

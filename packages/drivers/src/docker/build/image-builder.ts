@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { pause } from '@davit/base';
 import type { EngineConnection } from '../connection.ts';
 import type { CallContext } from '../../driver.ts';
@@ -7,9 +8,9 @@ import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
 import { buildFailure } from '../../shared/build/build-failure.ts';
-import { labelDockerfile, planBuild, withoutLimits, type BuildPlan } from './build-query.ts';
+import { labelledDockerfile, planBuild, withoutLimits, type BuildPlan } from './build-query.ts';
 import { holdCommands, markFor, whyNotHeld, type HeldCommands } from './command-limits.ts';
-import { openContext, packContext, packDockerfile, type BuildContext } from '../../shared/build/context.ts';
+import { openContext, packContext, type BuildContext, type OwnDockerfile } from '../../shared/build/context.ts';
 import {
   endOrphanGroups,
   killControlGroup,
@@ -61,10 +62,11 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
       const mark = isDocker ? markFor(dockerfile) : null;
       const dataFolder = isLocal(docker) ? found.dataFolder : null;
       const notHeld = isDocker ? whyNotHeld(dataFolder) : null;
+      const own = isDocker ? null : ownDockerfile(files, dockerfile, request);
       const plan = planBuild({
         request,
         dockerfile,
-        dockerfilePath: files.dockerfilePath,
+        dockerfilePath: own?.name ?? files.dockerfilePath,
         traits: found,
         group,
         processes: isLimited ? pidsLimit : null,
@@ -76,7 +78,7 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
       const limits = { memoryBytes, cpuMillicores: request.cpuMillicores, processes: pidsLimit };
       const held = isDocker && notHeld === null && dataFolder !== null ? holdCommands({ dataFolder, limits, mark }) : null;
       try {
-        return await new Build(docker, plan, { files, dockerfile, context, group, held, request }).run();
+        return await new Build(docker, plan, { files, own, dockerfile, context, group, held }).run();
       } finally {
         await held?.end();
         if (group !== null) await removeControlGroup(group);
@@ -92,13 +94,19 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
 
 interface BuildScope {
   readonly files: BuildContext;
+  readonly own: OwnDockerfile | null;
   readonly dockerfile: Dockerfile;
-  readonly request: BuildRequest;
   readonly context: CallContext;
   /** See `PlanInput.group`. */
   readonly group: string | null;
   /** The limits of the commands. Docker only. */
   readonly held: HeldCommands | null;
+}
+
+/** Returns the Dockerfile for Podman. Its name depends on its content, so that no file of the context has it. */
+function ownDockerfile(files: BuildContext, dockerfile: Dockerfile, request: BuildRequest): OwnDockerfile {
+  const content = labelledDockerfile(files.dockerfile, dockerfile, request);
+  return { name: `.davit-${createHash('sha256').update(content).digest('hex')}`, content };
 }
 
 /** Returns whether the engine is reached by a socket, and so runs on this machine or in a virtual machine of it. */
@@ -126,7 +134,7 @@ class Build {
     this.#checkHeld(outcome);
     if (refusal !== null || outcome.error) throw await this.#failure(outcome, refusal ?? outcome.error?.message ?? '');
     const built = outcome.imageId === null ? null : await inspect(this.#docker, outcome.imageId, context.signal);
-    if (built) return toBuiltImage(this.#plan.builder === 'podman' ? await this.#label(built.Id) : built);
+    if (built) return toBuiltImage(built);
     throw new DriverError({
       cause: 'ENGINE_UNREACHABLE',
       message: 'The container engine ended the build without a result.',
@@ -140,23 +148,6 @@ class Build {
     const { held, context } = this.#scope;
     if (held !== null && commands > 0 && held.count === 0)
       context.log(withoutLimits('the control groups of its commands were not found'));
-  }
-
-  /** See `labelDockerfile`. */
-  async #label(id: string): Promise<Inspection> {
-    const { request, context } = this.#scope;
-    const output = new BuildOutput(() => undefined);
-    await callBuild(this.#docker, {
-      query: { t: request.image, rm: '1', forcerm: '1' },
-      context: packDockerfile(labelDockerfile(id, request)),
-      signal: context.signal,
-      onText: (text) => output.write(text),
-    });
-    const { imageId, error } = output.end();
-    const labelled = imageId === null ? null : await inspect(this.#docker, imageId, context.signal);
-    if (labelled) return labelled;
-    const words = error?.message ?? 'it said nothing';
-    throw new DriverError({ cause: 'ENGINE_FAILED', message: `The container engine could not label the image: ${words}.` });
   }
 
   /** Runs the build. Returns the engine's refusal, or null if the engine accepted the request. */
@@ -173,7 +164,7 @@ class Build {
       signal.throwIfAborted();
       await callBuild(this.#docker, {
         query: this.#plan.query,
-        context: packContext(this.#scope.files),
+        context: packContext(this.#scope.files, this.#scope.own),
         signal: connection.signal,
         onText: (text) => output.write(text),
       });

@@ -16,6 +16,8 @@ export interface BuildContext {
   readonly dockerfilePath: string;
   readonly dockerfile: string;
   readonly isIgnored: IgnoreRule | null;
+  /** Whether `.dockerignore` names the Dockerfile. `isIgnored` does not include it, as engines must read it. */
+  readonly isDockerfileIgnored: boolean;
 }
 
 /**
@@ -25,6 +27,10 @@ export interface BuildContext {
 export interface IgnoreRule {
   (path: string): boolean;
   readonly canPrune: boolean;
+}
+
+interface ReadRule extends IgnoreRule {
+  readonly ignoresDockerfile: boolean;
 }
 
 // 2000-01-01, not 1970: archive formats that start in 1980 refuse earlier times in the middle of a build.
@@ -40,41 +46,52 @@ export async function openContext(request: BuildSource): Promise<BuildContext> {
     throw await dockerfileMissing({ checkout, root, written, leaves: path !== null && !isInside(root, path) });
   }
   const dockerfilePath = toPosix(relative(root, path));
+  const rule = await readIgnoreRule(root, dockerfilePath);
   return {
     root,
     dockerfilePath,
     dockerfile: await readFile(path, 'utf8'),
-    isIgnored: await readIgnoreRule(root, dockerfilePath),
+    isIgnored: rule,
+    isDockerfileIgnored: rule?.ignoresDockerfile ?? false,
   };
+}
+
+/** A Dockerfile that replaces the context's own one for the engine. */
+export interface OwnDockerfile {
+  /** A name that no file of the context has. */
+  readonly name: string;
+  readonly content: string;
 }
 
 /**
  * Packs the context as a tar stream. Order, owner, times and modes depend only on the commit, not on the checkout, so
  * that the engine's cache hits. Symbolic links stay links and are never followed.
+ *
+ * `own`: added to the archive. The context's own Dockerfile is then subject to `.dockerignore` like any other file.
  */
-export function packContext(context: BuildContext): Readable {
+export function packContext(context: BuildContext, own: OwnDockerfile | null = null): Readable {
   const archive = pack();
-  addFolder(archive, context, '')
+  if (own !== null) archive.entry({ name: own.name, mode: 0o644, mtime: fixedTime }, own.content);
+  const isLeftOut = own !== null && context.isDockerfileIgnored;
+  const sent = isLeftOut ? { ...context, isIgnored: withDockerfile(context) } : context;
+  addFolder(archive, sent, '')
     .then(() => archive.finalize())
     .catch((error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))));
   return Readable.from(archive, { objectMode: false });
 }
 
-/** Packs a context that contains only a Dockerfile. */
-export function packDockerfile(dockerfile: string): Readable {
-  const archive = pack();
-  archive.entry({ name: 'Dockerfile', mode: 0o644, mtime: fixedTime }, dockerfile);
-  archive.finalize();
-  return Readable.from(archive, { objectMode: false });
+function withDockerfile({ isIgnored, dockerfilePath }: BuildContext): IgnoreRule {
+  const rule = (path: string): boolean => path === dockerfilePath || isIgnored?.(path) === true;
+  return Object.assign(rule, { canPrune: isIgnored?.canPrune ?? true });
 }
 
 /** Returns the rule of a `.dockerignore`. The Dockerfile itself is never ignored, as the engine must read it. */
-function ignoreRule(patterns: string, dockerfilePath: string): IgnoreRule {
+function ignoreRule(patterns: string, dockerfilePath: string): ReadRule {
   const rules = dockerignore.default({ ignorecase: false }).add(patterns.replace(/^\uFEFF/, ''));
   const isIgnored = (path: string): boolean => path !== dockerfilePath && rules.ignores(path);
   // An exception (`!`) may include something below an ignored folder, possibly the Dockerfile.
   const canPrune = !/^\s*!/m.test(patterns);
-  return Object.assign(isIgnored, { canPrune });
+  return Object.assign(isIgnored, { canPrune, ignoresDockerfile: rules.ignores(dockerfilePath) });
 }
 
 async function findRoot(checkout: string, rootPath: string): Promise<string> {
@@ -129,14 +146,15 @@ async function dockerfilesIn(checkout: string): Promise<string[]> {
   return found;
 }
 
-async function readIgnoreRule(root: string, dockerfilePath: string): Promise<IgnoreRule | null> {
+async function readIgnoreRule(root: string, dockerfilePath: string): Promise<ReadRule | null> {
   for (const path of [`${dockerfilePath}.dockerignore`, '.dockerignore']) {
     const location = await realpathOrNull(join(root, path));
     if (location === null || !isInside(root, location)) continue;
     const rule = ignoreRule(await readFile(location, 'utf8'), dockerfilePath);
     if (path === '.dockerignore') return rule;
     // The engine would also apply the general `.dockerignore` to files that the Dockerfile's own one includes.
-    return Object.assign((each: string) => each === '.dockerignore' || rule(each), { canPrune: rule.canPrune });
+    const { canPrune, ignoresDockerfile } = rule;
+    return Object.assign((each: string) => each === '.dockerignore' || rule(each), { canPrune, ignoresDockerfile });
   }
   return null;
 }
