@@ -437,6 +437,21 @@ for (const kind of testEngineKinds()) {
         expect(error.message).toContain('137');
       });
 
+      it('PROCESS_EXITED: also where its port is open for a moment each time after a first exit', async () => {
+        const script = 'mkdir -p /www; [ -e /ran ] || { touch /ran; exit 1; }; httpd -p 8080 -h /www; sleep 1; echo lost; exit 1';
+        const error = await failure(workload(sh(script)));
+        expect(error.code).toBe('PROCESS_EXITED');
+        expect(error.message).toContain('It was started 3 times.');
+        expect(error.evidence.lines).toContain('lost');
+      });
+
+      it('none for a process that exits once and then stays', async () => {
+        const requested = workload(sh(`[ -e /ran ] || { touch /ran; exit 1; }; ${serving(8080)}`));
+        const instance = await run(requested);
+        expect(await inside(instance, 'echo here')).toContain('here');
+        await driver.retire({ service: requested.owner.service }, 0, context);
+      });
+
       it('PORT_NOT_LISTENING: says to listen on all addresses where a process listens for itself only', async () => {
         const error = await failure(
           workload({ ...sh('mkdir /www; httpd -f -p 127.0.0.1:8080 -h /www'), readyTimeoutSeconds: 1 }),

@@ -73,7 +73,7 @@ async function awaitInstance(wait: Wait, first: Inspection): Promise<Instance> {
   let inspection = first;
   let exited: Exited | null = null;
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await awaitRun(wait, inspection);
+    const outcome = await awaitRun(wait, inspection, exited);
     // The instance has just passed its check, so it is not inspected again.
     if (outcome.type === 'READY') return toInstance(inspection, scope.isDirect);
     const now = await inspectAgain(wait, inspection);
@@ -106,6 +106,16 @@ function isLikelyToExit({ State }: Inspection, { ranMilliseconds }: Exited): boo
   return Date.now() - Date.parse(State.StartedAt) < Math.max(2 * ranMilliseconds, shortRunMilliseconds);
 }
 
+/**
+ * Waits until a run has outlasted the former one. Many processes open their port before they fail, for example because
+ * a database is missing. Without this wait, an instance that exits again and again would be ready whenever its port is
+ * observed open.
+ */
+async function untilOutlasted({ State }: Inspection, { ranMilliseconds }: Exited, signal: AbortSignal): Promise<void> {
+  const until = Date.parse(State.StartedAt) + ranMilliseconds + shortRunMilliseconds;
+  await abortablePause(Math.max(until - Date.now(), 0), signal);
+}
+
 function counted(failure: DriverError, attempts: number): DriverError {
   if (attempts > 1 && failure.code === 'PROCESS_EXITED') failure.message += ` It was started ${attempts} times.`;
   return failure;
@@ -126,8 +136,11 @@ async function startAgain(wait: Wait, inspection: Inspection): Promise<void> {
   }
 }
 
-/** Waits for one run of an instance until it is ready, has exited, or the deadline has passed. */
-async function awaitRun(wait: Wait, inspection: Inspection): Promise<Outcome> {
+/**
+ * Waits for one run of an instance until it is ready, has exited, or the deadline has passed. `exited` is the exit of
+ * the former run, if there was one.
+ */
+async function awaitRun(wait: Wait, inspection: Inspection, exited: Exited | null): Promise<Outcome> {
   if (!inspection.State.Running) return { type: 'EXITED' };
   const decided = new AbortController();
   const signal = AbortSignal.any([wait.signal, decided.signal]);
@@ -136,7 +149,12 @@ async function awaitRun(wait: Wait, inspection: Inspection): Promise<Outcome> {
     await abortablePause(Math.max(wait.deadline - Date.now(), 0), signal);
     return { type: 'LATE', attempts: seen.attempts, closedPorts: [...seen.closedPorts] };
   };
-  const racers = [untilExit(wait.scope, inspection, signal), untilReady(wait, inspection, { signal, seen }), late()];
+  const ready = async (): Promise<Outcome> => {
+    const outcome = await untilReady(wait, inspection, { signal, seen });
+    if (exited !== null) await untilOutlasted(inspection, exited, signal);
+    return outcome;
+  };
+  const racers = [untilExit(wait.scope, inspection, signal), ready(), late()];
   const early = sayEarly(
     wait.scope,
     {
