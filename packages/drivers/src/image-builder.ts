@@ -13,6 +13,12 @@ export interface BuildSource {
   readonly rootPath: string;
   /** Path relative to `rootPath`. */
   readonly dockerfilePath: string;
+  /**
+   * Time of the commit (ISO 8601), which all files of the context get as their time of modification. Web servers derive
+   * `Last-Modified` and `ETag` from it, so a constant would make browsers keep files of the former release. Engines
+   * ignore it when they look up their cache. Default: 2000-01-01.
+   */
+  readonly committedAt?: string;
 }
 
 export interface BuildRequest extends BuildSource {

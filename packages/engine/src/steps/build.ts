@@ -55,6 +55,7 @@ function buildImage(context: StepContext, image: string, commit: BuildCommit) {
       directory: checkoutFolder(context),
       rootPath: source.rootPath,
       dockerfilePath: source.dockerfilePath,
+      ...(commit.createdAt !== undefined && { committedAt: commit.createdAt }),
       targetStage: source.targetStage,
       arguments: buildArguments(context, commit.declaredArguments ?? []),
       secretNames: secretNames(config),

@@ -98,6 +98,18 @@ describe.each(kinds)('building on %s', (kind) => {
     }
   });
 
+  test('files have the time of their commit, and the cache is used across commits', async () => {
+    checkout.dockerfile('COPY page.html /page.html', 'RUN stat -c time-%Y /page.html && date +%s%N >/ran');
+    checkout.write({ 'page.html': 'first' });
+    const first = await build({ committedAt: '2026-01-02T03:04:05Z' });
+    expect(context.lines).toContainEqual(expect.stringContaining(`time-${Date.UTC(2026, 0, 2, 3, 4, 5) / 1000}`));
+    const unchanged = await build({ committedAt: '2026-02-03T04:05:06Z' });
+    expect(unchanged.id).toBe(first.id);
+    checkout.write({ 'page.html': 'other' });
+    await build({ committedAt: '2026-03-04T05:06:07Z' });
+    expect(context.lines).toContainEqual(expect.stringContaining(`time-${Date.UTC(2026, 2, 4, 5, 6, 7) / 1000}`));
+  });
+
   test('what only newer builders know works: mounts, here-documents, linked copies', async () => {
     checkout.write({
       note: 'hello',

@@ -53,6 +53,25 @@ describe('what is sent', () => {
     expect((await buffer(packContext(await at()))).equals(before)).toBe(false);
   });
 
+  test('has the time of its commit, so that browsers fetch changed files again, within what archives can contain', async () => {
+    write({ Dockerfile: 'FROM scratch', 'web/index.html': 'x' });
+    const times = async (committedAt?: string): Promise<Set<string>> => {
+      const source = { directory: folder, rootPath: '/', dockerfilePath: 'Dockerfile' };
+      const archive = packContext(await openContext({ ...source, ...(committedAt && { committedAt }) })).pipe(extract());
+      const found = new Set<string>();
+      for await (const entry of archive) {
+        found.add(entry.header.mtime?.toISOString() ?? '');
+        entry.resume();
+      }
+      return found;
+    };
+    expect(await times('2026-11-24T10:20:30+02:00')).toEqual(new Set(['2026-11-24T08:20:30.000Z']));
+    for (const early of [undefined, 'no time', '1970-01-01T00:00:00Z']) {
+      expect(await times(early)).toEqual(new Set(['2000-01-01T00:00:00.000Z']));
+    }
+    expect(await times('9999-12-31T23:59:59Z')).toEqual(new Set(['2038-01-19T03:14:07.000Z']));
+  });
+
   test('is understood by tar, long paths and large files included', async () => {
     const long = `${'long-folder-name/'.repeat(12)}file`;
     write({ Dockerfile: 'FROM scratch', [long]: 'x'.repeat(300_000) });

@@ -18,6 +18,8 @@ export interface BuildContext {
   readonly isIgnored: IgnoreRule | null;
   /** Whether `.dockerignore` names the Dockerfile. `isIgnored` does not include it, as engines must read it. */
   readonly isDockerfileIgnored: boolean;
+  /** Time of modification of all files. */
+  readonly modifiedAt: Date;
 }
 
 /**
@@ -34,7 +36,16 @@ interface ReadRule extends IgnoreRule {
 }
 
 // 2000-01-01, not 1970: archive formats that start in 1980 refuse earlier times in the middle of a build.
-const fixedTime = new Date(946_684_800_000);
+const earliestTime = new Date(946_684_800_000);
+// The largest time of programs that count seconds in 32 bits, in 2038.
+const latestTime = new Date((2 ** 31 - 1) * 1000);
+
+/** Returns the time of a commit, limited to what archive formats can contain: git accepts any number. */
+function fileTime(committedAt: string | undefined): Date {
+  const time = Date.parse(committedAt ?? '');
+  if (Number.isNaN(time)) return earliestTime;
+  return new Date(Math.min(Math.max(time, earliestTime.getTime()), latestTime.getTime()));
+}
 
 /** Finds the context. Fails with BUILD_ROOT_MISSING or DOCKERFILE_MISSING. */
 export async function openContext(request: BuildSource): Promise<BuildContext> {
@@ -53,6 +64,7 @@ export async function openContext(request: BuildSource): Promise<BuildContext> {
     dockerfile: await readFile(path, 'utf8'),
     isIgnored: rule,
     isDockerfileIgnored: rule?.ignoresDockerfile ?? false,
+    modifiedAt: fileTime(request.committedAt),
   };
 }
 
@@ -71,7 +83,7 @@ export interface OwnDockerfile {
  */
 export function packContext(context: BuildContext, own: OwnDockerfile | null = null): Readable {
   const archive = pack();
-  if (own !== null) archive.entry({ name: own.name, mode: 0o644, mtime: fixedTime }, own.content);
+  if (own !== null) archive.entry({ name: own.name, mode: 0o644, mtime: context.modifiedAt }, own.content);
   const isLeftOut = own !== null && context.isDockerfileIgnored;
   const sent = isLeftOut ? { ...context, isIgnored: withDockerfile(context) } : context;
   addFolder(archive, sent, '')
@@ -166,17 +178,25 @@ async function addFolder(archive: Pack, context: BuildContext, folder: string): 
     if (entry.isDirectory()) {
       if (isIgnored && context.isIgnored?.canPrune === true && !context.dockerfilePath.startsWith(`${path}/`)) continue;
       // An ignored folder may contain a file that is not ignored; the engine then creates the folder itself.
-      if (!isIgnored) await addEntry(archive, { name: `${path}/`, type: 'directory', mode: 0o755 });
+      const header = { name: `${path}/`, type: 'directory', mode: 0o755, mtime: context.modifiedAt } as const;
+      if (!isIgnored) await addEntry(archive, header);
       await addFolder(archive, context, path);
     } else if (!isIgnored) {
-      await addFile(archive, join(context.root, path), { path, entry });
+      await addFile(archive, context, { path, entry });
     }
   }
 }
 
-async function addFile(archive: Pack, location: string, { path, entry }: { path: string; entry: Dirent }): Promise<void> {
+interface Found {
+  readonly path: string;
+  readonly entry: Dirent;
+}
+
+async function addFile(archive: Pack, context: BuildContext, { path, entry }: Found): Promise<void> {
+  const location = join(context.root, path);
+  const mtime = context.modifiedAt;
   if (entry.isSymbolicLink()) {
-    await addEntry(archive, { name: path, type: 'symlink', linkname: await readlink(location), mode: 0o777 });
+    await addEntry(archive, { name: path, type: 'symlink', linkname: await readlink(location), mode: 0o777, mtime });
   } else if (entry.isFile()) {
     const { size, mode } = await stat(location);
     const target = archive.entry({
@@ -184,7 +204,7 @@ async function addFile(archive: Pack, location: string, { path, entry }: { path:
       type: 'file',
       size,
       mode: mode & 0o100 ? 0o755 : 0o644,
-      mtime: fixedTime,
+      mtime,
       uid: 0,
       gid: 0,
     });
@@ -196,7 +216,7 @@ type Header = Parameters<Pack['entry']>[0];
 
 function addEntry(archive: Pack, header: Header): Promise<void> {
   return new Promise((resolve, reject) => {
-    archive.entry({ ...header, mtime: fixedTime, uid: 0, gid: 0 }, (error) => (error ? reject(error) : resolve()));
+    archive.entry({ ...header, uid: 0, gid: 0 }, (error) => (error ? reject(error) : resolve()));
   });
 }
 
