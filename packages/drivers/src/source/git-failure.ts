@@ -9,6 +9,7 @@ const patterns = {
   denied:
     /could not read (Username|Password)|Authentication failed|The requested URL returned error: (401|403|404)|repository '[^']*' not found|Repository not found|Access denied|not authorized|terminal prompts disabled/i,
   noRepository: /not a git repository|does not appear to be a git repository|not valid: is this a git repository|not a valid/i,
+  damaged: /possible repository corruption on the remote side|remote: fatal: (unable to read|bad object|loose object)/i,
   redirect: /unable to update url base from redirection/i,
 };
 
@@ -51,6 +52,14 @@ export function gitFailure(result: GitResult, repository: Repository): DriverErr
     });
   }
   if (patterns.denied.test(result.stderr)) return denied(repository, evidence);
+  if (patterns.damaged.test(result.stderr)) {
+    return new DriverError({
+      cause: 'GIT_UNREACHABLE',
+      message: `The git repository ${where} is damaged: its host cannot read some of its objects.`,
+      hint: 'Run `git fsck` on the repository of the git host, or push the missing commits to it again.',
+      evidence,
+    });
+  }
   if (patterns.redirect.test(result.stderr) || patterns.noRepository.test(result.stderr)) {
     return new DriverError({ cause: 'GIT_UNREACHABLE', message: `There is no git repository at ${where}.`, evidence });
   }

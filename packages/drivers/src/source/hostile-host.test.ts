@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, rmSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { Sensitive } from '@davit/base';
@@ -205,5 +205,23 @@ describe('credentials', () => {
     const allowing = createGitSource({ mayReadPlainly: (address) => address === '127.0.0.1' });
     expect((await allowing.heads(source, recordedContext())).defaultBranch).toBe('main');
     await locked.close();
+  });
+});
+
+test('a repository whose host has lost an object is called damaged, and is not asked again and again', async () => {
+  const damaged = join(scratch.path, 'damaged.git');
+  execFileSync('git', ['clone', '--quiet', '--bare', '--no-hardlinks', repository.folder, damaged]);
+  execFileSync('sh', ['-c', 'for pack in objects/pack/*.pack; do git unpack-objects --quiet <"$pack"; done; true'], {
+    cwd: damaged,
+  });
+  const lost = execFileSync('git', ['-C', damaged, 'rev-parse', `${tip}:web/index.html`], { encoding: 'utf8' }).trim();
+  rmSync(join(damaged, 'objects', lost.slice(0, 2), lost.slice(2)), { force: true });
+  const source = { url: `${smart.url}/damaged.git`, branch: 'main', commit: tip };
+  const refusal = createGitSource().checkout(source, join(scratch.path, 'folder of the damaged'), recordedContext());
+  await expect(refusal).rejects.toMatchObject({
+    code: 'GIT_UNREACHABLE',
+    retryable: false,
+    message: expect.stringContaining('damaged.git is damaged'),
+    hint: expect.stringContaining('git fsck'),
   });
 });
