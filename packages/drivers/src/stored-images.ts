@@ -36,6 +36,13 @@ export interface ImageStore {
   space(signal: AbortSignal): Promise<DiskSpace | null>;
 
   /**
+   * Removes entries of BuildKit's cache until the cache uses at most this much: first those that were used least and longest
+   * ago. Layers that images use cost nothing and stay. Returns the number of bytes freed; 0 for an engine without
+   * BuildKit. Fails with ENGINE_UNREACHABLE.
+   */
+  pruneCache(keepBytes: number, signal: AbortSignal): Promise<number>;
+
+  /**
    * Removes these names from an image, and then the image, never by force. Fails with ENGINE_UNREACHABLE. Returns:
    * - GONE: the image does not exist (any more).
    * - IN_USE: a container uses the image.

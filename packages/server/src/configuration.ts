@@ -71,6 +71,8 @@ export interface Configuration {
   readonly keptReleases: number;
   /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly minFreeDiskMiB: number;
+  /** MiB that the build cache of the container engine may use; 0: no limit. */
+  readonly buildCacheMiB: number;
   /** Seconds that a service must run without a fault before a condition is cleared. */
   readonly steadySeconds: number;
   /** MiB that an instance may write into its own file system; 0: no limit. */

@@ -9,6 +9,7 @@ import type { CallContext } from '../driver.ts';
 import type { EngineImages } from '../image-builder.ts';
 import type { ImageStore, StoredImage } from '../stored-images.ts';
 import { createImageBuilder } from './build/image-builder.ts';
+import { buildRequest, recordedCall, TestCheckout } from '../shared/build/testing.ts';
 import { createImageStore } from './stored-images.ts';
 import { busybox } from './testing.ts';
 
@@ -47,6 +48,39 @@ describe.each(testEngineKinds())('the images of %s', (kind) => {
     expect(space?.freeBytes).toBeGreaterThan(0);
     expect(space?.totalBytes).toBeGreaterThan(space?.freeBytes ?? 0);
     expect(await createImageStore({ docker, installation: 'stored', isLocal: false }).space(context.signal)).toBeNull();
+  });
+
+  test.runIf(kind === 'docker')('the build cache is reduced to its budget, without the layers of images', async () => {
+    const checkout = new TestCheckout();
+    try {
+      // The large file is in the cache only, as the image contains another stage.
+      checkout.write({
+        Dockerfile: [
+          'FROM scratch AS base',
+          'COPY busybox /bin/busybox',
+          'RUN ["/bin/busybox", "--install", "-s", "/bin"]',
+          'ENV PATH=/bin',
+          'FROM base AS work',
+          `RUN dd if=/dev/urandom of=/large bs=1M count=8; echo ${randomUUID()} >/small`,
+          'FROM base',
+          'COPY --from=work /small /small',
+          '',
+        ].join('\n'),
+      });
+      const request = buildRequest(checkout.folder, { image: 'davit-build-test/cache:1' });
+      const image = await builder.build(request, recordedCall());
+      const budget = 1024 ** 3;
+      expect(await images.pruneCache(budget, context.signal)).toBe(0);
+      expect(await images.pruneCache(1, context.signal)).toBeGreaterThan(8 * 1024 ** 2);
+      expect(await builder.find(image.id, context.signal)).toEqual(image);
+      await images.release({ id: image.id, names: ['davit-build-test/cache:1'] }, context);
+    } finally {
+      checkout.remove();
+    }
+  });
+
+  test.runIf(kind === 'podman')('Podman has no build cache apart from its images', async () => {
+    expect(await images.pruneCache(1, context.signal)).toBe(0);
   });
 
   test('go with their last name, and twice is as good as once', async () => {

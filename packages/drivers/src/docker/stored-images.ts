@@ -40,6 +40,7 @@ export function createImageStore({ docker, installation, isLocal }: ImageStoreIn
       folder ??= (await dataFolder(docker, signal)) ?? '';
       return spaceOf(folder);
     },
+    pruneCache: (keepBytes, signal) => pruneCache(docker, keepBytes, signal),
     release: (image, context) => releaseImage(docker, image, context),
   };
 }
@@ -74,6 +75,18 @@ async function spaceOf(folder: string): Promise<DiskSpace | null> {
   } catch {
     // An engine in a virtual machine reports a folder of that virtual machine.
     return null;
+  }
+}
+
+// Podman answers 404. Its cache consists of images.
+async function pruneCache(docker: EngineConnection, keepBytes: number, signal: AbortSignal): Promise<number> {
+  try {
+    const query = { 'keep-storage': String(keepBytes) };
+    const request = { method: 'POST', path: '/build/prune', query, signal, accept: [404, 405] } as const;
+    const { status, body } = await call<{ readonly SpaceReclaimed?: number }>(docker, request);
+    return status === 200 ? (body.SpaceReclaimed ?? 0) : 0;
+  } catch (error) {
+    throw translated(error, 'The build cache of the engine could not be reduced');
   }
 }
 

@@ -27,6 +27,8 @@ export interface FakeCluster {
   readonly imageStore: ImageStore;
   /** Reported disk space of the images; null: the disk is on another machine. Replaceable at any time. */
   space: DiskSpace | null;
+  /** Size of the build cache in bytes. Replaceable at any time. */
+  cacheBytes: number;
   /** The reported state of the gateway process. Replaceable at any time. */
   isGatewayUp: boolean;
   /** Script for all calls. Replaceable at any time. */
@@ -134,6 +136,14 @@ class MemoryCluster implements FakeCluster {
 
   set script(script: FakeScript) {
     this.#calls.script = script;
+  }
+
+  get cacheBytes(): number {
+    return this.#made.cacheBytes;
+  }
+
+  set cacheBytes(bytes: number) {
+    this.#made.cacheBytes = bytes;
   }
 
   get space(): DiskSpace | null {

@@ -12,6 +12,8 @@ export class FakeImages {
   readonly pushes: PushRequest[] = [];
   /** Space of the engine's disk; null if unknown. */
   space: DiskSpace | null = null;
+  /** Size of the build cache. */
+  cacheBytes = 0;
   readonly #calls: Calls;
 
   constructor(calls: Calls) {
@@ -65,6 +67,12 @@ export class FakeImages {
         })),
       ),
     space: (signal) => this.#calls.call({ method: 'space', service: '', detail: '' }, signal, () => this.space),
+    pruneCache: (keepBytes, signal) =>
+      this.#calls.call({ method: 'pruneCache', service: '', detail: String(keepBytes) }, signal, () => {
+        const freed = Math.max(0, this.cacheBytes - keepBytes);
+        this.cacheBytes -= freed;
+        return freed;
+      }),
     release: ({ id, names }, { signal }) =>
       this.#calls.call({ method: 'release', service: '', detail: id }, signal, () => {
         for (const [name, image] of this.images) if (image.id === id && names.includes(name)) this.images.delete(name);

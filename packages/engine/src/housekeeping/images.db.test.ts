@@ -208,3 +208,16 @@ test('runners of processes that are gone are forgotten, that of this one is not'
   await new Housekeeper({ ...parts, connectionString }).look();
   expect(await database.many(runners)).toEqual([{ count: 1 }]);
 });
+
+test('the build cache is held to its budget, and to a tenth of it while the disk is nearly full', async () => {
+  const limited = { ...parts, settings: { ...parts.settings, buildCacheMiB: 1024 } };
+  const reduce = async (freeBytes: number): Promise<number> => {
+    fixture.fake.space = { folder: '/var/lib/engine', freeBytes, totalBytes: 100 * gibibyte };
+    fixture.fake.cacheBytes = 5 * gibibyte;
+    await collectAll(limited, 'fake', call);
+    return fixture.fake.cacheBytes;
+  };
+  expect(await reduce(50 * gibibyte)).toBe(gibibyte);
+  expect(await reduce(1.5 * gibibyte)).toBe(Math.floor(gibibyte / 10));
+  expect(reported).toContain('reduced the build cache');
+});

@@ -9,9 +9,10 @@ import { usesOf, type UsedImage } from './image-uses.ts';
  * removed; those that are easiest to get again go first:
  *
  * 1. Images that nothing needs.
- * 2. Pulled images of releases that are only kept for rollbacks: a rollback pulls the same digest again. Also images
+ * 2. Nine tenths of the budget of the build cache (`buildCacheMiB`). Within the budget the cache stays otherwise.
+ * 3. Pulled images of releases that are only kept for rollbacks: a rollback pulls the same digest again. Also images
  *    built here for a cluster that has them from a registry; they only speed up the next build.
- * 3. Built images of all but the newest two releases of each service. A rollback to the older releases is then
+ * 4. Built images of all but the newest two releases of each service. A rollback to the older releases is then
  *    impossible.
  *
  * Images that run or were the last to run, volumes, and images that others brought to the engine are never removed.
@@ -69,6 +70,10 @@ export async function collectAll(parts: ImageParts, driver: string, call: CallCo
   const waiting = (await database.many(store.servicesToCollect, [driver])).map(({ service_id }) => service_id);
   await collectImages(parts, driver, { services: waiting }, call);
   const gone = await removeThose(parts, { driver, images, call }, ({ use }) => use === 'UNUSED');
+  const { buildCacheMiB = 0 } = parts.settings;
+  if (buildCacheMiB > 0) await pruneCache(parts, { driver, images, call }, buildCacheMiB);
+  if (!(await isNear(parts, images, call.signal))) return gone;
+  if (buildCacheMiB > 0) await pruneCache(parts, { driver, images, call }, buildCacheMiB / 10);
   if (!(await isNear(parts, images, call.signal))) return gone;
   const more = await removeThose(
     parts,
@@ -87,6 +92,17 @@ export async function collectAll(parts: ImageParts, driver: string, call: CallCo
 async function isNear(parts: ImageParts, images: ImageStore, signal: AbortSignal): Promise<boolean> {
   const space = await images.space(signal);
   return space !== null && pressureOf(space, parts.settings.minFreeMiB ?? 0) !== 'NONE';
+}
+
+/** Reduces the build cache. A failure is logged: it must not keep images from being removed. */
+async function pruneCache({ log }: ImageParts, { driver, images, call }: ImageHost, keepMiB: number): Promise<void> {
+  try {
+    const bytes = await images.pruneCache(Math.floor(keepMiB * 1024 * 1024), call.signal);
+    if (bytes > 0) log.info({ driver, bytes }, 'reduced the build cache');
+  } catch (error) {
+    if (call.signal.aborted) throw error;
+    log.warn({ err: error, driver }, 'the build cache could not be reduced; trying again at the next check');
+  }
 }
 
 interface ImageHost {

@@ -79,6 +79,8 @@ export interface EngineSettings {
   readonly keptReleases: number;
   /** Free MiB of the engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly minFreeMiB?: number;
+  /** MiB that the build cache of an engine may use; absent or 0: no limit. */
+  readonly buildCacheMiB?: number;
   /**
    * Seconds that a service must run without a fault before a condition is cleared. Default: 60. Instances that exit
    * repeatedly must run for twice the time between two exits.

@@ -274,6 +274,7 @@ export function engineSettings(config: Configuration, installation: string): Eng
     clusterWaitSeconds: config.clusterWaitSeconds,
     keptReleases: config.keptReleases,
     minFreeMiB: config.minFreeDiskMiB,
+    buildCacheMiB: config.buildCacheMiB,
     steadySeconds: config.steadySeconds,
     instanceDiskMiB: config.instanceDiskMiB,
     volumeLimitPercent: config.volumeLimitPercent,

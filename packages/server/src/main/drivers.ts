@@ -134,6 +134,7 @@ function lateImageStore(connect: Connect): ImageStore {
   return {
     list: async (signal) => (await images(signal)).list(signal),
     space: async (signal) => (await images(signal)).space(signal),
+    pruneCache: async (keepBytes, signal) => (await images(signal)).pruneCache(keepBytes, signal),
     release: async (image, context) => (await images(context.signal)).release(image, context),
   };
 }
