@@ -7,6 +7,7 @@ import { deploysRow } from './deploys.ts';
 import { growthRow } from './growth.ts';
 import { kubernetesCrowdRow, kubernetesRow } from './kubernetes.ts';
 import { memoryRow } from './memory.ts';
+import { queueRow } from './queue.ts';
 import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
 import { startRow } from './start.ts';
@@ -19,6 +20,7 @@ export const rows: readonly Row[] = [
   commitsRow,
   crowdRow,
   growthRow,
+  queueRow,
   startRow,
   memoryRow,
   redeploysRow,

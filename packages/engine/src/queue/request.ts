@@ -100,6 +100,8 @@ function releaseIdOf(service: RequestedService): string | null {
 /** See `EnginePort.withdraw`. */
 export async function withdraw(database: Database, deploymentId: string): Promise<void> {
   await database.transaction(async (tx) => {
+    // Before the row of the request, as everywhere.
+    await tx.many(requests.lockQueueOf, [deploymentId]);
     if ((await tx.maybe(requests.withdrawRequest, [deploymentId])) !== undefined) {
       // The next request in the queue may be able to start now.
       await tx.many(requests.notifyRunners, ['withdrawn']);

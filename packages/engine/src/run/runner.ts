@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Loop, pause } from '@davit/base';
-import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
+import { acquireSessionLock, heldSessionLocks, listen, type Listener, type SessionLock } from '@davit/db';
 import { lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import * as store from '../store/journal.ts';
@@ -138,25 +138,19 @@ export class Runner {
     if (this.#isRelocking) return;
     await this.#takeUpOwn();
     await this.#takeOverOrphans();
-    while (!this.#stopping && this.#running.size < this.#parts.settings.maximumDeployments) {
-      const claimed = await this.#claim();
-      if (claimed === undefined) break;
-      this.#begin(claimed, false);
-    }
+    const free = this.#parts.settings.maximumDeployments - this.#running.size;
+    if (this.#stopping || free <= 0) return;
+    for (const claimed of await this.#claim(free)) this.#begin(claimed, false);
   }
 
-  async #claim(): Promise<store.ClaimedDeployment | undefined> {
-    try {
-      return await this.#parts.database.transaction(async (tx) => {
-        const claimed = await tx.maybe(store.claimNext, [this.#id]);
-        if (claimed !== undefined) await this.#parts.hooks.deploymentStarted(tx, claimed.id, claimed.action);
-        return claimed;
-      });
-    } catch (error) {
-      // Another runner claimed a request of the same environment at the same moment.
-      if (isUniqueViolation(error, 'deployment_running')) return undefined;
-      throw error;
-    }
+  /** Claims requests until all slots are taken or no request can begin. */
+  #claim(most: number): Promise<readonly store.ClaimedDeployment[]> {
+    return this.#parts.database.transaction(async (tx) => {
+      await tx.many(store.useIndexes);
+      const claimed = await tx.many(store.claimNext, [this.#id, most]);
+      for (const { id, action } of claimed) await this.#parts.hooks.deploymentStarted(tx, id, action);
+      return claimed;
+    });
   }
 
   /**

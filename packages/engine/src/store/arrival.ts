@@ -12,7 +12,7 @@ export const arrivalStatements: readonly string[] = [
   `UPDATE deployment_step SET status = 'CANCELED', finished_at = clock_timestamp() WHERE status = 'RUNNING'`,
   `UPDATE deployment_service s SET phase = 'CANCELED', finished_at = clock_timestamp() FROM deployment d
     WHERE d.id = s.deployment_id AND d.status = 'RUNNING' AND s.phase NOT IN ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED')`,
-  `UPDATE deployment SET finished_at = clock_timestamp(), lease_until = NULL,
+  `UPDATE deployment SET finished_at = clock_timestamp(), lease_until = NULL, is_next = false,
           status = CASE status WHEN 'QUEUED' THEN 'WITHDRAWN' ELSE 'CANCELED' END
     WHERE status IN ('QUEUED', 'RUNNING')`,
   `UPDATE job_run SET status = 'CANCELED', finished_at = clock_timestamp() WHERE status = 'RUNNING'`,
@@ -34,9 +34,9 @@ export const arrivalStatements: readonly string[] = [
       WHERE t.desired = 'RUNNING' AND t.release_id IS NOT NULL AND l.service_type <> 'TERRAFORM'
    ), made AS (
      INSERT INTO deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, origin, triggered_by, actor,
-                             journal_version)
+                             journal_version, is_next)
      SELECT DISTINCT ON (environment_id) gen_random_uuid(), organization_id, project_id, environment_id, cluster_id, driver, 'DEPLOY',
-            'SERVICE_INTERNAL', 'davit import', 'davit import', ${journalVersion} FROM due
+            'SERVICE_INTERNAL', 'davit import', 'davit import', ${journalVersion}, true FROM due
      RETURNING id, environment_id
    )
    INSERT INTO deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout, stage_id,

@@ -37,24 +37,26 @@ const claimedColumns = `d.id, d.organization_id, d.project_id, d.environment_id,
   d.whole_environment, d.fence, d.cancel_requested_at, d.cancel_force, d.waiting_since`;
 
 /**
- * Claims the next request whose environment has no running deployment. Because of SKIP LOCKED, runners wait neither for
- * each other nor for a request that another request is joining. The unique index `deployment_running` prevents two
- * runners from claiming two requests of one environment: the statement of the second runner fails, and that runner
- * tries again.
+ * Makes all later statements of a transaction use indexes. A connection keeps the plan of a statement, also one that
+ * was made while the table was almost empty, when reading the whole table is cheapest.
+ */
+export const useIndexes = statement('useIndexes', `select set_config('enable_seqscan', 'off', true)`);
+
+/**
+ * Claims the oldest requests that are next in their environments, in a transaction after `useIndexes`. Parameters:
+ * runner, maximum number of requests. Migration 0039 explains `is_next`. Because of SKIP LOCKED, runners wait neither
+ * for each other nor for a request that another request is joining. The update has no further condition, which could
+ * make PostgreSQL search all queued requests: the rows are locked, and `is_next` was checked again after locking.
  */
 export const claimNext = statement<ClaimedDeployment>(
   'claimNext',
-  `with next as (
-     select q.id from deployment q
-      where q.status = 'QUEUED' and q.journal_version <= ${journalVersion}
-        and not exists (select 1 from deployment r where r.environment_id = q.environment_id and r.status = 'RUNNING')
-        and not exists (select 1 from deployment e where e.environment_id = q.environment_id and e.status = 'QUEUED' and e.sequence < q.sequence)
-      order by q.sequence limit 1 for update skip locked)
-   update deployment d
-      set status = 'RUNNING', runner_id = $1, fence = d.fence + 1, started_at = clock_timestamp(),
+  `update deployment d
+      set status = 'RUNNING', is_next = false, runner_id = $1, fence = d.fence + 1, started_at = clock_timestamp(),
           lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
           execution_number = 1 + coalesce((select max(m.execution_number) from deployment m where m.environment_id = d.environment_id), 0)
-     from next where d.id = next.id and d.status = 'QUEUED'
+    where d.id = any (array(
+      select n.id from deployment n where n.is_next and n.journal_version <= ${journalVersion}
+       order by n.sequence limit $2 for update skip locked))
    returning ${claimedColumns}`,
 );
 

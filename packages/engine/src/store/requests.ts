@@ -4,7 +4,7 @@ import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { journalVersion } from './journal.ts';
 
 /** Serializes changes to the queue of one environment until the end of the transaction. */
-export const lockQueue = statement('lockQueue', `select pg_advisory_xact_lock(hashtextextended('davit queue ' || $1::text, 0))`);
+export const lockQueue = statement('lockQueue', `select lock_queue($1)`);
 
 /**
  * Returns a queued request that the new request may join. All of these hold:
@@ -62,6 +62,9 @@ export const insertServices = statement(
    on conflict (deployment_id, service_id) do update set release_id = excluded.release_id, stage_id = excluded.stage_id,
      stage_name = excluded.stage_name, stage_position = excluded.stage_position, call_id = excluded.call_id`,
 );
+
+/** Does the same for the environment of a deployment. */
+export const lockQueueOf = statement('lockQueueOf', `select lock_queue(environment_id) from deployment where id = $1`);
 
 export const notifyRunners = statement('notifyRunners', `select pg_notify('davit_deployment', $1)`);
 
