@@ -6,6 +6,3 @@ export const domainsChannel = 'davit_domains';
 
 /** Channel on which the database reports that clusters were added or removed, or that their connection changed. */
 export const clustersChannel = 'davit_clusters';
-
-/** Channel on which the database reports new data for live streams; see migration 0019. */
-export const streamChannel = 'davit_stream';

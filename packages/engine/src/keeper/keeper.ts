@@ -31,6 +31,11 @@ import { ServiceQueue } from './service-queue.ts';
 const lookEveryMilliseconds = 10_000;
 // An engine sends several events for one change, and many at once when it starts. One look serves them all.
 const eventPauseMilliseconds = 100;
+/**
+ * A look at thousands of services takes time. While events arrive without a pause, as when many environments are
+ * deployed, looks take at most a fifth of the time.
+ */
+const pauseForEachLook = 4;
 const steadyAfterMilliseconds = 60_000;
 /**
  * Milliseconds after which a process that cannot reach a cluster releases the lock for following the output there,
@@ -62,12 +67,18 @@ export class Keeper {
   #seenAt = performance.now();
   #watching: Promise<void> = Promise.resolve();
   #soon: NodeJS.Timeout | null = null;
+  /** Duration of the last look. */
+  #lookMilliseconds = 0;
 
   constructor(parts: EngineParts, driver: string) {
     this.#parts = parts;
     this.#driver = driver;
     this.#loop = new Loop({
-      look: () => this.#lookOnce(),
+      look: async () => {
+        const began = performance.now();
+        await this.#lookOnce();
+        this.#lookMilliseconds = Math.min(performance.now() - began, lookEveryMilliseconds);
+      },
       everyMilliseconds: lookEveryMilliseconds,
       onError: (error) => parts.log.warn({ err: error, driver }, 'the keeper could not look after the cluster'),
     });
@@ -155,10 +166,13 @@ export class Keeper {
   }
 
   #lookSoon(): void {
-    this.#soon ??= setTimeout(() => {
-      this.#soon = null;
-      void this.look();
-    }, eventPauseMilliseconds);
+    this.#soon ??= setTimeout(
+      () => {
+        this.#soon = null;
+        void this.look();
+      },
+      Math.max(eventPauseMilliseconds, pauseForEachLook * this.#lookMilliseconds),
+    );
   }
 
   async #watch(): Promise<void> {

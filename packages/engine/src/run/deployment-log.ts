@@ -104,6 +104,19 @@ export class DeploymentLog {
     return this.#writing;
   }
 
+  /**
+   * Returns the lines that are not stored yet, as JSON, for a statement that stores them with the end of a step.
+   * Resolves once all earlier lines are stored.
+   */
+  async take(): Promise<string> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const lines = this.#lines;
+    this.#lines = [];
+    await this.#writing;
+    return JSON.stringify(lines);
+  }
+
   // Batches are stored in the order of the calls: each waits for the one before.
   async #store(lines: readonly Line[], former: Promise<void>): Promise<void> {
     await former;

@@ -317,16 +317,16 @@ export class DeploymentRun {
     const { deployment, parts } = this.#input;
     const { serviceId, name } = member.task;
     this.#log.add('end', `${name}: done.`, { serviceId });
-    await this.#log.flush();
     member.phase = 'SUCCEEDED';
+    const lines = await this.#log.take();
+    if (deployment.action !== 'DELETE' && deployment.action !== 'UNINSTALL')
+      return this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines });
     await this.#journal.transaction(async (tx) => {
-      await this.#journal.setPhase(serviceId, 'SUCCEEDED', null, tx);
+      await this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines, db: tx });
       if (deployment.action === 'DELETE') await parts.hooks.serviceDeleted(tx, serviceId);
-      if (deployment.action === 'DELETE' || deployment.action === 'UNINSTALL') {
-        await tx.run(store.removeReleases, [serviceId]);
-        await tx.run(store.removeServiceLog, [serviceId]);
-        await tx.run(store.removeLogPositions, [serviceId]);
-      }
+      await tx.run(store.removeReleases, [serviceId]);
+      await tx.run(store.removeServiceLog, [serviceId]);
+      await tx.run(store.removeLogPositions, [serviceId]);
     });
   }
 
@@ -338,13 +338,9 @@ export class DeploymentRun {
     for (const line of evidence) this.#log.add('evidence', line, { serviceId });
     this.#log.add('end', `${name}: ${failure.message}`, { serviceId, level: 'ERROR', error: failure });
     const left = await this.#undo(member);
-    await this.#log.flush();
     member.phase = phase;
-    await this.#journal.setPhase(
-      serviceId,
-      phase,
-      left === null ? failure : { ...failure, message: `${failure.message.replace(/\.$/, '')}. ${left}` },
-    );
+    const whole = left === null ? failure : { ...failure, message: `${failure.message.replace(/\.$/, '')}. ${left}` };
+    await this.#journal.setPhase(serviceId, phase, { failure: whole, lines: await this.#log.take() });
   }
 
   #cause({ callId }: TaskState): string {

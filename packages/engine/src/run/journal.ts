@@ -17,7 +17,11 @@ export interface StepEnd {
   readonly position: number;
   readonly status: store.StepRow['status'];
   readonly output?: object;
+  /** Lines of the log as JSON, see `DeploymentLog.take`. */
+  readonly lines?: string;
 }
+
+const noLines = '[]';
 
 /** Writes the journal of one deployment. Each write fails if the fence no longer holds. */
 export class Journal {
@@ -55,8 +59,13 @@ export class Journal {
     return this.#database.transaction(action);
   }
 
-  setPhase(serviceId: string, phase: Phase, failure: FailureRecord | null = null, db?: Queryable): Promise<void> {
-    return this.write(store.setPhase, [serviceId, phase, failure === null ? null : JSON.stringify(failure)], db);
+  setPhase(
+    serviceId: string,
+    phase: Phase,
+    { failure, lines = noLines, db }: { readonly failure?: FailureRecord; readonly lines?: string; readonly db?: Queryable } = {},
+  ): Promise<void> {
+    const stored = failure === undefined ? null : JSON.stringify(failure);
+    return this.write(store.setPhase, [serviceId, phase, stored, lines], db);
   }
 
   beginStep(serviceId: string, position: number): Promise<void> {
@@ -65,7 +74,7 @@ export class Journal {
 
   endStep(end: StepEnd): Promise<void> {
     const output = end.output === undefined ? null : JSON.stringify(end.output);
-    return this.write(store.endStep, [end.serviceId, end.position, end.status, output]);
+    return this.write(store.endStep, [end.serviceId, end.position, end.status, output, end.lines ?? noLines]);
   }
 
   insertSteps(steps: readonly { service_id: string; position: number; name: StepName; metric: string }[]): Promise<void> {

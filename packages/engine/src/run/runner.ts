@@ -54,6 +54,9 @@ export class Runner {
   #renewing: Promise<void> = Promise.resolve();
   #relockTimer: NodeJS.Timeout | undefined;
   #isRelocking = false;
+  /** Whether a deployment of this runner, or of a dead one, may have to be resumed at once. */
+  #mayHaveInterrupted = true;
+  #resumedAt = 0;
   /** Time of the last renewal of the leases, on this machine's monotonic clock. */
   #renewedAt = performance.now();
   #stopping = false;
@@ -86,7 +89,10 @@ export class Runner {
       connectionString,
       channels: ['davit_deployment'],
       onNotification: ({ payload }) => this.#onNotification(payload),
-      onReconnect: () => this.wake(),
+      onReconnect: () => {
+        this.#mayHaveInterrupted = true;
+        this.wake();
+      },
     });
     this.#looks.start();
     // No `Loop`: a renewal that hangs in a dead connection must not keep the next one from renewing the leases.
@@ -136,11 +142,24 @@ export class Runner {
   async #look(): Promise<void> {
     // Without its lock this runner counts as dead, and whatever it begins would be taken over.
     if (this.#isRelocking) return;
-    await this.#takeUpOwn();
-    await this.#takeOverOrphans();
+    await this.#resume();
     const free = this.#parts.settings.maximumDeployments - this.#running.size;
     if (this.#stopping || free <= 0) return;
     for (const claimed of await this.#claim(free)) this.#begin(claimed, false);
+  }
+
+  /** Takes up interrupted work. The end of a deployment, or a new request, interrupts none. */
+  async #resume(): Promise<void> {
+    if (!this.#mayHaveInterrupted && performance.now() - this.#resumedAt < this.#lookEveryMilliseconds / 2) return;
+    this.#mayHaveInterrupted = false;
+    this.#resumedAt = performance.now();
+    try {
+      await this.#takeUpOwn();
+      await this.#takeOverOrphans();
+    } catch (error) {
+      this.#mayHaveInterrupted = true;
+      throw error;
+    }
   }
 
   /** Claims requests until all slots are taken or no request can begin. */
@@ -206,7 +225,10 @@ export class Runner {
     const ended = run
       .execute()
       .then(() => void this.#interruptions.delete(deployment.id))
-      .catch((error: unknown) => this.#onAbandoned(deployment, error, { waiting: run.waiting, abandon: abandon.signal }))
+      .catch(async (error: unknown) => {
+        await this.#onAbandoned(deployment, error, { waiting: run.waiting, abandon: abandon.signal });
+        this.#mayHaveInterrupted = true;
+      })
       .finally(() => {
         if (this.#running.get(deployment.id)?.fence === deployment.fence) this.#running.delete(deployment.id);
         this.wake();
@@ -241,6 +263,7 @@ export class Runner {
     const isCancel = word === 'cancel' || word === 'force';
     if (isCancel) this.#endWaiting(id, word === 'force');
     const run = isCancel ? this.#running.get(id) : undefined;
+    this.#mayHaveInterrupted ||= isCancel;
     // The order matters: listeners of `cancel` check whether the cancel is forced.
     if (word === 'force') run?.force.abort();
     run?.cancel.abort();
@@ -316,6 +339,7 @@ export class Runner {
       this.#isRelocking = false;
       void lock.lost.then(() => this.#onLockLost());
       await this.#renew();
+      this.#mayHaveInterrupted = true;
       this.wake();
     } catch {
       this.#relockTimer = setTimeout(() => void this.#relock(), this.#lookEveryMilliseconds);

@@ -64,16 +64,24 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
     const interrupted = input.abandon.aborted || error instanceof ClusterUnreachable;
     const canceled = !interrupted && isCanceled();
     count(interrupted ? 'INTERRUPTED' : canceled ? 'CANCELED' : 'FAILED');
-    await log.flush();
-    if (interrupted) throw error;
-    await journal.endStep({ serviceId: task.serviceId, position: input.position, status: canceled ? 'CANCELED' : 'FAILED' });
+    if (interrupted) {
+      await log.flush();
+      throw error;
+    }
+    const status = canceled ? 'CANCELED' : 'FAILED';
+    await journal.endStep({ serviceId: task.serviceId, position: input.position, status, lines: await log.take() });
     throw canceled ? new Canceled() : error;
   }
   task.outputs.set(step.name, output);
   count('DONE');
   await crashPoint(`${step.name}:after`);
-  await log.flush();
-  await journal.endStep({ serviceId: task.serviceId, position: input.position, status: 'DONE', output });
+  await journal.endStep({
+    serviceId: task.serviceId,
+    position: input.position,
+    status: 'DONE',
+    output,
+    lines: await log.take(),
+  });
   await crashPoint(`${step.name}:recorded`);
   return output.skip ?? [];
 }

@@ -2,6 +2,7 @@ import { statement } from '@davit/db';
 import type { Action, BuildCommit, JobEvent, ReleaseCommit, ReleaseConfig } from '../model.ts';
 import type { StepName } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
+import { insertLines } from './logs.ts';
 
 /**
  * Seconds without a sign of a runner after which another runner takes over, even if the session of the first one still
@@ -176,9 +177,11 @@ export const adoptRelease = statement(
   `update deployment_service set release_id = $4 where deployment_id = $1 and service_id = $3 and release_id is null and ${fenced}`,
 );
 
+/** Sets the phase of a service and stores lines of its log. Parameter 6: the lines. */
 export const setPhase = statement(
   'setPhase',
-  `update deployment_service
+  `with line as (${insertLines('$6', fenced)})
+   update deployment_service
       set phase = $4, failure = $5::jsonb,
           started_at = case when $4 in ('BUILDING', 'WORKING') then coalesce(started_at, clock_timestamp()) else started_at end,
           finished_at = case when $4 in ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') then clock_timestamp() end
@@ -230,9 +233,11 @@ export const beginStep = statement(
     where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
 );
 
+/** Ends a step and stores the last lines of its log. Parameter 7: the lines. */
 export const endStep = statement(
   'endStep',
-  `update deployment_step set status = $5, output = $6::jsonb, finished_at = clock_timestamp(), started_at = coalesce(started_at, clock_timestamp())
+  `with line as (${insertLines('$7', fenced)})
+   update deployment_step set status = $5, output = $6::jsonb, finished_at = clock_timestamp(), started_at = coalesce(started_at, clock_timestamp())
     where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
 );
 

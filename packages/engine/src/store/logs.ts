@@ -1,12 +1,17 @@
 import { statement } from '@davit/db';
 import type { FailureRecord } from '../model.ts';
 
+/** Returns SQL that inserts the lines of a JSON array into the log of the deployment `$1`, if a condition holds. */
+export function insertLines(lines: string, condition: string): string {
+  return `insert into deployment_log (deployment_id, service_id, step, level, message, error, at)
+   select $1, l.service_id, l.step, l.level, l.message, l.error, l.at
+     from jsonb_to_recordset(${lines}::jsonb) as l(service_id uuid, step text, level text, message text, error jsonb, at timestamptz)
+    where ${condition}`;
+}
+
 export const insertDeploymentLog = statement(
   'insertDeploymentLog',
-  `insert into deployment_log (deployment_id, service_id, step, level, message, error, at)
-   select $1, l.service_id, l.step, l.level, l.message, l.error, l.at
-     from jsonb_to_recordset($2::jsonb) as l(service_id uuid, step text, level text, message text, error jsonb, at timestamptz)
-    where exists (select 1 from deployment where id = $1)`,
+  insertLines('$2', 'exists (select 1 from deployment where id = $1)'),
 );
 
 export interface DeploymentLogRow {

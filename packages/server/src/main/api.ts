@@ -1,5 +1,5 @@
 import { AppError, systemClock } from '@davit/base';
-import { accessChannel, listen, streamChannel, statement, type Database, type Listener } from '@davit/db';
+import { accessChannel, listen, statement, type Database, type Listener } from '@davit/db';
 import { dockerfileFacts } from '@davit/drivers';
 import type { EngineLog, EngineSettings } from '@davit/engine';
 import type { EngineCounts, EngineHooks, EnginePort } from '@davit/engine/port';
@@ -83,9 +83,7 @@ export interface Api<Made extends MadeEngine = MadeEngine> {
 const installationRead = statement<{ id: string }>('installation_read', 'select id from installation');
 
 /**
- * Listens for changes by other processes and the command line: revoked tokens, changed memberships, and new events for
- * streams. A single connection is used, so that nothing that was written after a revocation arrives before the
- * revocation.
+ * Listens for changes by other processes and the command line: revoked tokens and changed memberships.
  */
 function follow(connectionString: string, authenticator: Authenticator, streams: Streams): Promise<Listener> {
   const onAccess = (): void => {
@@ -94,12 +92,9 @@ function follow(connectionString: string, authenticator: Authenticator, streams:
   };
   return listen({
     connectionString,
-    channels: [accessChannel, streamChannel],
-    onNotification: ({ channel }) => (channel === accessChannel ? onAccess() : streams.news()),
-    onReconnect: () => {
-      onAccess();
-      streams.news();
-    },
+    channels: [accessChannel],
+    onNotification: onAccess,
+    onReconnect: onAccess,
   });
 }
 

@@ -41,11 +41,6 @@ export class Streams {
     return this.#hub.lagSeconds;
   }
 
-  /** Notifies the hub that the database may have new events. */
-  news(): void {
-    this.#hub.wake();
-  }
-
   /** Checks the rights of all streams again, after a token, session, membership or role was changed or removed. */
   accessChanged(): void {
     for (const subscription of this.#open.keys()) subscription.recheck();
