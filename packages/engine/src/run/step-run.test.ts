@@ -30,7 +30,7 @@ function begin(work: (signal: AbortSignal) => Promise<void>, deadlineSeconds = 1
       beginStep: () => Promise.resolve(),
       endStep: ({ status }: { readonly status: string }) => Promise.resolve(void recorded.push(status)),
     },
-    log: { add: () => undefined, flush: () => Promise.resolve() },
+    log: { add: () => undefined, flush: () => Promise.resolve(), take: () => Promise.resolve('[]') },
     task: { serviceId: 's', name: 'Shop', outputs: new Map() },
     step: {
       name: 'start',

@@ -5,8 +5,9 @@ import { eventsBehind, type EventRow, type FoundRow } from './store.ts';
 
 /*
  * Reads new events once for all streams of this process, 20 times a second while there are streams. A notification for
- * each change would cost every writer more: only one transaction with a notification commits at a time. The hub keeps recent events, so that streams can read them at their own pace. A stream
- * that is further behind reads from the database itself, so a slow client costs no memory.
+ * each change would cost every writer more: only one transaction with a notification commits at a time. The hub keeps
+ * recent events, so that streams can read them at their own pace. A stream that is further behind reads from the
+ * database itself, so a slow client costs no memory.
  */
 
 const lookEveryMilliseconds = 50;
