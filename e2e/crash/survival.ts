@@ -118,7 +118,9 @@ export class Survival {
   }
 
   async #running(subject: Subject, life: Life): Promise<void> {
-    assert.equal((await this.#setup.containers(life.id)).length, subject.instances);
+    // Former instances end beside and after the deployment.
+    const isAlone = async () => ((await this.#setup.containers(life.id)).length === subject.instances ? true : undefined);
+    await eventually(isAlone, `${subject.instances} instances`);
     assert.equal(await subject.shown(life.id), life.text);
     const mark = await subject.mark?.(life.id);
     life.mark ??= mark;
@@ -132,8 +134,8 @@ export class Survival {
       const restarted = Date.now();
       await davit.serve();
       const answered = Date.now() - restarted;
-      // After the last point the deployment has ended, so there is nothing to resume.
-      const isOver = one.point === 'finish:after';
+      // After these points the deployment is over, so there is nothing to resume.
+      const isOver = one.point === 'finish:after' || one.point.startsWith('end:');
       const moves = isOver ? Date.now() : await eventually(() => this.#setup.resumedAt(restarted), 'the deployment to go on');
       await this.#ended(former);
       return { answered, resumed: moves - restarted };

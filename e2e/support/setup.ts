@@ -137,7 +137,10 @@ export class TestSetup {
     return (await this.history(applicationId))[0]?.identifier.execution_id;
   }
 
-  /** Waits until a deployment after `former` has ended and no deployment is waiting. */
+  /**
+   * Waits until a deployment after `former` has ended, no deployment is waiting, and the application has no former
+   * instances left.
+   */
   async ends(applicationId: string, former: string | undefined) {
     try {
       await this.idleAfter(async () => (await this.latest(applicationId)) !== former);
@@ -146,7 +149,14 @@ export class TestSetup {
       const output = this.davit.output.split('\n').slice(-20).join('\n');
       throw new Error(`${status}\n${await this.log()}\n${output}`, { cause: error });
     }
+    await this.formerGone(applicationId);
     return this.status(applicationId);
+  }
+
+  /** Waits until all containers of the service belong to one rollout. */
+  async formerGone(serviceId: string): Promise<void> {
+    const rollouts = async () => new Set((await this.containers(serviceId)).map(({ Labels }) => Labels['davit.rollout']));
+    await eventually(async () => ((await rollouts()).size <= 1 ? true : undefined), 'the end of former instances', 120_000);
   }
 
   /** Waits until the condition holds and no deployment is running. */

@@ -3,7 +3,7 @@ import { DriverError } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { config } from './testing/config.ts';
 import type { PlannedService, ReleaseConfig, RequestedService } from './port.ts';
-import { createTestEngine, eventually, service, type TestEngine } from './testing/test-engine.ts';
+import { createTestEngine, eventually, formerGone, service, type TestEngine } from './testing/test-engine.ts';
 
 let fixture: TestEngine;
 beforeEach(async () => {
@@ -609,4 +609,5 @@ async function finished(count: number, action: () => Promise<unknown>): Promise<
     const ended = history.filter((one) => one.status !== 'RUNNING' && one.status !== 'QUEUED');
     return ended.length >= count ? true : undefined;
   }, `${count} ended deployments`);
+  await formerGone(fixture.fake);
 }

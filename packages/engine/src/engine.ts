@@ -24,6 +24,7 @@ import { createSourceReader } from './source-reader.ts';
 import { isDatabaseUnreachable } from './shared/retry-policy.ts';
 import { noCounts, type EngineCounts, type EngineHooks, type EnginePort } from './port.ts';
 import { RedactorPool } from './output/redactor-pool.ts';
+import { Handover } from './shared/handover.ts';
 import { Runner } from './run/runner.ts';
 
 export interface EngineInput {
@@ -70,6 +71,7 @@ export function createEngine(input: EngineInput): Engine {
     helm: noHelm,
     counts: noCounts,
     redactors: new RedactorPool(hooks),
+    handover: new Handover(),
     ...rest,
     clusters,
     kinds: new Kinds(kinds),

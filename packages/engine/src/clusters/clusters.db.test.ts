@@ -2,7 +2,7 @@ import { statement } from '@davit/db';
 import { afterEach, describe, expect, test } from 'vitest';
 import { config } from '../testing/config.ts';
 import { notifyClusters, Sites, type Site } from '../testing/sites.ts';
-import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
+import { createTestEngine, eventually, formerGone, service, type TestEngine } from '../testing/test-engine.ts';
 import type { EngineSettings, RequestedService } from '../index.ts';
 
 let fixture: TestEngine;
@@ -97,7 +97,7 @@ test('a cluster that comes while Davit runs is worked with at once, and one that
 });
 
 describe('a cluster that does not answer', () => {
-  test.each(['observe', 'start', 'awaitReady', 'find', 'apply', 'retire'])(
+  test.each(['observe', 'start', 'awaitReady', 'find', 'apply'])(
     'from %s on keeps its deployment waiting, which goes on when it is back; others do not wait',
     async (method) => {
       const [east, west] = await open();
@@ -119,6 +119,19 @@ describe('a cluster that does not answer', () => {
       expect(log.filter((line) => line.includes('the deployment continues'))).toHaveLength(1);
     },
   );
+
+  test('ends former instances when it is back, and no deployment waits for that', async () => {
+    const [east] = await open();
+    const one = service();
+    expect(await fixture.ends(await on(east, one))).toBe('SUCCEEDED');
+    failFrom(east, 'retire');
+    const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
+    expect(await fixture.outcome(await on(east, again))).toBe('SUCCEEDED');
+    await eventually(() => Promise.resolve(east.isDown || undefined), 'the end of the former instance to fail');
+    expect(east.fake.instances).toHaveLength(2);
+    comeBack(east);
+    await formerGone(east.fake);
+  });
 
   test('takes no place from deployments of other clusters', async () => {
     const [east, west] = await open({ maximumDeployments: 1, maximumBuilds: 1 });
@@ -188,7 +201,7 @@ describe('a cluster that does not answer', () => {
     };
     const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
     const deploymentId = await on(east, again);
-    expect(await fixture.ends(deploymentId)).toBe('CANCELED');
+    expect(await fixture.outcome(deploymentId)).toBe('CANCELED');
     comeBack(east);
     await eventually(async () => (east.fake.instances.length === 1 ? true : undefined), 'the end of what it had begun');
     expect(east.fake.instances[0]?.id).toBe(serving?.id);

@@ -1,8 +1,7 @@
 import { DriverError, type ClusterBuildRequest } from '@davit/drivers';
-import { statement } from '@davit/db';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Sites, type Site } from '../testing/sites.ts';
-import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
+import { createTestEngine, service, type TestEngine } from '../testing/test-engine.ts';
 import type { RequestedService } from '../index.ts';
 
 /* Images are built inside the cluster that runs them. */
@@ -33,15 +32,8 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const endOf = statement<{ status: string }>(
-  'testInsideEnd',
-  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
-);
-
 async function ends(services: readonly RequestedService[]): Promise<string> {
-  const id = await fixture.deploy(services, { environment: site.environment });
-  const end = async () => (await fixture.database.database.maybe(endOf, [id]))?.status;
-  return eventually(end, 'the end of the deployment');
+  return fixture.ends(await fixture.deploy(services, { environment: site.environment }));
 }
 
 const images = () => site.fake.instances.map(({ id }) => site.fake.workloads.get(id)?.image);

@@ -28,16 +28,11 @@ const messagesOf = statement<{ message: string }>(
   'testMoveMessages',
   'select message from deployment_log where deployment_id = $1 order by id',
 );
-const endOf = statement<{ status: string }>(
-  'testMoveEnd',
-  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
-);
 const locations = statement<{ driver: string }>('testMovePlaces', 'select driver from service_place order by driver');
 
 const messages = async (id: string): Promise<string[]> =>
   (await fixture.database.database.many(messagesOf, [id])).map(({ message }) => message);
-const ended = (id: string): Promise<string> =>
-  eventually(async () => (await fixture.database.database.maybe(endOf, [id]))?.status, 'the end of the deployment');
+const ended = (id: string): Promise<string> => fixture.ends(id);
 const nothingOn = (site: Site): Promise<true> =>
   eventually(
     async () => (site.fake.instances.length === 0 && site.fake.routes.http.length === 0 ? true : undefined),

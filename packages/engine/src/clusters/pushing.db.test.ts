@@ -1,8 +1,8 @@
-import { DatabaseUnavailable, statement } from '@davit/db';
+import { DatabaseUnavailable } from '@davit/db';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Sites, type Site } from '../testing/sites.ts';
 import { collectAll } from '../housekeeping/images.ts';
-import { createTestEngine, eventually, service, settings, type TestEngine } from '../testing/test-engine.ts';
+import { createTestEngine, service, settings, type TestEngine } from '../testing/test-engine.ts';
 import type { DeploymentRequest, RequestedService } from '../index.ts';
 
 /* Images are built for clusters that pull by themselves. */
@@ -22,15 +22,8 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const endOf = statement<{ status: string; state: string }>(
-  'testPushingEnd',
-  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
-);
-
 async function ends(services: readonly RequestedService[], request: Partial<DeploymentRequest> = {}): Promise<string> {
-  const id = await fixture.deploy(services, { environment: site.environment, ...request });
-  const end = async () => (await fixture.database.database.maybe(endOf, [id]))?.status;
-  return eventually(end, 'the end of the deployment');
+  return fixture.ends(await fixture.deploy(services, { environment: site.environment, ...request }));
 }
 
 async function failureOf(one: RequestedService): Promise<unknown> {

@@ -97,7 +97,7 @@ export class DiskWatch {
         if (signal.aborted) return;
         if (!isWatched(this.#parts.kinds, runtime, seen)) continue;
         const instances = (seen.byService.get(runtime.service_id) ?? []).filter(
-          ({ id, state }) => state === 'RUNNING' && !this.#removed.has(id),
+          (one) => one.state === 'RUNNING' && !this.#removed.has(one.id) && !isFormer(this.#parts.kinds, runtime, one),
         );
         await this.#lookAt(disk, { runtime, instances, volumeBytes: volumes.get(runtime.service_id) ?? 0 }, signal);
       }
@@ -223,6 +223,11 @@ interface Written {
 function isWatched(kinds: Kinds, { desired, config, environment_id: environment }: KeptService, seen: ClusterSnapshot): boolean {
   if (desired !== 'RUNNING' || config === null || seen.busy.has(environment)) return false;
   return kinds.of(config).hasOwnContainers;
+}
+
+/** Returns whether an instance belongs to a former rollout, which is being ended. */
+function isFormer(kinds: Kinds, { config, rollout }: KeptService, instance: Instance): boolean {
+  return kinds.of(config).hasLastingInstances && instance.rollout !== rollout;
 }
 
 function found(severity: Found['severity'], code: 'VOLUME_EXCEEDED' | 'INSTANCE_DISK_EXCEEDED', message: string): Found {

@@ -33,22 +33,19 @@ export interface KeepTools {
 }
 
 /**
- * Removes instances by rollout, so that instances that a deployment has started since the look are not affected.
- * Returns whether the instances are gone.
+ * Removes instances by rollout, so that instances that a deployment has started since the look are not affected. A
+ * failed removal is repeated at a later look.
  */
 export async function retireInstances(
   { parts, driver, attempts, call }: Pick<KeepTools, 'parts' | 'driver' | 'attempts' | 'call'>,
   service: string,
   instances: readonly Instance[],
   graceSeconds: number,
-): Promise<boolean> {
+): Promise<void> {
   const { cluster } = driversOf(parts, driver);
-  let areGone = true;
   for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
-    const isGone = await attempts.attempt(`retire ${rollout}`, () =>
+    await attempts.attempt(`retire ${rollout}`, () =>
       cluster.retire({ service, rollout }, graceSeconds, call(graceSeconds + retireSeconds)),
     );
-    areGone &&= isGone;
   }
-  return areGone;
 }

@@ -3,11 +3,13 @@ import { Leadership } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
 import { leaveCluster } from '../former-clusters/leave-cluster.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
+import type { Taker } from '../shared/handover.ts';
 import { clearRunningStatus } from '../store/journal.ts';
 import { clustersToLeave } from '../store/service-clusters.ts';
 import { Attempts } from './attempts.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { FaultWatch } from './fault-watch.ts';
+import { FormerInstances } from './former-instances.ts';
 import { retireInstances, type KeepTools, type Look } from './keep-tools.ts';
 import type { KeptService } from './kept-service.ts';
 import { LogCollector } from '../output/log-collector.ts';
@@ -57,6 +59,10 @@ export class Keeper {
   readonly #tools: KeepTools;
   readonly #faults: FaultWatch;
   readonly #disk: DiskWatch;
+  readonly #former: FormerInstances;
+  readonly #taker: Taker;
+  /** The current term of following the output; null if another process follows it. */
+  #term: AbortSignal | null = null;
   readonly #follows: Leadership;
   readonly #loop: Loop;
   /**
@@ -121,6 +127,8 @@ export class Keeper {
       stop: this.#stop.signal,
       call: (seconds) => this.#call(seconds),
     };
+    this.#taker = { isTaking: () => this.#term?.aborted === false, take: (rollouts) => this.#take(rollouts) };
+    this.#former = new FormerInstances(this.#tools, () => this.#lookSoon());
   }
 
   /**
@@ -138,6 +146,7 @@ export class Keeper {
 
   /** Resolves after the first look, also if the cluster is unreachable. The keeper then keeps trying. */
   async start(): Promise<void> {
+    this.#parts.handover.register(this.#driver, this.#taker);
     this.#loop.start();
     this.#watching = this.#watch();
     this.#faults.start();
@@ -146,11 +155,13 @@ export class Keeper {
 
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#parts.handover.unregister(this.#driver, this.#taker);
     const looksEnded = this.#loop.stop();
     if (this.#soon !== null) clearTimeout(this.#soon);
     await this.#watching;
     await looksEnded;
     await this.#queue.settled();
+    await this.#former.settled();
     await this.#faults.settled();
     await this.#disk.settled();
     await this.#probers.stop();
@@ -165,7 +176,13 @@ export class Keeper {
     return this.#loop.wake();
   }
 
+  #take(rollouts: readonly string[]): void {
+    this.#former.take(rollouts);
+    this.#lookSoon();
+  }
+
   #lookSoon(): void {
+    if (this.#stop.signal.aborted) return;
     this.#soon ??= setTimeout(
       () => {
         this.#soon = null;
@@ -199,6 +216,7 @@ export class Keeper {
       this.#seenAt = performance.now();
       const seen = await this.#keepRemains(all);
       const term = await this.#termOfFollowing();
+      this.#term = term;
       if (term !== null) {
         this.#followLogs(seen, term);
         this.#disk.look(seen, term);
@@ -213,6 +231,7 @@ export class Keeper {
       ]);
       await this.#queue.run('places to leave', () => this.#leave());
       await this.#syncGateway(seen);
+      if (term !== null) this.#former.look(seen, term);
       await this.#keepRoutes(seen);
       await this.#probers.follow(seen);
       this.#revival.forgetOthers(new Set([...seen.byService.values()].flat().map(({ id }) => id)));

@@ -14,6 +14,8 @@ export interface ClusterSnapshot {
   readonly busy: ReadonlySet<string>;
   /** Services whose deployment is running. */
   readonly deploying: ReadonlySet<string>;
+  /** Rollouts of running deployments. */
+  readonly openRollouts: ReadonlySet<string>;
   readonly runtimes: readonly KeptService[];
   /** Configurations of the releases that run or should run. */
   readonly configs: ReadonlyMap<string, ReleaseConfig>;
@@ -44,7 +46,9 @@ export class Observer {
     const gatewayVersion = this.#parts.gateways[this.#driver]?.version ?? 0;
     const instances = await cluster.observe({}, signal);
     const busy = new Set((await database.many(busyEnvironments)).map((row) => row.environment_id));
-    const deploying = new Set((await database.many(servicesBeingDeployed)).map((row) => row.service_id));
+    const open = await database.many(servicesBeingDeployed);
+    const deploying = new Set(open.map((row) => row.service_id));
+    const openRollouts = new Set(open.map((row) => row.rollout));
     const byService = Map.groupBy(instances, (instance) => instance.service);
     const rows = await database.many(keptRuntimes, [this.#driver, [...byService.keys()]]);
     const releases = rows.flatMap((row) => (row.desired === 'RUNNING' && row.release_id !== null ? [row.release_id] : []));
@@ -58,7 +62,7 @@ export class Observer {
       desired: row.driver === this.#driver ? row.desired : ('NONE' as const),
       config: configs.get(row.release_id ?? '') ?? null,
     }));
-    return { gatewayVersion, byService, busy, deploying, runtimes, configs, jobRuns, backupWork };
+    return { gatewayVersion, byService, busy, deploying, openRollouts, runtimes, configs, jobRuns, backupWork };
   }
 
   /** Reads the configurations of these releases that are not known yet, and forgets all others. */

@@ -104,10 +104,10 @@ test('what was seen is not started again when a deployment has replaced it meanw
     before: ({ method, service: id }) =>
       method === 'retire' && id === shop.serviceId && (holds += 1) === 1 ? held.promise : undefined,
   };
-  // The desired instance has exited, and there is a superfluous one.
+  // The desired instance has exited, and there is one more than the desired number.
   const id = of(shop)[0]?.id ?? '';
   fixture.fake.kill(id, 1);
-  await fixture.fake.cluster.start({ ...former, rollout: randomUUID() }, call);
+  await fixture.fake.cluster.start({ ...former, instances: 2 }, call);
   await eventually(async () => (holds > 0 ? true : undefined), 'the keeper to remove what is left');
   await deployed({ ...shop, release: { config: { ...configOf(shop), memoryMiB: 256 }, commitId: null } });
   held.resolve();

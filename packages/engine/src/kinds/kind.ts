@@ -73,8 +73,8 @@ export interface Kind<Name extends StepName = StepName> {
   routeTarget?(serviceId: string, portId: string, config: Pick<ReleaseConfig, 'source'>): ClusterRoute['to'];
 
   /**
-   * Whether instances keep running until they are stopped. The keeper then restarts them, follows their output, and
-   * derives conditions and `running_status` from what happens to them.
+   * Whether instances keep running until they are stopped. The keeper then restarts them, follows their output, derives
+   * conditions and `running_status` from what happens to them, and ends those of former rollouts.
    */
   readonly hasLastingInstances: boolean;
   /** Whether Davit creates the containers. Davit then watches what the containers write to the disk. */

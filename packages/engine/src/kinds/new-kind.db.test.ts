@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Action } from '../model.ts';
 import type { RequestedService } from '../port.ts';
-import { interruptAtPoints } from '../run/crash-point.ts';
+import { interruptAtPoints } from '../shared/crash-point.ts';
 import { config } from '../testing/config.ts';
 import { createMortal, type MortalEngine } from '../testing/crash/mortal-engine.ts';
 import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';

@@ -24,12 +24,7 @@ const logOf = statement<{ message: string }>(
   'testFrontDoorMessages',
   'select message from deployment_log where deployment_id = $1 order by id',
 );
-const endOf = statement<{ status: string }>(
-  'testFrontDoorEnd',
-  `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
-);
-const ended = (id: string): Promise<string> =>
-  eventually(async () => (await fixture.database.database.maybe(endOf, [id]))?.status, 'the end of the deployment');
+const ended = (id: string): Promise<string> => fixture.ends(id);
 
 const image = { type: 'IMAGE', image: 'registry.example:5000/team/shop', tag: '1', registryId: null } as const;
 const shop = (changes: Parameters<typeof config>[0] = {}): RequestedService =>

@@ -9,7 +9,7 @@ import { isFinished, type Phase } from '../states.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes } from '../store/requests.ts';
 import { collectImages } from '../housekeeping/built-images.ts';
-import { crashPoint } from './crash-point.ts';
+import { crashPoint } from '../shared/crash-point.ts';
 import { DeploymentLog } from './deployment-log.ts';
 import { toFailure } from '../shared/failure.ts';
 import { Journal, LeaseLost } from './journal.ts';
@@ -431,6 +431,8 @@ export class DeploymentRun {
       await tx.run(store.removeDeployments, [deployment.environment_id]);
     });
     this.#count(status);
+    // The process that had handed former instances over is gone. From now on they may be ended without that.
+    if (this.#input.resumed) for (const { task } of this.#tasks) parts.handover.give(task.driver, []);
     await crashPoint('finish:after');
   }
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createEngine, type RequestedService } from '../index.ts';
 import { journalVersion, registerRunner, takeOver } from '../store/journal.ts';
 import { config } from '../testing/config.ts';
-import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
+import { createTestEngine, eventually, formerGone, service, type TestEngine } from '../testing/test-engine.ts';
 
 const endLockOfRunner = statement(
   'testEndLockOfRunner',
@@ -124,7 +124,10 @@ test('a runner whose deployment another one took over lets go of it in the middl
 });
 
 test('a runner that was taken over while it looked at the former instances stops none of them', async () => {
-  const fixture = await createTestEngine();
+  // The first process follows the cluster. So the second one, which deploys, stops the former instances by itself.
+  const fixture = await createTestEngine({ maximumDeployments: 0 });
+  const second = createEngine({ ...fixture.input, settings: { ...fixture.input.settings, maximumDeployments: 8 } });
+  await second.start();
   try {
     const shop = service();
     await fixture.ends(await fixture.deploy([shop]));
@@ -152,9 +155,11 @@ test('a runner that was taken over while it looked at the former instances stops
     await other.end();
     const isOver = async () => (await newest(fixture, shop.serviceId)).status === 'SUCCEEDED' || undefined;
     await eventually(isOver, 'the end');
+    await formerGone(fixture.fake);
     expect(owners.length).toBeGreaterThan(0);
     expect(owners).not.toContain(other.id);
   } finally {
+    await second.stop();
     await fixture.close();
   }
 });

@@ -7,7 +7,7 @@ import type { EngineParts } from '../shared/parts.ts';
 import type { StepOutcome } from '../port.ts';
 import { isTransient, retryPolicy } from '../shared/retry-policy.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
-import { crashPoint } from './crash-point.ts';
+import { crashPoint } from '../shared/crash-point.ts';
 import type { DeploymentLog } from './deployment-log.ts';
 import type { Journal } from './journal.ts';
 

@@ -5,7 +5,7 @@ import { isDatabaseUnreachable, retryPolicy } from '../shared/retry-policy.ts';
 import type { Step, StepContext } from '../steps/step.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';
-import { crashPoint } from './crash-point.ts';
+import { crashPoint } from '../shared/crash-point.ts';
 import type { DeploymentLog } from './deployment-log.ts';
 import { LeaseLost, type Journal } from './journal.ts';
 import type { TaskState } from './prepare.ts';

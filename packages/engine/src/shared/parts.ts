@@ -15,6 +15,7 @@ import type { EngineCounts, EngineHooks } from '../port.ts';
 import type { ClusterState } from '../port/clusters.ts';
 import type { Kinds } from '../kinds/kinds.ts';
 import type { RedactorPool } from '../output/redactor-pool.ts';
+import type { Handover } from './handover.ts';
 import type { GatewaySync } from '../routes/gateway-sync.ts';
 
 /** The drivers of one cluster. */
@@ -145,6 +146,7 @@ export interface EngineParts {
   readonly settings: EngineSettings;
   readonly counts: EngineCounts;
   readonly redactors: RedactorPool;
+  readonly handover: Handover;
   readonly log: EngineLog;
 }
 

@@ -304,9 +304,9 @@ export const clearRunningStatus = statement(
   `update service_runtime set running_status = null, running_instances = null where driver = $1 and desired = 'RUNNING' and running_status is not null`,
 );
 
-export const servicesBeingDeployed = statement<{ service_id: string }>(
+export const servicesBeingDeployed = statement<{ service_id: string; rollout: string }>(
   'servicesBeingDeployed',
-  `select s.service_id from deployment d join deployment_service s on s.deployment_id = d.id where d.status = 'RUNNING'`,
+  `select s.service_id, s.rollout from deployment d join deployment_service s on s.deployment_id = d.id where d.status = 'RUNNING'`,
 );
 
 /** Returns the configurations of releases. The configuration of a release never changes. */

@@ -103,6 +103,10 @@ export class Sites implements TestClusters {
     this.#access.delete(site.id);
   }
 
+  get fakes(): readonly FakeCluster[] {
+    return [...this.#sites.values()].map(({ fake }) => fake);
+  }
+
   readonly make = (access: ClusterAccess): ClusterDrivers => {
     const site = this.#sites.get(access.id);
     if (site === undefined) throw new Error('there is no such site');

@@ -60,10 +60,10 @@ export interface TestEngine {
   view(serviceId: string): Promise<ServiceView>;
   /** Waits until the service's state is one of these. */
   reaches(serviceId: string, ...states: readonly string[]): Promise<ServiceView>;
-  /**
-   * Waits until the deployment has ended, including the work after the success of its services. Returns its outcome.
-   */
+  /** Waits until the deployment has ended and no former instance is left. Returns its outcome. */
   ends(deploymentId: string): Promise<string>;
+  /** Waits until the deployment has ended. Former instances may still be ending. Returns its outcome. */
+  outcome(deploymentId: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -71,6 +71,7 @@ export interface TestEngine {
 export interface TestClusters {
   readonly list: readonly ClusterAccess[];
   readonly make: ClusterMaker;
+  readonly fakes?: readonly FakeCluster[];
 }
 
 const endOf = statement<{ status: string }>(
@@ -166,6 +167,8 @@ export async function createTestEngine(
     if (found === undefined) throw new Error('no view');
     return found;
   };
+  const outcome = (deploymentId: string): Promise<string> =>
+    eventually(async () => (await database.database.maybe(endOf, [deploymentId]))?.status, 'the end of the deployment');
   return {
     database,
     fake,
@@ -208,8 +211,12 @@ export async function createTestEngine(
     },
     view,
     reaches: (serviceId, ...states) => reached(() => view(serviceId), states),
-    ends: (deploymentId) =>
-      eventually(async () => (await database.database.maybe(endOf, [deploymentId]))?.status, 'the end of the deployment'),
+    ends: async (deploymentId) => {
+      const reached = await outcome(deploymentId);
+      for (const one of [fake, ...(clusters?.fakes ?? [])]) await formerGone(one);
+      return reached;
+    },
+    outcome,
     close: async () => {
       await engine.stop();
       await database.drop();
@@ -259,6 +266,16 @@ export const settings: EngineSettings = {
   keptBackups: 2,
   lookEveryMilliseconds: 100,
 };
+
+/** Waits until no service on the cluster has instances of two rollouts. The runs of jobs are left out. */
+export async function formerGone(fake: FakeCluster): Promise<void> {
+  const isGone = (): boolean => {
+    const lasting = fake.instances.filter(({ id }) => fake.workloads.get(id)?.runsOnce !== true);
+    const byService = Map.groupBy(lasting, ({ service: id }) => id);
+    return [...byService.values()].every((instances) => new Set(instances.map(({ rollout }) => rollout)).size === 1);
+  };
+  await eventually(() => Promise.resolve(isGone() || undefined), 'the end of the former instances');
+}
 
 /** Waits for a condition for at most ten seconds. */
 export async function eventually<T>(condition: () => Promise<T | undefined>, what: string): Promise<T> {

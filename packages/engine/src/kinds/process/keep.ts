@@ -9,18 +9,19 @@ import { terminationGrace } from '../../workload/workload.ts';
 // Includes time for a pull, as in a deployment.
 const startSeconds = 1_800;
 
-/** Restarts exited instances, starts missing ones, and removes those of former rollouts. */
+/** Restarts exited instances and starts missing ones. Removes the instances of a service that should not run. */
 export async function keepInstances(runtime: KeptService, { seen }: Look, tools: KeepTools): Promise<void> {
   const { parts } = tools;
   const instances = seen.byService.get(runtime.service_id) ?? [];
-  const mine =
-    runtime.desired === 'RUNNING' && !runtime.is_held ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
-  const others = instances.filter((instance) => !mine.includes(instance));
-  const areGone = await retireInstances(tools, runtime.service_id, others, terminationGrace(runtime.config, parts.settings));
-  if (runtime.desired !== 'RUNNING' || runtime.config === null || runtime.is_held) return;
-  // A second instance beside one that cannot be removed, because its node or engine is unreachable, would be a second
-  // writer of the volume.
-  if (!areGone && needsHalt(runtime.config)) return;
+  if (runtime.desired !== 'RUNNING' || runtime.is_held) {
+    await retireInstances(tools, runtime.service_id, instances, terminationGrace(runtime.config, parts.settings));
+    return;
+  }
+  if (runtime.config === null) return;
+  // `FormerInstances` ends the others.
+  const mine = instances.filter((instance) => instance.rollout === runtime.rollout);
+  // A second instance beside one that has not ended would be a second writer of the volume.
+  if (mine.length < instances.length && needsHalt(runtime.config)) return;
   const { existing, serving, lasting } = instanceCounts(runtime, runtime.config);
   if (mine.some(({ index }) => index >= existing)) await retireFrom(tools, runtime, existing);
   // Instances above `lasting` are being removed, so their exit is intended.

@@ -19,6 +19,7 @@ import {
   type StepContext,
   type StepOutput,
 } from '../../steps/step.ts';
+import { awaitEnding, endSeconds, isHandedOver } from './former.ts';
 import { retireOwn } from '../../steps/retire-own.ts';
 import { assertSuits } from '../../steps/suits.ts';
 
@@ -72,7 +73,7 @@ export const start: Step<Started> = {
   name: 'start',
   metric: 'DEPLOYMENT',
   // Includes time for a pull, in case the engine no longer has the image.
-  deadlineSeconds: 1_800,
+  deadlineSeconds: (context) => 1_800 + endSeconds(context),
   cancelable: true,
   async run(context) {
     const { task, call, parts } = context;
@@ -99,6 +100,7 @@ export const start: Step<Started> = {
     if (workload.instances > config.instances)
       call.log(`${workload.instances} instances are started, the number that ran before.`);
     const image = { driver: task.driver, serviceName: task.name, source: config.source, imageName: task.imageName };
+    await awaitEnding(context, workload.instances);
     await noteHere(context);
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     return { instances: task.count };
@@ -229,7 +231,10 @@ async function runningInstances(context: StepContext, count: number): Promise<re
   return instances.filter(({ state, index }) => state === 'RUNNING' && index < count);
 }
 
-/** Drains the old instances, then stops them. */
+/**
+ * Hands the old instances over to the keeper, which drains and stops them while later deployments run. If the keeper of
+ * this process does not do that, or a cluster is left, this step drains and stops them itself.
+ */
 export const retire: Step = {
   name: 'retire',
   metric: 'DEPLOYMENT',
@@ -240,15 +245,22 @@ export const retire: Step = {
     const { task, parts, call } = context;
     const { cluster } = driverSet(context);
     const old = await cluster.observe({ service: task.serviceId, exceptRollout: task.rollout }, call.signal);
-    if (old.length > 0) {
+    const count = `${old.length} former ${old.length === 1 ? 'instance' : 'instances'}`;
+    if (old.length > 0 && isHandedOver(parts, task.driver)) {
+      parts.handover.give(task.driver, [...new Set(old.map(({ rollout }) => rollout))]);
+      const { drainSeconds } = parts.settings;
+      call.log(
+        `${count} to stop, beside later deployments: open requests have ${drainSeconds} s, then the process has ${graceSeconds(context)} s.`,
+      );
+    } else {
       const ids = old.map((instance) => instance.id);
-      await parts.gateways[task.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
+      if (old.length > 0) await parts.gateways[task.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
+      // Another owner of the deployment may have started instances by now. This run would mistake them for former ones.
+      await context.journal.hold();
+      // A service that was scaled to zero also has remains: the values given to its instances, and its addresses.
+      await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
+      if (old.length > 0) call.log(`${count} stopped.`);
     }
-    // Another owner of the deployment may have started instances by now, which this run would mistake for former ones.
-    await context.journal.hold();
-    // A service that was scaled to zero also has remains: the values given to its instances, and its addresses.
-    await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
-    if (old.length > 0) call.log(`${old.length} former ${old.length === 1 ? 'instance' : 'instances'} stopped.`);
     await leaveOthers(parts, task, graceSeconds(context), call);
     return {};
   },

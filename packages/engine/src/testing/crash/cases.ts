@@ -11,7 +11,7 @@ export interface CrashCase<Name extends SubjectName = SubjectName> {
   readonly subject: Name;
   readonly action: Action;
   readonly fault: Fault;
-  /** The crash point, named as in `run/crash-point.ts`. */
+  /** The crash point, named as in `shared/crash-point.ts`. */
   readonly point: string;
   /** The point at which the deployment always fails, so that it reaches the crash points of the undo. */
   readonly failsAt?: string;
@@ -97,6 +97,8 @@ const subjects = {
  * and after its record.
  */
 const moments = ['before', 'after', 'recorded'] as const;
+/** The points of the end of former instances, which the keeper ends beside or after the deployment. */
+const endPoints = ['end:before', 'end:drained', 'end:after'] as const;
 /** Steps that write to the disk of the engine. */
 const filling: readonly StepName[] = ['build', 'pull', 'start', 'launch'];
 
@@ -115,9 +117,11 @@ export const casesInMemory: readonly CrashCase[] = subjectNames.flatMap((name) =
 );
 
 function casesOf<Name extends SubjectName>(subject: Name, action: Action): CrashCase<Name>[] {
-  const { steps, one, usesEngine } = partsOf(subject, action);
+  const { steps, one, usesEngine, hasEnd } = partsOf(subject, action);
   return [
     ...steps.flatMap((step) => moments.map((moment) => one('killed', `${step}:${moment}`))),
+    ...(hasEnd ? endPoints.map((point) => one('killed', point)) : []),
+    ...(hasEnd ? [one('database cut', 'end:drained'), one('engine restarted', 'end:drained')] : []),
     one('killed', 'finish:before'),
     one('killed', 'finish:after'),
     ...steps.map((step) => one('canceled', `${step}:before`)),
@@ -129,8 +133,9 @@ function casesOf<Name extends SubjectName>(subject: Name, action: Action): Crash
 }
 
 function furtherCasesOf<Name extends SubjectName>(subject: Name, action: Action): CrashCase<Name>[] {
-  const { steps, one, usesEngine } = partsOf(subject, action);
+  const { steps, one, usesEngine, hasEnd } = partsOf(subject, action);
   return [
+    ...(hasEnd ? endPoints.map((point) => one('killed twice', point)) : []),
     ...steps.flatMap((step) => [one('killed twice', `${step}:before`), one('killed twice', `${step}:after`)]),
     ...steps.flatMap((step) => [one('canceled', `${step}:after`), one('canceled', `${step}:recorded`)]),
     ...steps.flatMap((step) => [one('database cut', `${step}:before`), one('database cut', `${step}:recorded`)]),
@@ -164,7 +169,10 @@ function partsOf<Name extends SubjectName>(subject: Name, action: Action) {
     fault,
     point,
   });
-  return { steps: stepsOf(subject, action), one, usesEngine: subjects[subject].usesEngine };
+  const steps = stepsOf(subject, action);
+  // Where the old instances stop first, none is left to end.
+  const hasEnd = steps.includes('retire') && !steps.includes('halt');
+  return { steps, one, usesEngine: subjects[subject].usesEngine, hasEnd };
 }
 
 function stepsOf(subject: SubjectName, action: Action): readonly StepName[] {

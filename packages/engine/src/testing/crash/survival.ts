@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
 import { DriverError, FakeTerraform, type FakeCall } from '@davit/drivers';
 import type { EngineInput } from '../../index.ts';
-import { interruptAtPoints } from '../../run/crash-point.ts';
+import { interruptAtPoints } from '../../shared/crash-point.ts';
 import { createTestEngine, eventually, type TestEngine } from '../test-engine.ts';
 import type { CrashCase, Fault, SubjectName } from './cases.ts';
 import { createMortal, type MortalEngine } from './mortal-engine.ts';

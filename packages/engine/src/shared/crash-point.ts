@@ -8,7 +8,8 @@ import { pause } from '@davit/base';
  * - `<point> hold`: the process waits while `<file>.held` exists, so that the test can change the world meanwhile.
  *
  * The points are `<step>:before`, `<step>:after` (done, not yet recorded), `<step>:recorded`, `undo-<step>:before`,
- * `undo-<step>:after`, and those outside of steps.
+ * `undo-<step>:after`, and those outside of steps: `finish:before`, `finish:after`, and `end:before`, `end:drained` and
+ * `end:after` of former instances.
  */
 const file = process.env['DAVIT_TEST_ORDERS'];
 
