@@ -22,8 +22,7 @@ export const build: Step<ImageOutput> = {
     const buildsOn = driversOf(parts, task.driver).buildsOn ?? task.driver;
     if (existing === null) await assertSpace(parts, buildsOn, call);
     const image = existing ?? (await buildImage(context, name, commit));
-    await recordImage(context, commit, name, image);
-    await removeCheckout(context);
+    await Promise.all([recordImage(context, commit, name, image), removeCheckout(context)]);
     call.log(existing === null ? `Built ${name}.` : `The image ${name} already exists; nothing was built.`);
     return { imageId: image.id, commit };
   },

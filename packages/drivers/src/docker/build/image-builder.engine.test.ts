@@ -110,7 +110,7 @@ describe.each(kinds)('building on %s', (kind) => {
     expect(context.lines).toContainEqual(expect.stringContaining(`time-${Date.UTC(2026, 2, 4, 5, 6, 7) / 1000}`));
   });
 
-  test('what only newer builders know works: mounts, here-documents, linked copies', async () => {
+  test('what only newer builders know works: modes of copies, cache mounts, bind mounts, absent optional secrets', async () => {
     checkout.write({
       note: 'hello',
       Dockerfile: [
@@ -119,12 +119,15 @@ describe.each(kinds)('building on %s', (kind) => {
         'RUN ["/bin/busybox", "--install", "-s", "/bin"]',
         'ENV PATH=/bin',
         'COPY --chmod=0640 note /note',
+        'RUN --mount=type=bind,source=note,target=/bound echo bound-$(cat /bound)',
+        'RUN --mount=type=secret,id=absent test ! -e /run/secrets/absent',
         'RUN --mount=type=cache,target=/cache echo cached-$(stat -c %a /note) >/cache/a && cat /cache/a',
         '',
       ].join('\n'),
     });
     await build();
     expect(context.lines).toContainEqual(expect.stringContaining('cached-640'));
+    expect(context.lines).toContainEqual(expect.stringContaining('bound-hello'));
   });
 
   test('a target stage ends the build there, and the image carries its labels', async () => {

@@ -24,6 +24,7 @@ import { takesConnections } from './listening.ts';
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
 import type { Dockerfile } from '../../shared/build/dockerfile.ts';
 import { askBuildTraits, type BuildTraits } from './engine-traits.ts';
+import { needsSession, openSession, type BuildSession } from './build-session.ts';
 import { pullImage } from './image-pull.ts';
 import { pushImage } from './image-push.ts';
 import { BuildOutput, type BuildOutcome } from '../../shared/build/output.ts';
@@ -150,20 +151,29 @@ class Build {
       context.log(withoutLimits('the control groups of its commands were not found'));
   }
 
+  async #openSession(): Promise<BuildSession | null> {
+    const { dockerfile, context } = this.#scope;
+    const { socketPath } = this.#docker.connection;
+    if (this.#plan.builder !== 'buildkit' || socketPath === undefined || !needsSession(dockerfile)) return null;
+    return openSession(socketPath, context.signal);
+  }
+
   /** Runs the build. Returns the engine's refusal, or null if the engine accepted the request. */
   async #call(output: BuildOutput): Promise<string | null> {
     const { signal } = this.#scope.context;
     const connection = new AbortController();
     const stopping: Promise<void>[] = [];
     let isOver = false;
+    let session: BuildSession | null = null;
     const stop = (): void => {
       stopping.push(this.#stop(connection, () => isOver));
     };
     signal.addEventListener('abort', stop, { once: true });
     try {
       signal.throwIfAborted();
+      session = await this.#openSession();
       await callBuild(this.#docker, {
-        query: this.#plan.query,
+        query: { ...this.#plan.query, ...(session !== null && { session: session.id }) },
         context: packContext(this.#scope.files, this.#scope.own),
         signal: connection.signal,
         onText: (text) => output.write(text),
@@ -178,6 +188,7 @@ class Build {
       throw error;
     } finally {
       isOver = true;
+      session?.close();
       signal.removeEventListener('abort', stop);
       await Promise.all(stopping);
       signal.throwIfAborted();
