@@ -10,6 +10,7 @@ import { memoryRow } from './memory.ts';
 import { queueRow } from './queue.ts';
 import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
+import { restRow } from './rest.ts';
 import { startRow } from './start.ts';
 
 /** All rows, in the order of the budget table. */
@@ -21,6 +22,7 @@ export const rows: readonly Row[] = [
   crowdRow,
   growthRow,
   queueRow,
+  restRow,
   startRow,
   memoryRow,
   redeploysRow,

@@ -124,6 +124,8 @@ class MemoryCluster implements FakeCluster {
   readonly #volumes = new Map<string, string>();
   readonly #files = new Map<string, string>();
   readonly #containers = new Map<string, Container>();
+  readonly #byService = new Map<string, Map<string, Container>>();
+  readonly #none: ReadonlyMap<string, Container> = new Map();
   readonly #watchers = new Set<(event: InstanceEvent) => void>();
   readonly #readers = new Map<string, Set<(line: LogLine | null) => void>>();
   #routes: RouteTable = { http: [], tcp: [] };
@@ -210,7 +212,10 @@ class MemoryCluster implements FakeCluster {
   }
 
   #select(selector: Selector): Container[] {
-    return [...this.#containers.values()].filter(
+    // Most calls concern one service. A cluster with thousands of services must not cost more for them.
+    const { service } = selector;
+    const found = service === undefined ? this.#containers : (this.#byService.get(service) ?? this.#none);
+    return [...found.values()].filter(
       ({ instance }) =>
         (selector.environment === undefined || instance.environment === selector.environment) &&
         (selector.service === undefined || instance.service === selector.service) &&
@@ -223,6 +228,9 @@ class MemoryCluster implements FakeCluster {
   #remove(containers: readonly Container[]): void {
     for (const { instance } of containers) {
       this.#containers.delete(instance.id);
+      const left = this.#byService.get(instance.service);
+      left?.delete(instance.id);
+      if (left?.size === 0) this.#byService.delete(instance.service);
       this.#emit('REMOVED', instance);
       for (const read of this.#readers.get(instance.id) ?? []) read(null);
     }
@@ -230,10 +238,8 @@ class MemoryCluster implements FakeCluster {
 
   #run(workload: Workload, index: number, more: Partial<Instance> = {}): Instance {
     const name = `${workload.name}-${workload.rollout.slice(0, 8)}-${index}`;
-    const existing = [...this.#containers.values()].find(
-      ({ instance }) =>
-        instance.service === workload.owner.service && instance.rollout === workload.rollout && instance.index === index,
-    );
+    const { service } = workload.owner;
+    const existing = this.#select({ service, rollout: workload.rollout }).find(({ instance }) => instance.index === index);
     if (existing !== undefined) return existing.instance;
     this.#count += 1;
     const instance: Instance = {
@@ -255,7 +261,9 @@ class MemoryCluster implements FakeCluster {
       ...more,
     };
     const unused = { use: { cpuMillicores: 1, memoryMiB: 16 }, cpuMilliseconds: 0, usedAt: Date.now() };
-    this.#containers.set(instance.id, { instance, workload, lines: [], ...unused });
+    const container = { instance, workload, lines: [], ...unused };
+    this.#containers.set(instance.id, container);
+    this.#byService.set(service, (this.#byService.get(service) ?? new Map<string, Container>()).set(instance.id, container));
     this.#emit('STARTED', instance);
     return instance;
   }
@@ -272,7 +280,7 @@ class MemoryCluster implements FakeCluster {
     ping: (signal) => this.#call({ method: 'ping', service: '', detail: '' }, signal, () => undefined),
     start: (workload, { signal }) =>
       this.#call({ method: 'start', service: workload.owner.service, detail: workload.rollout }, signal, () => {
-        if (![...this.images.values()].some((image) => image.id === workload.image)) {
+        if (!this.images.values().some((image) => image.id === workload.image)) {
           throw new DriverError({ cause: 'IMAGE_MISSING', message: `there is no image ${workload.image}` });
         }
         for (const volume of workload.volumes) this.#volumes.set(volume.id, workload.owner.service);
