@@ -19,6 +19,11 @@ export interface GitSource {
    */
   readonly commit?: string;
   readonly credentials?: GitCredentials;
+  /**
+   * Id of the organization that the source belongs to. Its checkouts of the same URL share objects. Absent: nothing is
+   * kept for later checkouts, and nothing kept is used.
+   */
+  readonly organization?: string;
 }
 
 export interface Commit {
@@ -39,7 +44,8 @@ export interface SourceDriver {
   resolve(source: GitSource, context: CallContext): Promise<string>;
 
   /**
-   * Writes the tree of `commit` to `directory`, which is created anew, from a shallow fetch. Fails as `resolve` does.
+   * Writes the tree of `commit` to `directory`, which is created anew, from a shallow fetch. Asks the host for the
+   * commit with the given credentials each time, whatever is kept. Fails as `resolve` does.
    */
   checkout(source: GitSource & { readonly commit: string }, directory: string, context: CallContext): Promise<Commit>;
 
@@ -67,6 +73,19 @@ export interface SourceDriver {
    * Returns the newest commits of the branch, newest first, at most `limit`. Fetches no files. Fails as `resolve` does.
    */
   history(source: GitSource, limit: number, context: CallContext): Promise<readonly HistoryCommit[]>;
+
+  /** The objects that stay on the disk of this machine between checkouts. Absent: none do. */
+  readonly kept?: KeptSources | undefined;
+}
+
+/** Objects that stay on the disk of this machine between checkouts. */
+export interface KeptSources {
+  /** Returns the organizations that objects are kept for. */
+  organizations(): Promise<readonly string[]>;
+  /** Removes the objects of an organization. */
+  forget(organization: string): Promise<void>;
+  /** Removes objects that exceed the limit, that nothing used for long, and that no kept commit needs. */
+  tidy(signal: AbortSignal): Promise<void>;
 }
 
 /** The branches of a repository. */

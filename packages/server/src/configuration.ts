@@ -73,6 +73,8 @@ export interface Configuration {
   readonly minFreeDiskMiB: number;
   /** MiB that the build cache of the container engine may use; 0: no limit. */
   readonly buildCacheMiB: number;
+  /** MiB of objects of git repositories that are kept between deployments; 0: none. */
+  readonly keptSourcesMiB: number;
   /** Seconds that a service must run without a fault before a condition is cleared. */
   readonly steadySeconds: number;
   /** MiB that an instance may write into its own file system; 0: no limit. */

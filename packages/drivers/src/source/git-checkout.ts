@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
 import type { Commit, WantedFiles } from '../source-driver.ts';
@@ -6,11 +6,15 @@ import { DriverError } from '../errors.ts';
 import { CommitFiles } from './commit-files.ts';
 import { diskBytes, gitFolders } from './disk-size.ts';
 import type { GitResult } from './git-command.ts';
+import { progressTo } from './git-progress.ts';
 import { gitFailure, isRefusedById, localGitFailure, tooLarge } from './git-failure.ts';
+import type { KeptObjects, KeptRepository } from './kept-objects.ts';
 import { listReferences, listTags, noSuchReference, wholeDepth, type GitCall } from './references.ts';
 
 export interface CheckoutOptions {
   readonly context: CallContext;
+  /** Objects of earlier checkouts, of this repository and of all; null: none are used or kept. */
+  readonly kept: { readonly all: KeptObjects; readonly one: KeptRepository } | null;
 }
 
 /** One commit in one folder, fetched as shallow as the host allows. */
@@ -28,13 +32,59 @@ export class GitCheckout {
   /** Leaves the files of the commit and of its submodules in the folder, and no `.git`. */
   async checkout(wanted: string): Promise<Commit> {
     this.#options.context.log(`Fetching commit ${wanted} of ${this.#call.repository.url}`);
+    const { kept } = this.#options;
+    const { signal } = this.#call;
+    const attempt: Attempt = { wanted, isAnew: false, isLent: false };
+    try {
+      // A turn contains the fetch only: the folder has its own links to all objects then.
+      const fetched = kept === null ? this.#obtain(attempt) : kept.one.inTurn(signal, () => this.#obtain(attempt));
+      return await this.#writeFiles(await fetched);
+    } catch (error) {
+      if (kept === null || signal.aborted || !(error instanceof DriverError)) throw error;
+      if (error.code === 'DISK_FULL' && (await kept.all.organizations()).length > 0) await kept.all.clear();
+      else if (!attempt.isLent || blamesHost(error)) throw error;
+      // Kept objects may be damaged, or make the repository too large. They must fail no checkout.
+      this.#options.context.log('Fetching all of the commit, without objects of earlier deployments');
+      return this.#writeFiles(await this.#obtain({ wanted, isAnew: true, isLent: false }));
+    }
+  }
+
+  /** Fetches the commit and keeps its objects for the next checkout. */
+  async #obtain(attempt: Attempt): Promise<Obtained> {
+    await rm(this.#directory, { recursive: true, force: true });
+    await mkdir(this.#directory, { recursive: true });
     await this.#init();
+    const { wanted } = attempt;
+    const kept = this.#options.kept?.one ?? null;
+    if (kept !== null && !attempt.isAnew && isFullId(wanted)) {
+      attempt.isLent = await kept.lend(this.#gitFolder).catch(async () => {
+        // A part is missing on the disk, and the repository has the rest.
+        attempt.isAnew = true;
+        await rm(this.#gitFolder, { recursive: true, force: true });
+        await this.#init();
+        return false;
+      });
+    }
     // The tags need a round trip of their own, which is shorter than the fetch and runs at the same time.
     const tags = listTags(this.#call);
     tags.catch(() => undefined); // Awaited below; a failed fetch comes first, without an unhandled rejection.
-    const id = await this.#fetch(wanted, []);
+    const { id, isAlone } = await this.#fetch(wanted, [], attempt.isLent);
+    if (kept !== null && isAlone) await this.#keep(kept, id, attempt.isAnew);
+    return { id, tags };
+  }
+
+  async #keep(kept: KeptRepository, id: string, isAnew: boolean): Promise<void> {
+    const { signal } = this.#call;
+    await kept.keep(this.#gitFolder, id, { isAnew, signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      this.#options.context.log(`The objects of this commit could not be kept for the next deployment${reason}`);
+    });
+  }
+
+  async #writeFiles({ id, tags }: Obtained): Promise<Commit> {
     await this.#checkTreeSize(id);
-    this.#must(await this.#git('checkout', '--quiet', '--force', '--detach', id));
+    this.#must(await this.#followed('checkout', '--progress', '--force', '--detach', id));
     await this.#fetchLargeFiles();
     await this.#submodules();
     const commit = await this.#details(id, await tags);
@@ -47,7 +97,7 @@ export class GitCheckout {
   /** Returns the id of the tree at a path of a commit, without fetching files. */
   async treeOf(wanted: string, rootPath: string): Promise<string | null> {
     await this.#init();
-    const id = await this.#fetch(wanted, ['--filter=blob:none']);
+    const { id } = await this.#fetch(wanted, ['--filter=blob:none']);
     const path = rootPath.replace(/^[./]+|\/+$/g, '');
     const result = await this.#git('rev-parse', '--quiet', '--verify', `${id}:${path}`);
     if (result.code !== 0) return null;
@@ -59,7 +109,7 @@ export class GitCheckout {
   /** Returns the texts of single files of a commit, without fetching the others. */
   async files(wanted: string, { rootPath, paths }: WantedFiles): Promise<(string | null)[]> {
     await this.#init();
-    const id = await this.#fetch(wanted, ['--filter=blob:none']);
+    const { id } = await this.#fetch(wanted, ['--filter=blob:none']);
     const files = new CommitFiles(id, (...args) => this.#readObject(args));
     if (!(await files.hasFolder(rootPath))) {
       throw new DriverError({
@@ -89,12 +139,17 @@ export class GitCheckout {
     this.#must(await this.#git('remote', 'add', 'origin', repository.url));
   }
 
-  /** Fetches by id. If the host refuses that, searches the branch with increasing depth, then all branches. */
-  async #fetch(wanted: string, filter: readonly string[]): Promise<string> {
-    if (wanted.length === 40) {
+  /**
+   * Fetches by id: with `--depth` git asks the host even if the commit is there. If the host refuses that, searches the
+   * branch with increasing depth, then all branches. `isAlone`: the commit came without its history. `isLent`: the
+   * repository has commits that these credentials may not read. It is then not searched, because the commit could be
+   * one of them.
+   */
+  async #fetch(wanted: string, filter: readonly string[], isLent = false): Promise<{ id: string; isAlone: boolean }> {
+    if (isFullId(wanted)) {
       const direct = await this.#fetchOnce([...filter, '--depth=1'], wanted);
-      if (direct.code === 0) return this.#verify(wanted);
-      if (!isRefusedById(direct.stderr)) throw gitFailure(direct, this.#call.repository);
+      if (direct.code === 0) return { id: await this.#verify(wanted), isAlone: true };
+      if (isLent || !isRefusedById(direct.stderr)) throw gitFailure(direct, this.#call.repository);
       this.#options.context.log('The host does not serve this commit by its id; looking for it on the branch');
     }
     const { branch } = this.#call.source;
@@ -106,7 +161,7 @@ export class GitCheckout {
         all ? '+refs/heads/*:refs/remotes/origin/*' : reference,
       );
       const found = await this.#git('rev-parse', '--quiet', '--verify', `${wanted}^{commit}`);
-      if (found.code === 0) return this.#verify(found.stdout.trim());
+      if (found.code === 0) return { id: await this.#verify(found.stdout.trim()), isAlone: false };
       // If the host refuses this depth (`--unshallow` of a complete repository, or a host without shallow fetches), the
       // next depth is tried.
       if (all && result.code !== 0) throw gitFailure(result, this.#call.repository);
@@ -116,7 +171,7 @@ export class GitCheckout {
 
   async #fetchOnce(options: readonly string[], reference: string): Promise<GitResult> {
     const common = ['fetch', '--no-tags', '--progress', '--no-recurse-submodules', '--no-write-fetch-head'];
-    const result = await this.#git(...common, ...options, '--', 'origin', reference);
+    const result = await this.#followed(...common, ...options, '--', 'origin', reference);
     if (result.code !== 0 && !isRefusedById(result.stderr) && !/unshallow/.test(result.stderr)) {
       throw gitFailure(result, this.#call.repository);
     }
@@ -161,14 +216,14 @@ export class GitCheckout {
     });
     if (modules.trim() === '') return;
     this.#options.context.log('Fetching submodules');
-    const update = ['submodule', '--quiet', 'update', '--init', '--recursive'];
-    const shallow = await this.#git(...update, '--depth=1');
+    const update = ['submodule', 'update', '--init', '--recursive', '--progress'];
+    const shallow = await this.#followed(...update, '--depth=1');
     if (shallow.code !== 0) {
       // Hosts that refuse a commit by its id require the history that contains it, and this command does not deepen a
       // shallow clone.
       await this.#git('submodule', '--quiet', 'deinit', '--force', '--all');
       await rm(join(this.#directory, '.git/modules'), { recursive: true, force: true });
-      this.#reached(await this.#git(...update, '--no-recommend-shallow', '--progress', wholeDepth, '--no-single-branch'));
+      this.#reached(await this.#followed(...update, '--no-recommend-shallow', wholeDepth, '--no-single-branch'));
     }
     const bytes = await diskBytes(this.#directory);
     if (bytes > this.#call.repository.maximumBytes * 2) throw tooLarge(this.#call.repository, bytes);
@@ -184,6 +239,16 @@ export class GitCheckout {
     return this.#call.git.run(['-C', this.#directory, ...args], { signal: this.#call.signal });
   }
 
+  /** Runs a command whose progress goes to the log. */
+  #followed(...args: readonly string[]): Promise<GitResult> {
+    const { git, signal } = this.#call;
+    return git.run(['-C', this.#directory, ...args], { signal, onProgress: progressTo(this.#options.context.log) });
+  }
+
+  get #gitFolder(): string {
+    return join(this.#directory, '.git');
+  }
+
   /** For commands that contact the host. */
   #reached(result: GitResult): GitResult {
     if (result.code !== 0) throw gitFailure(result, this.#call.repository);
@@ -195,4 +260,31 @@ export class GitCheckout {
     if (result.code !== 0) throw localGitFailure(result, this.#call.repository);
     return result;
   }
+}
+
+interface Attempt {
+  readonly wanted: string;
+  /** Whether nothing kept is used, and what is kept is replaced. */
+  isAnew: boolean;
+  /** Whether kept objects are in the repository. */
+  isLent: boolean;
+}
+
+interface Obtained {
+  readonly id: string;
+  readonly tags: Promise<ReadonlyMap<string, string>>;
+}
+
+function isFullId(wanted: string): boolean {
+  return wanted.length === 40;
+}
+
+/** Returns whether a failure is certainly none of the objects on this machine. */
+function blamesHost(error: DriverError): boolean {
+  if (error.code === 'GIT_ACCESS_DENIED' || error.code === 'GIT_LOCAL_FORBIDDEN') return true;
+  return error.code === 'GIT_UNREACHABLE' && /unable to access|stopped answering|RPC failed|is not allowed/.test(wordsOf(error));
+}
+
+function wordsOf({ message, evidence }: DriverError): string {
+  return [message, ...(evidence?.lines ?? [])].join('\n');
 }

@@ -3,6 +3,7 @@ import type { Buffer } from 'node:buffer';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { OnProgress } from './git-progress.ts';
 import { processesOf, watch, type Exceeded, type GitLimits } from './git-watch.ts';
 import type { ProxyPass } from './git-proxy.ts';
 import type { Repository } from './repository-url.ts';
@@ -23,6 +24,7 @@ export interface GitOptions {
   readonly signal: AbortSignal;
   /** Kills git after it has written nothing for this many milliseconds. Default: 120,000. */
   readonly idleMilliseconds?: number;
+  readonly onProgress?: OnProgress | undefined;
 }
 
 /**
@@ -73,6 +75,8 @@ function configuration(repository: Repository): string {
     '[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tautocrlf = false\n\tpager = cat',
     '[init]\n\tdefaultBranch = main',
     '[advice]\n\tdetachedHead = false',
+    // What a fetch received is one pack, however small: packs are kept for the next checkout.
+    '[fetch]\n\tunpackLimit = 1',
     '[gc]\n\tauto = 0',
     '[maintenance]\n\tauto = false',
     '[http]\n\tfollowRedirects = initial\n\tlowSpeedLimit = 100\n\tlowSpeedTime = 60',
@@ -166,7 +170,9 @@ function runGit(
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].on('data', (chunk: Buffer) => {
         idle.refresh();
-        if (output[name].length < outputLimit) output[name] += chunk.toString('utf8');
+        const text = chunk.toString('utf8');
+        if (output[name].length < outputLimit) output[name] += text;
+        if (name === 'stderr') options.onProgress?.(text);
       });
     }
     const finish = (): void => {

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
-import type { Commit, GitSource, SourceDriver } from '../source-driver.ts';
+import type { Commit, GitSource, KeptSources, SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { GitCheckout } from './git-checkout.ts';
 import { openGit } from './git-command.ts';
@@ -10,6 +10,7 @@ import { gitFailure, notAllowed } from './git-failure.ts';
 import { GitProxy, refusedAddress, type MayReach } from './git-proxy.ts';
 import { defaultLimits, type GitLimits } from './git-watch.ts';
 import { readChanges, readHistory } from './history.ts';
+import { KeptObjects, type KeptOptions } from './kept-objects.ts';
 import { listHeads, listReferences, noSuchReference, wholeDepth, type GitCall } from './references.ts';
 import { isBranchName, parseRepository, type Repository } from './repository-url.ts';
 
@@ -30,6 +31,8 @@ export interface GitSourceOptions {
   readonly mayReach?: MayReach;
   /** Limits of each git command, except the disk. */
   readonly limits?: Partial<Omit<GitLimits, 'diskBytes'>>;
+  /** Where objects are kept between checkouts, and how much. Default: nothing is kept. */
+  readonly kept?: KeptOptions;
 }
 
 /** Sources fetched by the `git` program, version 2.30 or later. */
@@ -44,13 +47,15 @@ export interface GitSourceDriver extends SourceDriver {
 
 const fullId = /^[0-9a-f]{40}$/i;
 const abbreviatedId = /^[0-9a-f]{7,39}$/i;
-/** Creates a source driver. It has no state: several may be used at the same time. */
+
+/** Creates a source driver. Several may be used at the same time if they keep nothing. */
 export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver {
   const maximumBytes = options.maximumBytes ?? defaultLimits.diskBytes;
   const limits = { ...defaultLimits, ...options.limits, diskBytes: maximumBytes };
   // If the operator configured a proxy, that proxy decides which hosts are reachable: behind it this machine may not
   // even resolve names.
   const proxy = options.mayReach === undefined || hasProxy() ? null : new GitProxy(options.mayReach);
+  const kept = options.kept === undefined ? null : new KeptObjects(options.kept);
   const call = async <T>(source: GitSource, context: CallContext, action: (call: GitCall) => Promise<T>): Promise<T> => {
     const repository = parseRepository(source, { allowLocal: options.allowLocalRepositories ?? false, maximumBytes });
     if (source.branch !== undefined && !isBranchName(source.branch)) throw notABranch(source.branch);
@@ -69,12 +74,16 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
     resolve: (source, context) => call(source, context, (git) => resolve(git)),
     checkout: (source, directory, context) =>
       call(source, context, async (git): Promise<Commit> => {
-        await emptyFolder(directory);
-        return new GitCheckout(git, directory, { context }).checkout(idOf(source.commit));
+        const organization = source.organization ?? null;
+        const shared =
+          kept === null || organization === null ? null : { all: kept, one: kept.of(organization, git.repository.url) };
+        return new GitCheckout(git, directory, { context, kept: shared }).checkout(idOf(source.commit));
       }),
     files: (source, wanted, context) =>
       call(source, context, (git) =>
-        inScratchFolder((directory) => new GitCheckout(git, directory, { context }).files(idOf(source.commit), wanted)),
+        inScratchFolder((directory) =>
+          new GitCheckout(git, directory, { context, kept: null }).files(idOf(source.commit), wanted),
+        ),
       ),
     heads: (source, context) => call(source, context, (git) => listHeads(git)),
     changes: (source, wanted, context) =>
@@ -83,8 +92,24 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
       call(source, context, (git) => inScratchFolder((directory) => readHistory(git, directory, limit))),
     treeOf: (source, rootPath, context) =>
       call(source, context, (git) =>
-        inScratchFolder((directory) => new GitCheckout(git, directory, { context }).treeOf(idOf(source.commit), rootPath)),
+        inScratchFolder((directory) =>
+          new GitCheckout(git, directory, { context, kept: null }).treeOf(idOf(source.commit), rootPath),
+        ),
       ),
+    kept: kept === null ? undefined : keptSources(kept, limits),
+  };
+}
+
+function keptSources(kept: KeptObjects, limits: GitLimits): KeptSources {
+  // Tidying contacts no host.
+  const none: Repository = { url: '', isLocal: true, origin: '', credentials: null, maximumBytes: limits.diskBytes };
+  return {
+    organizations: () => kept.organizations(),
+    forget: (organization) => kept.forget(organization),
+    tidy: async (signal) => {
+      const git = await openGit(none, limits);
+      await kept.tidy(git, signal).finally(() => git.close());
+    },
   };
 }
 
@@ -171,11 +196,6 @@ function notABranch(branch: string): DriverError {
     cause: 'GIT_REFERENCE_NOT_FOUND',
     message: `${JSON.stringify(branch)} is not a valid name of a branch.`,
   });
-}
-
-async function emptyFolder(directory: string): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
-  await mkdir(directory, { recursive: true });
 }
 
 async function inScratchFolder<T>(action: (directory: string) => Promise<T>): Promise<T> {

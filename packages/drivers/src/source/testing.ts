@@ -60,6 +60,8 @@ export interface GitServerBehaviour {
   redirect?: string | null;
   /** Accepts requests and never responds. */
   isSilent?: boolean;
+  /** Sends this many bytes of each response, and then nothing. */
+  stopsAfterBytes?: number;
 }
 
 export interface GitServer {
@@ -68,15 +70,18 @@ export interface GitServer {
   readonly behaviour: GitServerBehaviour;
   /** All requests so far. */
   readonly requests: { readonly path: string; readonly authorization: string | undefined }[];
+  /** Bytes that git sent so far. */
+  readonly sent: { bytes: number };
   close(): Promise<void>;
 }
 
 /** Serves `git http-backend` on loopback, as hosts do. */
 export async function startGitServer(root: string, behaviour: GitServerBehaviour = {}): Promise<GitServer> {
   const requests: { path: string; authorization: string | undefined }[] = [];
+  const sent = { bytes: 0 };
   const server = createServer((request, response) => {
     requests.push({ path: request.url ?? '', authorization: request.headers.authorization });
-    answer(root, behaviour, { request, response });
+    answer(root, behaviour, { request, response, sent });
   });
   const port = await listen(server);
   return {
@@ -84,6 +89,7 @@ export async function startGitServer(root: string, behaviour: GitServerBehaviour
     port,
     behaviour,
     requests,
+    sent,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -95,6 +101,7 @@ export async function startGitServer(root: string, behaviour: GitServerBehaviour
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly sent: { bytes: number };
 }
 
 function answer(root: string, behaviour: GitServerBehaviour, exchange: Exchange): void {
@@ -111,7 +118,7 @@ function answer(root: string, behaviour: GitServerBehaviour, exchange: Exchange)
   }
 }
 
-function serve(root: string, behaviour: GitServerBehaviour, { request, response }: Exchange): void {
+function serve(root: string, behaviour: GitServerBehaviour, { request, response, sent }: Exchange): void {
   const url = new URL(request.url ?? '/', 'http://localhost');
   const protocol = request.headers['git-protocol'];
   const child = spawn('git', ['http-backend'], {
@@ -131,7 +138,14 @@ function serve(root: string, behaviour: GitServerBehaviour, { request, response 
   request.pipe(child.stdin);
   child.stdin.on('error', () => undefined); // The backend may exit before it has read all; its response says why.
   let head: Buffer | null = Buffer.alloc(0);
+  let received = 0;
   child.stdout.on('data', (chunk: Buffer) => {
+    sent.bytes += chunk.length;
+    received += chunk.length;
+    if (received > (behaviour.stopsAfterBytes ?? Number.POSITIVE_INFINITY)) {
+      child.stdout.pause();
+      return;
+    }
     if (head === null) {
       response.write(chunk);
       return;
@@ -152,6 +166,8 @@ function serve(root: string, behaviour: GitServerBehaviour, { request, response 
     response.write(head.subarray(end + 4));
     head = null;
   });
+  // A client that was killed leaves a backend that nobody reads.
+  response.once('close', () => child.kill());
   child.once('close', () => response.end());
 }
 

@@ -6,6 +6,7 @@ import { forgetLogOrigins, forgetLogPositions, trimDeploymentLogs, trimServiceLo
 import type { ImageParts } from './built-images.ts';
 import { collectAll, diskWarning } from './images.ts';
 import { trimInstanceEnds } from '../store/instance-ends.ts';
+import { tidySources } from './kept-sources.ts';
 import { sweepWorkFolder } from './work-folder.ts';
 
 const everyMilliseconds = 10 * 60_000;
@@ -58,6 +59,7 @@ export class Housekeeper {
 
   async #look(): Promise<void> {
     await this.#sweep();
+    await this.#tidySources();
     try {
       const term = await this.#leadership.take();
       if (term === null) return;
@@ -75,6 +77,15 @@ export class Housekeeper {
     } catch (error) {
       if (!this.#loop.signal.aborted)
         this.#parts.log.warn({ err: error }, 'files of ended deployments could not be removed from the disk');
+    }
+  }
+
+  async #tidySources(): Promise<void> {
+    try {
+      await tidySources(this.#parts, this.#loop.signal);
+    } catch (error) {
+      if (!this.#loop.signal.aborted)
+        this.#parts.log.warn({ err: error }, 'kept objects of git repositories could not be tidied');
     }
   }
 

@@ -23,6 +23,7 @@ export async function sourceAt(
   }
   return {
     url,
+    organization: context.deployment.organization_id,
     ...(branch === null ? {} : { branch }),
     ...(credentials === null ? {} : { credentials: { ...credentials, password: new Sensitive(credentials.password) } }),
   };

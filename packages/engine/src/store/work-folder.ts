@@ -10,3 +10,9 @@ export const workLeft = statement<{ readonly id: string; readonly ended: readonl
      from deployment d left join deployment_service s on s.deployment_id = d.id
     where d.id = any($1::uuid[]) group by d.id`,
 );
+
+/** Returns which of these organizations have a service that was deployed. */
+export const organizationsWithServices = statement<{ readonly id: string }>(
+  'organizationsWithServices',
+  `select distinct organization_id as id from service_runtime where organization_id = any($1::uuid[])`,
+);

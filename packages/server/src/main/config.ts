@@ -55,6 +55,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     minFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
     buildCacheMiB: reader.integer('DAVIT_BUILD_CACHE_MIB', 20_480, 0, 1_073_741_824),
+    keptSourcesMiB: reader.integer('DAVIT_KEPT_SOURCES_MIB', 5120, 0, 1_073_741_824),
     steadySeconds: reader.integer('DAVIT_STEADY_SECONDS', 60, 5, 3600),
     instanceDiskMiB: reader.integer('DAVIT_INSTANCE_DISK_MIB', 10_240, 0, 1_073_741_824),
     volumeLimitPercent: reader.integer('DAVIT_VOLUME_LIMIT_PERCENT', 150, 0, 10_000),

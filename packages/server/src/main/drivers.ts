@@ -38,11 +38,16 @@ export interface Connected {
   readonly imageStore: ImageStore;
 }
 
-function gitOptions({ allowLocalRepositories, privateRepositories }: Configuration): GitSourceOptions {
+function gitOptions(config: Configuration): GitSourceOptions {
+  const { allowLocalRepositories, privateRepositories, keptSourcesMiB, stateFolder } = config;
   const mayReach = reachable(privateRepositories);
   return {
     allowLocalRepositories,
     ...(privateRepositories !== true && { mayReach }),
+    // On the file system of the work folder, so that objects are linked and not copied.
+    ...(keptSourcesMiB > 0 && {
+      kept: { folder: path.join(stateFolder, 'sources'), maximumBytes: keptSourcesMiB * 1024 * 1024 },
+    }),
     // Git servers without TLS are common in networks that the operator has allowed.
     mayReadPlainly: (address, host) => isPrivateAddress(address) && mayReach(address, host),
   };
