@@ -1,4 +1,6 @@
 import { DriverError } from '../errors.ts';
+import { refuseLargeProcess } from '../shared/process-size.ts';
+import { refuseUnusablePaths } from '../shared/workload-paths.ts';
 import type { Workload, WorkloadFile } from '../workload.ts';
 import { instanceLabels, transportOf, type Labels } from './labels.ts';
 import { networkName, volumeName } from './names.ts';
@@ -118,6 +120,8 @@ const sysctls = { 'net.ipv4.ip_unprivileged_port_start': '0' };
 export function toContainerBody(workload: Workload, index: number, traits: HostTraits, hasOwnInit = false): ContainerBody {
   const network = networkName(workload.owner);
   refuseUnwritable(workload);
+  refuseUnusablePaths(workload);
+  refuseLargeProcess(workload);
   return {
     Image: workload.image,
     ...(workload.entrypoint.length > 0 && { Entrypoint: workload.entrypoint }),
@@ -182,16 +186,7 @@ function limits(workload: Workload, traits: HostTraits): Partial<ContainerBody['
 }
 
 function toEnvironment(workload: Workload): string[] {
-  return workload.environment.map(({ name, value }) => {
-    const text = value.reveal();
-    if (text.includes('\0'))
-      throw new DriverError({
-        cause: 'START_FAILED',
-        message: `The value of variable ${name} contains a NUL character, which no process environment can hold.`,
-        hint: 'Store the value as base64, or as a FILE variable.',
-      });
-    return `${name}=${text}`;
-  });
+  return workload.environment.map(({ name, value }) => `${name}=${value.reveal()}`);
 }
 
 function toPortBindings(workload: Workload, index: number, traits: HostTraits): Record<string, PortBinding[]> {

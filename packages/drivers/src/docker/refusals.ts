@@ -11,6 +11,8 @@ import type { HostTraits, Ulimit } from './container-spec.ts';
 const meanings: readonly { readonly pattern: RegExp; readonly cause: Cause }[] = [
   { pattern: /no space left on device|disk quota exceeded/i, cause: 'DISK_FULL' },
   { pattern: /port is already allocated|address already in use|ports are not available/i, cause: 'PORT_TAKEN' },
+  // The archive with the files of a workload cannot be unpacked, such as below a file of the image.
+  { pattern: /error processing tar file|copier: put/i, cause: 'START_FAILED' },
   { pattern: /no such image|image not known|unable to find .*image|failed to find image/i, cause: 'IMAGE_MISSING' },
   {
     pattern:
@@ -35,8 +37,12 @@ export function translated(error: unknown, doing: string): unknown {
 }
 
 // runc wraps the reason in a chain of "create failed: unable to start: error during init:". The reason is at the end.
+// If an archive cannot be unpacked, Podman puts a thousand characters of options before the reason.
 function shortened(words: string): string {
-  const reason = /(?:container process|container init): (.+)$/s.exec(words)?.[1] ?? words;
+  const reason =
+    /(?:container process|container init|tar file\(exit status \d+\)): (.+)$/s.exec(words)?.[1] ??
+    /.*copier: put: (.+)$/s.exec(words)?.[1] ??
+    words;
   return reason.replace(/: unknown$|: OCI (?:runtime error|permission denied|runtime attempted .*)$/i, '');
 }
 

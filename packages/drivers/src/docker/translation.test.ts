@@ -163,6 +163,33 @@ describe('the body of a container', () => {
     expect(make).toThrow('/etc/key cannot be written');
   });
 
+  it.each(['/data,source=other', '/data"', '/data:ro', '/data\n'])(
+    'mounts nothing at %j, which engines read differently',
+    (mountPath) => {
+      const volumes = [{ id: 'v', mountPath, sizeGiB: 1 }];
+      expect(() => toContainerBody(workload({ volumes }), 0, fullTraits)).toThrow('Nothing can be mounted at');
+    },
+  );
+
+  it('refuses files that take the place of another part', () => {
+    const volumes = [{ id: 'v', mountPath: '/srv/data', sizeGiB: 1 }];
+    const make = (...paths: string[]) =>
+      toContainerBody(workload({ volumes, files: paths.map((path) => ({ path, content: new Sensitive('x') })) }), 0, fullTraits);
+    expect(() => make('/srv/data')).toThrow('is where a volume or folder is mounted');
+    expect(() => make('/srv')).toThrow('is also a folder');
+    expect(() => make('/etc/a', '/etc/a/b')).toThrow('is also a folder');
+    expect(() => make('/srv/data/key', '/srv/datas', '/etc/a', '/etc/ab')).not.toThrow();
+  });
+
+  it('refuses what no process can receive, before an engine fails with "argument list too long"', () => {
+    const named = (length: number) => [{ name: 'KEY', value: new Sensitive('x'.repeat(length)) }];
+    const make = (changes: Partial<Workload>) => toContainerBody(workload(changes), 0, fullTraits);
+    expect(() => make({ environment: named(131_067) })).not.toThrow();
+    expect(() => make({ environment: named(131_068) })).toThrow('Variable KEY has 131072 bytes');
+    expect(() => make({ arguments: Array.from({ length: 20 }, () => 'x'.repeat(100_000)) })).not.toThrow();
+    expect(() => make({ arguments: Array.from({ length: 21 }, () => 'x'.repeat(100_000)) })).toThrow('bytes together');
+  });
+
   it('is without what the host forbids', () => {
     const traits = { ...fullTraits, cpuLimit: false, memoryLimit: false, pidsLimit: false, sysctls: false };
     const { HostConfig } = toContainerBody(workload(), 0, traits);
@@ -342,6 +369,7 @@ describe('words of the engine', () => {
     ['x:y: image not known', 'IMAGE_MISSING'],
     ['OCI runtime create failed: runc create failed: exec: "x": executable file not found in $PATH: unknown', 'START_FAILED'],
     ['crun: executable file `x` not found in $PATH: No such file or directory', 'START_FAILED'],
+    ['Error processing tar file(exit status 1): open /bin/sh/x: not a directory', 'START_FAILED'],
     ['something else', 'ENGINE_FAILED'],
   ])('%s mean a cause', (words, cause) => {
     expect(translated(refusal(words), 'Doing')).toMatchObject({ code: cause, evidence: { original: words } });

@@ -2,6 +2,8 @@ import type { Namespace, PersistentVolumeClaim, Secret, Service } from 'kubernet
 import type { NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { DriverError } from '../../errors.ts';
+import { refuseLargeProcess } from '../../shared/process-size.ts';
+import { refuseUnusablePaths } from '../../shared/workload-paths.ts';
 import type { Workload } from '../../workload.ts';
 import { toDisruptionBudget, toServices } from './addresses.ts';
 import { toClaims, toNamespace, toNetworkPolicy } from './environment.ts';
@@ -31,6 +33,9 @@ export function toManifests(
   serving: string,
 ): Manifests {
   refuseHostPorts(workload);
+  refuseUnusablePaths(workload);
+  refuseLargeProcess(workload);
+  refuseLargeObjects(workload);
   const { settings } = cluster;
   const { metadata: wanted } = workload;
   const first = workload.firstInstance ?? 0;
@@ -49,6 +54,36 @@ export function toManifests(
     disruptionBudget: toDisruptionBudget(workload),
     controllers: indices.map((index) => toController(workload, index, cluster)),
   };
+}
+
+/** Most bytes of annotations that Kubernetes accepts for an object. */
+const mostAnnotationBytes = 256 * 1024;
+/** Most bytes of the texts of a pod. Etcd stores objects of at most 1.5 MiB. */
+const mostPodBytes = 1280 * 1024;
+
+// Refuses texts that do not fit into an object.
+function refuseLargeObjects({ name, metadata, entrypoint, arguments: args, readiness, liveness }: Workload): void {
+  for (const [kind, annotations] of Object.entries(metadata?.annotations ?? {})) {
+    const bytes = bytesOf(Object.entries(annotations).flat()) + Buffer.byteLength(name) + 4096;
+    if (bytes <= mostAnnotationBytes) continue;
+    throw new DriverError({
+      cause: 'START_FAILED',
+      message: `The annotations of the service's groups for the kind ${kind} have ${bytes} bytes with Davit's own; Kubernetes accepts at most ${mostAnnotationBytes}.`,
+      hint: 'Remove annotations from the groups, or groups from the service.',
+    });
+  }
+  const commands = [readiness, liveness].flatMap((probe) => (probe?.check.type === 'exec' ? probe.check.command : []));
+  const bytes = bytesOf([...entrypoint, ...args, ...commands].map((text) => JSON.stringify(text)));
+  if (bytes <= mostPodBytes) return;
+  throw new DriverError({
+    cause: 'START_FAILED',
+    message: `Command, arguments and probes of the service have ${bytes} bytes; a Kubernetes cluster stores at most ${mostPodBytes}.`,
+    hint: 'Use FILE variables for large values, or put them into the image.',
+  });
+}
+
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
 // Refuses host ports. A port of a node can be reached only on that node, and Pod Security forbids it.

@@ -52,14 +52,16 @@ const anyWorkload: fc.Arbitrary<Workload> = fc
     entrypoint: fc.array(text, { maxLength: 3 }),
     arguments: fc.array(text, { maxLength: 3 }),
     environment: fc.array(fc.record({ name: fc.constantFrom('A', 'B_1'), value: text.map((value) => new Sensitive(value)) })),
-    files: fc.array(fc.record({ path: fc.constant('/etc/file'), content: text.map((value) => new Sensitive(value)) })),
+    files: fc.array(fc.record({ path: fc.constant('/etc/file'), content: text.map((value) => new Sensitive(value)) }), {
+      maxLength: 1,
+    }),
     ports: fc.array(fc.record({ id: fc.uuid(), internalPort: port, protocol: fc.constantFrom('HTTP', 'GRPC', 'TCP', 'UDP') }), {
       maxLength: 4,
     }),
     folders: fc.subarray(['/one', '/two']),
-    volumes: fc.array(fc.record({ id: fc.uuid(), mountPath: fc.constant('/data'), sizeGiB: fc.integer({ min: 1, max: 99 }) }), {
-      maxLength: 2,
-    }),
+    volumes: fc
+      .array(fc.record({ id: fc.uuid(), sizeGiB: fc.integer({ min: 1, max: 99 }) }), { maxLength: 2 })
+      .map((volumes) => volumes.map((volume, index) => ({ ...volume, mountPath: `/data-${index}` }))),
     cpuMillicores: fc.integer({ min: 0, max: 64_000 }),
     memoryMiB: fc.integer({ min: 1, max: 65_536 }),
     instances: fc.integer({ min: 0, max: 4 }),

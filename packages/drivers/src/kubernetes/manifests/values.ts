@@ -24,8 +24,8 @@ export function toValues(workload: Workload): Secret | null {
   const { owner, environment, files } = workload;
   if (environment.length === 0 && files.length === 0) return null;
   const data = Object.fromEntries([
-    ...environment.map(({ name, value }, position) => [valueKeys.variable(position), encoded(value.reveal(), name)]),
-    ...files.map(({ content }, position) => [valueKeys.file(position), Buffer.from(content.reveal()).toString('base64')]),
+    ...environment.map(({ value }, position) => [valueKeys.variable(position), encoded(value.reveal())]),
+    ...files.map(({ content }, position) => [valueKeys.file(position), encoded(content.reveal())]),
   ]);
   refuseLarge(workload);
   return {
@@ -41,14 +41,7 @@ export function toValues(workload: Workload): Secret | null {
   };
 }
 
-function encoded(text: string, name: string): string {
-  if (text.includes('\0')) {
-    throw new DriverError({
-      cause: 'START_FAILED',
-      message: `The value of variable ${name} contains a NUL character, which no process environment can hold.`,
-      hint: 'Store the value as base64, or as a FILE variable.',
-    });
-  }
+function encoded(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 

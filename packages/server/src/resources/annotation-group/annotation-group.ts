@@ -98,9 +98,19 @@ export async function shareAnnotationGroups(tx: Queryable, organizationId: strin
   return new Set((await tx.many(store.annotationGroupsShare, [organizationId, [...ids]])).map(({ id }) => id));
 }
 
+// Kubernetes accepts 256 KiB of annotations for an object. The rest is for those of Davit: name and ports of a service.
+const mostBytes = 256 * 1024 - 8 * 1024;
+
+/** Adds to `problems` what a cluster would refuse. */
+export function checkAnnotations(annotations: Request['annotations'], problems: Problems): void {
+  checkKeys('annotations', annotations, problems);
+  const bytes = annotations.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+  if (bytes > mostBytes) problems.add('annotations', `must have at most ${mostBytes} bytes with their keys; they have ${bytes}`);
+}
+
 function fields({ name, annotations, scopes }: Request): unknown[] {
   const problems = new Problems();
-  checkKeys('annotations', annotations, problems);
+  checkAnnotations(annotations, problems);
   problems.throwIfAny();
   const plain = annotations.map(({ key, value }) => ({ key, value }));
   return [name, JSON.stringify(plain), [...new Set(scopes)]];

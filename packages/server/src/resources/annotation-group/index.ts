@@ -1,2 +1,2 @@
 export { mountAnnotationGroup } from './routes.ts';
-export { readAnnotationGroups, shareAnnotationGroups, type AnnotationGroup } from './annotation-group.ts';
+export { checkAnnotations, readAnnotationGroups, shareAnnotationGroups, type AnnotationGroup } from './annotation-group.ts';

@@ -61,6 +61,20 @@ export function isSystemPath(path: string): boolean {
   return /^\/+(?:\.\/+)*(?:proc|sys|dev)(?:\/|$)/.test(path);
 }
 
+/** More folders than this cannot be mounted: Docker follows at most 255 names of a path. */
+const mostFolders = 100;
+/** Longest name of a file or folder in bytes (NAME_MAX of Linux). */
+const longestName = 255;
+
+/** Returns why no cluster can have a file or folder at an absolute path, or null. */
+export function pathFault(path: string): string | null {
+  const names = path.split('/');
+  if (names.length > mostFolders) return `must have at most ${mostFolders} folders`;
+  if (names.some((name) => Buffer.byteLength(name) > longestName))
+    return `must not have a name of more than ${longestName} bytes`;
+  return path.includes(':') ? 'must not contain a colon, because no Kubernetes cluster mounts such a path' : null;
+}
+
 /** Returns whether a path leaves its root because a segment is `..`. */
 export function leavesRoot(path: string): boolean {
   return path.split(/[/\\]/).includes('..');

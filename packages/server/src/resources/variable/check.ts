@@ -1,5 +1,5 @@
 import type { Queryable } from '@davit/db';
-import { hasControlCharacter, isSystemPath, leavesRoot, type Problems } from '../shared/problems.ts';
+import { hasControlCharacter, isSystemPath, leavesRoot, pathFault, type Problems } from '../shared/problems.ts';
 import { circleOf, circlesOf } from './effective.ts';
 import { idOf, isOwnedBy, type VariableOwner } from './owner.ts';
 import { referenceKeys } from './references.ts';
@@ -51,6 +51,11 @@ export function checkMountPath(mountPath: string | null, others: readonly Variab
   }
   if (isSystemPath(mountPath)) {
     problems.add('mount_path', 'must not be in /proc, /sys or /dev, where no file can be placed; choose another folder');
+    return;
+  }
+  const fault = pathFault(mountPath);
+  if (fault !== null) {
+    problems.add('mount_path', fault);
     return;
   }
   const other = others.find((row) => row.mount_path === mountPath);

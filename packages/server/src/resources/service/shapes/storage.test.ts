@@ -21,6 +21,12 @@ test.each([
   '/',
   '/.',
   '/a/../b',
+  // Podman's compatible API would mount another volume here.
+  '/data,source=x',
+  '/data"',
+  '/data:ro',
+  `/${'a'.repeat(256)}`,
+  `/${'a/'.repeat(100)}x`,
 ])('storage is not mounted at %s', (path) => {
   expect(faults(path)).toEqual(['storage.0.mount_point']);
 });

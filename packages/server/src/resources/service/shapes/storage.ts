@@ -1,5 +1,5 @@
 import type { Problems } from '../../shared/problems.ts';
-import { hasControlCharacter, isSystemPath, leavesRoot } from '../../shared/problems.ts';
+import { hasControlCharacter, isSystemPath, leavesRoot, pathFault } from '../../shared/problems.ts';
 import { identities, refuseDuplicates } from './identity.ts';
 import type { StorageRequest } from './request.ts';
 
@@ -62,6 +62,11 @@ export function toStorage(
         `must be a folder of its own, as in /data: not /proc, /sys, /dev or below them, nor one of the files ${filesOfSystem.join(', ')}`,
       );
     }
+    // Podman would read these characters as options of the mount.
+    const fault = /[,"]/.test(storage.mount_point)
+      ? 'must not contain a comma or a double quote'
+      : pathFault(storage.mount_point);
+    if (fault !== null) problems.add(`storage.${index}.mount_point`, fault);
     if (before !== undefined && storage.size < before.size) {
       problems.add(`storage.${index}.size`, `cannot shrink: it is ${before.size} GB and may only grow`);
     }

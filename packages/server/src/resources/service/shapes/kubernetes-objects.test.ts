@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { DriverError } from '@davit/drivers';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { toManifests } from '../../../../../drivers/src/kubernetes/manifests/index.ts';
+import { faultsOf } from '../../../../../drivers/src/kubernetes/testing/schemas.ts';
+import { violationsOf } from '../../../../../drivers/src/kubernetes/testing/violations.ts';
+import { cluster } from '../../../../../drivers/src/kubernetes/testing/workloads.ts';
+import { checkAnnotations } from '../../annotation-group/index.ts';
+import { Problems } from '../../shared/problems.ts';
+import { accepted, anyService, type TestService } from './testing.ts';
+
+/*
+ * A Kubernetes API server must accept the objects of every service that the API accepts.
+ */
+
+const clusterId = randomUUID();
+const owner = {
+  installation: randomUUID(),
+  organization: randomUUID(),
+  project: randomUUID(),
+  environment: randomUUID(),
+  service: randomUUID(),
+};
+const image = `registry.example.org/team/web@sha256:${'0'.repeat(64)}`;
+
+/** Returns what Davit or an API server refuses. Empty if nothing. */
+function refusals(service: TestService): string[] {
+  const workload = accepted(service, { driver: clusterId, owner, image });
+  if (typeof workload === 'string') return [`API: ${workload}`];
+  try {
+    const all = toManifests(workload, cluster, workload.rollout);
+    const { namespace, networkPolicy, secrets, claims, services, disruptionBudget, controllers } = all;
+    const budgets = disruptionBudget === null ? [] : [disruptionBudget];
+    const objects = [namespace, networkPolicy, ...secrets, ...claims, ...services, ...budgets, ...controllers.slice(0, 2)];
+    return objects.flatMap((object) => [...faultsOf(object), ...violationsOf(object)]);
+  } catch (error) {
+    if (error instanceof DriverError) return [`${error.code}: ${error.message}`];
+    throw error;
+  }
+}
+
+const probe = (seconds: number) => ({
+  type: { http: { path: `/${'a'.repeat(1999)}`, port: 65_535 } },
+  initial_delay_seconds: seconds,
+  period_seconds: seconds,
+  timeout_seconds: seconds,
+  success_threshold: seconds,
+  failure_threshold: seconds,
+});
+const ports = Array.from({ length: 100 }, (_, index) => ({
+  internal_port: 65_535 - index,
+  publicly_accessible: false,
+  protocol: (['HTTP', 'GRPC', 'TCP', 'UDP'] as const)[index % 4] ?? 'HTTP',
+}));
+const storage = Array.from({ length: 50 }, (_, index) => ({
+  type: 'FAST_SSD' as const,
+  size: 65_536,
+  mount_point: `/${`${index}/`.padEnd(190, 'a/')}x`,
+}));
+
+test.each<readonly [string, TestService]>([
+  ['the least cpu and memory', { request: { cpu: 10, memory: 6 } }],
+  ['the most cpu and memory', { request: { cpu: 2_147_483_647, memory: 2_147_483_647 } }],
+  ['no instance', { request: { min_running_instances: 0 } }],
+  ['the longest times', { request: { healthchecks: { readiness_probe: probe(86_400), liveness_probe: probe(86_400) } } }],
+  ['the shortest times', { request: { healthchecks: { readiness_probe: { ...probe(1), initial_delay_seconds: 0 } } } }],
+  ['the longest grace', { request: { ports }, settings: { 'deployment.termination_grace_period_seconds': 3600 } }],
+  ['the shortest grace', { request: { ports }, settings: { 'deployment.termination_grace_period_seconds': 1 } }],
+  ['the most ports and volumes', { request: { ports, storage } }],
+  ['the longest name', { request: { name: '漢'.repeat(255) } }],
+  ['a name that is no host name', { request: { name: '2048' } }],
+  ['the longest value of a variable', { request: {}, variables: [{ key: `A${'b'.repeat(254)}`, value: 'x'.repeat(130_000) }] }],
+  ['the largest file', { request: {}, variables: [{ key: 'A', value: 'x'.repeat(524_288), mountPath: '/opt/large' }] }],
+  ['a million characters of arguments', { request: { arguments: Array.from({ length: 100 }, () => 'x'.repeat(10_000)) } }],
+])('a service with %s', (_name, service) => {
+  expect(refusals(service)).toEqual([]);
+});
+
+test('services of random values', () => {
+  let count = 0;
+  const property = fc.property(anyService, (service) => {
+    const found = refusals(service);
+    if (found[0]?.startsWith('API: ') === true) return;
+    count += 1;
+    // Two records may name one path, and public UDP ports depend on the cluster; the start refuses both with a hint.
+    expect(found.filter((one) => !one.startsWith('START_FAILED'))).toEqual([]);
+  });
+  fc.assert(property, { numRuns: 300 });
+  expect(count).toBeGreaterThan(50);
+});
+
+test.each<readonly [string, TestService, string]>([
+  [
+    'more arguments than an API server stores',
+    { request: { arguments: Array.from({ length: 150 }, () => 'x'.repeat(10_000)) } },
+    'START_FAILED: Command, arguments and probes',
+  ],
+  [
+    'files that no secret can hold',
+    {
+      request: {},
+      variables: ['A', 'B', 'C'].map((key) => ({ key, value: 'x'.repeat(524_288), mountPath: `/opt/${key}` })),
+    },
+    'START_FAILED: The variables and files of the service have',
+  ],
+])('%s are refused with a hint before', (_name, service, words) => {
+  expect(refusals(service)).toEqual([expect.stringContaining(words)]);
+});
+
+test('annotations of groups fit into an object, or are refused', () => {
+  const annotations = Array.from({ length: 26 }, (_, index) => ({ key: `example.org/a${index}`, value: 'x'.repeat(10_000) }));
+  const faults = (list: typeof annotations) => {
+    const problems = new Problems();
+    checkAnnotations(list, problems);
+    return problems.found;
+  };
+  expect(faults(annotations.slice(1))).toEqual([]);
+  expect(faults(annotations)).toMatchObject([{ path: 'annotations', message: expect.stringContaining('bytes') }]);
+  const group = (id: string, own: typeof annotations) => ({
+    id,
+    created_at: '',
+    name: id,
+    annotations: own,
+    scopes: ['PODS' as const],
+  });
+  const [a, b] = [randomUUID(), randomUUID()];
+  const other = annotations.map(({ key, value }) => ({ key: `${key}-b`, value }));
+  const request = (ids: string[]) => ({ annotations_groups: ids.map((id) => ({ id })) });
+  const groups = {
+    annotations: new Map([
+      [a, group(a, annotations.slice(1))],
+      [b, group(b, other.slice(1))],
+    ]),
+    labels: new Map(),
+  };
+  expect(refusals({ request: request([a]), groups })).toEqual([]);
+  expect(refusals({ request: request([a, b]), groups })).toEqual([expect.stringContaining('START_FAILED: The annotations')]);
+});
+
+test('the rules find what an API server would refuse', () => {
+  const metadata = { name: 'Web', labels: { 'a b': '-' }, annotations: { a: 'x'.repeat(262_144) } };
+  const container = {
+    name: 'main',
+    image: 'x',
+    env: [{ name: 'a b' }],
+    ports: [{ containerPort: 0 }],
+    volumeMounts: [
+      { name: 'v', mountPath: '/a:b' },
+      { name: 'v', mountPath: '/a:b' },
+    ],
+    resources: { requests: { memory: '0Mi' } },
+    livenessProbe: { periodSeconds: 0, successThreshold: 2 },
+  };
+  const spec = { template: { spec: { containers: [container], terminationGracePeriodSeconds: 2 ** 31 } } };
+  const found = violationsOf({ kind: 'Deployment', metadata, spec }).join('\n');
+  for (const part of [
+    'name Web',
+    'label a b',
+    'value -',
+    'bytes of annotations',
+    'variable a b',
+    'port 0',
+    'two mounts',
+    '/a:b',
+    '0Mi',
+  ])
+    expect(found).toContain(part);
+  for (const part of ['a number below 1', 'handlers', 'successThreshold', String(2 ** 31)]) expect(found).toContain(part);
+});
