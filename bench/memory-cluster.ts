@@ -188,7 +188,7 @@ export function makeEnvironment(services = 1) {
       environment,
       action: 'DEPLOY' as const,
       wholeEnvironment: false,
-      trigger: { actor: 'bench', triggeredBy: 'bench', origin: 'API' },
+      trigger: { actor: 'bench', triggeredBy: 'bench', origin: 'API' as const },
       services: Array.from({ length: services }, () => {
         const serviceId = randomUUID();
         return {

@@ -321,7 +321,7 @@ export class Keeper {
       return [{ id: runtime.service_id, config, instances, settled: !seen.busy.has(runtime.environment_id) }];
     });
     const done = await this.#parts.gateways[this.#driver]?.replaceAll(served, seen.gatewayVersion);
-    if (done === false) void this.look();
+    if (done === false) this.#lookSoon();
   }
 
   async #keepRoutes({ runtimes, busy }: ClusterSnapshot): Promise<void> {
