@@ -37,8 +37,8 @@ export interface ImageStore {
 
   /**
    * Removes entries of BuildKit's cache until the cache uses at most this much: first those that were used least and
-   * longest ago. Layers that images use cost nothing and stay. Returns the number of bytes freed; 0 for an engine without
-   * BuildKit. Fails with ENGINE_UNREACHABLE.
+   * longest ago. Layers that images use cost nothing and stay. Returns the number of bytes freed; 0 for an engine
+   * without BuildKit. Fails with ENGINE_UNREACHABLE.
    */
   pruneCache(keepBytes: number, signal: AbortSignal): Promise<number>;
 

@@ -7,8 +7,8 @@ import { unreachable } from '../engine-api.ts';
 
 /**
  * A session of a build with BuildKit: a connection on which the engine asks the client for secrets and agents (gRPC, in
- * reverse direction). Davit provides none, and its session says so. Without a session, BuildKit refuses even secrets and
- * agents that are optional.
+ * reverse direction). Davit provides none, and its session says so. Without a session, BuildKit refuses even optional
+ * secrets and agents.
  */
 export interface BuildSession {
   /** Value of `session` in the request of the build. */
@@ -57,7 +57,7 @@ async function readUpgrade(socket: Socket, signal: AbortSignal): Promise<void> {
   for (;;) {
     const end = read.indexOf('\r\n\r\n');
     if (end >= 0) {
-      if (!/^HTTP\/1\.1 101 /.test(read.toString('latin1'))) throw new Error(read.toString('latin1', 0, read.indexOf('\r\n')));
+      if (!read.toString('latin1').startsWith('HTTP/1.1 101 ')) throw new Error(read.toString('latin1', 0, read.indexOf('\r\n')));
       socket.pause();
       if (read.length > end + 4) socket.unshift(read.subarray(end + 4));
       return;
