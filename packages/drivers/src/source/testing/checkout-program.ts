@@ -1,10 +1,8 @@
 import { neverAborted } from '@davit/base';
 import { createGitSource } from '../git-source.ts';
 
-/* A process that checks a commit out, for a test that kills it. The argument is JSON. */
+/* A process that checks a commit out, for a test that kills it. Arguments: kept folder, target, URL, commit, organization. */
 
-const { keptFolder, folder, ...source } = JSON.parse(process.argv[2] ?? '');
-await createGitSource({ kept: { folder: keptFolder, maximumBytes: 1e9 } }).checkout(source, folder, {
-  signal: neverAborted,
-  log: () => undefined,
-});
+const [keptFolder = '', folder = '', url = '', commit = '', organization = ''] = process.argv.slice(2);
+const source = createGitSource({ kept: { folder: keptFolder, maximumBytes: 1e9 } });
+await source.checkout({ url, commit, organization }, folder, { signal: neverAborted, log: () => undefined });
