@@ -242,7 +242,8 @@ export class GitCheckout {
   /** Runs a command whose progress goes to the log. */
   #followed(...args: readonly string[]): Promise<GitResult> {
     const { git, signal } = this.#call;
-    return git.run(['-C', this.#directory, ...args], { signal, onProgress: progressTo(this.#options.context.log) });
+    const onProgress = progressTo((line) => this.#options.context.log(line));
+    return git.run(['-C', this.#directory, ...args], { signal, onProgress });
   }
 
   get #gitFolder(): string {

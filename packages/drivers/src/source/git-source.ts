@@ -108,7 +108,11 @@ function keptSources(kept: KeptObjects, limits: GitLimits): KeptSources {
     forget: (organization) => kept.forget(organization),
     tidy: async (signal) => {
       const git = await openGit(none, limits);
-      await kept.tidy(git, signal).finally(() => git.close());
+      try {
+        await kept.tidy(git, signal);
+      } finally {
+        await git.close();
+      }
     },
   };
 }

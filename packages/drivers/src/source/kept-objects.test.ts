@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import {
   existsSync,
   readdirSync,
@@ -212,19 +213,11 @@ describe('damaged objects fail no checkout', { timeout: 120_000 }, () => {
 
 describe('a process that is killed', { timeout: 120_000 }, () => {
   const program = fileURLToPath(new URL('testing/checkout-program.ts', import.meta.url));
-  const start = (commit: string | undefined): ChildProcess =>
-    spawn(
-      process.execPath,
-      [program, JSON.stringify({ keptFolder, commit, url: urlOf(), organization: ours, folder: target() })],
-      {
-        stdio: 'ignore',
-        detached: true,
-      },
-    );
-  const ended = (child: ChildProcess): Promise<unknown> =>
-    new Promise((resolve) =>
-      child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(null),
-    );
+  const start = (commit = ''): ChildProcess =>
+    spawn(process.execPath, [program, keptFolder, target(), urlOf(), commit, ours], { stdio: 'ignore', detached: true });
+  const ended = async (child: ChildProcess): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  };
 
   const moments: [string, () => boolean][] = [
     ['as the host is asked', () => server.requests.length > 0],
