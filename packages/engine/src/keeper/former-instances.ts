@@ -78,7 +78,7 @@ export class FormerInstances {
     const { parts, driver, attempts } = this.#tools;
     const gateway = parts.gateways[driver];
     const ids = former.instances.map(({ id }) => id);
-    // The deployment has switched the gateway of its own process. A later look ends instances that this one still serves.
+    // The deployment has switched the gateway of its process. A later look ends what this process still serves.
     if (driversOf(parts, driver).cluster.routes === undefined && gateway?.serves(ids) === true) return;
     if (await attempts.attempt(`end ${former.rollout}`, () => this.#end(former, seen, term))) this.#onEnded();
   }

@@ -135,7 +135,8 @@ function casesOf<Name extends SubjectName>(subject: Name, action: Action): Crash
 function furtherCasesOf<Name extends SubjectName>(subject: Name, action: Action): CrashCase<Name>[] {
   const { steps, one, usesEngine, hasEnd } = partsOf(subject, action);
   return [
-    ...(hasEnd ? endPoints.map((point) => one('killed twice', point)) : []),
+    // After `end:after` nothing is left that could be interrupted once more.
+    ...(hasEnd ? [one('killed twice', 'end:before'), one('killed twice', 'end:drained')] : []),
     ...steps.flatMap((step) => [one('killed twice', `${step}:before`), one('killed twice', `${step}:after`)]),
     ...steps.flatMap((step) => [one('canceled', `${step}:after`), one('canceled', `${step}:recorded`)]),
     ...steps.flatMap((step) => [one('database cut', `${step}:before`), one('database cut', `${step}:recorded`)]),

@@ -3,6 +3,8 @@ import { createEngine, type Engine, type EngineInput } from '../../index.ts';
 
 /** An engine in the test's own process that can end as abruptly as a killed process. */
 export interface MortalEngine {
+  /** Whether `kill` was called. */
+  readonly isDead: boolean;
   /** While true, each statement fails as if the database were unreachable. */
   isCut: boolean;
   /** Number of statements that failed because of `isCut`. */
@@ -12,7 +14,10 @@ export interface MortalEngine {
    * method is synchronous, so that it takes effect at exactly the point at which it is called.
    */
   kill(): void;
-  /** Starts the engine. A waiting deployment may reach its next point, and be killed there, before this resolves. */
+  /**
+   * Starts the engine. A waiting deployment or a former instance may reach its next point before this resolves. If the
+   * engine is killed there, the start may reject.
+   */
   start(): Promise<void>;
   /** Stops the engine in order, or waits until all work of a killed engine has ended. Its locks are released then. */
   stop(): Promise<void>;
@@ -38,6 +43,9 @@ export function createMortal(input: EngineInput): MortalEngine {
   });
   let started = Promise.resolve();
   return {
+    get isDead() {
+      return state.isDead;
+    },
     get isCut() {
       return state.isCut;
     },
@@ -52,6 +60,8 @@ export function createMortal(input: EngineInput): MortalEngine {
     },
     start: () => (started = engine.start()),
     stop: async () => {
+      // The start of a killed engine waits for its database until the engine stops.
+      if (state.isDead) return void (await Promise.allSettled([engine.stop(), started]));
       await started;
       await engine.stop();
     },

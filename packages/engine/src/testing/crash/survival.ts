@@ -161,8 +161,13 @@ export class Survival {
 
   async #takeOver(killed: MortalEngine): Promise<void> {
     await killed.stop();
-    this.#engine = createMortal(this.#input);
-    await this.#engine.start();
+    const engine = createMortal(this.#input);
+    this.#engine = engine;
+    try {
+      await engine.start();
+    } catch (error) {
+      if (!engine.isDead) throw error;
+    }
   }
 
   /** Applies the fault to the world while the deployment waits at its point. */
