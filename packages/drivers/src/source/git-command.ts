@@ -151,7 +151,7 @@ function runGit(
   options.signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     // A session of its own: git starts git-remote-https, index-pack and others, which must be killed with it.
-    const child = spawn('git', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn('/bin/sh', withFileLimit(args, options), { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const output = { stdout: '', stderr: '' };
     let timedOut = false;
     let exceeded: Exceeded | null = null;
@@ -187,9 +187,30 @@ function runGit(
     child.once('close', (code) => {
       finish();
       if (options.signal.aborted) reject(abortReason(options.signal));
-      else resolve({ code: code ?? 128, ...output, timedOut, exceeded });
+      else
+        resolve({
+          code: code ?? 128,
+          ...output,
+          timedOut,
+          exceeded: exceeded ?? (isFileTooLarge(output.stderr) ? 'diskBytes' : null),
+        });
     });
   });
+}
+
+/**
+ * Returns the arguments of a shell that becomes git with a limit of the largest file. The watch measures twice a
+ * second, and a pack, the one file that a host can make large, grows by hundreds of megabytes meanwhile.
+ */
+function withFileLimit(args: readonly string[], { folder, limits }: Pick<RunOptions, 'folder' | 'limits'>): string[] {
+  if (folder === null) return ['-c', 'exec git "$@"', 'git', ...args];
+  // POSIX shells count in blocks of 512 bytes. A lower limit of the caller stays.
+  const blocks = Math.ceil(limits.diskBytes / 512);
+  return ['-c', `ulimit -f ${blocks} 2>/dev/null; exec git "$@"`, 'git', ...args];
+}
+
+function isFileTooLarge(stderr: string): boolean {
+  return /died of signal 25\b|File too large/i.test(stderr);
 }
 
 // SIGKILL at once: git's output is deleted with its folder anyway, and a slow reaction to SIGTERM would delay a cancel.
