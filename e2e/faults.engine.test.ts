@@ -1,4 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { groupOf } from '../packages/drivers/src/docker/pressure.ts';
 import { TestSubscriber } from '../packages/server/src/resources/stream/testing.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
@@ -39,6 +42,17 @@ const fields = {
   },
 };
 
+/** Returns whether the control group of a process contains nine tenths of the processes that it may contain. */
+function isNearLimit(pid: number): boolean {
+  for (let folder = groupOf(readFileSync(`/proc/${pid}/cgroup`, 'utf8'), 'pids'); folder !== null; folder = dirname(folder)) {
+    const limit = join(folder, 'pids.max');
+    if (!existsSync(limit)) return false;
+    const most = Number(readFileSync(limit, 'utf8'));
+    if (!Number.isNaN(most)) return Number(readFileSync(join(folder, 'pids.current'), 'utf8')) >= most * 0.9;
+  }
+  return false;
+}
+
 describe.each(testEngineKinds())('on %s', (kind) => {
   let setup: TestSetup;
   let id = '';
@@ -74,9 +88,9 @@ describe.each(testEngineKinds())('on %s', (kind) => {
   const isWell = ({ conditions, running_status: word }: Status): boolean => conditions?.length === 0 && word === 'RUNNING';
 
   /** Runs a command in the instance. The command is retried, because the instance may be restarting. */
-  const inside = (command: string): Promise<void> =>
+  const inside = (command: string, service = id): Promise<void> =>
     eventually(async () => {
-      const [container] = await setup.containers(id);
+      const [container] = await setup.containers(service);
       const exec = await setup.docker
         .getContainer(container?.Id ?? '')
         .exec({ Cmd: ['sh', '-c', command] })
@@ -103,8 +117,8 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       .find((one) => one.startsWith('davit_service_instance_ends_total') && one.includes(id) && one.includes(`"${cause}"`));
     return Number(line?.split(' ').at(-1) ?? 0);
   };
-  const ownLines = async (): Promise<string> => {
-    const { results: lines } = await setup.davit.client.call('listApplicationLog', { params: { applicationId: id } });
+  const ownLines = async (service = id): Promise<string> => {
+    const { results: lines } = await setup.davit.client.call('listApplicationLog', { params: { applicationId: service } });
     return lines
       .map(({ message }) => message)
       .filter((message) => message.startsWith('Davit: '))
@@ -170,6 +184,45 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       'the service to be well',
       120_000,
     );
+  });
+
+  test('a full process table, until processes end', async () => {
+    // The forking shell ends when a fork is refused. Its processes stay for a while; the server itself starts none.
+    const forks = `(while [ ! -e /tmp/fork ]; do sleep 0.1; done; while :; do sleep 40 & done) & exec httpd -f -p 3000 -h /`;
+    const image = `FROM ${busybox}\nCMD ["sh", "-c", ${JSON.stringify(forks)}]\n`;
+    const { ports } = fields;
+    const other = await setup.application('forks', setup.repository('forks', { Dockerfile: image }).url, {
+      ports,
+      cpu: 2000,
+      memory: 2048,
+    });
+    await setup.deploy(other);
+    await setup.reaches(other, 'DEPLOYED');
+    const [container] = await setup.containers(other);
+    const { State } = await setup.docker.getContainer(container?.Id ?? '').inspect();
+    await inside('touch /tmp/fork', other);
+    const fullAt = await eventually(() => Promise.resolve(isNearLimit(State.Pid) ? Date.now() : undefined), 'processes', 60_000);
+    const condition = await eventually(
+      async () => (await setup.status(other)).conditions?.find(({ code }) => code === 'PROCESS_LIMIT'),
+      'the condition',
+      30_000,
+    );
+    expect(condition).toMatchObject({
+      kind: 'PROCESSES',
+      severity: 'WARNING',
+      message: expect.stringMatching(/has \d+ processes and threads.* limit is 4096/),
+      hint: expect.stringMatching(/./),
+      link: '/docs/errors#process_limit',
+    });
+    expect(Date.parse(condition.since) - fullAt).toBeLessThan(withinMilliseconds);
+    const ofOther = (one: TestSubscriber['received'][number]): boolean =>
+      one.event === 'CONDITION' && one.data.service_id === other && one.data.kind === 'PROCESSES';
+    await ear.until((received) => received.some(ofOther));
+    const isWarned = async () => (await setup.status(other)).running_status === 'WARNING' || undefined;
+    await eventually(isWarned, 'the status WARNING', 30_000);
+    expect(await ownLines(other)).toMatch(/Davit: WARNING PROCESS_LIMIT: /);
+    await eventually(async () => isWell(await setup.status(other)) || undefined, 'the service to be well', 120_000);
+    expect(await ownLines(other)).toMatch(/Davit: PROCESS_LIMIT is over/);
   });
 
   test('an instance that listens for itself only is explained in the log long before the deployment fails', async () => {
