@@ -71,7 +71,6 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     const inRow: number[] = [];
     for (let index = 0; index < 10; index += 1) inRow.push(await deployNext());
     const ratio = median(inRow) / median(alone);
-    console.log({ alone, inRow, ratio });
     expect(ratio).toBeLessThan(1.5);
     await onlyOneRuns();
   });

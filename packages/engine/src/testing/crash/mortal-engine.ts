@@ -61,9 +61,11 @@ export function createMortal(input: EngineInput): MortalEngine {
     start: () => (started = engine.start()),
     stop: async () => {
       // The start of a killed engine waits for its database until the engine stops.
-      if (state.isDead) return void (await Promise.allSettled([engine.stop(), started]));
-      await started;
-      await engine.stop();
+      if (state.isDead) await Promise.allSettled([engine.stop(), started]);
+      else {
+        await started;
+        await engine.stop();
+      }
     },
   };
 }
