@@ -27,6 +27,9 @@ need_podman() {
 
 need git git
 need haproxy haproxy
+# Addresses of services inside environments.
+need nft nftables
+need conntrack conntrack
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ ! -e /etc/debian_version ] || missing="$missing ca-certificates"
 case ${1:-} in
   run) node "$root/tools/engine-answers.ts" || need_podman ;;

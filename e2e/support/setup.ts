@@ -221,8 +221,12 @@ export class TestSetup {
     });
   }
 
-  /** Returns the containers of this Davit on the engine, running or not. */
+  /** Returns the containers of this Davit on the engine, running or not, without the holders of addresses. */
   async containers(applicationId?: string): Promise<ListedContainer[]> {
+    return (await this.#allContainers(applicationId)).filter(({ Labels }) => Labels['davit.object'] !== 'address');
+  }
+
+  async #allContainers(applicationId?: string): Promise<ListedContainer[]> {
     const labels = applicationId === undefined ? ['davit.installation'] : [`davit.service=${applicationId}`];
     const all = await this.docker.listContainers({ all: true, filters: { label: labels } });
     const installation = await this.installation();
@@ -251,7 +255,7 @@ export class TestSetup {
   async close(): Promise<void> {
     // Davit stops first, because it would restart containers that are removed.
     await this.davit.kill('SIGTERM');
-    for (const container of await this.containers()) {
+    for (const container of await this.#allContainers()) {
       await this.docker
         .getContainer(container.Id)
         .remove({ force: true, v: true })

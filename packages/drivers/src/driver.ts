@@ -157,6 +157,36 @@ export interface ClusterRoutes {
   remove(owner: Pick<Ownership, 'environment' | 'service'>, signal: AbortSignal): Promise<void>;
 }
 
+/** A service, and the instances that its address leads to. */
+export interface AddressedService {
+  readonly owner: Ownership;
+  /** Names of the service in its environment. */
+  readonly hostnames: readonly string[];
+  readonly instances: readonly Instance[];
+  /**
+   * Given by callers that act on an observation. Nothing is then changed if this process has led the address to these
+   * instances before, or if the function returns false: the observation is outdated.
+   */
+  readonly isCurrent?: () => Promise<boolean>;
+}
+
+/**
+ * Optional capability of a cluster: each service that `hasAddress` has an address inside its environment, which its
+ * names lead to and which stays for the life of the service.
+ */
+export interface ClusterAddresses {
+  /**
+   * Leads the address of each service to exactly these instances, and restores addresses that were lost. Once it
+   * resolves, new connections reach these instances, in turn; existing connections stay with their instance. Without
+   * instances, connections are refused. A repetition changes nothing. Services without an address are left alone:
+   * `start`
+   * gives them one.
+   *
+   * Tries all services before it fails, with ENGINE_FAILED or ENGINE_UNREACHABLE.
+   */
+  lead(services: readonly AddressedService[], signal: AbortSignal): Promise<void>;
+}
+
 /** State of the upgrade of a cluster to another version. */
 export interface UpgradeState {
   /**
@@ -301,6 +331,9 @@ export interface ClusterDriver {
 
   /** Absent if a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes | undefined;
+
+  /** Absent if names of services lead to addresses that the cluster itself keeps, as Services of Kubernetes do. */
+  readonly addresses?: ClusterAddresses | undefined;
 
   /** Absent if Davit decides the number of instances. */
   readonly scaling?: ClusterScaling | undefined;

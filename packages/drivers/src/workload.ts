@@ -125,6 +125,11 @@ export interface Workload {
   /** Names under which other services of the environment reach this service. */
   readonly hostnames: readonly string[];
   /**
+   * The names lead to an address of the service that stays while instances are replaced, if the driver has `addresses`.
+   * Absent for instances that do not serve.
+   */
+  readonly hasAddress?: true;
+  /**
    * If true, the workload is a deployment of the service that currently owns these names: names that another service
    * had lead to this one from then on. If absent, names that another service has taken meanwhile stay with that
    * service, as the started workload may be older. Only matters on clusters where a name leads to one service only.
@@ -210,6 +215,10 @@ export interface Instance {
    * instance does not run.
    */
   readonly endpoints: readonly Endpoint[];
+  /** Address of the running instance in the network of its environment. Absent on clusters without `addresses`. */
+  readonly address?: string;
+  /** The names of the service lead to an address of the service, not to this instance. */
+  readonly isAddressed?: true;
   /** The instance is a run that the cluster itself started by a schedule. The cluster also makes its retries. */
   readonly scheduled?: true;
   /** Only for a scheduled run: the contents of its folders are lost, as no reader fetched them in time. */

@@ -2,7 +2,7 @@ import { DriverError } from '../errors.ts';
 import { refuseLargeProcess } from '../shared/process-size.ts';
 import { refuseUnusablePaths } from '../shared/workload-paths.ts';
 import type { Workload, WorkloadFile } from '../workload.ts';
-import { instanceLabels, transportOf, type Labels } from './labels.ts';
+import { instanceLabels, label, transportOf, type Labels } from './labels.ts';
 import { networkName, volumeName } from './names.ts';
 
 export interface Ulimit {
@@ -115,9 +115,17 @@ const sysctls = { 'net.ipv4.ip_unprivileged_port_start': '0' };
 
 /**
  * Returns the request body that creates one instance. Pure. Fails with START_FAILED if no process can receive the
- * requested configuration. `hasOwnInit`: whether the instance's process must be process 1 itself.
+ * requested configuration.
+ *
+ * - `hasOwnInit`: whether the instance's process must be process 1 itself.
+ * - `isAddressed`: whether the names of the service lead to its address, so the instance has none of them.
  */
-export function toContainerBody(workload: Workload, index: number, traits: HostTraits, hasOwnInit = false): ContainerBody {
+export function toContainerBody(
+  workload: Workload,
+  index: number,
+  traits: HostTraits,
+  { hasOwnInit = false, isAddressed = false }: { readonly hasOwnInit?: boolean; readonly isAddressed?: boolean } = {},
+): ContainerBody {
   const network = networkName(workload.owner);
   refuseUnwritable(workload);
   refuseUnusablePaths(workload);
@@ -127,7 +135,7 @@ export function toContainerBody(workload: Workload, index: number, traits: HostT
     ...(workload.entrypoint.length > 0 && { Entrypoint: workload.entrypoint }),
     ...(workload.arguments.length > 0 && { Cmd: workload.arguments }),
     Env: toEnvironment(workload),
-    Labels: instanceLabels(workload, index),
+    Labels: { ...instanceLabels(workload, index), ...(isAddressed && { [label.addressed]: 'true' }) },
     ExposedPorts: Object.fromEntries(workload.ports.map((port) => [`${port.internalPort}/${transportOf(port)}`, {}])),
     StopTimeout: workload.terminationGraceSeconds,
     HostConfig: {
@@ -153,7 +161,7 @@ export function toContainerBody(workload: Workload, index: number, traits: HostT
       // log without systemd.
       LogConfig: { Type: 'json-file', Config: { 'max-size': '20m' } },
     },
-    NetworkingConfig: { EndpointsConfig: { [network]: { Aliases: [...new Set(workload.hostnames)] } } },
+    NetworkingConfig: { EndpointsConfig: { [network]: { Aliases: isAddressed ? [] : [...new Set(workload.hostnames)] } } },
   };
 }
 

@@ -10,6 +10,7 @@ import type {
   OnLine,
 } from '../driver.ts';
 import type { Instance, LogPosition, Selector, Workload } from '../workload.ts';
+import { Addresses } from './addresses.ts';
 import { upload, download } from './archives.ts';
 import { ClosedNetworks } from './closed-networks.ts';
 import { fullTraits } from './container-spec.ts';
@@ -65,6 +66,7 @@ class DockerDriver implements ClusterDriver {
   readonly #closed: ClosedNetworks;
   readonly metrics: ClusterMetrics;
   readonly disk: ClusterDisk;
+  readonly addresses: Addresses;
 
   constructor(input: DockerDriverInput) {
     const { docker, installation, isDirect, isLocal, publicAddress = fullTraits.publicAddress } = input;
@@ -78,7 +80,15 @@ class DockerDriver implements ClusterDriver {
     const publishOn = isDirect ? null : '127.0.0.1';
     const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn, publicAddress };
     this.#closed = new ClosedNetworks(isLocal);
-    this.#memory = { traits, known: new Set(), underWay: new Map(), engine: input.engine, closed: this.#closed };
+    this.addresses = new Addresses(this.#scope);
+    this.#memory = {
+      traits,
+      known: new Set(),
+      underWay: new Map(),
+      engine: input.engine,
+      closed: this.#closed,
+      addresses: this.addresses,
+    };
   }
 
   async describe(signal: AbortSignal): Promise<ClusterDescription> {
@@ -194,6 +204,10 @@ class DockerDriver implements ClusterDriver {
   }
 
   async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {
-    await watchEvents(this.#scope, { ends: this.#ends, onEvent }, signal);
+    const noted = (event: InstanceEvent): void => {
+      if (event.type !== 'STARTED') this.addresses.ended(event.instance);
+      onEvent(event);
+    };
+    await watchEvents(this.#scope, { ends: this.#ends, onEvent: noted }, signal);
   }
 }

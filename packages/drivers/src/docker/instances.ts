@@ -55,22 +55,33 @@ interface Labelled {
   readonly Labels: Labels | null;
 }
 
-interface Summary extends Labelled {
+/** The fields that Davit reads of a container in a list. */
+export interface Summary extends Labelled {
   readonly Id: string;
+  /** In words of the engine, such as `running`. */
+  readonly State: string;
 }
 
 // Podman 4.3 inspects containers one by one, and fails if a container exits or is removed meanwhile. A retry succeeds.
 const again = { attempts: 5, firstPauseMilliseconds: 20, maximumPauseMilliseconds: 200 };
 
-/** Returns the ids of the selected containers, in the engine's order. */
+/** Returns the ids of the selected instances, in the engine's order. */
 export async function listContainers(scope: Scope, selector: Selector, signal: AbortSignal): Promise<string[]> {
-  const query = { all: 'true', filters: JSON.stringify({ label: labelFilter(scope.installation, 'instance', selector) }) };
+  return (await listSummaries(scope, 'instance', selector, signal)).map(({ Id }) => Id);
+}
+
+/** Returns the selected containers of a kind, in the engine's order. */
+export async function listSummaries(
+  scope: Scope,
+  kind: 'instance' | 'address',
+  selector: Selector,
+  signal: AbortSignal,
+): Promise<Summary[]> {
+  const query = { all: 'true', filters: JSON.stringify({ label: labelFilter(scope.installation, kind, selector) }) };
   const request = { method: 'GET', path: '/containers/json', query, signal } as const;
   const isRetryable = (error: unknown): boolean => isContainerGone(error) || isProcessGone(error);
   const answer = await retry({ ...again, isRetryable, signal }, () => call<readonly Summary[]>(scope.docker, request));
-  return answer.body
-    .filter(({ Labels }) => isOurs(scope, 'instance', Labels) && matchesSelector(Labels ?? {}, selector))
-    .map(({ Id }) => Id);
+  return answer.body.filter(({ Labels }) => isOurs(scope, kind, Labels) && matchesSelector(Labels ?? {}, selector));
 }
 
 // Repeats the engine's filter. Given several label conditions, Podman 4.3 returns volumes that match any of them, and
@@ -147,6 +158,7 @@ function compareInstances(a: Inspection, b: Inspection): number {
 export function toInstance(inspection: Inspection, isDirect: boolean): Instance {
   const labels = labelsOf(inspection);
   const state = toState(inspection.State);
+  const address = state === 'RUNNING' ? addressOf(inspection) : null;
   return {
     id: inspection.Id,
     name: inspection.Name.replace(/^\//, ''),
@@ -168,6 +180,8 @@ export function toInstance(inspection: Inspection, isDirect: boolean): Instance 
     ...toLastEnd(inspection, state),
     ...restartsOf(inspection),
     endpoints: state === 'RUNNING' ? toEndpoints(inspection, isDirect) : [],
+    ...(address !== null && { address }),
+    ...(labels[label.addressed] === 'true' && { isAddressed: true as const }),
   };
 }
 
@@ -240,7 +254,7 @@ export function addressOf(inspection: Inspection): string | null {
 /** Returns the names of Davit's volumes, or the ids of its networks or images, that match the selector. */
 export async function listLabelled(
   scope: Scope,
-  kind: Exclude<ObjectKind, 'instance'>,
+  kind: 'network' | 'volume' | 'image',
   selector: Selector,
   signal: AbortSignal,
 ): Promise<string[]> {

@@ -17,11 +17,19 @@ export const label = {
   object: 'davit.object',
   /** Ports of the workload, such as `8080/tcp,53/udp`. Endpoints can be derived from the label without the workload. */
   ports: 'davit.ports',
+  /** On a network: the range of addresses in it that belong to services. */
+  addresses: 'davit.addresses',
+  /** On a holder: the address of its service, if Davit chose it. */
+  address: 'davit.address',
+  /** On a holder: the names of its service. */
+  names: 'davit.names',
+  /** `true` on an instance whose service has an address. */
+  addressed: 'davit.addressed',
   /** Set on an image by its author: the image's process must be process 1. */
   ownInit: 'davit.own-init',
 } as const;
 
-export type ObjectKind = 'instance' | 'network' | 'volume' | 'image';
+export type ObjectKind = 'instance' | 'address' | 'network' | 'volume' | 'image';
 
 export type Labels = Readonly<Record<string, string>>;
 

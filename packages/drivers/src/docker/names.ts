@@ -10,6 +10,11 @@ export function instanceName(workload: Workload, index: number): string {
   return `davit-${slug(workload.name)}-${digest(12, installation, service, workload.rollout)}-${index}`;
 }
 
+/** Returns the name of the container that holds the address of a service. */
+export function holderName({ installation, service }: Pick<Ownership, 'installation' | 'service'>): string {
+  return `davit-address-${digest(16, installation, service)}`;
+}
+
 /** Returns the name of an environment's network. */
 export function networkName(owner: Pick<Ownership, 'installation' | 'environment'>): string {
   return `davit-${digest(16, owner.installation, owner.environment)}`;

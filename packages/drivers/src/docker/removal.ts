@@ -3,7 +3,7 @@ import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Selector } from '../workload.ts';
 import { call, EngineRefusal } from './engine-api.ts';
-import { inspect, listContainers, listLabelled, type Scope } from './instances.ts';
+import { inspect, listContainers, listLabelled, listSummaries, type Scope } from './instances.ts';
 import { translated } from './refusals.ts';
 
 const atOnce = 8;
@@ -108,6 +108,8 @@ async function removeAll(
   try {
     const ids = await listContainers(scope, owner, signal);
     await inParallel(ids, atOnce, (id) => stopAndRemove(scope, id, { graceSeconds: null, signal }));
+    const holders = await listSummaries(scope, 'address', owner, signal);
+    await inParallel(holders, atOnce, ({ Id }) => removeContainer(scope, Id, signal));
     const volumes = await listLabelled(scope, 'volume', owner, signal);
     await inParallel(volumes, atOnce, (name) =>
       call(scope.docker, { method: 'DELETE', path: `/volumes/${encodeURIComponent(name)}`, signal, accept: [404] }),

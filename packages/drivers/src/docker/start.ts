@@ -1,7 +1,8 @@
-import { inParallel, messageOf, retry } from '@davit/base';
+import { inParallel, messageOf, retry, type RetryOptions } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
+import { halvesOf, isNetworkMissing, type Addresses } from './addresses.ts';
 import { toArchive } from './archive.ts';
 import { keepAddress } from './bridge.ts';
 import type { ClosedNetworks } from './closed-networks.ts';
@@ -9,7 +10,7 @@ import { toContainerBody, toArchiveEntries, type HostTraits } from './container-
 import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
 import { imageRemarks } from './image-remarks.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
-import { environmentLabels, label, serviceLabels } from './labels.ts';
+import { environmentLabels, label, serviceLabels, type Labels } from './labels.ts';
 import { hasOwnInit } from './own-init.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
 import { lowered, translated } from './refusals.ts';
@@ -26,15 +27,17 @@ export interface EngineMemory {
   readonly underWay: Map<string, Promise<void>>;
   readonly engine: 'docker' | 'podman';
   readonly closed: ClosedNetworks;
+  readonly addresses: Addresses;
 }
 
 /** Creates the network, the volumes and the instances, and starts the instances. See `ClusterDriver.start`. */
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
-  await prepare(scope, memory, workload, context);
+  const isAddressed = await prepare(scope, memory, workload, context);
   const first = workload.firstInstance ?? 0;
   if (first === 0) for (const remark of await imageRemarks(scope, workload, context.signal)) context.log(remark);
   const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
-  await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context }));
+  await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context, isAddressed }));
+  if (isAddressed) await memory.addresses.leadIdle(workload, context.signal);
 }
 
 interface Attempt {
@@ -43,14 +46,18 @@ interface Attempt {
   readonly workload: Workload;
   readonly index: number;
   readonly context: CallContext;
+  /** Whether the names of the service lead to its address. */
+  readonly isAddressed: boolean;
 }
 
-async function prepare(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
+/** Creates what the instances need. Returns whether their service has an address. */
+async function prepare(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<boolean> {
   await Promise.all([
     ensureNetwork(scope, memory, workload, context.signal),
     closeNetwork(memory, workload, context),
     ...workload.volumes.map((volume) => ensureVolume(scope, memory, { workload, volume: volume.id }, context.signal)),
   ]);
+  return memory.addresses.ensure(workload, context.log, context.signal);
 }
 
 // Closes the network before anything listens in it. A failing firewall does not prevent the start; the deployment log
@@ -106,6 +113,44 @@ async function makeNetwork(scope: Scope, engine: EngineMemory['engine'], workloa
     signal,
   };
   await retry(again, () => call(scope.docker, { method: 'POST', path: '/networks/create', body, signal, accept: [409] }));
+  await reserveAddresses(scope, body, signal, again);
+}
+
+/**
+ * Reserves half of the subnet for the addresses of services, so that the engine gives none of them to an instance while
+ * a holder does not run. Docker accepts a chosen address only in a network whose subnet was chosen too, so the
+ * network is
+ * created again with the subnet that the engine has found for it.
+ */
+async function reserveAddresses(
+  scope: Scope,
+  body: { readonly Name: string; readonly Labels: Labels },
+  signal: AbortSignal,
+  again: RetryOptions,
+): Promise<void> {
+  const path = `/networks/${body.Name}`;
+  const made = await call<NetworkAnswer>(scope.docker, { method: 'GET', path, signal });
+  const subnet = made.body.IPAM?.Config?.find((one) => one.Subnet?.includes('.') === true)?.Subnet;
+  if (subnet === undefined || Object.keys(made.body.Containers ?? {}).length > 0) return;
+  const { instances, services } = halvesOf(subnet);
+  const reserved = {
+    ...body,
+    IPAM: { Config: [{ Subnet: subnet, IPRange: instances }] },
+    Labels: { ...body.Labels, [label.addresses]: services },
+  };
+  await retry(again, () => call(scope.docker, { method: 'DELETE', path, signal, accept: [404] }));
+  try {
+    await retry(again, () => call(scope.docker, { method: 'POST', path: '/networks/create', body: reserved, signal }));
+  } catch (error) {
+    if (!(error instanceof EngineRefusal)) throw error;
+    // Another network has got the subnet in between. Holders then have addresses that the engine chooses.
+    await retry(again, () => call(scope.docker, { method: 'POST', path: '/networks/create', body, signal, accept: [409] }));
+  }
+}
+
+interface NetworkAnswer {
+  readonly IPAM?: { readonly Config?: readonly { readonly Subnet?: string }[] | null } | null;
+  readonly Containers?: Readonly<Record<string, unknown>> | null;
 }
 
 function hasInterfaceVanished(error: unknown): boolean {
@@ -157,15 +202,11 @@ async function startInstance(attempt: Attempt): Promise<void> {
   }
 }
 
-// Docker reports a missing network when the container starts, Podman when it is created.
-function isNetworkMissing(error: unknown): boolean {
-  return error instanceof EngineRefusal && /network \S+ not found|unable to find network|network not found/i.test(error.words);
-}
-
 async function createAndStart(attempt: Attempt, name: string, traits: HostTraits): Promise<void> {
   const { scope, workload, index, context } = attempt;
   const { signal } = context;
-  const body = toContainerBody(workload, index, traits, traits.initProcess && (await hasOwnInit(scope.docker, workload, signal)));
+  const isInit = traits.initProcess && (await hasOwnInit(scope.docker, workload, signal));
+  const body = toContainerBody(workload, index, traits, { hasOwnInit: isInit, isAddressed: attempt.isAddressed });
   const query = { name };
   const isMade = await create(scope, { method: 'POST', path: '/containers/create', query, body, signal });
   if (!isMade) {

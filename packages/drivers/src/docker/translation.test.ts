@@ -526,7 +526,7 @@ describe('ends that the engine has made good by itself', () => {
 describe('an init process', () => {
   it('is asked for, but where the engine has none, or the program is one itself', () => {
     expect(toContainerBody(workload(), 0, fullTraits).HostConfig.Init).toBe(true);
-    expect(toContainerBody(workload(), 0, fullTraits, true).HostConfig).not.toHaveProperty('Init');
+    expect(toContainerBody(workload(), 0, fullTraits, { hasOwnInit: true }).HostConfig).not.toHaveProperty('Init');
     expect(toContainerBody(workload(), 0, { ...fullTraits, initProcess: false }).HostConfig).not.toHaveProperty('Init');
   });
 

@@ -11,7 +11,9 @@ import { DiskWatch } from './disk-watch.ts';
 import { FaultWatch } from './fault-watch.ts';
 import { FormerInstances } from './former-instances.ts';
 import { retireInstances, type KeepTools, type Look } from './keep-tools.ts';
-import type { KeptService } from './kept-service.ts';
+import { isAsSeen, type KeptService } from './kept-service.ts';
+import { ownerOf } from '../workload/deployed-workload.ts';
+import type { ServedService } from '../routes/gateway-sync.ts';
 import { LogCollector } from '../output/log-collector.ts';
 import { Observer, type ClusterSnapshot } from './observer.ts';
 import { Probers } from './probers.ts';
@@ -318,10 +320,28 @@ export class Keeper {
       const instances = servingInstances(runtime, seen).filter(
         (instance) => instance.state === 'RUNNING' && this.#probers.isReady(instance),
       );
-      return [{ id: runtime.service_id, config, instances, settled: !seen.busy.has(runtime.environment_id) }];
+      return [{ id: runtime.service_id, runtime, config, instances, settled: !seen.busy.has(runtime.environment_id) }];
     });
+    await this.#keepAddresses(served);
     const done = await this.#parts.gateways[this.#driver]?.replaceAll(served, seen.gatewayVersion);
     if (done === false) this.#lookSoon();
+  }
+
+  /** Keeps addresses of services leading to their ready instances. Instances get other addresses when they restart. */
+  async #keepAddresses(
+    served: readonly (Pick<ServedService, 'config' | 'instances' | 'settled'> & { readonly runtime: KeptService })[],
+  ): Promise<void> {
+    const { addresses } = driversOf(this.#parts, this.#driver).cluster;
+    if (addresses === undefined) return;
+    const services = served
+      .filter(({ settled }) => settled)
+      .map(({ runtime, config, instances }) => ({
+        owner: ownerOf(this.#parts, runtime),
+        hostnames: config.hostnames,
+        instances,
+        isCurrent: () => isAsSeen(this.#parts, runtime),
+      }));
+    await this.#attempts.attempt('addresses of services', () => addresses.lead(services, this.#stop.signal));
   }
 
   async #keepRoutes({ runtimes, busy }: ClusterSnapshot): Promise<void> {

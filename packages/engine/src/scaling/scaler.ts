@@ -4,7 +4,7 @@ import type { Keeper } from '../keeper/keeper.ts';
 import type { Pass } from '../metrics/meter.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { isTransient } from '../shared/retry-policy.ts';
-import { deployedWorkload } from '../workload/deployed-workload.ts';
+import { deployedWorkload, ownerOf } from '../workload/deployed-workload.ts';
 import { toFailure } from '../shared/failure.ts';
 import { Semaphore } from '../shared/semaphore.ts';
 import { writeServiceLine } from '../output/service-line.ts';
@@ -295,6 +295,14 @@ export class Scaler {
     for (let look = 0; gateway?.serves(ids) !== false; look += 1) {
       if (look === looksForGateway) return false;
       await this.#keeper.look();
+    }
+    const { addresses } = cluster;
+    if (addresses !== undefined) {
+      const staying = (await cluster.observe({ service, rollout }, call.signal)).filter(
+        ({ index, state }) => index < instances && state === 'RUNNING',
+      );
+      const owner = ownerOf(this.#parts, row);
+      await addresses.lead([{ owner, hostnames: row.config.hostnames, instances: staying }], call.signal);
     }
     await abortable(gateway.awaitDrained(ids, settings.drainSeconds * 1000), call.signal);
     if (!(await this.#isStill(row)) || gateway.serves(ids)) return false;

@@ -1,4 +1,4 @@
-import type { Workload } from '@davit/drivers';
+import type { Ownership, Workload } from '@davit/drivers';
 import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { withRegistry } from './registry-image.ts';
@@ -18,17 +18,25 @@ export interface DeployedRelease {
   readonly commit: ReleaseCommit | null;
 }
 
+/** Returns the owner of a service, from a row. */
+export function ownerOf(
+  { settings }: Pick<EngineParts, 'settings'>,
+  row: Pick<DeployedRelease, 'organization_id' | 'project_id' | 'environment_id' | 'service_id'>,
+): Ownership {
+  return {
+    installation: settings.installation,
+    organization: row.organization_id,
+    project: row.project_id,
+    environment: row.environment_id,
+    service: row.service_id,
+  };
+}
+
 /** Returns the workload for a driver, from a row. Secrets are only needed to start it. */
 export async function deployedWorkload(parts: EngineParts, placed: DeployedRelease, withSecrets: boolean): Promise<Workload> {
   const { hooks, settings } = parts;
   const workload = toWorkload({
-    owner: {
-      installation: settings.installation,
-      organization: placed.organization_id,
-      project: placed.project_id,
-      environment: placed.environment_id,
-      service: placed.service_id,
-    },
+    owner: ownerOf(parts, placed),
     release: placed.release_id,
     rollout: placed.rollout,
     image: placed.image_id,

@@ -45,6 +45,7 @@ export function toWorkload(input: WorkloadInput): Workload {
     memoryMiB: config.memoryMiB,
     instances: config.instances,
     hostnames: config.hostnames,
+    ...(input.kinds.of(config).hasLastingInstances && { hasAddress: true as const }),
     readiness: config.readiness,
     liveness: config.liveness,
     readyTimeoutSeconds: readyTimeout(config.readiness, input.readyTimeoutSeconds),

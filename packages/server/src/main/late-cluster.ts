@@ -44,6 +44,9 @@ export function lateCluster(kind: string, open: (signal: AbortSignal) => Promise
   const use = late(open);
   return {
     ...proxyCluster(kind, use),
+    addresses: {
+      lead: (services, signal) => use(signal, async (cluster, within) => cluster.addresses?.lead(services, within)),
+    },
     disk: {
       written: (id, signal) => use(signal, async (cluster, within) => (await cluster.disk?.written(id, within)) ?? null),
       remove: (id, graceSeconds, context) =>

@@ -1,5 +1,6 @@
 import { DriverError, type Instance } from '@davit/drivers';
 import { applyRoutes } from '../../routes/cluster-routes.ts';
+import { leadAddress } from '../../routes/service-address.ts';
 import { leaveOthers, moveNotes } from '../../former-clusters/leave-cluster.ts';
 import type { ReleaseConfig } from '../../model.ts';
 import { letDecide } from '../../scaling/by-cluster.ts';
@@ -39,12 +40,15 @@ export const halt: Step = {
   deadlineSeconds: (context) => 120 + graceSeconds(context),
   cancelable: true,
   async run(context) {
-    const { task, call, journal } = context;
+    const { task, call, journal, parts } = context;
     await assertSuits(context);
     if (await isUnchanged(context)) return {};
     if (task.former?.desired === 'RUNNING' && task.former.driver === task.driver)
       call.log(`${reasonToHalt(configOf(task))}: the running instances stop first.`);
     await journal.hold();
+    // Until the new instances run, connections inside are refused instead of hanging.
+    const closed = { owner: ownerOf(context), config: task.former?.config ?? configOf(task), instances: [] };
+    await leadAddress(parts, task.driver, closed, call.signal);
     await driverSet(context).cluster.retire(
       { service: task.serviceId, exceptRollout: task.rollout },
       graceSeconds(context),
@@ -168,7 +172,8 @@ async function domainRemarks({ task, parts }: StepContext): Promise<readonly str
 }
 
 /**
- * Makes the gateway send requests to the new release, and then records the release as what should run, which is the
+ * Makes the gateway and the address inside the environment lead to the new release, and then records the release as
+ * what should run, which is the
  * point of no return. The order matters because a gateway may refuse a route. In that case no record demands an
  * unreachable release, and the former one, whose routes the gateway has kept, keeps serving. After a crash in between
  * the former release serves until the next runner repeats this step.
@@ -187,6 +192,7 @@ export const route: Step = {
     const runningStatus = count === 0 ? 'STOPPED' : 'RUNNING';
     // A runner that has lost the deployment must not change routes.
     await journal.hold();
+    if (!task.kept) await leadAddress(parts, task.driver, { owner: ownerOf(context), config, instances }, call.signal);
     const gateway = parts.gateways[task.driver];
     const write = () => noteDeployed(context, { desired: 'RUNNING', runningStatus, instances: count });
     if (gateway === undefined) await write();
@@ -283,29 +289,41 @@ async function startFormer(context: StepContext): Promise<void> {
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);
+  await leadAddress(parts, task.driver, { owner: ownerOf(context), config: former.config, instances }, call.signal);
   await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances, call.signal);
   const to = { owner: ownerOf(context), rollout: workload.rollout, config: former.config };
   await applyRoutes(parts, task.driver, to, call.signal);
 }
 
 /**
- * If the gateway already sends requests to the new instances, routes them to the former ones again before the new ones
- * are removed.
+ * Routes requests to the former instances again before the new ones are removed: those of the gateway, if it already
+ * sends them to the new instances, and those inside the environment.
  */
-async function restoreFormerRoutes({ task, parts, call }: StepContext): Promise<void> {
+async function restoreFormerRoutes(context: StepContext): Promise<void> {
+  const { task, parts, call } = context;
   if (task.kept) return;
+  const { cluster } = driversOf(parts, task.driver);
+  const { former } = task;
+  const isServing = former?.desired === 'RUNNING' && former.config !== null && former.driver === task.driver;
+  const config = isServing ? former.config : null;
+  const instances = config === null ? [] : await formerInstances(context, config);
+  if (task.config !== null) {
+    const to = { owner: ownerOf(context), config: config ?? task.config, instances };
+    await leadAddress(parts, task.driver, to, call.signal);
+  }
   const gateway = parts.gateways[task.driver];
   if (gateway === undefined) return;
-  const { cluster } = driversOf(parts, task.driver);
   const own = await cluster.observe({ service: task.serviceId, rollout: task.rollout }, call.signal);
   if (!gateway.serves(own.map(({ id }) => id))) return;
+  if (config === null) await gateway.remove(task.serviceId);
+  else await gateway.set(task.serviceId, config, instances, call.signal);
+}
+
+async function formerInstances({ task, parts, call }: StepContext, config: ReleaseConfig): Promise<readonly Instance[]> {
   const { former } = task;
-  if (former?.desired !== 'RUNNING' || former.config === null || former.driver !== task.driver) {
-    await gateway.remove(task.serviceId);
-    return;
-  }
-  const { serving } = instanceCounts(former, former.config);
+  if (former === null) return [];
+  const { serving } = instanceCounts(former, config);
+  const { cluster } = driversOf(parts, task.driver);
   const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
-  const running = left.filter(({ state, index }) => state === 'RUNNING' && index < serving);
-  await gateway.set(task.serviceId, former.config, running, call.signal);
+  return left.filter(({ state, index }) => state === 'RUNNING' && index < serving);
 }

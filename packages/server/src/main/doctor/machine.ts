@@ -60,7 +60,8 @@ export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
     const space = await createImageStore({ ...engine, installation: '' }).space(signal);
     const answer = ok(`${engine.engine} ${engine.version} at ${engine.address}`);
     const init = engine.isLocal && !hasInitProgram(engine.engine) ? [withoutInit(engine.engine)] : [];
-    const found = [answer, ...slowFindings(engine), ...closedFindings(engine), ...init];
+    const addresses = findProgram('nft') === null ? [withoutAddresses] : [];
+    const found = [answer, ...slowFindings(engine), ...closedFindings(engine), ...init, ...addresses];
     return space === null ? found : [...found, diskFinding(space, config)];
   } catch (error) {
     const none = 'There is no container engine: no socket of Docker or Podman answers.';
@@ -71,6 +72,11 @@ export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
     return [fail(messageOf(error), hint ?? advice)];
   }
 }
+
+const withoutAddresses = warn(
+  'nft is missing: names of services inside an environment lead to instances, whose addresses change with each deployment',
+  'Install it (on Debian and Ubuntu: apt-get install nftables conntrack), then restart davit.',
+);
 
 function withoutInit(engine: 'docker' | 'podman'): Finding {
   const [program, name] = engine === 'docker' ? ['docker-init', 'tini'] : ['catatonit', 'catatonit'];
