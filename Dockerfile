@@ -32,7 +32,8 @@ FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Davit" \
       org.opencontainers.image.description="Self-hosted deployment platform with one JSON-over-HTTP API" \
       org.opencontainers.image.licenses="Apache-2.0"
-# git: sources of applications. nftables, conntrack: addresses of services inside environments. haproxy: the gateway to what runs on a container engine (role all or worker). tini: as process 1 it
+# git: sources of applications. nftables, conntrack: addresses of services inside environments. haproxy: the gateway to what runs on
+# a container engine (role all or worker). tini: as process 1 it
 # passes signals on and takes up processes that lost their parent, as helpers of git do.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates conntrack git haproxy nftables tini \

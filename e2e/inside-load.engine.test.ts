@@ -66,7 +66,7 @@ const wanted = 10_000;
 describe.each(testEngineKinds())('on %s', (kind) => {
   let setup: TestSetup;
   beforeAll(async () => {
-    setup = await TestSetup.open(kind);
+    setup = await TestSetup.open(kind, { DAVIT_SERVICE_ADDRESSES: 'true' });
     await setup.loadNode();
   });
   afterAll(async () => {

@@ -27,9 +27,6 @@ need_podman() {
 
 need git git
 need haproxy haproxy
-# Addresses of services inside environments.
-need nft nftables
-need conntrack conntrack
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ ! -e /etc/debian_version ] || missing="$missing ca-certificates"
 case ${1:-} in
   run) node "$root/tools/engine-answers.ts" || need_podman ;;
@@ -42,6 +39,8 @@ case ${1:-} in
     need mariadb-dump mariadb-client
     need busybox busybox-static
     need ip iproute2
+    need nft nftables
+    need conntrack conntrack
     want pebble pebble
     want chromium chromium
     want promtool prometheus

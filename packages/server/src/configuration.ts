@@ -65,6 +65,8 @@ export interface Configuration {
   readonly maximumDeployments: number;
   readonly terminationGraceSeconds: number;
   readonly drainSeconds: number;
+  /** Whether services on this machine's engine get an address inside their environment that stays. */
+  readonly keepsServiceAddresses: boolean;
   readonly clusterWaitSeconds: number;
   /** Settings of Kubernetes clusters, by cluster id. */
   readonly clusterSettings: ClusterSettingsTable;

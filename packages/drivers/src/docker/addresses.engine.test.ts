@@ -72,7 +72,7 @@ for (const kind of testEngineKinds()) {
     beforeAll(async () => {
       bed = await openTestBed(kind);
       await loadNodeImage(bed.opened.docker, image);
-      driver = createDockerDriver({ ...bed.opened, installation });
+      driver = createDockerDriver({ ...bed.opened, installation, keepsAddresses: true });
       const [started] = await run(
         testWorkload({
           owner: { installation, organization: 'o', project: 'p', environment, service: randomUUID() },
@@ -144,7 +144,7 @@ for (const kind of testEngineKinds()) {
       expect(await inside(`wget -q -O - http://${address}:8080/`)).toBe('kept');
       await call(bed.opened.docker, { method: 'DELETE', path: holder, query: { force: 'true' }, signal });
       // Another process of Davit sees to it, which has never seen the holder.
-      driver = createDockerDriver({ ...bed.opened, installation });
+      driver = createDockerDriver({ ...bed.opened, installation, keepsAddresses: true });
       await lead(wanted);
       expect(await inside(`wget -q -O - http://${address}:8080/`)).toBe('kept');
       await lead({ ...wanted, hostnames: ['renamed'] });
@@ -190,7 +190,7 @@ for (const kind of testEngineKinds()) {
 
     it('on a machine whose nftables does not work, names lead to the instances, and the log says so', async () => {
       const service = randomUUID();
-      const bare = createDockerDriver({ ...bed.opened, installation });
+      const bare = createDockerDriver({ ...bed.opened, installation, keepsAddresses: true });
       const path = process.env['PATH'];
       const folder = mkdtempSync(join(tmpdir(), 'davit-nft-'));
       writeFileSync(join(folder, 'nft'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });

@@ -48,6 +48,8 @@ export interface DockerDriverInput {
    * and IPv6. Default: 127.0.0.1.
    */
   readonly publicAddress?: string;
+  /** Whether services get an address inside their environment that stays (see `addresses`). Default: false. */
+  readonly keepsAddresses?: boolean;
 }
 
 /** The cluster driver for Docker Engine (API 1.41 or later) and Podman's compatible API (4.3 or later). */
@@ -66,7 +68,7 @@ class DockerDriver implements ClusterDriver {
   readonly #closed: ClosedNetworks;
   readonly metrics: ClusterMetrics;
   readonly disk: ClusterDisk;
-  readonly addresses: Addresses;
+  readonly addresses: Addresses | undefined;
 
   constructor(input: DockerDriverInput) {
     const { docker, installation, isDirect, isLocal, publicAddress = fullTraits.publicAddress } = input;
@@ -80,7 +82,7 @@ class DockerDriver implements ClusterDriver {
     const publishOn = isDirect ? null : '127.0.0.1';
     const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn, publicAddress };
     this.#closed = new ClosedNetworks(isLocal);
-    this.addresses = new Addresses(this.#scope);
+    this.addresses = input.keepsAddresses === true ? new Addresses(this.#scope) : undefined;
     this.#memory = {
       traits,
       known: new Set(),
@@ -205,7 +207,7 @@ class DockerDriver implements ClusterDriver {
 
   async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {
     const noted = (event: InstanceEvent): void => {
-      if (event.type !== 'STARTED') this.addresses.ended(event.instance);
+      if (event.type !== 'STARTED') this.addresses?.ended(event.instance);
       onEvent(event);
     };
     await watchEvents(this.#scope, { ends: this.#ends, onEvent: noted }, signal);

@@ -27,7 +27,8 @@ export interface EngineMemory {
   readonly underWay: Map<string, Promise<void>>;
   readonly engine: 'docker' | 'podman';
   readonly closed: ClosedNetworks;
-  readonly addresses: Addresses;
+  /** Undefined if services get no address that stays. */
+  readonly addresses: Addresses | undefined;
 }
 
 /** Creates the network, the volumes and the instances, and starts the instances. See `ClusterDriver.start`. */
@@ -37,7 +38,7 @@ export async function startWorkload(scope: Scope, memory: EngineMemory, workload
   if (first === 0) for (const remark of await imageRemarks(scope, workload, context.signal)) context.log(remark);
   const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
   await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context, isAddressed }));
-  if (isAddressed) await memory.addresses.leadIdle(workload, context.signal);
+  if (isAddressed) await memory.addresses?.leadIdle(workload, context.signal);
 }
 
 interface Attempt {
@@ -57,7 +58,8 @@ async function prepare(scope: Scope, memory: EngineMemory, workload: Workload, c
     closeNetwork(memory, workload, context),
     ...workload.volumes.map((volume) => ensureVolume(scope, memory, { workload, volume: volume.id }, context.signal)),
   ]);
-  return memory.addresses.ensure(workload, context.log, context.signal);
+  const { addresses } = memory;
+  return addresses === undefined ? false : addresses.ensure(workload, (line) => context.log(line), context.signal);
 }
 
 // Closes the network before anything listens in it. A failing firewall does not prevent the start; the deployment log
@@ -74,7 +76,7 @@ async function closeNetwork(memory: EngineMemory, workload: Workload, context: C
 async function ensureNetwork(scope: Scope, memory: EngineMemory, workload: Workload, signal: AbortSignal): Promise<void> {
   const name = networkName(workload.owner);
   if (memory.known.has(name)) return;
-  const making = memory.underWay.get(name) ?? makeNetwork(scope, memory.engine, workload, signal);
+  const making = memory.underWay.get(name) ?? makeNetwork(scope, memory, workload, signal);
   memory.underWay.set(name, making);
   try {
     await making;
@@ -86,7 +88,8 @@ async function ensureNetwork(scope: Scope, memory: EngineMemory, workload: Workl
   }
 }
 
-async function makeNetwork(scope: Scope, engine: EngineMemory['engine'], workload: Workload, signal: AbortSignal): Promise<void> {
+async function makeNetwork(scope: Scope, memory: EngineMemory, workload: Workload, signal: AbortSignal): Promise<void> {
+  const { engine, addresses } = memory;
   const name = networkName(workload.owner);
   const found = await call(scope.docker, { method: 'GET', path: `/networks/${name}`, signal, accept: [404] });
   if (found.status !== 404) return;
@@ -113,7 +116,7 @@ async function makeNetwork(scope: Scope, engine: EngineMemory['engine'], workloa
     signal,
   };
   await retry(again, () => call(scope.docker, { method: 'POST', path: '/networks/create', body, signal, accept: [409] }));
-  await reserveAddresses(scope, body, signal, again);
+  if (addresses !== undefined) await reserveAddresses(scope, body, signal, again);
 }
 
 /**

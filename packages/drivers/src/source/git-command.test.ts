@@ -19,10 +19,10 @@ test('no file of a fetch grows beyond the disk limit, however fast it grows betw
   mkdirSync(folder);
   execFileSync('git', ['init', '--quiet', folder]);
   const limit = 1024 * 1024;
-  const git = await openGit(
-    parseRepository({ url: repository.folder }, { allowLocal: true, maximumBytes: limit }),
-    { ...defaultLimits, diskBytes: limit },
-  );
+  const git = await openGit(parseRepository({ url: repository.folder }, { allowLocal: true, maximumBytes: limit }), {
+    ...defaultLimits,
+    diskBytes: limit,
+  });
   const result = await git.run(['-C', folder, 'fetch', `file://${repository.folder}`, 'HEAD'], {
     signal: AbortSignal.timeout(60_000),
   });

@@ -52,6 +52,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     clusterWaitSeconds: reader.integer('DAVIT_CLUSTER_WAIT_SECONDS', 1800, 0, 86_400),
     clusterSettings: reader.clusterSettings('DAVIT_CLUSTER_SETTINGS', ['DAVIT_GATEWAY_DOMAIN', 'localhost']),
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
+    keepsServiceAddresses: reader.truth('DAVIT_SERVICE_ADDRESSES', false),
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     minFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
     buildCacheMiB: reader.integer('DAVIT_BUILD_CACHE_MIB', 20_480, 0, 1_073_741_824),

@@ -76,7 +76,12 @@ export function localDrivers(config: Configuration, installation: string, log: E
     });
     log.info({ engine: engine.engine, version: engine.version, address: engine.address }, 'found the container engine');
     return {
-      cluster: createDockerDriver({ ...engine, installation, publicAddress: config.gatewayHost }),
+      cluster: createDockerDriver({
+        ...engine,
+        installation,
+        publicAddress: config.gatewayHost,
+        keepsAddresses: config.keepsServiceAddresses,
+      }),
       startAgain: engine.startAgain,
       builder: createImageBuilder({ docker: engine.docker, installation }),
       imageStore: createImageStore({ ...engine, installation }),

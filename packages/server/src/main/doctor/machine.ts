@@ -60,7 +60,7 @@ export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
     const space = await createImageStore({ ...engine, installation: '' }).space(signal);
     const answer = ok(`${engine.engine} ${engine.version} at ${engine.address}`);
     const init = engine.isLocal && !hasInitProgram(engine.engine) ? [withoutInit(engine.engine)] : [];
-    const addresses = findProgram('nft') === null ? [withoutAddresses] : [];
+    const addresses = config.keepsServiceAddresses && findProgram('nft') === null ? [withoutAddresses] : [];
     const found = [answer, ...slowFindings(engine), ...closedFindings(engine), ...init, ...addresses];
     return space === null ? found : [...found, diskFinding(space, config)];
   } catch (error) {
