@@ -29,7 +29,7 @@ export interface Batch {
 }
 
 export interface HubParts {
-  readonly database: Database;
+  readonly database: Pick<Database, 'many'>;
   readonly log: { warn(details: object, message: string): void };
 }
 
@@ -45,6 +45,8 @@ export class StreamHub {
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
   #next: Promise<void> | undefined;
+  /** Whether the last read failed. */
+  #hasFailed = false;
 
   constructor(parts: HubParts) {
     this.#parts = parts;
@@ -83,9 +85,14 @@ export class StreamHub {
   /** Starts a read, unless one is under way. */
   #wake(): void {
     if (this.#reading !== undefined) return;
-    this.refresh().catch((error: unknown) => {
-      this.#parts.log.warn({ err: error }, 'new events for streams could not be read; trying again');
-    });
+    this.refresh().then(
+      () => (this.#hasFailed = false),
+      (error: unknown) => {
+        // Reported once for each outage: the next read is only 50 ms later.
+        if (!this.#hasFailed) this.#parts.log.warn({ err: error }, 'new events for streams could not be read; trying again');
+        this.#hasFailed = true;
+      },
+    );
   }
 
   /** Reads new events. Resolves once every event that is committed at the time of the call has been read. */

@@ -1,0 +1,30 @@
+import { expect, test, vi } from 'vitest';
+import { StreamHub } from './hub.ts';
+
+test('a database that is unreachable is reported once for each outage, not at each of the 20 reads a second', async () => {
+  let isReachable = false;
+  let reads = 0;
+  const warnings: string[] = [];
+  const hub = new StreamHub({
+    database: {
+      many: () => {
+        reads += 1;
+        return isReachable ? Promise.resolve([{ snapshot: '1:1:' } as never]) : Promise.reject(new Error('connection refused'));
+      },
+    },
+    log: { warn: (_details, message) => warnings.push(message) },
+  });
+  const stop = hub.follow(() => undefined);
+  const readsMore = async (count: number): Promise<void> => {
+    const before = reads;
+    await vi.waitFor(() => expect(reads).toBeGreaterThanOrEqual(before + count), { timeout: 5000, interval: 5 });
+  };
+  await readsMore(5);
+  expect(warnings).toEqual(['new events for streams could not be read; trying again']);
+  isReachable = true;
+  await readsMore(3);
+  isReachable = false;
+  await readsMore(5);
+  expect(warnings).toHaveLength(2);
+  stop();
+});
