@@ -15,6 +15,17 @@ export async function diskBytes(folder: string): Promise<number> {
   return bytes;
 }
 
+/** Returns the size of the largest file under a folder, in bytes; 0 if there is none. */
+export async function largestFileBytes(folder: string): Promise<number> {
+  let largest = 0;
+  for (const entry of await entriesOf(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) largest = Math.max(largest, await largestFileBytes(path));
+    else if (entry.isFile()) largest = Math.max(largest, await lstat(path).then((status) => status.size, ifGone(0)));
+  }
+  return largest;
+}
+
 /** Returns every `.git` under a folder: the folder of the repository, and the files of its submodules. */
 export async function gitFolders(folder: string): Promise<string[]> {
   const found: string[] = [];

@@ -3,6 +3,7 @@ import type { Buffer } from 'node:buffer';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { largestFileBytes } from './disk-size.ts';
 import type { OnProgress } from './git-progress.ts';
 import { processesOf, watch, type Exceeded, type GitLimits } from './git-watch.ts';
 import type { ProxyPass } from './git-proxy.ts';
@@ -52,7 +53,8 @@ export async function openGit(repository: Repository, limits: GitLimits, pass: P
       const isRemote = remoteCommands.has(args[0] === '-C' ? (args[2] ?? '') : (args[0] ?? ''));
       const folder = isRemote && args[0] === '-C' ? (args[1] ?? null) : null;
       const result = await runGit(args, isRemote ? env : { ...env, GIT_ALLOW_PROTOCOL: 'none' }, { ...options, folder, limits });
-      return { ...result, refusedHost: result.code === 0 ? null : (pass?.refused() ?? null) };
+      const exceeded = result.exceeded ?? ((await hasReachedFileLimit(result, folder, limits)) ? 'diskBytes' : null);
+      return { ...result, exceeded, refusedHost: result.code === 0 ? null : (pass?.refused() ?? null) };
     },
     close: () => rm(home, { recursive: true, force: true }),
   };
@@ -192,7 +194,7 @@ function runGit(
           code: code ?? 128,
           ...output,
           timedOut,
-          exceeded: exceeded ?? (isFileTooLarge(output.stderr) ? 'diskBytes' : null),
+          exceeded,
         });
     });
   });
@@ -205,12 +207,20 @@ function runGit(
 function withFileLimit(args: readonly string[], { folder, limits }: Pick<RunOptions, 'folder' | 'limits'>): string[] {
   if (folder === null) return ['-c', 'exec git "$@"', 'git', ...args];
   // POSIX shells count in blocks of 512 bytes. A lower limit of the caller stays.
-  const blocks = Math.ceil(limits.diskBytes / 512);
-  return ['-c', `ulimit -f ${blocks} 2>/dev/null; exec git "$@"`, 'git', ...args];
+  return ['-c', `ulimit -f ${fileBlocks(limits)} 2>/dev/null; exec git "$@"`, 'git', ...args];
 }
 
-function isFileTooLarge(stderr: string): boolean {
-  return /died of signal 25\b|File too large/i.test(stderr);
+function fileBlocks({ diskBytes }: GitLimits): number {
+  return Math.ceil(diskBytes / 512);
+}
+
+/**
+ * Returns whether a command failed because a file reached the limit. The process that writes a pack is killed by a
+ * signal then, and leaves its file. Not every git reports that: `fetch-pack` only misses the output of `index-pack`.
+ */
+async function hasReachedFileLimit({ code, stderr }: { code: number; stderr: string }, folder: string | null, limits: GitLimits) {
+  if (code === 0 || folder === null) return false;
+  return /File too large/i.test(stderr) || (await largestFileBytes(folder)) >= fileBlocks(limits) * 512;
 }
 
 // SIGKILL at once: git's output is deleted with its folder anyway, and a slow reaction to SIGTERM would delay a cancel.
