@@ -43,7 +43,7 @@ describe.each(testEngineKinds())('an application on %s', (kind) => {
     expect(await setup.fetch(address)).toEqual({ status: 200, body: 'version one\n' });
     const log = await setup.log();
     expect(log).toContain('Fetched commit');
-    expect(log).toMatch(/build: .*(Step|STEP)/);
+    expect(log).toMatch(/^build: .*COPY www/m);
   });
 
   test('shows its variables, secrets, files and built-ins to the process, and secrets to nobody else', async () => {

@@ -92,7 +92,12 @@ export function holdCommands(input: HoldInput): HeldCommands {
       return canReadKernelLog() ? false : null;
     },
     kill: async () => {
-      for (const group of held.values()) await killControlGroup(group);
+      for (let tries = 0; tries < 20; tries += 1) {
+        for (const group of held.values()) await killControlGroup(group);
+        // A command that started just now may still be looked for.
+        if (tasks.size === 0) return;
+        await pause(50);
+      }
     },
     end: async () => {
       watcher.close();

@@ -232,7 +232,18 @@ class Build {
     // An engine that is being stopped kills its containers. That is not a fault of the build.
     const wasKilled = failure.code === 'BUILD_COMMAND_FAILED' && (failure.evidence.exit?.code ?? 0) > 128;
     context.signal.throwIfAborted();
-    return wasKilled && !(await takesConnections(this.#docker)) ? unreachable('was stopped during the build', failure) : failure;
+    if (!wasKilled || !(await this.#isStopping())) return failure;
+    await this.#scope.held?.kill();
+    return unreachable('was stopped during the build', failure);
+  }
+
+  /** Returns whether the engine stops. It may still take connections for a moment after it killed its containers. */
+  async #isStopping(): Promise<boolean> {
+    for (let tries = 0; tries < 5; tries += 1) {
+      if (!(await takesConnections(this.#docker))) return true;
+      await pause(100);
+    }
+    return false;
   }
 
   async #wasKilledForMemory(): Promise<boolean | null> {
