@@ -113,6 +113,16 @@ const droppedCapabilities = ['AUDIT_WRITE', 'MKNOD', 'NET_RAW', 'SETFCAP', 'SETP
  */
 const sysctls = { 'net.ipv4.ip_unprivileged_port_start': '0' };
 
+// An empty entrypoint also replaces the image's own one, so that without arguments there is no program at all.
+function refuseEmptyCommand({ entrypoint, arguments: args }: Workload): void {
+  if (entrypoint.length === 0 || args.length > 0 || entrypoint.some((text) => text !== '')) return;
+  throw new DriverError({
+    cause: 'START_FAILED',
+    message: 'The entrypoint is empty and there are no arguments, so there is no program to start.',
+    hint: 'Remove the entrypoint, or name a program in it.',
+  });
+}
+
 /**
  * Returns the request body that creates one instance. Pure. Fails with START_FAILED if no process can receive the
  * requested configuration.
@@ -127,6 +137,7 @@ export function toContainerBody(
   { hasOwnInit = false, isAddressed = false }: { readonly hasOwnInit?: boolean; readonly isAddressed?: boolean } = {},
 ): ContainerBody {
   const network = networkName(workload.owner);
+  refuseEmptyCommand(workload);
   refuseUnwritable(workload);
   refuseUnusablePaths(workload);
   refuseLargeProcess(workload);

@@ -145,6 +145,12 @@ describe('the body of a container', () => {
     });
   });
 
+  it('has a program: an empty entrypoint without arguments is refused, an empty argument for the image is not', () => {
+    expect(() => toContainerBody(workload({ entrypoint: [''], arguments: [] }), 0, fullTraits)).toThrow('no program to start');
+    expect(toContainerBody(workload({ entrypoint: [''], arguments: ['/run'] }), 0, fullTraits).Cmd).toEqual(['/run']);
+    expect(toContainerBody(workload({ entrypoint: [], arguments: [''] }), 0, fullTraits).Cmd).toEqual(['']);
+  });
+
   it('never asks for more processors than there are, nor for less memory than engines take', () => {
     const { HostConfig } = toContainerBody(workload({ cpuMillicores: 64_000, memoryMiB: 1 }), 0, {
       ...fullTraits,
