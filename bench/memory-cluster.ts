@@ -7,6 +7,7 @@ import type { ReleaseConfig } from '@davit/engine/port';
 import { testDatabaseVariable } from '@davit/testkit/global-database';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { Client } from 'pg';
+import { config } from '../packages/engine/src/testing/config.ts';
 import type { Place } from './place.ts';
 import { processesOf, processorSeconds, withDescendants } from './processes.ts';
 
@@ -204,43 +205,9 @@ export function makeEnvironment(services = 1) {
   };
 }
 
+/** Returns the configuration of a small release whose public port has a host of its own. */
 function releaseConfig(serviceId: string): ReleaseConfig {
-  return {
-    version: 1,
-    name: 'shop',
-    source: {
-      type: 'GIT',
-      url: 'https://git.example/shop',
-      branch: 'main',
-      rootPath: '/',
-      dockerfilePath: 'Dockerfile',
-      targetStage: null,
-      gitTokenId: null,
-    },
-    entrypoint: [],
-    arguments: [],
-    environment: [],
-    files: [],
-    ports: [
-      {
-        id: serviceId,
-        name: 'p3000',
-        internalPort: 3000,
-        externalPort: null,
-        public: true,
-        isDefault: true,
-        protocol: 'HTTP',
-        hosts: [`${serviceId}.localhost`],
-        pathPrefix: '/',
-        pathRewrite: null,
-      },
-    ],
-    volumes: [],
-    hostnames: ['shop'],
-    cpuMillicores: 100,
-    memoryMiB: 64,
-    instances: 1,
-    readiness: null,
-    liveness: null,
-  };
+  const [port] = config().ports;
+  if (port === undefined) throw new Error('the configuration has no port');
+  return config({ ports: [{ ...port, id: serviceId, hosts: [`${serviceId}.localhost`] }], cpuMillicores: 100, memoryMiB: 64 });
 }

@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { Readable } from 'node:stream';
-import { callEngine, openDockerEngine, type EngineConnection } from '@davit/drivers';
-import { pack, type Pack } from 'tar-stream';
+import { callEngine, importImage, openDockerEngine, sharedLibraries, tarOf, type EngineConnection } from '@davit/drivers';
+import type { Pack } from 'tar-stream';
 
 /*
  * A base image that needs no registry. It contains the Node.js that runs this program and the libraries of Node.js, and
@@ -20,15 +18,16 @@ export async function ensureBaseImage(stateFolder: string): Promise<boolean> {
   const [repository = ''] = baseImage.split(':');
   const exact = `${repository}:${process.versions.node}`;
   const isThere = (await idOf(docker, exact)) !== undefined;
-  if (!isThere) await importImage(docker, imageArchive(), exact);
+  if (!isThere) {
+    await importImage(docker, { name: repository, tag: process.versions.node, archive: await tarOf(addFiles) }, signal);
+  }
   if ((await idOf(docker, baseImage)) !== (await idOf(docker, exact))) {
     await tag(docker, exact, { repo: repository, tag: '24' });
   }
   return !isThere;
 }
 
-function imageArchive(): Pack {
-  const archive = pack();
+function addFiles(archive: Pack): void {
   archive.entry({ name: 'usr/local/bin/node', mode: 0o755 }, readFileSync(process.execPath));
   for (const file of sharedLibraries(process.execPath)) {
     archive.entry({ name: file.slice(1), mode: 0o755 }, readFileSync(realpathSync(file)));
@@ -40,14 +39,6 @@ function imageArchive(): Pack {
   archive.entry({ name: 'etc/passwd', mode: 0o644 }, 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000:node:/tmp:/bin/sh\n');
   archive.entry({ name: 'etc/group', mode: 0o644 }, 'root:x:0:\nnode:x:1000:\n');
   archive.entry({ name: 'tmp', type: 'directory', mode: 0o1777 });
-  archive.finalize();
-  return archive;
-}
-
-/** Returns the libraries of a program at the paths where its loader searches for them. */
-function sharedLibraries(program: string): string[] {
-  const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
-  return [...listed.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, file]) => (file === undefined ? [] : [file]));
 }
 
 const signal = new AbortController().signal;
@@ -56,19 +47,6 @@ async function idOf(docker: EngineConnection, reference: string): Promise<string
   const request = { method: 'GET', path: `/images/${reference}/json`, signal, accept: [404] } as const;
   const { status, body } = await callEngine<{ readonly Id: string }>(docker, request);
   return status === 404 ? undefined : body.Id;
-}
-
-async function importImage(docker: EngineConnection, archive: Pack, reference: string): Promise<void> {
-  const [repo = '', name = ''] = reference.split(':');
-  const query = { fromSrc: '-', repo, tag: name };
-  const imported = { method: 'POST', path: '/images/create', query, archive: Readable.from(archive), signal } as const;
-  const output = JSON.stringify((await callEngine(docker, imported)).body);
-  const id = /sha256:[0-9a-f]{64}/.exec(output)?.[0];
-  if (id === undefined) throw new Error(`the container engine did not import the base image: ${output}`);
-  // Podman 4.3 ignores the tag and assigns its own.
-  await tag(docker, id, { repo, tag: name });
-  const latest = { method: 'DELETE', path: `/images/${repo}:latest`, signal, accept: [404] } as const;
-  await callEngine(docker, latest);
 }
 
 async function tag(

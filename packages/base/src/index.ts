@@ -3,6 +3,7 @@ export { isUuid, type Id } from './ids.ts';
 export { Sensitive } from './sensitive.ts';
 export { redactor, type Redactor } from './redactor.ts';
 export { messageOf } from './message-of.ts';
+export { hasControlCharacter } from './control-character.ts';
 export { inParallel } from './parallel.ts';
 export { abortablePause, neverAborted, pause } from './pause.ts';
 export { backoffMilliseconds, retry, type RetryOptions } from './retry.ts';

@@ -157,15 +157,15 @@ export interface ClusterRoutes {
   remove(owner: Pick<Ownership, 'environment' | 'service'>, signal: AbortSignal): Promise<void>;
 }
 
-/** A service, and the instances that its address leads to. */
+/** A service, and the instances that its address points at. */
 export interface AddressedService {
   readonly owner: Ownership;
   /** Names of the service in its environment. */
   readonly hostnames: readonly string[];
   readonly instances: readonly Instance[];
   /**
-   * Given by callers that act on an observation. Nothing is then changed if this process has led the address to these
-   * instances before, or if the function returns false: the observation is outdated.
+   * Given by callers that act on an observation. Nothing is then changed if this process has pointed the address at
+   * these instances before, or if the function returns false: the observation is outdated.
    */
   readonly isCurrent?: () => Promise<boolean>;
 }
@@ -176,15 +176,14 @@ export interface AddressedService {
  */
 export interface ClusterAddresses {
   /**
-   * Leads the address of each service to exactly these instances, and restores addresses that were lost. Once it
+   * Points the address of each service at exactly these instances, and restores addresses that were lost. Once it
    * resolves, new connections reach these instances, in turn; existing connections stay with their instance. Without
    * instances, connections are refused. A repetition changes nothing. Services without an address are left alone:
-   * `start`
-   * gives them one.
+   * `start` gives them one.
    *
    * Tries all services before it fails, with ENGINE_FAILED or ENGINE_UNREACHABLE.
    */
-  lead(services: readonly AddressedService[], signal: AbortSignal): Promise<void>;
+  point(services: readonly AddressedService[], signal: AbortSignal): Promise<void>;
 }
 
 /** State of the upgrade of a cluster to another version. */

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram } from '@davit/drivers';
+import { findProgram, sharedLibraries, tarOf } from '@davit/drivers';
 import type { Pack } from 'tar-stream';
-import { addBusybox, sharedLibraries, tarOf } from './engine-images.ts';
+import { addBusybox } from './engine-images.ts';
 import type { TestImage } from './registry.ts';
 
 const folder = '/usr/lib/postgresql/15';

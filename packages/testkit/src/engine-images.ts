@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
-import { callEngine, findProgram, type EngineConnection } from '@davit/drivers';
-import { pack, type Pack } from 'tar-stream';
+import { callEngine, findProgram, importImage, sharedLibraries, tarOf, type EngineConnection } from '@davit/drivers';
+import type { Pack } from 'tar-stream';
 
 /** Creates an image that contains only busybox with all its commands, unless the engine has it. Returns `reference`. */
 export async function loadBusyboxImage(docker: EngineConnection, reference: string): Promise<string> {
@@ -16,15 +16,6 @@ export async function loadNodeImage(docker: EngineConnection, reference: string)
     for (const path of libraries) archive.entry({ name: path.slice(1), mode: 0o755 }, readFileSync(realpathSync(path)));
     archive.entry({ name: 'usr/local/bin/node', mode: 0o755 }, readFileSync(process.execPath));
   });
-}
-
-/**
- * Returns the paths of the libraries that a program needs: the loader's own path, and the paths that the loader
- * resolves on this machine.
- */
-export function sharedLibraries(program: string): string[] {
-  const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
-  return [...listed.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => (path === undefined ? [] : [path]));
 }
 
 /** Adds busybox with a link for each of its commands, and the users root, nobody and those in `users` (ids by name). */
@@ -48,27 +39,11 @@ export async function busyboxArchive(): Promise<Buffer> {
   return tarOf((archive) => addBusybox(archive));
 }
 
-/** Returns a tar with the entries that `fill` adds. */
-export async function tarOf(fill: (archive: Pack) => void): Promise<Buffer> {
-  const archive = pack();
-  fill(archive);
-  archive.finalize();
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of archive) if (chunk instanceof Uint8Array) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 async function load(docker: EngineConnection, reference: string, fill: (archive: Pack) => void): Promise<string> {
   const [name = reference, tag = 'latest'] = reference.split(':');
   const there = await callEngine(docker, { method: 'GET', path: `/images/${reference}/json`, signal, accept: [404] });
   if (there.status === 200) return reference;
-  const query = { fromSrc: '-', repo: name, tag };
-  const archive = await tarOf(fill);
-  const imported = await callEngine(docker, { method: 'POST', path: '/images/create', query, archive, signal });
-  const id = /sha256:[0-9a-f]{64}/.exec(JSON.stringify(imported.body))?.[0];
-  if (id === undefined) throw new Error(`the engine imported no image: ${JSON.stringify(imported.body)}`);
-  // Podman 4.3 ignores the tag when it imports.
-  await callEngine(docker, { method: 'POST', path: `/images/${id}/tag`, query: { repo: name, tag }, signal });
+  await importImage(docker, { name, tag, archive: await tarOf(fill) }, signal);
   return reference;
 }
 

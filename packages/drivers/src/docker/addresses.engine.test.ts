@@ -59,9 +59,9 @@ for (const kind of testEngineKinds()) {
       await driver.start(wanted, context);
       return driver.awaitReady(wanted, context);
     };
-    const lead = async (wanted: Workload): Promise<void> => {
+    const point = async (wanted: Workload): Promise<void> => {
       const instances = await driver.observe({ service: wanted.owner.service, rollout: wanted.rollout }, signal);
-      await driver.addresses?.lead([{ owner: wanted.owner, hostnames: wanted.hostnames, instances }], signal);
+      await driver.addresses?.point([{ owner: wanted.owner, hostnames: wanted.hostnames, instances }], signal);
     };
     const inside = async (script: string, instance = client): Promise<string> =>
       (await runInside(bed.opened.docker, instance.id, ['/bin/sh', '-c', script], signal)).output.trim();
@@ -92,7 +92,7 @@ for (const kind of testEngineKinds()) {
       const service = randomUUID();
       const first = workload(service, 'one');
       const [own] = await run(first);
-      await lead(first);
+      await point(first);
       const address = await resolved('shop');
       expect(address).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
       expect(address).not.toBe(own?.address);
@@ -103,7 +103,7 @@ for (const kind of testEngineKinds()) {
       const second = workload(service, 'two');
       await run(second);
       expect(await inside(`wget -q -O - http://${address}:8080/`)).toBe('one');
-      await lead(second);
+      await point(second);
       expect(await inside(`wget -q -O - http://${address}:8080/`)).toBe('two');
       expect(await inside(`wget -q -O - http://${address}:9090/`)).toBe('two');
       expect(await datagram(address)).toBe('two');
@@ -115,19 +115,19 @@ for (const kind of testEngineKinds()) {
       expect(logged).toEqual([]);
     });
 
-    it('new connections reach all instances in turn, and only those it leads to', async () => {
+    it('new connections reach all instances in turn, and only those it points at', async () => {
       const service = randomUUID();
       const wanted = workload(service, "' + require('node:os').hostname() + '", { instances: 2, hostnames: ['turns'] });
       await run(wanted);
-      await lead(wanted);
+      await point(wanted);
       const answers = (): Promise<string> => inside('for i in 1 2 3 4 5 6; do wget -q -O - http://turns:8080/; echo; done');
       const counts = Map.groupBy((await answers()).split('\n'), (name) => name);
       expect([...counts.values()].map(({ length }) => length)).toEqual([3, 3]);
       const instances = await driver.observe({ service }, signal);
       const owner = wanted.owner;
-      await driver.addresses?.lead([{ owner, hostnames: wanted.hostnames, instances: instances.slice(0, 1) }], signal);
+      await driver.addresses?.point([{ owner, hostnames: wanted.hostnames, instances: instances.slice(0, 1) }], signal);
       expect(new Set((await answers()).split('\n')).size).toBe(1);
-      await driver.addresses?.lead([{ owner, hostnames: wanted.hostnames, instances: [] }], signal);
+      await driver.addresses?.point([{ owner, hostnames: wanted.hostnames, instances: [] }], signal);
       expect(await inside('wget -O - http://turns:8080/ 2>&1')).toContain('refused');
       await driver.removeService(environment, service, context);
     });
@@ -136,33 +136,33 @@ for (const kind of testEngineKinds()) {
       const service = randomUUID();
       const wanted = workload(service, 'kept', { hostnames: ['lasting'] });
       await run(wanted);
-      await lead(wanted);
+      await point(wanted);
       const address = await resolved('lasting');
       const holder = `/containers/${holderName({ installation, service })}`;
       await call(bed.opened.docker, { method: 'POST', path: `${holder}/kill`, signal });
-      await lead(wanted);
+      await point(wanted);
       expect(await inside(`wget -q -O - http://${address}:8080/`)).toBe('kept');
       await call(bed.opened.docker, { method: 'DELETE', path: holder, query: { force: 'true' }, signal });
       // Another process of Davit sees to it, which has never seen the holder.
       driver = createDockerDriver({ ...bed.opened, installation, keepsAddresses: true });
-      await lead(wanted);
+      await point(wanted);
       expect(await inside(`wget -q -O - http://${address}:8080/`)).toBe('kept');
-      await lead({ ...wanted, hostnames: ['renamed'] });
+      await point({ ...wanted, hostnames: ['renamed'] });
       expect(await resolved('renamed')).toBe(address);
       expect(await inside('wget -q -O - http://renamed:8080/')).toBe('kept');
       await driver.removeService(environment, service, context);
     });
 
-    it('an observation changes nothing if it is outdated, or if the address leads there already', async () => {
+    it('an observation changes nothing if it is outdated, or if the address points there already', async () => {
       const service = randomUUID();
       const wanted = workload(service, 'now', { hostnames: ['current'] });
       await run(wanted);
-      await lead(wanted);
+      await point(wanted);
       const { owner, hostnames } = wanted;
       let asked = 0;
       const isCurrent = async (): Promise<boolean> => (asked += 1) > 1;
       const observed = (instances: readonly Instance[]) =>
-        driver.addresses?.lead([{ owner, hostnames, instances, isCurrent }], signal);
+        driver.addresses?.point([{ owner, hostnames, instances, isCurrent }], signal);
       await observed(await driver.observe({ service }, signal));
       expect(asked).toBe(0);
       await observed([]);
@@ -177,12 +177,12 @@ for (const kind of testEngineKinds()) {
       const service = randomUUID();
       const { hasAddress: _, ...former } = workload(service, 'former', { hostnames: ['older'] });
       const [old] = await run(former);
-      await lead(former);
+      await point(former);
       expect(await resolved('older')).toBe(old?.address);
       const next = workload(service, 'next', { hostnames: ['older'] });
       await run(next);
       expect(await inside('wget -q -O - http://older:8080/')).toBe('former');
-      await lead(next);
+      await point(next);
       await driver.retire({ service, exceptRollout: next.rollout }, 1, context);
       expect(await inside('wget -q -O - http://older:8080/')).toBe('next');
       await driver.removeService(environment, service, context);

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { inParallel, messageOf } from '@davit/base';
 import type { AddressedService, ClusterAddresses } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Ownership, Workload } from '../workload.ts';
+import { addressesIn, macOf, rulesFor } from './address-rules.ts';
 import { keepAddress } from './bridge.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { runInside } from './exec.ts';
@@ -14,11 +14,9 @@ import { translated } from './refusals.ts';
 
 /*
  * Each service has an address in its environment's network that stays while instances come and go. A container that
- * does
- * nothing, its holder, has the names and the address of the service, and translates the address to those of instances,
- * with rules of nftables in its own network namespace. One transaction replaces the rules, so every new connection
- * meets
- * either the former rules or the new ones; connections that exist keep their instance.
+ * does nothing, its holder, has the names and the address of the service, and translates the address to those of
+ * instances, with rules of nftables in its own network namespace. One transaction replaces the rules, so every new
+ * connection meets either the former rules or the new ones; connections that exist keep their instance.
  *
  * The whole address is translated, so all ports and protocols are. Instances see the address of the service as the
  * sender, because their replies must come back through the holder.
@@ -56,9 +54,8 @@ export class Addresses implements ClusterAddresses {
   }
 
   /**
-   * Makes sure that the service has an address. Returns false if this engine cannot have any; then the instances
-   * need the
-   * names themselves. The address of a new holder leads to the instances that run already.
+   * Makes sure that the service has an address. Returns false if this engine cannot have any; then the instances need
+   * the names themselves. The address of a new holder leads to the instances that run already.
    */
   async ensure(workload: Workload, log: (line: string) => void, signal: AbortSignal): Promise<boolean> {
     if (workload.hasAddress !== true) return false;
@@ -82,7 +79,7 @@ export class Addresses implements ClusterAddresses {
   }
 
   /** Leads the address of a service that nothing serves to the instances that have just been started. */
-  async leadIdle(workload: Workload, signal: AbortSignal): Promise<void> {
+  async pointIdle(workload: Workload, signal: AbortSignal): Promise<void> {
     const { service } = workload.owner;
     const running = await this.#instances(service, signal);
     const isServed = running.some(({ Labels }) => Labels?.[label.rollout] !== workload.rollout);
@@ -101,7 +98,7 @@ export class Addresses implements ClusterAddresses {
     return found.flatMap((one) => (one === null ? [] : (addressOf(one) ?? [])));
   }
 
-  async lead(services: readonly AddressedService[], signal: AbortSignal): Promise<void> {
+  async point(services: readonly AddressedService[], signal: AbortSignal): Promise<void> {
     const [first, ...others] = services;
     if (first === undefined) return;
     const selector = others.length === 0 ? { service: first.owner.service } : {};
@@ -116,13 +113,13 @@ export class Addresses implements ClusterAddresses {
         // A service of an earlier version of Davit gets an address with its next deployment.
         if (found === undefined && one.instances.every(({ isAddressed }) => isAddressed !== true)) return;
         const addresses = one.instances.flatMap(({ address }) => address ?? []);
-        await this.#inTurn(service, () => this.#lead(one, addresses, found ?? 'GONE', signal)).catch((error: unknown) =>
+        await this.#inTurn(service, () => this.#point(one, addresses, found ?? 'GONE', signal)).catch((error: unknown) =>
           failures.push(error),
         );
       });
       if (failures.length > 0) throw failures[0];
     } catch (error) {
-      throw translated(error, 'The address of a service could not be led to its instances');
+      throw translated(error, 'The address of a service could not be pointed at its instances');
     }
   }
 
@@ -131,7 +128,7 @@ export class Addresses implements ClusterAddresses {
     for (const [service, { id }] of this.#holders) if (id === container) this.#holders.delete(service);
   }
 
-  async #lead(
+  async #point(
     service: AddressedService,
     addresses: readonly string[],
     seen: Summary | 'GONE',
@@ -140,8 +137,8 @@ export class Addresses implements ClusterAddresses {
     const { owner, isCurrent } = service;
     const known = this.#holders.get(owner.service);
     if (isCurrent !== undefined) {
-      const isLed = known?.names === namesOf(service) && isUp(seen, known) && known.rules === rulesFor(addresses);
-      if (isLed || !(await isCurrent())) return;
+      const isDone = known?.names === namesOf(service) && isUp(seen, known) && known.rules === rulesFor(addresses);
+      if (isDone || !(await isCurrent())) return;
     }
     await this.#set(await this.#running(service, seen, signal), addresses, signal);
   }
@@ -244,8 +241,7 @@ export class Addresses implements ClusterAddresses {
 
   /**
    * Returns addresses for a new holder, best first. The first one depends only on the id of the service, so that a
-   * holder
-   * that somebody has removed gets its address again. The list is empty if the network has no range for them, as
+   * holder that somebody has removed gets its address again. The list is empty if the network has no range for them, as
    * networks of earlier versions: the engine then chooses an address.
    */
   async #choices(owner: Ownership, signal: AbortSignal): Promise<string[]> {
@@ -298,61 +294,6 @@ export function isNetworkMissing(error: unknown): boolean {
   return error instanceof EngineRefusal && /network \S+ not found|unable to find network|network not found/i.test(error.words);
 }
 
-/** Returns the rules that translate the address of a holder to these addresses, in turn. Pure. */
-export function rulesFor(addresses: readonly string[]): string {
-  const sorted = [...new Set(addresses)].toSorted();
-  const to =
-    sorted.length === 1
-      ? sorted[0]
-      : `numgen inc mod ${sorted.length} map { ${sorted.map((one, index) => `${index} : ${one}`).join(', ')} }`;
-  return [
-    'add table ip davit',
-    'add chain ip davit in { type nat hook prerouting priority -100 ; }',
-    'add chain ip davit out { type nat hook postrouting priority 100 ; }',
-    'add chain ip davit own { type filter hook output priority 0 ; }',
-    'flush table ip davit',
-    ...(sorted.length === 0
-      ? []
-      : [`add rule ip davit in fib daddr type local dnat to ${to}`, 'add rule ip davit out ct status dnat masquerade']),
-    // Otherwise the kernel redirects senders to the instance, past the holder.
-    'add rule ip davit own icmp type redirect drop',
-  ].join('\n');
-}
-
-/** Returns up to `count` unused addresses of a range, best first. Pure. */
-export function addressesIn(range: string, service: string, used: ReadonlySet<string | undefined>, count: number): string[] {
-  const [base = '', bits = '32'] = range.split('/');
-  // The last address of the range may be the broadcast address of the network.
-  const size = 2 ** (32 - Number(bits)) - 1;
-  const first = createHash('sha256').update(service).digest().readUInt32BE(0) % size;
-  const found: string[] = [];
-  for (let step = 0; step < size && found.length < count; step += 1) {
-    const address = toAddress(toNumber(base) + ((first + step) % size));
-    if (!used.has(address)) found.push(address);
-  }
-  return found;
-}
-
-/** Returns the two halves of a subnet: for addresses that the engine gives out, and for those of services. Pure. */
-export function halvesOf(subnet: string): { readonly instances: string; readonly services: string } {
-  const [base = '', bits = '0'] = subnet.split('/');
-  const half = Number(bits) + 1;
-  return { instances: `${base}/${half}`, services: `${toAddress(toNumber(base) + 2 ** (32 - half))}/${half}` };
-}
-
-function toNumber(address: string): number {
-  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-}
-
-function toAddress(number: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
-}
-
-/** Returns a locally administered MAC address, as Docker forms it. */
-function macOf(address: string): string {
-  return ['02', '42', ...address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))].join(':');
-}
-
 interface HolderInput extends Named {
   readonly names: string;
   readonly network: string;
@@ -361,9 +302,8 @@ interface HolderInput extends Named {
 }
 
 function holderBody({ owner, hostnames, names, network, image, address }: HolderInput): object {
-  // Neighbours remember which MAC address has an address. A new holder with another one would be unreachable for
-  // them for
-  // minutes.
+  // Neighbours remember which MAC address has an address. A new holder with another one would be unreachable for them
+  // for minutes.
   const mac = address === undefined ? {} : { MacAddress: macOf(address) };
   return {
     Image: image,

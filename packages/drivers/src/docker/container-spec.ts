@@ -1,5 +1,5 @@
 import { DriverError } from '../errors.ts';
-import { refuseLargeProcess } from '../shared/process-size.ts';
+import { refuseImpossibleProcess } from '../shared/process-size.ts';
 import { refuseUnusablePaths } from '../shared/workload-paths.ts';
 import type { Workload, WorkloadFile } from '../workload.ts';
 import { instanceLabels, label, transportOf, type Labels } from './labels.ts';
@@ -140,7 +140,7 @@ export function toContainerBody(
   refuseEmptyCommand(workload);
   refuseUnwritable(workload);
   refuseUnusablePaths(workload);
-  refuseLargeProcess(workload);
+  refuseImpossibleProcess(workload);
   return {
     Image: workload.image,
     ...(workload.entrypoint.length > 0 && { Entrypoint: workload.entrypoint }),

@@ -1,6 +1,8 @@
 export { connectEngine, type EngineConnection } from './connection.ts';
 export { call as callEngine, stream as streamEngine, type EngineRequest } from './engine-api.ts';
+export { tarOf } from './archive.ts';
 export { createDockerDriver, type DockerDriverInput } from './driver.ts';
+export { importImage, sharedLibraries, type ImportedImage } from './image-import.ts';
 export { hasInitProgram } from './own-init.ts';
 export { createVolumeStore, type StoredVolume, type VolumeStore } from './volumes.ts';
 export { createImageStore, type ImageStoreInput } from './stored-images.ts';

@@ -2,7 +2,8 @@ import { inParallel, messageOf, retry, type RetryOptions } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
-import { halvesOf, isNetworkMissing, type Addresses } from './addresses.ts';
+import { halvesOf } from './address-rules.ts';
+import { isNetworkMissing, type Addresses } from './addresses.ts';
 import { toArchive } from './archive.ts';
 import { keepAddress } from './bridge.ts';
 import type { ClosedNetworks } from './closed-networks.ts';
@@ -38,7 +39,7 @@ export async function startWorkload(scope: Scope, memory: EngineMemory, workload
   if (first === 0) for (const remark of await imageRemarks(scope, workload, context.signal)) context.log(remark);
   const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
   await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context, isAddressed }));
-  if (isAddressed) await memory.addresses?.leadIdle(workload, context.signal);
+  if (isAddressed) await memory.addresses?.pointIdle(workload, context.signal);
 }
 
 interface Attempt {
@@ -121,9 +122,8 @@ async function makeNetwork(scope: Scope, memory: EngineMemory, workload: Workloa
 
 /**
  * Reserves half of the subnet for the addresses of services, so that the engine gives none of them to an instance while
- * a holder does not run. Docker accepts a chosen address only in a network whose subnet was chosen too, so the
- * network is
- * created again with the subnet that the engine has found for it.
+ * a holder does not run. Docker accepts a chosen address only in a network whose subnet was chosen too, so the network
+ * is created again with the subnet that the engine has found for it.
  */
 async function reserveAddresses(
   scope: Scope,

@@ -15,7 +15,7 @@ const bytesOfText = (text: string): number => Buffer.byteLength(text) + 1 + 8;
  * Fails with START_FAILED if no Linux process can start with the command and environment of a workload. References
  * between variables can make a value longer than the API accepts.
  */
-export function refuseLargeProcess({ entrypoint, arguments: args, environment }: Workload): void {
+export function refuseImpossibleProcess({ entrypoint, arguments: args, environment }: Workload): void {
   let bytes = [...entrypoint, ...args].reduce((sum, text) => sum + bytesOfText(text), 0);
   for (const { name, value } of environment) {
     const text = value.reveal();

@@ -1,3 +1,4 @@
+import { hasControlCharacter } from '@davit/base';
 import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
 
@@ -39,9 +40,4 @@ function conflict(message: string): DriverError {
 function parentsOf(path: string): string[] {
   const names = path.split('/').slice(1, -1);
   return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
-}
-
-function hasControlCharacter(path: string): boolean {
-  // oxlint-disable-next-line no-control-regex
-  return /[\u0000-\u001f\u007f]/.test(path);
 }

@@ -7,23 +7,23 @@ import { join } from 'node:path';
  */
 export async function diskBytes(folder: string): Promise<number> {
   let bytes = 0;
-  for (const entry of await entriesOf(folder)) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) bytes += await diskBytes(path);
-    else if (entry.isFile()) bytes += await lstat(path).then((status) => status.size, ifGone(0));
-  }
+  for await (const size of fileSizes(folder)) bytes += size;
   return bytes;
 }
 
 /** Returns the size of the largest file under a folder, in bytes; 0 if there is none. */
 export async function largestFileBytes(folder: string): Promise<number> {
   let largest = 0;
+  for await (const size of fileSizes(folder)) largest = Math.max(largest, size);
+  return largest;
+}
+
+async function* fileSizes(folder: string): AsyncGenerator<number> {
   for (const entry of await entriesOf(folder)) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) largest = Math.max(largest, await largestFileBytes(path));
-    else if (entry.isFile()) largest = Math.max(largest, await lstat(path).then((status) => status.size, ifGone(0)));
+    if (entry.isDirectory()) yield* fileSizes(path);
+    else if (entry.isFile()) yield await lstat(path).then((status) => status.size, ifGone(0));
   }
-  return largest;
 }
 
 /** Returns every `.git` under a folder: the folder of the repository, and the files of its submodules. */

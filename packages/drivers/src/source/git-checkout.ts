@@ -34,32 +34,32 @@ export class GitCheckout {
     this.#options.context.log(`Fetching commit ${wanted} of ${this.#call.repository.url}`);
     const { kept } = this.#options;
     const { signal } = this.#call;
-    const attempt: Attempt = { wanted, isAnew: false, isLent: false };
+    const attempt: Attempt = { wanted, replacesKept: false, usesKept: false };
     try {
       // A turn contains the fetch only: the folder has its own links to all objects then.
-      const fetched = kept === null ? this.#obtain(attempt) : kept.one.inTurn(signal, () => this.#obtain(attempt));
+      const fetched = kept === null ? this.#fetchCommit(attempt) : kept.one.inTurn(signal, () => this.#fetchCommit(attempt));
       return await this.#writeFiles(await fetched);
     } catch (error) {
       if (kept === null || signal.aborted || !(error instanceof DriverError)) throw error;
       if (error.code === 'DISK_FULL' && (await kept.all.organizations()).length > 0) await kept.all.clear();
-      else if (!attempt.isLent || blamesHost(error)) throw error;
+      else if (!attempt.usesKept || isFaultOfHost(error)) throw error;
       // Kept objects may be damaged, or make the repository too large. They must fail no checkout.
       this.#options.context.log('Fetching all of the commit, without objects of earlier deployments');
-      return this.#writeFiles(await this.#obtain({ wanted, isAnew: true, isLent: false }));
+      return this.#writeFiles(await this.#fetchCommit({ wanted, replacesKept: true, usesKept: false }));
     }
   }
 
   /** Fetches the commit and keeps its objects for the next checkout. */
-  async #obtain(attempt: Attempt): Promise<Obtained> {
+  async #fetchCommit(attempt: Attempt): Promise<Fetched> {
     await rm(this.#directory, { recursive: true, force: true });
     await mkdir(this.#directory, { recursive: true });
     await this.#init();
     const { wanted } = attempt;
     const kept = this.#options.kept?.one ?? null;
-    if (kept !== null && !attempt.isAnew && isFullId(wanted)) {
-      attempt.isLent = await kept.lend(this.#gitFolder).catch(async () => {
+    if (kept !== null && !attempt.replacesKept && isFullId(wanted)) {
+      attempt.usesKept = await kept.linkInto(this.#gitFolder).catch(async () => {
         // A part is missing on the disk, and the repository has the rest.
-        attempt.isAnew = true;
+        attempt.replacesKept = true;
         await rm(this.#gitFolder, { recursive: true, force: true });
         await this.#init();
         return false;
@@ -68,21 +68,21 @@ export class GitCheckout {
     // The tags need a round trip of their own, which is shorter than the fetch and runs at the same time.
     const tags = listTags(this.#call);
     tags.catch(() => undefined); // Awaited below; a failed fetch comes first, without an unhandled rejection.
-    const { id, isAlone } = await this.#fetch(wanted, [], attempt.isLent);
-    if (kept !== null && isAlone) await this.#keep(kept, id, attempt.isAnew);
+    const { id, isShallow } = await this.#fetch(wanted, [], attempt.usesKept);
+    if (kept !== null && isShallow) await this.#keep(kept, id, attempt.replacesKept);
     return { id, tags };
   }
 
-  async #keep(kept: KeptRepository, id: string, isAnew: boolean): Promise<void> {
+  async #keep(kept: KeptRepository, id: string, replacesKept: boolean): Promise<void> {
     const { signal } = this.#call;
-    await kept.keep(this.#gitFolder, id, { isAnew, signal }).catch((error: unknown) => {
+    await kept.keep(this.#gitFolder, id, { replacesKept, signal }).catch((error: unknown) => {
       signal.throwIfAborted();
       const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       this.#options.context.log(`The objects of this commit could not be kept for the next deployment${reason}`);
     });
   }
 
-  async #writeFiles({ id, tags }: Obtained): Promise<Commit> {
+  async #writeFiles({ id, tags }: Fetched): Promise<Commit> {
     await this.#checkTreeSize(id);
     this.#must(await this.#followed('checkout', '--progress', '--force', '--detach', id));
     await this.#fetchLargeFiles();
@@ -141,15 +141,15 @@ export class GitCheckout {
 
   /**
    * Fetches by id: with `--depth` git asks the host even if the commit is there. If the host refuses that, searches the
-   * branch with increasing depth, then all branches. `isAlone`: the commit came without its history. `isLent`: the
+   * branch with increasing depth, then all branches. `isShallow`: the commit came without its history. `usesKept`: the
    * repository has commits that these credentials may not read. It is then not searched, because the commit could be
    * one of them.
    */
-  async #fetch(wanted: string, filter: readonly string[], isLent = false): Promise<{ id: string; isAlone: boolean }> {
+  async #fetch(wanted: string, filter: readonly string[], usesKept = false): Promise<{ id: string; isShallow: boolean }> {
     if (isFullId(wanted)) {
       const direct = await this.#fetchOnce([...filter, '--depth=1'], wanted);
-      if (direct.code === 0) return { id: await this.#verify(wanted), isAlone: true };
-      if (isLent || !isRefusedById(direct.stderr)) throw gitFailure(direct, this.#call.repository);
+      if (direct.code === 0) return { id: await this.#verify(wanted), isShallow: true };
+      if (usesKept || !isRefusedById(direct.stderr)) throw gitFailure(direct, this.#call.repository);
       this.#options.context.log('The host does not serve this commit by its id; looking for it on the branch');
     }
     const { branch } = this.#call.source;
@@ -161,7 +161,7 @@ export class GitCheckout {
         all ? '+refs/heads/*:refs/remotes/origin/*' : reference,
       );
       const found = await this.#git('rev-parse', '--quiet', '--verify', `${wanted}^{commit}`);
-      if (found.code === 0) return { id: await this.#verify(found.stdout.trim()), isAlone: false };
+      if (found.code === 0) return { id: await this.#verify(found.stdout.trim()), isShallow: false };
       // If the host refuses this depth (`--unshallow` of a complete repository, or a host without shallow fetches), the
       // next depth is tried.
       if (all && result.code !== 0) throw gitFailure(result, this.#call.repository);
@@ -266,12 +266,12 @@ export class GitCheckout {
 interface Attempt {
   readonly wanted: string;
   /** Whether nothing kept is used, and what is kept is replaced. */
-  isAnew: boolean;
+  replacesKept: boolean;
   /** Whether kept objects are in the repository. */
-  isLent: boolean;
+  usesKept: boolean;
 }
 
-interface Obtained {
+interface Fetched {
   readonly id: string;
   readonly tags: Promise<ReadonlyMap<string, string>>;
 }
@@ -281,7 +281,7 @@ function isFullId(wanted: string): boolean {
 }
 
 /** Returns whether a failure is certainly none of the objects on this machine. */
-function blamesHost(error: DriverError): boolean {
+function isFaultOfHost(error: DriverError): boolean {
   if (error.code === 'GIT_ACCESS_DENIED' || error.code === 'GIT_LOCAL_FORBIDDEN') return true;
   return error.code === 'GIT_UNREACHABLE' && /unable to access|stopped answering|RPC failed|is not allowed/.test(wordsOf(error));
 }

@@ -153,7 +153,8 @@ function runGit(
   options.signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     // A session of its own: git starts git-remote-https, index-pack and others, which must be killed with it.
-    const child = spawn('/bin/sh', withFileLimit(args, options), { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const [program, given] = withFileLimit(args, options);
+    const child = spawn(program, given, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const output = { stdout: '', stderr: '' };
     let timedOut = false;
     let exceeded: Exceeded | null = null;
@@ -189,25 +190,20 @@ function runGit(
     child.once('close', (code) => {
       finish();
       if (options.signal.aborted) reject(abortReason(options.signal));
-      else
-        resolve({
-          code: code ?? 128,
-          ...output,
-          timedOut,
-          exceeded,
-        });
+      else resolve({ code: code ?? 128, ...output, timedOut, exceeded });
     });
   });
 }
 
 /**
- * Returns the arguments of a shell that becomes git with a limit of the largest file. The watch measures twice a
- * second, and a pack, the one file that a host can make large, grows by hundreds of megabytes meanwhile.
+ * Returns git with its arguments. If a folder grows, it is a shell that becomes git with a limit of the largest file.
+ * The watch measures twice a second, and a pack, the one file that a host can make large, grows by hundreds of
+ * megabytes meanwhile.
  */
-function withFileLimit(args: readonly string[], { folder, limits }: Pick<RunOptions, 'folder' | 'limits'>): string[] {
-  if (folder === null) return ['-c', 'exec git "$@"', 'git', ...args];
+function withFileLimit(args: readonly string[], { folder, limits }: Pick<RunOptions, 'folder' | 'limits'>): [string, string[]] {
+  if (folder === null) return ['git', [...args]];
   // POSIX shells count in blocks of 512 bytes. A lower limit of the caller stays.
-  return ['-c', `ulimit -f ${fileBlocks(limits)} 2>/dev/null; exec git "$@"`, 'git', ...args];
+  return ['/bin/sh', ['-c', `ulimit -f ${fileBlocks(limits)} 2>/dev/null; exec git "$@"`, 'git', ...args]];
 }
 
 function fileBlocks({ diskBytes }: GitLimits): number {
@@ -218,7 +214,11 @@ function fileBlocks({ diskBytes }: GitLimits): number {
  * Returns whether a command failed because a file reached the limit. The process that writes a pack is killed by a
  * signal then, and leaves its file. Not every git reports that: `fetch-pack` only misses the output of `index-pack`.
  */
-async function hasReachedFileLimit({ code, stderr }: { code: number; stderr: string }, folder: string | null, limits: GitLimits) {
+async function hasReachedFileLimit(
+  { code, stderr }: Pick<GitResult, 'code' | 'stderr'>,
+  folder: string | null,
+  limits: GitLimits,
+): Promise<boolean> {
   if (code === 0 || folder === null) return false;
   return /File too large/i.test(stderr) || (await largestFileBytes(folder)) >= fileBlocks(limits) * 512;
 }

@@ -48,7 +48,7 @@ export interface GitSourceDriver extends SourceDriver {
 const fullId = /^[0-9a-f]{40}$/i;
 const abbreviatedId = /^[0-9a-f]{7,39}$/i;
 
-/** Creates a source driver. Several may be used at the same time if they keep nothing. */
+/** Creates a source driver. Several may be used at the same time, also with the same folder for kept objects. */
 export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver {
   const maximumBytes = options.maximumBytes ?? defaultLimits.diskBytes;
   const limits = { ...defaultLimits, ...options.limits, diskBytes: maximumBytes };

@@ -39,13 +39,15 @@ const unusedMilliseconds = 30 * 86_400_000;
 // Smaller additions wait for the next tidying.
 const largeAdditionBytes = 16 * 1024 ** 2;
 const repackMilliseconds = 30 * 60_000;
+// A fetch that got its turn later than this has waited for another one.
+const waitMilliseconds = 100;
 const parts = ['idx', 'rev', 'pack'] as const;
 const stateFile = 'state.json';
 const repackMark = '.repack-';
 const idPattern = /^[0-9a-f]{40}$/;
 const packPattern = /^pack-[0-9a-f]{40,64}$/;
 
-/** The kept objects of all repositories. Only one process of a machine may use the folder at a time. */
+/** The kept objects of all repositories. Processes of one machine may share the folder: they change it under locks. */
 export class KeptObjects {
   readonly #options: KeptOptions;
 
@@ -132,7 +134,8 @@ export class KeptRepository {
 
   /**
    * Runs a fetch. As long as nothing is kept, only one fetch runs, so that services of one repository that are deployed
-   * together fetch it once. A fetch whose forerunner failed does not wait for the others.
+   * together fetch it once. A fetch that has waited and finds nothing kept follows one that failed: it and those behind
+   * it then run side by side.
    */
   async inTurn<Result>(signal: AbortSignal, fetch: () => Promise<Result>): Promise<Result> {
     if ((await this.#read()) !== null) return fetch();
@@ -140,7 +143,8 @@ export class KeptRepository {
     const run = { result: null as Promise<Result> | null };
     try {
       await this.#locked('fetch.lock', signal, async () => {
-        if (Date.now() - came > 100 && (await this.#read()) === null) return;
+        const hasWaited = Date.now() - came > waitMilliseconds;
+        if (hasWaited && (await this.#read()) === null) return;
         run.result = fetch();
         await run.result;
       });
@@ -152,7 +156,7 @@ export class KeptRepository {
   }
 
   /** Puts the kept objects into a repository that was just initialized. Returns whether there are any. */
-  async lend(gitFolder: string): Promise<boolean> {
+  async linkInto(gitFolder: string): Promise<boolean> {
     const state = await this.#read();
     if (state === null || state.commits.length === 0) return false;
     for (const pack of state.packs) await linkPack(this.#folder, join(gitFolder, 'objects/pack'), pack);
@@ -164,15 +168,19 @@ export class KeptRepository {
   }
 
   /**
-   * Keeps the objects of a repository that contains this commit completely. `isAnew`: what was kept is not trusted and
-   * is replaced.
+   * Keeps the objects of a repository that contains this commit completely. `replacesKept`: what was kept is not
+   * trusted and is replaced.
    */
-  async keep(gitFolder: string, commit: string, { isAnew, signal }: { isAnew: boolean; signal: AbortSignal }): Promise<void> {
+  async keep(
+    gitFolder: string,
+    commit: string,
+    { replacesKept, signal }: { replacesKept: boolean; signal: AbortSignal },
+  ): Promise<void> {
     const packFolder = join(gitFolder, 'objects/pack');
     const packs = await packsIn(packFolder);
     let addedBytes = 0;
     await this.#locked('lock', signal, async () => {
-      if (isAnew) await rm(this.#folder, { recursive: true, force: true });
+      if (replacesKept) await rm(this.#folder, { recursive: true, force: true });
       await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       const former = (await this.#read()) ?? { commits: [], packs: [] };
       // All packs, and not only those received: a repacking may have removed what this commit needs.
@@ -211,10 +219,10 @@ export class KeptRepository {
   async #repack(git: Git, { scratch, state, signal }: { scratch: string; state: State; signal: AbortSignal }): Promise<void> {
     const options = { signal, idleMilliseconds: repackMilliseconds };
     const made = await git.run(['init', '--quiet', '--bare', scratch], options);
-    const isLent = made.code === 0 && (await this.lend(scratch).catch(() => false));
+    const usesKept = made.code === 0 && (await this.linkInto(scratch).catch(() => false));
     // No search for better deltas: that takes minutes of processor for a large repository.
-    const done = isLent ? await git.run(['-C', scratch, 'repack', '-a', '-d', '-q', '--window=0'], options) : made;
-    if (done.code !== 0 || !isLent) {
+    const done = usesKept ? await git.run(['-C', scratch, 'repack', '-a', '-d', '-q', '--window=0'], options) : made;
+    if (done.code !== 0 || !usesKept) {
       await rm(this.#folder, { recursive: true, force: true });
       return;
     }

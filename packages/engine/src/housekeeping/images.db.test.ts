@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { config } from '../testing/config.ts';
-import { createTestEngine, eventually, service, settings, type TestEngine } from '../testing/test-engine.ts';
+import { createTestEngine, eventually, formerGone, service, settings, type TestEngine } from '../testing/test-engine.ts';
 import type { ImageParts } from './built-images.ts';
 import { collectAll, readDisk } from './images.ts';
 import { Housekeeper } from './housekeeper.ts';
@@ -36,6 +36,7 @@ async function deploy(one: ReturnType<typeof service>, expected = 'DEPLOYED'): P
     if (view?.status === 'FAILED' && expected === 'DEPLOYED') throw new Error(JSON.stringify(view.services));
     return view?.state === expected && view.status !== 'RUNNING' ? view : undefined;
   }, expected);
+  await formerGone(fixture.fake);
   deployed += 1;
 }
 

@@ -17,7 +17,7 @@ export class FormerInstances {
   readonly #tools: Pick<KeepTools, 'parts' | 'driver' | 'attempts' | 'call' | 'stop'>;
   readonly #onEnded: () => void;
   /** Rollouts that deployments of this process have handed over. */
-  readonly #taken = new Set<string>();
+  readonly #received = new Set<string>();
   /** The ends under way, by rollout. */
   readonly #underWay = new Map<string, Promise<void>>();
 
@@ -28,8 +28,8 @@ export class FormerInstances {
   }
 
   /** Takes over rollouts from a deployment of this process. */
-  take(rollouts: readonly string[]): void {
-    for (const rollout of rollouts) this.#taken.add(rollout);
+  receive(rollouts: readonly string[]): void {
+    for (const rollout of rollouts) this.#received.add(rollout);
   }
 
   /**
@@ -38,7 +38,7 @@ export class FormerInstances {
    */
   look(seen: ClusterSnapshot, term: AbortSignal): void {
     const existing = new Set([...seen.byService.values()].flat().map(({ rollout }) => rollout));
-    for (const rollout of this.#taken) if (!existing.has(rollout)) this.#taken.delete(rollout);
+    for (const rollout of this.#received) if (!existing.has(rollout)) this.#received.delete(rollout);
     for (const runtime of seen.runtimes) {
       for (const [rollout, instances] of Map.groupBy(this.#formerOf(runtime, seen), (instance) => instance.rollout)) {
         if (this.#underWay.has(rollout) || !this.#isDue(rollout, runtime, seen)) continue;
@@ -71,7 +71,7 @@ export class FormerInstances {
   #isDue(former: string, { rollout }: KeptService, seen: ClusterSnapshot): boolean {
     const { parts, driver } = this.#tools;
     const hasGateway = driversOf(parts, driver).cluster.routes === undefined;
-    return !hasGateway || this.#taken.has(former) || !seen.openRollouts.has(rollout ?? '');
+    return !hasGateway || this.#received.has(former) || !seen.openRollouts.has(rollout ?? '');
   }
 
   async #attempt(former: Former, seen: ClusterSnapshot, term: AbortSignal): Promise<void> {

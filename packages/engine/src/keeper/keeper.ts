@@ -3,7 +3,7 @@ import { Leadership } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
 import { leaveCluster } from '../former-clusters/leave-cluster.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import type { Taker } from '../shared/handover.ts';
+import type { HandoverReceiver } from '../shared/handover.ts';
 import { clearRunningStatus } from '../store/journal.ts';
 import { clustersToLeave } from '../store/service-clusters.ts';
 import { Attempts } from './attempts.ts';
@@ -62,7 +62,7 @@ export class Keeper {
   readonly #faults: FaultWatch;
   readonly #disk: DiskWatch;
   readonly #former: FormerInstances;
-  readonly #taker: Taker;
+  readonly #receiver: HandoverReceiver;
   /** The current term of following the output; null if another process follows it. */
   #term: AbortSignal | null = null;
   readonly #follows: Leadership;
@@ -129,7 +129,7 @@ export class Keeper {
       stop: this.#stop.signal,
       call: (seconds) => this.#call(seconds),
     };
-    this.#taker = { isTaking: () => this.#term?.aborted === false, take: (rollouts) => this.#take(rollouts) };
+    this.#receiver = { isActive: () => this.#term?.aborted === false, receive: (rollouts) => this.#receive(rollouts) };
     this.#former = new FormerInstances(this.#tools, () => this.#lookSoon());
   }
 
@@ -148,7 +148,7 @@ export class Keeper {
 
   /** Resolves after the first look, also if the cluster is unreachable. The keeper then keeps trying. */
   async start(): Promise<void> {
-    this.#parts.handover.register(this.#driver, this.#taker);
+    this.#parts.handover.register(this.#driver, this.#receiver);
     this.#loop.start();
     this.#watching = this.#watch();
     this.#faults.start();
@@ -157,7 +157,7 @@ export class Keeper {
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    this.#parts.handover.unregister(this.#driver, this.#taker);
+    this.#parts.handover.unregister(this.#driver, this.#receiver);
     const looksEnded = this.#loop.stop();
     if (this.#soon !== null) clearTimeout(this.#soon);
     await this.#watching;
@@ -178,8 +178,8 @@ export class Keeper {
     return this.#loop.wake();
   }
 
-  #take(rollouts: readonly string[]): void {
-    this.#former.take(rollouts);
+  #receive(rollouts: readonly string[]): void {
+    this.#former.receive(rollouts);
     this.#lookSoon();
   }
 
@@ -327,7 +327,7 @@ export class Keeper {
     if (done === false) this.#lookSoon();
   }
 
-  /** Keeps addresses of services leading to their ready instances. Instances get other addresses when they restart. */
+  /** Points addresses of services at their ready instances, which get other addresses when they restart. */
   async #keepAddresses(
     served: readonly (Pick<ServedService, 'config' | 'instances' | 'settled'> & { readonly runtime: KeptService })[],
   ): Promise<void> {
@@ -341,7 +341,7 @@ export class Keeper {
         instances,
         isCurrent: () => isAsSeen(this.#parts, runtime),
       }));
-    await this.#attempts.attempt('addresses of services', () => addresses.lead(services, this.#stop.signal));
+    await this.#attempts.attempt('addresses of services', () => addresses.point(services, this.#stop.signal));
   }
 
   async #keepRoutes({ runtimes, busy }: ClusterSnapshot): Promise<void> {

@@ -432,7 +432,7 @@ export class DeploymentRun {
     });
     this.#count(status);
     // The process that had handed former instances over is gone. From now on they may be ended without that.
-    if (this.#input.resumed) for (const { task } of this.#tasks) parts.handover.give(task.driver, []);
+    if (this.#input.resumed) for (const { task } of this.#tasks) parts.handover.handOver(task.driver, []);
     await crashPoint('finish:after');
   }
 

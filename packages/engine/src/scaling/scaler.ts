@@ -302,7 +302,7 @@ export class Scaler {
         ({ index, state }) => index < instances && state === 'RUNNING',
       );
       const owner = ownerOf(this.#parts, row);
-      await addresses.lead([{ owner, hostnames: row.config.hostnames, instances: staying }], call.signal);
+      await addresses.point([{ owner, hostnames: row.config.hostnames, instances: staying }], call.signal);
     }
     await abortable(gateway.awaitDrained(ids, settings.drainSeconds * 1000), call.signal);
     if (!(await this.#isStill(row)) || gateway.serves(ids)) return false;

@@ -1,9 +1,9 @@
-/** The part of a keeper that ends former instances. */
-export interface Taker {
-  /** Returns whether this process ends the former instances on the cluster now. */
-  isTaking(): boolean;
+/** The keeper of a cluster, as the part that ends former instances. */
+export interface HandoverReceiver {
+  /** Whether this process ends the former instances on the cluster now. */
+  isActive(): boolean;
   /** Ends the instances of these former rollouts soon. */
-  take(rollouts: readonly string[]): void;
+  receive(rollouts: readonly string[]): void;
 }
 
 /**
@@ -12,27 +12,27 @@ export interface Taker {
  * keeps the cluster ends them.
  */
 export class Handover {
-  readonly #takers = new Map<string, Taker>();
+  readonly #receivers = new Map<string, HandoverReceiver>();
 
   /** @param driver key of the cluster that the keeper keeps. */
-  register(driver: string, taker: Taker): void {
-    this.#takers.set(driver, taker);
+  register(driver: string, receiver: HandoverReceiver): void {
+    this.#receivers.set(driver, receiver);
   }
 
-  unregister(driver: string, taker: Taker): void {
-    if (this.#takers.get(driver) === taker) this.#takers.delete(driver);
+  unregister(driver: string, receiver: HandoverReceiver): void {
+    if (this.#receivers.get(driver) === receiver) this.#receivers.delete(driver);
   }
 
   /** Returns whether the keeper of this process ends the former instances on a cluster. */
-  isTaken(driver: string): boolean {
-    return this.#takers.get(driver)?.isTaking() === true;
+  hasReceiver(driver: string): boolean {
+    return this.#receivers.get(driver)?.isActive() === true;
   }
 
   /**
    * Hands former rollouts, which receive no new requests, over to the keeper of this process, which looks soon. Without
    * rollouts it only looks.
    */
-  give(driver: string, rollouts: readonly string[]): void {
-    this.#takers.get(driver)?.take(rollouts);
+  handOver(driver: string, rollouts: readonly string[]): void {
+    this.#receivers.get(driver)?.receive(rollouts);
   }
 }

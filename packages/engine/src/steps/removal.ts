@@ -2,7 +2,7 @@ import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { disarm } from '../jobs/arming.ts';
 import { removeClusterRoutes } from '../routes/cluster-routes.ts';
-import { leadAddress } from '../routes/service-address.ts';
+import { pointAddress } from '../routes/service-address.ts';
 import { leaveCluster } from '../former-clusters/leave-cluster.ts';
 import { forgetServiceCluster, placesOf } from '../store/service-clusters.ts';
 import { terminationGrace } from '../workload/workload.ts';
@@ -22,7 +22,7 @@ export const unroute: Step = {
     const gateway = parts.gateways[task.driver];
     await gateway?.remove(task.serviceId);
     const config = task.former?.config ?? null;
-    if (config !== null) await leadAddress(parts, task.driver, { owner: ownerOf(context), config, instances: [] }, call.signal);
+    if (config !== null) await pointAddress(parts, task.driver, { owner: ownerOf(context), config, instances: [] }, call.signal);
     const { environment, service } = ownerOf(context);
     if (hadSchedule(task)) await disarm(parts, task.driver, { environment, service }, call.signal);
     await removeClusterRoutes(parts, task.driver, { environment, service }, call.signal);

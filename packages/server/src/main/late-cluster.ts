@@ -45,7 +45,7 @@ export function lateCluster(kind: string, open: (signal: AbortSignal) => Promise
   return {
     ...proxyCluster(kind, use),
     addresses: {
-      lead: (services, signal) => use(signal, async (cluster, within) => cluster.addresses?.lead(services, within)),
+      point: (services, signal) => use(signal, async (cluster, within) => cluster.addresses?.point(services, within)),
     },
     disk: {
       written: (id, signal) => use(signal, async (cluster, within) => (await cluster.disk?.written(id, within)) ?? null),

@@ -22,7 +22,7 @@ function plan(text: string, change: Partial<PlanInput> = {}): BuildPlan {
     group: null,
     processes: null,
     mark: null,
-    notHeld: null,
+    unlimitedBecause: null,
     ...change,
   });
 }
@@ -43,7 +43,7 @@ describe('what is asked of an engine', () => {
   });
 
   test('the log says where the commands of BuildKit cannot be limited', () => {
-    const { memoryMiB, remarks } = plan('FROM scratch\n', { notHeld: 'the engine runs on another machine' });
+    const { memoryMiB, remarks } = plan('FROM scratch\n', { unlimitedBecause: 'the engine runs on another machine' });
     expect(memoryMiB).toBeNull();
     expect(remarks).toEqual(['Memory, CPU and processes of this build are not limited: the engine runs on another machine']);
   });

@@ -28,10 +28,10 @@ export interface PlanInput {
   readonly group: string | null;
   /** Process limit of the build's control group, or null if it could not be set. Podman only. */
   readonly processes: number | null;
-  /** See `HoldInput.mark`. Docker only. */
+  /** See `LimitInput.mark`. Docker only. */
   readonly mark: string | null;
-  /** Why the commands cannot be limited, or null if they can. Docker only; see `whyNotHeld`. */
-  readonly notHeld: string | null;
+  /** Why the commands cannot be limited, or null if they can. Docker only; see `whyUnlimited`. */
+  readonly unlimitedBecause: string | null;
 }
 
 /**
@@ -47,7 +47,7 @@ const minMemoryMiB = 8;
 export function planBuild(input: PlanInput): BuildPlan {
   const { request, dockerfile, traits } = input;
   const builder = traits.engine === 'podman' ? 'podman' : 'buildkit';
-  const canLimitMemory = builder === 'podman' ? traits.canLimitMemory : input.notHeld === null;
+  const canLimitMemory = builder === 'podman' ? traits.canLimitMemory : input.unlimitedBecause === null;
   const memoryMiB = canLimitMemory ? Math.max(minMemoryMiB, request.memoryMiB) : null;
   const { offered, remarks } = offeredArguments(request, dockerfile);
   const query: Record<string, string> = {
@@ -115,8 +115,8 @@ function repositoryRemarks(dockerfile: Dockerfile): string[] {
     : [`${wanting.keyword} in line ${wanting.line} uses .git, which is not in the build context. ${withoutRepository}`];
 }
 
-function capRemarks({ request, traits, processes, notHeld }: PlanInput, builder: Builder): string[] {
-  if (builder === 'buildkit') return notHeld === null ? [] : [withoutLimits(notHeld)];
+function capRemarks({ request, traits, processes, unlimitedBecause }: PlanInput, builder: Builder): string[] {
+  if (builder === 'buildkit') return unlimitedBecause === null ? [] : [withoutLimits(unlimitedBecause)];
   const remarks: string[] = [];
   if (!traits.canLimitMemory) remarks.push(`This host cannot limit memory: the build is not limited to ${request.memoryMiB} MiB`);
   if (processes === null) remarks.push('This host cannot limit the number of processes of a build');

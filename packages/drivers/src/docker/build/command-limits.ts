@@ -19,7 +19,7 @@ import { canReadKernelLog, wasKilledForMemory } from '../kernel-log.ts';
  * A command is assigned to its build by a mark in NO_PROXY. Of all build arguments only those for proxies reach the
  * commands without a declaration, and without being part of the cache's keys or of the image.
  */
-export interface HeldCommands {
+export interface LimitedCommands {
   /** Number of commands whose limits were set. */
   readonly count: number;
   /** Whether the kernel killed one of them for lack of memory; null: unknown. */
@@ -30,7 +30,7 @@ export interface HeldCommands {
   end(): Promise<void>;
 }
 
-export interface HoldInput {
+export interface LimitInput {
   /** Folder of the engine's data. */
   readonly dataFolder: string;
   readonly limits: CommandLimits;
@@ -55,7 +55,7 @@ export function markFor(dockerfile: Dockerfile): string | null {
  * Returns why this process cannot limit the commands of the engine's builds, as text; null if it can. `dataFolder`:
  * folder of the engine's data; null: on another machine.
  */
-export function whyNotHeld(dataFolder: string | null): string | null {
+export function whyUnlimited(dataFolder: string | null): string | null {
   if (dataFolder === null) return 'the engine runs on another machine';
   try {
     accessSync(executorFolder(dataFolder), constants.R_OK);
@@ -66,18 +66,18 @@ export function whyNotHeld(dataFolder: string | null): string | null {
 }
 
 /** Sets the limits of the commands of a build from now on. */
-export function holdCommands(input: HoldInput): HeldCommands {
+export function limitCommands(input: LimitInput): LimitedCommands {
   const folder = executorFolder(input.dataFolder);
   const since = new Date().toISOString();
   const seen = new Set<string>();
-  const held = new Map<string, string>();
+  const limited = new Map<string, string>();
   const ending = new AbortController();
   const tasks = new Set<Promise<void>>();
   const look = (id: string): void => {
     if (seen.has(id) || !/^[a-z0-9]{25}$/.test(id)) return;
     seen.add(id);
-    const task = holdCommand(id, input, ending.signal)
-      .then((group) => void (group !== null && held.set(id, group)))
+    const task = limitCommand(id, input, ending.signal)
+      .then((group) => void (group !== null && limited.set(id, group)))
       .finally(() => tasks.delete(task));
     tasks.add(task);
   };
@@ -85,15 +85,15 @@ export function holdCommands(input: HoldInput): HeldCommands {
   watcher.on('error', () => undefined);
   return {
     get count() {
-      return held.size;
+      return limited.size;
     },
     wasKilledForMemory: () => {
-      if ([...held.keys()].some((id) => wasKilledForMemory(id, since))) return true;
+      if ([...limited.keys()].some((id) => wasKilledForMemory(id, since))) return true;
       return canReadKernelLog() ? false : null;
     },
     kill: async () => {
       for (let tries = 0; tries < 20; tries += 1) {
-        for (const group of held.values()) await killControlGroup(group);
+        for (const group of limited.values()) await killControlGroup(group);
         // A command that started just now may still be looked for.
         if (tasks.size === 0) return;
         await pause(50);
@@ -116,7 +116,7 @@ const startMilliseconds = 20_000;
 const betweenMilliseconds = 2;
 
 /** Sets the limits of a command. Returns its group; null if it belongs to another build or has ended before. */
-async function holdCommand(id: string, { dataFolder, limits, mark }: HoldInput, signal: AbortSignal): Promise<string | null> {
+async function limitCommand(id: string, { dataFolder, limits, mark }: LimitInput, signal: AbortSignal): Promise<string | null> {
   const folder = join(executorFolder(dataFolder), id);
   const deadline = Date.now() + startMilliseconds;
   let groups: readonly string[] | null = null;

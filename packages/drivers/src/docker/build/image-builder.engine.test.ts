@@ -152,7 +152,7 @@ describe.each(kinds)('building on %s', (kind) => {
     expect(shown).not.toContain('canary');
   });
 
-  test('commands are held to a number of processes', async () => {
+  test('commands are limited to a number of processes', async () => {
     // The shell prints the text without forking, because no process can be forked.
     const loop = 'i=0; while [ $i -lt 6000 ]; do sleep 60 & i=$((i+1)); echo $i >/n; done';
     checkout.dockerfile(`RUN (${loop}) 2>/dev/null; read n </n; echo started $n`);
@@ -176,7 +176,7 @@ describe.each(kinds)('building on %s', (kind) => {
     'cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max; cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu.max; true';
 
   test.each([
-    ['commands are held to memory and CPU', ''],
+    ['commands are limited to memory and CPU', ''],
     ['so are those of a Dockerfile that has the variable by which they are found', 'ARG NO_PROXY'],
     ['so are those that override it', 'ENV no_proxy=example.org'],
   ])('%s', async (_name, line) => {

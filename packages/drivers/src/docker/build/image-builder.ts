@@ -9,7 +9,7 @@ import { label } from '../labels.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
 import { buildFailure } from '../../shared/build/build-failure.ts';
 import { labelledDockerfile, planBuild, withoutLimits, type BuildPlan } from './build-query.ts';
-import { holdCommands, markFor, whyNotHeld, type HeldCommands } from './command-limits.ts';
+import { limitCommands, markFor, whyUnlimited, type LimitedCommands } from './command-limits.ts';
 import { openContext, packContext, type BuildContext, type OwnDockerfile } from '../../shared/build/context.ts';
 import {
   endOrphanGroups,
@@ -62,7 +62,7 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
       const isDocker = found.engine === 'docker';
       const mark = isDocker ? markFor(dockerfile) : null;
       const dataFolder = isLocal(docker) ? found.dataFolder : null;
-      const notHeld = isDocker ? whyNotHeld(dataFolder) : null;
+      const unlimitedBecause = isDocker ? whyUnlimited(dataFolder) : null;
       const own = isDocker ? null : ownDockerfile(files, dockerfile, request);
       const plan = planBuild({
         request,
@@ -72,16 +72,17 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
         group,
         processes: isLimited ? pidsLimit : null,
         mark,
-        notHeld,
+        unlimitedBecause,
       });
       for (const remark of plan.remarks) context.log(remark);
       const memoryBytes = (plan.memoryMiB ?? 0) * 1024 * 1024;
       const limits = { memoryBytes, cpuMillicores: request.cpuMillicores, processes: pidsLimit };
-      const held = isDocker && notHeld === null && dataFolder !== null ? holdCommands({ dataFolder, limits, mark }) : null;
+      const limited =
+        isDocker && unlimitedBecause === null && dataFolder !== null ? limitCommands({ dataFolder, limits, mark }) : null;
       try {
-        return await new Build(docker, plan, { files, own, dockerfile, context, group, held }).run();
+        return await new Build(docker, plan, { files, own, dockerfile, context, group, limited }).run();
       } finally {
-        await held?.end();
+        await limited?.end();
         if (group !== null) await removeControlGroup(group);
       }
     },
@@ -101,7 +102,7 @@ interface BuildScope {
   /** See `PlanInput.group`. */
   readonly group: string | null;
   /** The limits of the commands. Docker only. */
-  readonly held: HeldCommands | null;
+  readonly limited: LimitedCommands | null;
 }
 
 /** Returns the Dockerfile for Podman. Its name depends on its content, so that no file of the context has it. */
@@ -132,7 +133,7 @@ class Build {
     const output = new BuildOutput((line) => context.log(line));
     const refusal = await this.#call(output);
     const outcome = output.end();
-    this.#checkHeld(outcome);
+    this.#warnIfUnlimited(outcome);
     if (refusal !== null || outcome.error) throw await this.#failure(outcome, refusal ?? outcome.error?.message ?? '');
     const built = outcome.imageId === null ? null : await inspect(this.#docker, outcome.imageId, context.signal);
     if (built) return toBuiltImage(built);
@@ -145,9 +146,9 @@ class Build {
   }
 
   /** Logs if commands ran without limits because none of their control groups was found. */
-  #checkHeld({ commands }: BuildOutcome): void {
-    const { held, context } = this.#scope;
-    if (held !== null && commands > 0 && held.count === 0)
+  #warnIfUnlimited({ commands }: BuildOutcome): void {
+    const { limited, context } = this.#scope;
+    if (limited !== null && commands > 0 && limited.count === 0)
       context.log(withoutLimits('the control groups of its commands were not found'));
   }
 
@@ -184,7 +185,7 @@ class Build {
       if (error instanceof BuildRefusal) return error.words;
       // The engine has exited, but the command that it started still runs.
       if (this.#scope.group !== null) await killControlGroup(this.#scope.group);
-      await this.#scope.held?.kill();
+      await this.#scope.limited?.kill();
       throw error;
     } finally {
       isOver = true;
@@ -233,7 +234,7 @@ class Build {
     const wasKilled = failure.code === 'BUILD_COMMAND_FAILED' && (failure.evidence.exit?.code ?? 0) > 128;
     context.signal.throwIfAborted();
     if (!wasKilled || !(await this.#isStopping())) return failure;
-    await this.#scope.held?.kill();
+    await this.#scope.limited?.kill();
     return unreachable('was stopped during the build', failure);
   }
 
@@ -248,9 +249,9 @@ class Build {
 
   async #wasKilledForMemory(): Promise<boolean | null> {
     const { memoryMiB } = this.#plan;
-    const { group, held } = this.#scope;
+    const { group, limited } = this.#scope;
     if (memoryMiB === null) return null;
-    if (held !== null) return held.wasKilledForMemory();
+    if (limited !== null) return limited.wasKilledForMemory();
     return group === null ? null : wasKilledForMemory(group, memoryMiB * 1024 * 1024);
   }
 }

@@ -2,7 +2,7 @@ import type { Namespace, PersistentVolumeClaim, Secret, Service } from 'kubernet
 import type { NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { DriverError } from '../../errors.ts';
-import { refuseLargeProcess } from '../../shared/process-size.ts';
+import { refuseImpossibleProcess } from '../../shared/process-size.ts';
 import { refuseUnusablePaths } from '../../shared/workload-paths.ts';
 import type { Workload } from '../../workload.ts';
 import { toDisruptionBudget, toServices } from './addresses.ts';
@@ -34,7 +34,7 @@ export function toManifests(
 ): Manifests {
   refuseHostPorts(workload);
   refuseUnusablePaths(workload);
-  refuseLargeProcess(workload);
+  refuseImpossibleProcess(workload);
   refuseLargeObjects(workload);
   const { settings } = cluster;
   const { metadata: wanted } = workload;

@@ -15,9 +15,8 @@ export interface BuildContext {
   /** Path relative to `root`, as the engine expects it. */
   readonly dockerfilePath: string;
   readonly dockerfile: string;
+  /** The rule of `.dockerignore`, which may name the Dockerfile; null if there is none. */
   readonly isIgnored: IgnoreRule | null;
-  /** Whether `.dockerignore` names the Dockerfile. `isIgnored` does not include it, as engines must read it. */
-  readonly isDockerfileIgnored: boolean;
   /** Time of modification of all files. */
   readonly modifiedAt: Date;
 }
@@ -29,10 +28,6 @@ export interface BuildContext {
 export interface IgnoreRule {
   (path: string): boolean;
   readonly canPrune: boolean;
-}
-
-interface ReadRule extends IgnoreRule {
-  readonly ignoresDockerfile: boolean;
 }
 
 // 2000-01-01, not 1970: archive formats that start in 1980 refuse earlier times in the middle of a build.
@@ -57,13 +52,11 @@ export async function openContext(request: BuildSource): Promise<BuildContext> {
     throw await dockerfileMissing({ checkout, root, written, leaves: path !== null && !isInside(root, path) });
   }
   const dockerfilePath = toPosix(relative(root, path));
-  const rule = await readIgnoreRule(root, dockerfilePath);
   return {
     root,
     dockerfilePath,
     dockerfile: await readFile(path, 'utf8'),
-    isIgnored: rule,
-    isDockerfileIgnored: rule?.ignoresDockerfile ?? false,
+    isIgnored: await readIgnoreRule(root, dockerfilePath),
     modifiedAt: fileTime(request.committedAt),
   };
 }
@@ -80,30 +73,27 @@ export interface OwnDockerfile {
  * that the engine's cache hits. Symbolic links stay links and are never followed.
  *
  * `own`: added to the archive. The context's own Dockerfile is then subject to `.dockerignore` like any other file.
+ * Without `own` it is always sent, because the engine must read it.
  */
 export function packContext(context: BuildContext, own: OwnDockerfile | null = null): Readable {
   const archive = pack();
   if (own !== null) archive.entry({ name: own.name, mode: 0o644, mtime: context.modifiedAt }, own.content);
-  const isLeftOut = own !== null && context.isDockerfileIgnored;
-  const sent = isLeftOut ? { ...context, isIgnored: withDockerfile(context) } : context;
-  addFolder(archive, sent, '')
+  addFolder(archive, own === null ? { ...context, isIgnored: exceptDockerfile(context) } : context, '')
     .then(() => archive.finalize())
     .catch((error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))));
   return Readable.from(archive, { objectMode: false });
 }
 
-function withDockerfile({ isIgnored, dockerfilePath }: BuildContext): IgnoreRule {
-  const rule = (path: string): boolean => path === dockerfilePath || isIgnored?.(path) === true;
-  return Object.assign(rule, { canPrune: isIgnored?.canPrune ?? true });
+function exceptDockerfile({ isIgnored, dockerfilePath }: BuildContext): IgnoreRule | null {
+  if (isIgnored === null) return null;
+  return Object.assign((path: string) => path !== dockerfilePath && isIgnored(path), { canPrune: isIgnored.canPrune });
 }
 
-/** Returns the rule of a `.dockerignore`. The Dockerfile itself is never ignored, as the engine must read it. */
-function ignoreRule(patterns: string, dockerfilePath: string): ReadRule {
+function ignoreRule(patterns: string): IgnoreRule {
   const rules = dockerignore.default({ ignorecase: false }).add(patterns.replace(/^\uFEFF/, ''));
-  const isIgnored = (path: string): boolean => path !== dockerfilePath && rules.ignores(path);
-  // An exception (`!`) may include something below an ignored folder, possibly the Dockerfile.
+  // An exception (`!`) may include something below an ignored folder.
   const canPrune = !/^\s*!/m.test(patterns);
-  return Object.assign(isIgnored, { canPrune, ignoresDockerfile: rules.ignores(dockerfilePath) });
+  return Object.assign((path: string) => rules.ignores(path), { canPrune });
 }
 
 async function findRoot(checkout: string, rootPath: string): Promise<string> {
@@ -158,15 +148,14 @@ async function dockerfilesIn(checkout: string): Promise<string[]> {
   return found;
 }
 
-async function readIgnoreRule(root: string, dockerfilePath: string): Promise<ReadRule | null> {
+async function readIgnoreRule(root: string, dockerfilePath: string): Promise<IgnoreRule | null> {
   for (const path of [`${dockerfilePath}.dockerignore`, '.dockerignore']) {
     const location = await realpathOrNull(join(root, path));
     if (location === null || !isInside(root, location)) continue;
-    const rule = ignoreRule(await readFile(location, 'utf8'), dockerfilePath);
+    const rule = ignoreRule(await readFile(location, 'utf8'));
     if (path === '.dockerignore') return rule;
     // The engine would also apply the general `.dockerignore` to files that the Dockerfile's own one includes.
-    const { canPrune, ignoresDockerfile } = rule;
-    return Object.assign((each: string) => each === '.dockerignore' || rule(each), { canPrune, ignoresDockerfile });
+    return Object.assign((each: string) => each === '.dockerignore' || rule(each), { canPrune: rule.canPrune });
   }
   return null;
 }

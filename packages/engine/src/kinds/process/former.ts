@@ -21,7 +21,7 @@ const lateSeconds = 120;
  * where a gateway of this process has the open requests.
  */
 export function isHandedOver(parts: Pick<EngineParts, 'drivers' | 'handover'>, driver: string): boolean {
-  return driversOf(parts, driver).cluster.routes !== undefined || parts.handover.isTaken(driver);
+  return driversOf(parts, driver).cluster.routes !== undefined || parts.handover.hasReceiver(driver);
 }
 
 /** Returns how many former rollouts of a service may be ending when a rollout of this release starts. Pure. */

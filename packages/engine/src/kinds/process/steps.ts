@@ -1,6 +1,6 @@
 import { DriverError, type Instance } from '@davit/drivers';
 import { applyRoutes } from '../../routes/cluster-routes.ts';
-import { leadAddress } from '../../routes/service-address.ts';
+import { pointAddress } from '../../routes/service-address.ts';
 import { leaveOthers, moveNotes } from '../../former-clusters/leave-cluster.ts';
 import type { ReleaseConfig } from '../../model.ts';
 import { letDecide } from '../../scaling/by-cluster.ts';
@@ -48,7 +48,7 @@ export const halt: Step = {
     await journal.hold();
     // Until the new instances run, connections inside are refused instead of hanging.
     const closed = { owner: ownerOf(context), config: task.former?.config ?? configOf(task), instances: [] };
-    await leadAddress(parts, task.driver, closed, call.signal);
+    await pointAddress(parts, task.driver, closed, call.signal);
     await driverSet(context).cluster.retire(
       { service: task.serviceId, exceptRollout: task.rollout },
       graceSeconds(context),
@@ -172,11 +172,10 @@ async function domainRemarks({ task, parts }: StepContext): Promise<readonly str
 }
 
 /**
- * Makes the gateway and the address inside the environment lead to the new release, and then records the release as
- * what should run, which is the
- * point of no return. The order matters because a gateway may refuse a route. In that case no record demands an
- * unreachable release, and the former one, whose routes the gateway has kept, keeps serving. After a crash in between
- * the former release serves until the next runner repeats this step.
+ * Points the gateway and the address inside the environment at the new release, and then records the release as what
+ * should run, which is the point of no return. The order matters because a gateway may refuse a route. In that case no
+ * record demands an unreachable release, and the former one, whose routes the gateway has kept, keeps serving. After a
+ * crash in between, the former release serves until the next runner repeats this step.
  */
 export const route: Step = {
   name: 'route',
@@ -192,7 +191,7 @@ export const route: Step = {
     const runningStatus = count === 0 ? 'STOPPED' : 'RUNNING';
     // A runner that has lost the deployment must not change routes.
     await journal.hold();
-    if (!task.kept) await leadAddress(parts, task.driver, { owner: ownerOf(context), config, instances }, call.signal);
+    if (!task.kept) await pointAddress(parts, task.driver, { owner: ownerOf(context), config, instances }, call.signal);
     const gateway = parts.gateways[task.driver];
     const write = () => noteDeployed(context, { desired: 'RUNNING', runningStatus, instances: count });
     if (gateway === undefined) await write();
@@ -253,7 +252,7 @@ export const retire: Step = {
     const old = await cluster.observe({ service: task.serviceId, exceptRollout: task.rollout }, call.signal);
     const count = `${old.length} former ${old.length === 1 ? 'instance' : 'instances'}`;
     if (old.length > 0 && isHandedOver(parts, task.driver)) {
-      parts.handover.give(task.driver, [...new Set(old.map(({ rollout }) => rollout))]);
+      parts.handover.handOver(task.driver, [...new Set(old.map(({ rollout }) => rollout))]);
       const { drainSeconds } = parts.settings;
       call.log(
         `${count} to stop, beside later deployments: open requests have ${drainSeconds} s, then the process has ${graceSeconds(context)} s.`,
@@ -289,7 +288,7 @@ async function startFormer(context: StepContext): Promise<void> {
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);
-  await leadAddress(parts, task.driver, { owner: ownerOf(context), config: former.config, instances }, call.signal);
+  await pointAddress(parts, task.driver, { owner: ownerOf(context), config: former.config, instances }, call.signal);
   await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances, call.signal);
   const to = { owner: ownerOf(context), rollout: workload.rollout, config: former.config };
   await applyRoutes(parts, task.driver, to, call.signal);
@@ -309,7 +308,7 @@ async function restoreFormerRoutes(context: StepContext): Promise<void> {
   const instances = config === null ? [] : await formerInstances(context, config);
   if (task.config !== null) {
     const to = { owner: ownerOf(context), config: config ?? task.config, instances };
-    await leadAddress(parts, task.driver, to, call.signal);
+    await pointAddress(parts, task.driver, to, call.signal);
   }
   const gateway = parts.gateways[task.driver];
   if (gateway === undefined) return;

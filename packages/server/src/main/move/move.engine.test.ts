@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createVolumeStore, type VolumeStore } from '@davit/drivers';
+import { createVolumeStore, tarOf, type VolumeStore } from '@davit/drivers';
 import { statement } from '@davit/db';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
-import { loadBusyboxImage, tarOf } from '@davit/testkit/engine-images';
+import { loadBusyboxImage } from '@davit/testkit/engine-images';
 import { startTestEngine, testEngineKinds } from '@davit/testkit/engines';
 import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

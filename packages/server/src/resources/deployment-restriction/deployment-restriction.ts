@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '@davit/base';
+import { AppError, hasControlCharacter } from '@davit/base';
 import type { Body, operations, Response, ServiceType } from '@davit/contract';
 import { isUniqueViolation, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { lockService } from '../service/index.ts';
-import { hasControlCharacter, invalid, leavesRoot, notFound } from '../shared/problems.ts';
+import { invalid, leavesRoot, notFound } from '../shared/problems.ts';
 import type { IdMap } from '../shared/relink.ts';
 import * as store from './store.ts';
 

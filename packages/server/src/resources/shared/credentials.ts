@@ -1,5 +1,6 @@
+import { hasControlCharacter } from '@davit/base';
 import type { Vault } from '../../secrets/vault.ts';
-import { hasControlCharacter, type Problems } from './problems.ts';
+import { type Problems } from './problems.ts';
 
 /** The members of `config` that registries and repositories have. */
 export type Member =

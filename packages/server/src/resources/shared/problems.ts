@@ -47,12 +47,6 @@ export function invalidReference(path: string, message: string): AppError {
   return new AppError({ code: 'INVALID_REFERENCE', message: `${path} ${message}`, errors: [{ path, message }] });
 }
 
-/** Returns whether a text has control characters (including line breaks and tabs). */
-export function hasControlCharacter(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex
-  return /[\u0000-\u001f\u007f]/.test(text);
-}
-
 /**
  * Returns whether a path is, or is below, a folder that the kernel and the engine create for each process. Nothing can
  * be mounted there.

@@ -1,11 +1,11 @@
-import { AppError } from '@davit/base';
+import { AppError, hasControlCharacter } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
 import type { FailureRecord } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { toGitRepository } from '../service/index.ts';
-import { hasControlCharacter, invalidReference, leavesRoot, Problems } from '../shared/problems.ts';
+import { invalidReference, leavesRoot, Problems } from '../shared/problems.ts';
 import * as store from './store.ts';
 
 type DockerfileRequest = Body<(typeof operations)['checkDockerfile']>;

@@ -1,5 +1,6 @@
+import { hasControlCharacter } from '@davit/base';
 import type { Queryable } from '@davit/db';
-import { hasControlCharacter, isSystemPath, leavesRoot, pathFault, type Problems } from '../shared/problems.ts';
+import { isSystemPath, leavesRoot, pathFault, type Problems } from '../shared/problems.ts';
 import { circleOf, circlesOf } from './effective.ts';
 import { idOf, isOwnedBy, type VariableOwner } from './owner.ts';
 import { referenceKeys } from './references.ts';

@@ -1,4 +1,4 @@
-import { hasControlCharacter } from '../../shared/problems.ts';
+import { hasControlCharacter } from '@davit/base';
 
 /*
  * Reads JSON from foreign servers. Missing values and values of another type are read as empty.

@@ -1,5 +1,6 @@
+import { hasControlCharacter } from '@davit/base';
 import { kinds } from '@davit/contract';
-import { hasControlCharacter, invalid, leavesRoot, type Problems } from '../../shared/problems.ts';
+import { invalid, leavesRoot, type Problems } from '../../shared/problems.ts';
 import { toCommit } from '../../shared/history-details.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';

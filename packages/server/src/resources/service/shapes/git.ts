@@ -1,6 +1,7 @@
+import { hasControlCharacter } from '@davit/base';
 import type { GitProvider } from '@davit/contract';
 import type { Problems } from '../../shared/problems.ts';
-import { hasControlCharacter, leavesRoot } from '../../shared/problems.ts';
+import { leavesRoot } from '../../shared/problems.ts';
 import type { GitRepositoryRequest } from './request.ts';
 
 /** Location of the source, as stored. `branch` null: the repository's default branch. */

@@ -1,5 +1,6 @@
+import { hasControlCharacter } from '@davit/base';
 import type { Body, operations } from '@davit/contract';
-import { hasControlCharacter, leavesRoot, type Problems } from '../../shared/problems.ts';
+import { leavesRoot, type Problems } from '../../shared/problems.ts';
 import type { SpecRules } from '../kinds/spec.ts';
 import { toGitRepository, type GitRepositorySpec } from './git.ts';
 import { refuseDuplicates } from './identity.ts';

@@ -1,6 +1,7 @@
+import { hasControlCharacter } from '@davit/base';
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { Problems } from '../../shared/problems.ts';
-import { hasControlCharacter } from '../../shared/problems.ts';
+
 import type { HealthchecksRequest, ProbeRequest } from './request.ts';
 
 /** A probe as stored and shown. Unset members of `type` are null. */

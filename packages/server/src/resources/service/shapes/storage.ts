@@ -1,5 +1,6 @@
+import { hasControlCharacter } from '@davit/base';
 import type { Problems } from '../../shared/problems.ts';
-import { hasControlCharacter, isSystemPath, leavesRoot, pathFault } from '../../shared/problems.ts';
+import { isSystemPath, leavesRoot, pathFault } from '../../shared/problems.ts';
 import { identities, refuseDuplicates } from './identity.ts';
 import type { StorageRequest } from './request.ts';
 

@@ -1,5 +1,6 @@
+import { hasControlCharacter } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
-import { hasControlCharacter, leavesRoot } from '../../shared/problems.ts';
+import { leavesRoot } from '../../shared/problems.ts';
 import type { SpecRules } from '../kinds/spec.ts';
 import { refuseDuplicates } from './identity.ts';
 

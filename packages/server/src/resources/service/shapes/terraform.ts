@@ -1,5 +1,6 @@
+import { hasControlCharacter } from '@davit/base';
 import { terraformCommands, type Body, type operations, type Response } from '@davit/contract';
-import { hasControlCharacter, leavesRoot, type Problems } from '../../shared/problems.ts';
+import { leavesRoot, type Problems } from '../../shared/problems.ts';
 
 type Request = Body<(typeof operations)['createTerraform']>;
 type TerraformRecord = Response<(typeof operations)['getTerraform']>;
