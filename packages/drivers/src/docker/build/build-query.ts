@@ -108,6 +108,11 @@ export function labelledDockerfile(
   return [...lines.slice(0, next.line - 1), instruction, ...lines.slice(next.line - 1)].join('\n');
 }
 
+/** Returns whether a line of a build shows the instruction of `labelledDockerfile`, which no user has written. */
+export function isLabelStep(line: string): boolean {
+  return /^(?:\[\d+\/\d+\] )?STEP \d+\/\d+: LABEL "davit\./.test(line);
+}
+
 function repositoryRemarks(dockerfile: Dockerfile): string[] {
   const wanting = wantsRepository(dockerfile);
   return wanting === null

@@ -74,6 +74,8 @@ describe.each(kinds)('building on %s', (kind) => {
       'davit.object': 'image',
     });
     expect(Config.Cmd).toEqual(['cat', '/note']);
+    // The labels are an instruction of Davit's own on Podman, which the log does not show.
+    expect(context.lines.join('\n')).not.toContain('davit.installation');
   });
 
   test('lines reach the log while the build goes on', async () => {

@@ -8,7 +8,7 @@ import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
 import { buildFailure } from '../../shared/build/build-failure.ts';
-import { labelledDockerfile, planBuild, withoutLimits, type BuildPlan } from './build-query.ts';
+import { isLabelStep, labelledDockerfile, planBuild, withoutLimits, type BuildPlan } from './build-query.ts';
 import { limitCommands, markFor, whyUnlimited, type LimitedCommands } from './command-limits.ts';
 import { openContext, packContext, type BuildContext, type OwnDockerfile } from '../../shared/build/context.ts';
 import {
@@ -130,7 +130,9 @@ class Build {
 
   async run(): Promise<BuiltImage> {
     const { context } = this.#scope;
-    const output = new BuildOutput((line) => context.log(line));
+    const output = new BuildOutput((line) => {
+      if (!isLabelStep(line)) context.log(line);
+    });
     const refusal = await this.#call(output);
     const outcome = output.end();
     this.#warnIfUnlimited(outcome);

@@ -19,7 +19,12 @@ test('a build that wants .git is told that there is none, and what to do', () =>
   const copy = failure('FROM a\nCOPY .git/HEAD /x\n', 'COPY .git/HEAD /x', 'stat .git/HEAD: no such file or directory');
   expect(copy).toMatchObject({ code: 'BUILD_COMMAND_FAILED', hint: expect.stringContaining('without .git') });
   const lines = ['fatal: not a git repository (or any of the parent directories): .git'];
-  const command = failure('FROM a\nRUN git describe\n', 'RUN git describe', 'returned a non-zero code: 128', lines);
+  const command = failure(
+    'FROM a\nRUN git describe\n',
+    'RUN git describe',
+    'executor failed running [/bin/sh -c git describe]: exit code: 128',
+    lines,
+  );
   expect(command).toMatchObject({ code: 'BUILD_COMMAND_FAILED', hint: expect.stringContaining('without .git') });
   const other = failure('FROM a\nCOPY src /x\n', 'COPY src /x', 'stat src: no such file or directory');
   expect(other.hint).not.toContain('.git');

@@ -17,7 +17,7 @@ export interface FailedBuild {
   readonly wasKilledForMemory: boolean | null;
 }
 
-// Messages of Docker Engine 20.10 to 29 (classic builder and BuildKit) and of Podman 4 and 5 (Buildah), ignoring case.
+// Messages of Docker Engine 20.10 to 29 (BuildKit) and of Podman 4 and 5 (Buildah), ignoring case.
 const patterns = {
   disk: /no space left on device|disk quota exceeded/i,
   parse:
@@ -28,7 +28,7 @@ const patterns = {
     /pull access denied|manifest (?:for .* )?(?:not found|unknown)|no such image|image not known|failed to resolve source metadata|initializing source|short-name|pinging container registry|unable to pull|repository .* not found|failed to do request|registry-1\.docker\.io|error response from registry|toomanyrequests|creating build container|invalid reference format|invalid checksum digest|(?:denied|not allowed) by policy/i,
   network:
     /no such host|i\/o timeout|connection refused|connection reset|tls handshake timeout|temporary failure|network is unreachable|lookup .* on |toomanyrequests|50[0234] /i,
-  exit: /(?:returned a non-zero code|exit code|exit status)[: ]+(\d+)/i,
+  exit: /(?:exit code|exit status)[: ]+(\d+)/i,
   killed:
     /(?:^|[\s:])Killed$|\bSIGKILL\b|signal 9\b|Killed signal terminated|out of memory|Cannot allocate memory|JavaScript heap|ENOMEM/im,
 };
@@ -41,9 +41,7 @@ export function buildFailure(build: FailedBuild): DriverError {
   if (patterns.disk.test(message) || patterns.disk.test(outcome.instructionLines.slice(-10).join('\n'))) {
     return new DriverError({ cause: 'DISK_FULL', message: `The disk of the container engine is full: ${words}.`, evidence });
   }
-  const isCommand =
-    /^RUN\b/i.test(outcome.instruction) ||
-    /returned a non-zero code|executor failed running|did not complete successfully/.test(message);
+  const isCommand = /^RUN\b/i.test(outcome.instruction) || /executor failed running|did not complete successfully/.test(message);
   if (isCommand) return commandFailure(build, evidence);
   if (patterns.parse.test(message)) return invalid(build, evidence);
   if (patterns.target.test(message)) return new DriverError({ cause: 'BUILD_TARGET_MISSING', message: `${words}.`, evidence });

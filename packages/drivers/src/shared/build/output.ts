@@ -24,10 +24,9 @@ const keptLines = 50;
 // oxlint-disable-next-line no-control-regex -- colours and cursor movements of programs that think they have a terminal
 const escapeSequences = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
 
-const engineLine =
-  /^(Step \d+\/\d+ : |(\[\d+\/\d+\] )?STEP \d+\/\d+: | ---> |--> |Removing intermediate container |container exited on |Successfully |COMMIT )/;
+const engineLine = /^((\[\d+\/\d+\] )?STEP \d+\/\d+: |--> |container exited on |Successfully |COMMIT )/;
 
-/** Converts the stream of JSON messages of a build (classic builder, BuildKit, Podman) to log lines and an outcome. */
+/** Converts the stream of JSON messages of a build (BuildKit, Podman) to log lines and an outcome. */
 export class BuildOutput {
   readonly #log: (line: string) => void;
   #rest = '';
@@ -93,12 +92,15 @@ export class BuildOutput {
     }
     const lines = (this.#partial + text).split('\n');
     this.#partial = lines.pop() ?? '';
-    for (const line of lines) this.#classicLine(line);
+    for (const line of lines) this.#podmanLine(line);
   }
 
-  #classicLine(line: string): void {
-    const step = /^(?:\[\d+\/\d+\] )?STEP \d+\/\d+: (.*)|^Step \d+\/\d+ : (.*)/.exec(line);
-    if (step) this.#begin(step[1] ?? step[2] ?? '');
+  #podmanLine(line: string): void {
+    const step = /^(?:\[\d+\/\d+\] )?STEP \d+\/\d+: (.*)/.exec(line);
+    if (step) {
+      this.#instruction = step[1] ?? '';
+      this.#instructionLines = [];
+    }
     this.#line(line);
   }
 
@@ -136,20 +138,13 @@ export class BuildOutput {
       .map((line) => line.slice(`#${state.number} `.length));
   }
 
-  #begin(instruction: string): void {
-    this.#instruction = instruction;
-    this.#instructionLines = [];
-  }
-
   #line(raw: string): void {
     // The visible part of a progress bar: the text after its last carriage return.
     const line = raw.replace(/\r+$/, '').split('\r').at(-1)!.replace(escapeSequences, '').trimEnd();
-    if (line === '' || line === ' --->') return;
+    if (line === '') return;
     this.#log(line);
     this.#lines = [...this.#lines, line].slice(-keptLines);
-    if (!/^ ---> |^--> |^Removing intermediate container /.test(line)) {
-      this.#instructionLines = [...this.#instructionLines, line].slice(-keptLines);
-    }
+    if (!line.startsWith('--> ')) this.#instructionLines = [...this.#instructionLines, line].slice(-keptLines);
   }
 }
 
