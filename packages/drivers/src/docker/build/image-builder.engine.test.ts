@@ -332,11 +332,13 @@ describe.each(kinds)('building on %s', (kind) => {
     });
   });
 
+  // Tests of both engines run at once on one machine, so each looks for a command of its own.
+  const forever = kind === 'docker' ? 'sleep 4321' : 'sleep 4322';
   test.each([
-    ['a plain command', 'RUN exec sleep 4321'],
-    ['a child of a shell', 'RUN sh -c "sleep 4321; true"; true'],
-    ['a command that ignores SIGTERM', 'RUN trap "" TERM INT HUP; sleep 4321; sleep 4321'],
-    ['a command of a newer builder', 'RUN --mount=type=cache,target=/c sleep 4321; true'],
+    ['a plain command', `RUN exec ${forever}`],
+    ['a child of a shell', `RUN sh -c "${forever}; true"; true`],
+    ['a command that ignores SIGTERM', `RUN trap "" TERM INT HUP; ${forever}; ${forever}`],
+    ['a command of a newer builder', `RUN --mount=type=cache,target=/c ${forever}; true`],
   ])('an abort ends %s, and leaves no process and no container', async (_name, line) => {
     const before = await containersOf(docker, kind);
     checkout.dockerfile(`${line} # ${Math.random()}`);
@@ -344,13 +346,13 @@ describe.each(kinds)('building on %s', (kind) => {
     context = recordedCall(aborter.signal);
     const building = build();
     building.catch(() => undefined);
-    await vi.waitFor(() => expect(processesWith('sleep\u00004321')).not.toEqual([]), { timeout: 30_000 });
+    await vi.waitFor(() => expect(processesWith(forever.replace(' ', '\0'))).not.toEqual([]), { timeout: 30_000 });
     const reason = new Error('cancelled');
     const started = Date.now();
     aborter.abort(reason);
     await expect(building).rejects.toBe(reason);
     expect(Date.now() - started).toBeLessThan(5000);
-    await vi.waitFor(() => expect(processesWith('sleep\u00004321')).toEqual([]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(processesWith(forever.replace(' ', '\0'))).toEqual([]), { timeout: 10_000 });
     await vi.waitFor(async () => expect(await containersOf(docker, kind)).toEqual(before), { timeout: 10_000 });
   });
 
@@ -432,16 +434,17 @@ describe.each(kinds)('%s in trouble', (kind) => {
   });
 
   test('an engine that goes away during a build is unreachable, and the command ends', async () => {
+    const forever = kind === 'docker' ? 'sleep 5432' : 'sleep 5433';
     const engine = await startTestEngine(kind);
     const docker = new EngineClient(engine.socketPath);
-    checkout.dockerfile('RUN sleep 5432');
+    checkout.dockerfile(`RUN ${forever}`);
     const building = builderOf(docker).build(buildRequest(checkout.folder), recordedCall());
     building.catch(() => undefined);
-    await vi.waitFor(() => expect(processesWith('sleep\u00005432')).not.toEqual([]), { timeout: 30_000 });
+    await vi.waitFor(() => expect(processesWith(forever.replace(' ', '\0'))).not.toEqual([]), { timeout: 30_000 });
     await engine.stop();
     const error = await failureOf(building);
     expect([error.code, error.retryable]).toEqual(['ENGINE_UNREACHABLE', true]);
-    await vi.waitFor(() => expect(processesWith('sleep\u00005432')).toEqual([]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(processesWith(forever.replace(' ', '\0'))).toEqual([]), { timeout: 10_000 });
   });
 });
 
