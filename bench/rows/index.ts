@@ -4,6 +4,7 @@ import { createsRow } from './creates.ts';
 import { commitsRow } from './commits.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
+import { endsRow } from './ends.ts';
 import { growthRow } from './growth.ts';
 import { kubernetesCrowdRow, kubernetesRow } from './kubernetes.ts';
 import { memoryRow } from './memory.ts';
@@ -19,6 +20,7 @@ export const rows: readonly Row[] = [
   createsRow,
   deploysRow,
   commitsRow,
+  endsRow,
   crowdRow,
   growthRow,
   queueRow,

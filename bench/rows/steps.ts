@@ -8,8 +8,8 @@ interface StepRow {
 }
 
 /**
- * Waits until no deployment is running. A service is DEPLOYED as soon as its new instances serve; the old instances are
- * removed afterwards, and this removal must not overlap the next measurement.
+ * Waits until no deployment is running. The keeper ends the old instances afterwards, which may overlap the next
+ * measurement, as it does for users.
  */
 export async function untilSettled(address: string): Promise<void> {
   const sql = new Client({ connectionString: address });
