@@ -80,6 +80,8 @@ export interface SourceDriver {
 
 /** Objects that stay on the disk of this machine between checkouts. */
 export interface KeptSources {
+  /** Returns the bytes that all objects use on the disk. */
+  bytes(): Promise<number>;
   /** Returns the organizations that objects are kept for. */
   organizations(): Promise<readonly string[]>;
   /** Removes the objects of an organization. */

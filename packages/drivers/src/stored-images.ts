@@ -42,6 +42,9 @@ export interface ImageStore {
    */
   pruneCache(keepBytes: number, signal: AbortSignal): Promise<number>;
 
+  /** Returns the bytes of the build cache that no image has; null where the cache consists of images. */
+  cacheBytes(signal: AbortSignal): Promise<number | null>;
+
   /**
    * Removes these names from an image, and then the image, never by force. Fails with ENGINE_UNREACHABLE. Returns:
    * - GONE: the image does not exist (any more).

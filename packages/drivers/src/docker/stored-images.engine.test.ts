@@ -71,6 +71,7 @@ describe.each(testEngineKinds())('the images of %s', (kind) => {
       const image = await builder.build(request, recordedCall());
       const budget = 1024 ** 3;
       expect(await images.pruneCache(budget, context.signal)).toBe(0);
+      expect(await images.cacheBytes(context.signal)).toBeGreaterThan(8 * 1024 ** 2);
       expect(await images.pruneCache(1, context.signal)).toBeGreaterThan(8 * 1024 ** 2);
       expect(await builder.find(image.id, context.signal)).toEqual(image);
       await images.release({ id: image.id, names: ['davit-build-test/cache:1'] }, context);
@@ -81,6 +82,7 @@ describe.each(testEngineKinds())('the images of %s', (kind) => {
 
   test.runIf(kind === 'podman')('Podman has no build cache apart from its images', async () => {
     expect(await images.pruneCache(1, context.signal)).toBe(0);
+    expect(await images.cacheBytes(context.signal)).toBeNull();
   });
 
   test('go with their last name, and twice is as good as once', async () => {

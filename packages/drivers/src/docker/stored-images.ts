@@ -41,6 +41,7 @@ export function createImageStore({ docker, installation, isLocal }: ImageStoreIn
       return spaceOf(folder);
     },
     pruneCache: (keepBytes, signal) => pruneCache(docker, keepBytes, signal),
+    cacheBytes: (signal) => cacheBytes(docker, signal),
     release: (image, context) => releaseImage(docker, image, context),
   };
 }
@@ -75,6 +76,24 @@ async function spaceOf(folder: string): Promise<DiskSpace | null> {
   } catch {
     // An engine in a virtual machine reports a folder of that virtual machine.
     return null;
+  }
+}
+
+interface CacheRecord {
+  readonly Size: number;
+  readonly Shared?: boolean;
+}
+
+// Podman lists no records. Its cache consists of images.
+async function cacheBytes(docker: EngineConnection, signal: AbortSignal): Promise<number | null> {
+  try {
+    const request = { method: 'GET', path: '/system/df', signal, timeoutMilliseconds: 60_000 } as const;
+    const { body } = await call<{ readonly BuildCache?: readonly CacheRecord[] | null }>(docker, request);
+    const records = body.BuildCache ?? [];
+    if (records.length === 0) return null;
+    return records.filter(({ Shared }) => Shared !== true).reduce((sum, { Size }) => sum + Size, 0);
+  } catch (error) {
+    throw translated(error, 'The size of the build cache could not be read');
   }
 }
 

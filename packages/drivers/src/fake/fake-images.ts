@@ -67,6 +67,7 @@ export class FakeImages {
         })),
       ),
     space: (signal) => this.#calls.call({ method: 'space', service: '', detail: '' }, signal, () => this.space),
+    cacheBytes: () => Promise.resolve(this.cacheBytes),
     pruneCache: (keepBytes, signal) =>
       this.#calls.call({ method: 'pruneCache', service: '', detail: String(keepBytes) }, signal, () => {
         const freed = Math.max(0, this.cacheBytes - keepBytes);

@@ -104,6 +104,7 @@ function keptSources(kept: KeptObjects, limits: GitLimits): KeptSources {
   // Tidying contacts no host.
   const none: Repository = { url: '', isLocal: true, origin: '', credentials: null, maximumBytes: limits.diskBytes };
   return {
+    bytes: () => kept.bytes(),
     organizations: () => kept.organizations(),
     forget: (organization) => kept.forget(organization),
     tidy: async (signal) => {

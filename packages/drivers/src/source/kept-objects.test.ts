@@ -288,8 +288,12 @@ describe('what is kept is bounded', { timeout: 120_000 }, () => {
     await checkout(commits[0]);
     await checkout(commits[0], { organization: theirs });
     expect((await source.kept?.organizations())?.toSorted()).toEqual([ours, theirs].toSorted());
+    const both = (await source.kept?.bytes()) ?? 0;
     await source.kept?.forget(theirs);
     expect(await source.kept?.organizations()).toEqual([ours]);
+    const one = (await source.kept?.bytes()) ?? 0;
+    expect(one).toBeGreaterThan(0);
+    expect(both).toBeGreaterThan(one);
     for (const path of keptFiles('state.json')) utimesSync(path, 1_000, Date.now() / 1000 - 31 * 86_400);
     await tidy();
     expect(await source.kept?.organizations()).toEqual([]);

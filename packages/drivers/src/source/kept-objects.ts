@@ -62,6 +62,11 @@ export class KeptObjects {
     return new KeptRepository(join(this.#options.folder, organization, name), this);
   }
 
+  /** Returns the bytes that all objects use on the disk. */
+  bytes(): Promise<number> {
+    return diskBytes(this.#options.folder);
+  }
+
   /** Returns the organizations for which objects are kept. */
   organizations(): Promise<string[]> {
     return namesIn(this.#options.folder);

@@ -311,6 +311,7 @@ export class ClusterConnection {
     return {
       list: (signal) => use(signal, (store, within) => store.list(within)),
       space: (signal) => use(signal, (store, within) => store.space(within)),
+      cacheBytes: (signal) => use(signal, (store, within) => store.cacheBytes(within)),
       pruneCache: (keepBytes, signal) => use(signal, (store, within) => store.pruneCache(keepBytes, within)),
       release: (image, call) => use(call.signal, (store, signal) => store.release(image, { ...call, signal })),
     };

@@ -18,6 +18,7 @@ test('objects of organizations without services are removed, and the rest is tid
   const folders = new Set([organizationId, randomUUID(), 'lost+found']);
   let tidied = 0;
   const kept: KeptSources = {
+    bytes: () => Promise.resolve(0),
     organizations: () => Promise.resolve([...folders]),
     forget: (organization) => Promise.resolve(void folders.delete(organization)),
     tidy: () => Promise.resolve(void (tidied += 1)),

@@ -65,6 +65,11 @@ async function look(
     }
     const report = await readDisk(parts, localDriver, signal);
     if (report !== null) tellImages(report, config, print);
+    const cache = (await drivers.set.imageStore?.cacheBytes(signal)) ?? null;
+    if (cache !== null) print(`build cache: ${limited(cache, config.buildCacheMiB, 'DAVIT_BUILD_CACHE_MIB')}`);
+    const sources = await drivers.set.source.kept?.bytes();
+    if (sources !== undefined)
+      print(`objects of git repositories: ${limited(sources, config.keptSourcesMiB, 'DAVIT_KEPT_SOURCES_MIB')}`);
     print(`database: ${gibibytes(bytes)}, ${gibibytes(logs)} of it logs`);
     return 0;
   } finally {
@@ -86,6 +91,12 @@ function tellImages({ space, images }: DiskReport, config: Configuration, print:
     for (const { image } of these) print(`  ${image.names[0] ?? image.id}, ${gibibytes(image.sizeBytes)}`);
   }
   print('(layers that images share are counted with each of them)');
+}
+
+/** Returns a size with the setting that limits it. */
+function limited(bytes: number, limitMiB: number, setting: string): string {
+  const limit = limitMiB === 0 ? 'no limit' : `at most ${gibibytes(limitMiB * 1024 ** 2)}`;
+  return `${gibibytes(bytes)}, ${limit} (${setting})`;
 }
 
 function gibibytes(bytes: number): string {

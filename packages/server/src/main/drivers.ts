@@ -144,6 +144,7 @@ function lateImageStore(connect: Connect): ImageStore {
   return {
     list: async (signal) => (await images(signal)).list(signal),
     space: async (signal) => (await images(signal)).space(signal),
+    cacheBytes: async (signal) => (await images(signal)).cacheBytes(signal),
     pruneCache: async (keepBytes, signal) => (await images(signal)).pruneCache(keepBytes, signal),
     release: async (image, context) => (await images(context.signal)).release(image, context),
   };
