@@ -213,6 +213,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       message: expect.stringMatching(/has \d+ processes and threads.* limit is 4096/),
       hint: expect.stringMatching(/./),
       link: '/docs/errors#process_limit',
+      evidence: { lines: expect.arrayContaining([expect.stringMatching(/^about \d{4} × \w+$/)]) },
     });
     expect(Date.parse(condition.since) - fullAt).toBeLessThan(withinMilliseconds);
     const ofOther = (one: TestSubscriber['received'][number]): boolean =>

@@ -65,8 +65,14 @@ export interface InstancePressure extends Pick<Instance, 'id' | 'service' | 'rol
   /**
    * Number of processes and threads; null if there is no limit or the number is unknown.
    * `refused`: how many processes and threads could not be created since `startedAt` because the limit was reached.
+   * `programs`: what runs most often, for example `4050 × sleep`, most first; empty below half of the limit.
    */
-  readonly processes: { readonly current: number; readonly limit: number; readonly refused: number } | null;
+  readonly processes: {
+    readonly current: number;
+    readonly limit: number;
+    readonly refused: number;
+    readonly programs: readonly string[];
+  } | null;
   /** Number of processes killed for lack of memory since `startedAt`; null if unknown. */
   readonly memoryKills: number | null;
   readonly disks: readonly DiskPressure[];

@@ -11,6 +11,8 @@ import { label } from './labels.ts';
  */
 
 const groups = '/sys/fs/cgroup';
+const maxProcessesRead = 500;
+const maxPrograms = 5;
 
 /** See `ClusterMetrics.pressure`. Covers the running instances of these inspections. */
 export async function pressureOf(inspections: readonly Inspection[]): Promise<InstancePressure[]> {
@@ -53,9 +55,37 @@ function processesOf(text: string): InstancePressure['processes'] {
     const limit = Number(readOrNull(join(folder, 'pids.max')) ?? Number.NaN);
     if (Number.isNaN(limit)) continue;
     const current = Number(readOrNull(join(folder, 'pids.current')));
-    return { current, limit, refused: countIn(readOrNull(join(folder, 'pids.events')), 'max') ?? 0 };
+    const refused = countIn(readOrNull(join(folder, 'pids.events')), 'max') ?? 0;
+    return { current, limit, refused, programs: current < limit / 2 ? [] : programsOf(text) };
   }
   return null;
+}
+
+function programsOf(text: string): string[] {
+  const folder = groupOf(text, 'pids');
+  const list = folder === null ? null : readOrNull(join(folder, 'cgroup.procs'));
+  const ids = list?.split('\n') ?? [];
+  // A full table has thousands of processes, and each is a file to read. Some of them show what there is.
+  const step = Math.ceil(ids.length / maxProcessesRead);
+  const stats = ids.filter((_, index) => index % step === 0).flatMap((id) => readOrNull(`/proc/${id}/stat`) ?? []);
+  return mostPrograms(stats, step);
+}
+
+/**
+ * Returns the programs with the most processes and threads. `stats`: `/proc/<pid>/stat` of every `step`-th process.
+ * Pure.
+ */
+export function mostPrograms(stats: readonly string[], step: number): string[] {
+  const counts = new Map<string, number>();
+  for (const stat of stats) {
+    // The name is in parentheses and may contain any byte, parentheses too. The 18th field after it counts threads.
+    const end = stat.lastIndexOf(')');
+    const name = stat.slice(stat.indexOf('(') + 1, end).replaceAll(/\p{Cc}/gu, '?');
+    const threads = Number(stat.slice(end + 2).split(' ')[17] ?? 1);
+    counts.set(name, (counts.get(name) ?? 0) + threads * step);
+  }
+  const most = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, maxPrograms);
+  return most.map(([name, count]) => `${step > 1 ? 'about ' : ''}${count} × ${name}`);
 }
 
 function memoryKillsOf(text: string): number | null {

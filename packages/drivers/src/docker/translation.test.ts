@@ -19,7 +19,7 @@ import { cutMark, LineAssembler, longestLine, toSince } from '../shared/log-line
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
 import { podmanConfiguration } from './own-podman.ts';
 import { isInit } from './own-init.ts';
-import { countIn, groupOf } from './pressure.ts';
+import { countIn, groupOf, mostPrograms } from './pressure.ts';
 import { decodeHealthStatus, encodeHealthRequest } from './probes/grpc.ts';
 import { lowered, translated } from './refusals.ts';
 import { negotiate, toAddress } from './socket.ts';
@@ -606,6 +606,18 @@ describe('control groups', () => {
     expect(countIn('max 7', 'max')).toBe(7);
     expect(countIn('max 7', 'oom_kill')).toBeNull();
     expect(countIn(null, 'max')).toBeNull();
+  });
+
+  it('name the programs with most processes and threads', () => {
+    const stat = (name: string, threads: number): string =>
+      `7 (${name}) S 1 7 7 0 -1 4194560 102 0 0 0 0 0 0 0 20 0 ${threads} 0 433 2396160 178 18446744073709551615`;
+    expect(mostPrograms([stat('sh', 1), stat('node', 11), stat('node', 12), stat('a) R 1 (b\u0007', 2)], 1)).toEqual([
+      '23 × node',
+      '2 × a) R 1 (b?',
+      '1 × sh',
+    ]);
+    expect(mostPrograms([stat('sleep', 1), stat('sleep', 1)], 8)).toEqual(['about 16 × sleep']);
+    expect(mostPrograms([], 1)).toEqual([]);
   });
 });
 

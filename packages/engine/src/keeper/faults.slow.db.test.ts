@@ -1,7 +1,7 @@
 import { statement } from '@davit/db';
 import { DriverError, type InstancePressure, type Probe } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RequestedService, ServiceView } from '../index.ts';
+import type { MetricsTotal, RequestedService, ServiceView } from '../index.ts';
 import { config } from '../testing/config.ts';
 import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
@@ -42,8 +42,9 @@ function reaches(one: RequestedService, is: (view: ServiceView) => boolean): Pro
   }, 'a view of the service');
 }
 
-const ends = async (one: RequestedService): Promise<object | undefined> =>
-  (await fixture.engine.port.metricTotals(fixture.database.database)).find(({ serviceId }) => serviceId === one.serviceId)?.ends;
+const totals = async (one: RequestedService): Promise<MetricsTotal | undefined> =>
+  (await fixture.engine.port.metricTotals(fixture.database.database)).find(({ serviceId }) => serviceId === one.serviceId);
+const ends = async (one: RequestedService): Promise<object> => (await totals(one))?.ends ?? {};
 
 async function ended(one: RequestedService, times: number): Promise<ServiceView> {
   return reaches(one, ({ conditions }) =>
@@ -144,7 +145,7 @@ describe('an instance that ends', () => {
     const one = await deployed();
     expect(await fixture.ends(await fixture.deploy([one], { action: 'RESTART' }))).toBe('SUCCEEDED');
     expect(await fixture.ends(await fixture.deploy([one], { action: 'STOP' }))).toBe('SUCCEEDED');
-    expect(await ends(one)).toBeUndefined();
+    expect(await ends(one)).toEqual({});
     expect((await fixture.view(one.serviceId)).conditions).toEqual([]);
   });
 });
@@ -193,7 +194,7 @@ describe('a probe that fails', () => {
       evidence: { probe: expect.arrayContaining([expect.stringContaining('status 503')]) },
     });
     fixture.fake.probeAnswer = () => null;
-    await eventually(async () => ((await ends(one)) === undefined ? undefined : true), 'the end to be counted');
+    await eventually(async () => Object.keys(await ends(one)).length > 0 || undefined, 'the end to be counted');
     expect(await ends(one)).toEqual({ PROBE_FAILED: 1 });
     await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
   });
@@ -210,7 +211,7 @@ describe('a probe that fails', () => {
       },
     };
     fails('liveness');
-    await eventually(async () => ((await ends(one)) === undefined ? undefined : true), 'the end to be counted');
+    await eventually(async () => Object.keys(await ends(one)).length > 0 || undefined, 'the end to be counted');
     expect(await ends(one)).toEqual({ PROBE_FAILED: 1 });
     expect(tries).toBe(2);
     const reported = await fixture.database.database.many(events, [one.serviceId]);
@@ -248,7 +249,7 @@ describe('an instance that reaches a limit', () => {
       rollout,
       index,
       startedAt: startedAt ?? '',
-      processes: { current: 10, limit: 4096, refused: 0 },
+      processes: { current: 10, limit: 4096, refused: 0, programs: [] },
       memoryKills: 0,
       disks: [],
       ...changes,
@@ -261,12 +262,25 @@ describe('an instance that reaches a limit', () => {
     const before = passes();
     await eventually(async () => (passes() > before + 1 ? true : undefined), 'two passes');
     const disk = { path: '/data', bytes: 1e9, freeBytes: 0, files: 0, freeFiles: 0 };
-    press(one, { processes: { current: 4096, limit: 4096, refused: 12 }, memoryKills: 2, disks: [disk] });
+    press(one, {
+      processes: { current: 4096, limit: 4096, refused: 12, programs: ['about 4090 × sleep', '6 × sh'] },
+      memoryKills: 2,
+      disks: [disk],
+    });
     // When no further processes are refused, the message only reports the number of processes. The first message is
     // therefore awaited here.
     const refusing = await reaches(one, ({ conditions }) => conditions.some(({ kind }) => kind === 'PROCESSES'));
     expect(refusing.conditions.find(({ kind }) => kind === 'PROCESSES')?.failure.message).toContain('new ones are refused');
     const view = await reaches(one, ({ conditions }) => conditions.length === 3);
+    expect(view.conditions.find(({ kind }) => kind === 'PROCESSES')?.failure.evidence.lines).toEqual([
+      'about 4090 × sleep',
+      '6 × sh',
+    ]);
+    expect((await totals(one))?.conditions).toEqual([
+      { kind: 'DISK', code: 'DISK_FULL', severity: 'WARNING' },
+      { kind: 'MEMORY', code: 'OUT_OF_MEMORY', severity: 'WARNING' },
+      { kind: 'PROCESSES', code: 'PROCESS_LIMIT', severity: 'WARNING' },
+    ]);
     const found = view.conditions.map(({ kind, failure }) => [kind, failure.code, failure.message]);
     expect(found.toSorted(([a = ''], [b = '']) => a.localeCompare(b))).toEqual([
       ['DISK', 'DISK_FULL', expect.stringContaining('the file system of /data has 0 of 953 MiB left')],

@@ -106,13 +106,13 @@ export function judge(
 
 function processFinding({ processes }: InstancePressure, refused: number): Finding[] {
   if (processes === null) return [];
-  const { current, limit } = processes;
+  const { current, limit, programs } = processes;
   if (refused === 0 && current < limit * nearlyFull) return [];
   const message =
     refused > 0
       ? `The instance has ${current} processes and threads, and its limit is ${limit}: new ones are refused (EAGAIN).`
       : `The instance has ${current} processes and threads; its limit is ${limit}.`;
-  const failure = { code: 'PROCESS_LIMIT', message, hint: causes.PROCESS_LIMIT, evidence: {} };
+  const failure = { code: 'PROCESS_LIMIT', message, hint: causes.PROCESS_LIMIT, evidence: { lines: programs } };
   return [{ kind: 'PROCESSES', failure, occurrences: 0 }];
 }
 

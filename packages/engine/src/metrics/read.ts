@@ -55,5 +55,6 @@ export async function readMetricTotals(db: Queryable): Promise<MetricsTotal[]> {
     responses: row.responses ?? noResponses,
     latencyCounts: row.latency ?? noLatency,
     ends: row.ends ?? {},
+    conditions: row.conditions ?? [],
   }));
 }

@@ -1,3 +1,5 @@
+import type { ConditionSeverity } from './views.ts';
+
 /** The resource use of a service during one time step. */
 export interface MetricsStep {
   /** Start of the step, ISO 8601. */
@@ -47,4 +49,6 @@ export interface MetricsTotal {
   readonly latencyCounts: readonly number[];
   /** Number of unrequested exits of instances, by the code of the cause. */
   readonly ends: Readonly<Record<string, number>>;
+  /** Open conditions, one of each kind at most. `code`: see docs/errors.md. */
+  readonly conditions: readonly { readonly kind: string; readonly code: string; readonly severity: ConditionSeverity }[];
 }

@@ -1,4 +1,5 @@
 import { statement } from '@davit/db';
+import type { MetricsTotal } from '../port/metrics.ts';
 
 /** Measurements of a service from one pass. */
 export interface MeasuredRow {
@@ -137,6 +138,8 @@ export interface TotalRow extends Omit<MeasuredRow, 'measured_seconds'> {
   readonly is_fresh: boolean;
   /** Number of instances that ended, by cause; null if none has ended. */
   readonly ends: Readonly<Record<string, number>> | null;
+  /** The open conditions; null if there are none. */
+  readonly conditions: MetricsTotal['conditions'] | null;
 }
 
 /** Returns the bytes that the volumes of these services held at the last count. */
@@ -151,9 +154,12 @@ export const readTotals = statement<TotalRow>(
   `select r.service_id, r.organization_id, r.project_id, r.environment_id, t.instances, t.memory_bytes, t.volume_bytes,
           coalesce(t.cpu_ms, 0) as cpu_ms, coalesce(t.received_bytes, 0) as received_bytes, coalesce(t.sent_bytes, 0) as sent_bytes,
           coalesce(t.requests, 0) as requests, t.responses, t.latency,
-          coalesce(t.measured_at > clock_timestamp() - interval '2 minutes', false) as is_fresh, e.ends
+          coalesce(t.measured_at > clock_timestamp() - interval '2 minutes', false) as is_fresh, e.ends, c.conditions
      from service_runtime r left join service_metric_total t on t.service_id = r.service_id
      left join (select service_id, jsonb_object_agg(cause, ends) as ends from service_end_total group by service_id) e on e.service_id = r.service_id
-    where t.service_id is not null or e.service_id is not null
+     left join (select service_id, jsonb_agg(jsonb_build_object('kind', kind, 'code', failure ->> 'code', 'severity', severity)
+                         order by kind) as conditions
+                  from service_condition group by service_id) c on c.service_id = r.service_id
+    where t.service_id is not null or e.service_id is not null or c.service_id is not null
     order by r.service_id`,
 );

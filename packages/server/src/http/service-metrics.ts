@@ -69,12 +69,23 @@ function metricsOf(buckets: readonly number[]): readonly Metric[] {
       lines: ({ ends }) => Object.entries(ends).map(([cause, count]) => ['', `,cause="${cause.toLowerCase()}"`, count] as const),
     },
     {
+      name: 'davit_service_condition',
+      type: 'gauge',
+      help: 'Open conditions; always 1. The series ends when the condition is cleared.',
+      lines: ({ conditions }) =>
+        conditions.map(({ kind, code, severity }) => ['', conditionLabels(kind, code, severity), 1] as const),
+    },
+    {
       name: 'davit_service_latency_seconds',
       type: 'histogram',
       help: 'Time until an instance began its answer. There is no sum.',
       lines: ({ latencyCounts }) => histogram(latencyCounts, buckets),
     },
   ];
+}
+
+function conditionLabels(kind: string, code: string, severity: string): string {
+  return `,kind="${kind.toLowerCase()}",cause="${code.toLowerCase()}",severity="${severity.toLowerCase()}"`;
 }
 
 function histogram(counts: readonly number[], ends: readonly number[]): [string, string, number][] {
