@@ -5,8 +5,8 @@ import type { RateLimiter } from './rate-limit.ts';
 import { countsExchange, countsForget } from './rate-limit-store.ts';
 
 const beatMilliseconds = 1000;
-// One process cannot serve more than this number of frequent keys in a minute.
-const maxKeysAtOnce = 10_000;
+// More frequent keys than all processes can serve in a minute.
+const maxKeysRead = 10_000;
 
 export interface SharingParts {
   readonly limiter: RateLimiter;
@@ -33,7 +33,7 @@ export class RateLimitSharing {
     this.#loop = new Loop({ look: () => this.#look(), everyMilliseconds: beatMilliseconds, onError });
   }
 
-  /** Reads the end of the current window and starts the exchange; does nothing if there is no limit. Never fails. */
+  /** Reads the clock of the database and starts the exchange; does nothing if there is no limit. Never fails. */
   async start(): Promise<void> {
     if (this.#parts.limiter.limit === 0) return;
     this.#loop.start();
@@ -46,7 +46,7 @@ export class RateLimitSharing {
   }
 
   async #look(): Promise<void> {
-    // The counts of other processes are not needed here before the first request of a window. The end of the window is.
+    // The counts of other processes are not needed here before the first request of a minute. The clock is, once.
     if (this.#forgottenIn === 0 || this.#parts.limiter.isCounting()) await this.exchange();
   }
 
@@ -56,11 +56,12 @@ export class RateLimitSharing {
    */
   async exchange(): Promise<void> {
     const { limiter, database, log } = this.#parts;
-    const own = limiter.unreported(maxKeysAtOnce);
+    const report = limiter.report();
+    const began = performance.now();
     try {
-      const values = [this.#process, own.minute, own.keys, own.counts, maxKeysAtOnce];
+      const values = [this.#process, report.minute, report.keys, report.counts, maxKeysRead];
       const others = await database.one(countsExchange, values);
-      limiter.learn(others, own);
+      limiter.learn(others, report, performance.now() - began);
       if (others.minute !== this.#forgottenIn) {
         await database.run(countsForget);
         this.#forgottenIn = others.minute;

@@ -5,7 +5,8 @@ const minuteOf = (at: string): string => `floor(extract(epoch from ${at}) / 60):
 
 export interface ExchangedRow {
   readonly minute: number;
-  readonly millisecondsLeft: number;
+  /** The time of the database, in milliseconds since 1970. */
+  readonly now: number;
   readonly keys: readonly string[];
   readonly counts: readonly number[];
 }
@@ -36,7 +37,7 @@ export const countsExchange = statement<ExchangedRow>(
       order by sum(count) desc
       limit $5
    )
-   select current.minute, (60000 * (current.minute + 1) - extract(epoch from at) * 1000)::float8 as "millisecondsLeft",
+   select current.minute, (extract(epoch from at) * 1000)::float8 as now,
           (select coalesce(array_agg(key), '{}') from others) as keys,
           (select coalesce(array_agg(count), '{}') from others) as counts
      from current`,

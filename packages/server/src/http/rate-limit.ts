@@ -1,162 +1,138 @@
 import { hash } from 'node:crypto';
 
-const windowMilliseconds = 60_000;
-// Beyond this number of keys in one window, all further keys share one counter, so memory stays bounded under a flood.
+const minuteMilliseconds = 60_000;
+// Beyond this number of keys in one minute, all further keys share one counter, so memory stays bounded under a flood.
 const maxKeys = 100_000;
 // Counts below this share of the limit are not reported to other processes. Otherwise, each address with a single
 // request would be a row, and a flood would fill the table.
-const untoldShare = 1 / 20;
-// Milliseconds by which the reported end of a window may differ from the known end. A larger difference means that the
-// clock has changed.
-const trustMilliseconds = 5_000;
+const unreportedShare = 1 / 20;
+// A smaller difference between the clocks comes from the time that an exchange takes, and is not corrected.
+const clockToleranceMilliseconds = 1000;
 
 class Counter {
-  readonly key: string;
+  readonly #key: string;
+  #digest = '';
   count = 0;
-  /** Requests counted by other processes, as of the exchange numbered `lesson`. */
-  others = 0;
-  lesson = -1;
-  /** The key's name in the exchange with other processes; computed when first needed. */
-  digest = '';
+  /** The count that the other processes can read. */
+  reported = 0;
 
   constructor(key: string) {
-    this.key = key;
+    this.#key = key;
+  }
+
+  /**
+   * The key's name in the exchange with other processes: 16 bytes in hexadecimal, so that collisions are negligible,
+   * and tokens and addresses are not disclosed. Computed when first needed.
+   */
+  get digest(): string {
+    if (this.#digest === '') this.#digest = hash('sha256', this.#key, 'hex').slice(0, 32);
+    return this.#digest;
   }
 }
 
 /** Counts of requests. `keys` are digests, in the same order as `counts`. */
 export interface Counts {
+  /** Number of the minute, since 1970. */
+  readonly minute: number;
   readonly keys: readonly string[];
   readonly counts: readonly number[];
 }
 
-/** The counts of one window that this process reports to the others. */
-export interface OwnCounts extends Counts {
-  /** Number of the window; null before the first exchange. */
-  readonly minute: number | null;
-  /** When the counts were read, as a value of performance.now(). */
-  readonly at: number;
+/** The counts that this process reports to the others. */
+export interface Report extends Counts {
+  readonly counters: readonly Counter[];
 }
 
 /** The sums of the counts of all other processes. */
 export interface OthersCounts extends Counts {
-  /** Number of the current window, according to the database's clock. */
-  readonly minute: number;
-  /** Milliseconds left in that window when the database returned the counts. */
-  readonly millisecondsLeft: number;
+  /** The time of the database, in milliseconds since 1970. */
+  readonly now: number;
 }
 
 /**
- * Counts requests per key (token, or address while the token is unknown) in fixed windows of one minute, which begin at
- * the same moment for all keys. So expiry clears one map, memory is bounded, and a request costs one look-up. The
- * plugin `@fastify/rate-limit` is not used: it takes one key per route before the token is known, and costs about 7 µs
- * per request where this costs 3.
+ * Counts requests per key (token, or address while the token is unknown), and begins anew with each minute of the
+ * clock. So expiry clears one map, memory is bounded, and a request costs one look-up. The plugin `@fastify/rate-limit`
+ * is not used: it takes one key per route before the token is known.
  *
  * Each process counts its own requests, and regularly merges the counts of the others (rate-limit-sharing.ts,
- * adr/0028). After the first exchange, windows follow the database's clock; until then a window begins with a request.
+ * adr/0028). The clock is that of the database, which all processes share, and until it is known that of this machine.
  */
 export class RateLimiter {
   readonly limit: number;
-  readonly #least: number;
   readonly #counters = new Map<string, Counter>();
   readonly #overflow = new Counter('');
-  /** Counters whose present count has not been reported to the other processes. */
-  readonly #unreported = new Set<Counter>();
-  /** Counts of other processes in this window, by digest. */
+  /** Counts of other processes in this minute, by digest. */
   #others: ReadonlyMap<string, number> = new Map();
-  #lesson = 0;
-  #minute: number | null = null;
-  #endsAt = 0;
-  // Time of the latest call: the clock is read once per request.
-  #now = 0;
+  #minute = 0;
+  // Setting the clock of this machine would end a minute at once or prolong it, so it is read only once.
+  #clockOffset = Date.now() - performance.now();
 
   constructor(limit: number) {
     this.limit = limit;
-    this.#least = Math.max(1, Math.ceil(limit * untoldShare));
   }
 
   /** Counts one request. Returns the number of requests left, which is negative if the limit is exceeded. */
   take(key: string): number {
+    this.#turn();
     const counter = this.#counter(key);
     counter.count += 1;
-    // The overflow counter is not reported, since its keys differ between processes.
-    if (counter.count >= this.#least && counter !== this.#overflow) this.#unreported.add(counter);
-    return this.limit - counter.count - this.#othersOf(counter);
+    return this.#left(counter);
   }
 
   /** Returns the number of requests left, without counting one. */
   peek(key: string): number {
     this.#turn();
-    const counter = this.#counters.get(key) ?? new Counter(key);
-    return this.limit - counter.count - this.#othersOf(counter);
+    return this.#left(this.#counters.get(key) ?? new Counter(key));
   }
 
-  /** Returns the seconds until the window ends, at least 1. */
+  /** Returns the seconds until the minute ends, 1 to 60. */
   secondsToReset(): number {
-    return Math.min(windowMilliseconds / 1000, Math.max(1, Math.ceil((this.#endsAt - this.#now) / 1000)));
+    return Math.ceil((minuteMilliseconds - (this.#now() % minuteMilliseconds)) / 1000);
   }
 
-  /** Returns whether anything was counted in this window. */
+  /** Returns whether anything was counted in this minute. */
   isCounting(): boolean {
     this.#turn();
     return this.#counters.size > 0;
   }
 
-  /**
-   * Returns the counts that have not been reported yet, limited to `most` keys: those that have waited longest. Changes
-   * nothing; `learn` marks the counts as reported.
-   */
-  unreported(most: number): OwnCounts {
+  /** Returns the counts that the other processes do not know yet. Changes nothing: see `learn`. */
+  report(): Report {
     this.#turn();
-    const reported = this.#minute === null ? [] : this.#unreported.values().take(most).toArray();
-    return { minute: this.#minute, at: this.#now, keys: reported.map(digestOf), counts: reported.map(({ count }) => count) };
+    const least = Math.max(1, Math.ceil(this.limit * unreportedShare));
+    const isNew = ({ count, reported }: Counter): boolean => count >= least && count > reported;
+    const counters = this.#counters.values().filter(isNew).toArray();
+    return {
+      minute: this.#minute,
+      keys: counters.map(({ digest }) => digest),
+      counts: counters.map(({ count }) => count),
+      counters,
+    };
   }
 
   /**
-   * Merges the counts reported by other processes; they replace earlier ones. Adjusts the end of the window. Counts of
-   * a window that has ended are ignored.
+   * Ends an exchange: marks the reported counts as known to the others, merges theirs, and sets the clock. Counts of a
+   * minute that is over are ignored.
    *
-   * @param sent The counts that this process reported in the same exchange.
+   * @param milliseconds The duration of the exchange. The clock is not set by a slow one.
    */
-  learn(learnt: OthersCounts, sent: OwnCounts): void {
-    this.#turn();
-    this.#align(learnt, sent.at);
-    if (this.#minute !== learnt.minute) return;
-    this.#others = new Map(learnt.keys.map((key, index) => [key, learnt.counts[index] ?? 0]));
-    this.#lesson += 1;
-    if (sent.minute !== learnt.minute) return;
-    // The reported counters are still the first ones of the set: new ones are appended.
-    const counters = this.#unreported.values().take(sent.keys.length).toArray();
-    for (const [index, counter] of counters.entries()) {
-      this.#unreported.delete(counter);
-      // The counter changed during the exchange. It is appended after the counters that did not fit into the exchange.
-      if (counter.count !== sent.counts[index]) this.#unreported.add(counter);
+  learn(others: OthersCounts, report: Report, milliseconds: number): void {
+    const difference = others.now - this.#now();
+    if (milliseconds < clockToleranceMilliseconds && Math.abs(difference) > clockToleranceMilliseconds) {
+      this.#clockOffset += difference;
     }
+    this.#turn();
+    if (others.minute !== this.#minute) return;
+    this.#others = new Map(others.keys.map((key, index) => [key, others.counts[index] ?? 0]));
+    if (report.minute !== this.#minute) return;
+    for (const [index, counter] of report.counters.entries()) counter.reported = report.counts[index] ?? 0;
   }
 
-  /**
-   * Adjusts the end of the window. The database's reading was made at some time between `askedAt` and now, so it gives
-   * a range for the end. The known end is kept if it lies in that range, otherwise it moves to the nearest bound. A
-   * slow exchange gives a wide range and therefore changes nothing.
-   */
-  #align({ minute, millisecondsLeft }: OthersCounts, askedAt: number): void {
-    const latest = this.#now + millisecondsLeft;
-    if (this.#minute !== null) {
-      const ahead = (this.#minute - minute) * windowMilliseconds;
-      const end = Math.min(Math.max(this.#endsAt, askedAt + millisecondsLeft + ahead), latest + ahead);
-      if (Math.abs(end - this.#endsAt) <= trustMilliseconds) {
-        this.#endsAt = end;
-        return this.#turn();
-      }
-      // The database's clock was set, or this machine was suspended.
-      if (ahead !== 0) this.#clear();
-    }
-    this.#minute = minute;
-    this.#endsAt = latest;
+  #now(): number {
+    return performance.now() + this.#clockOffset;
   }
 
   #counter(key: string): Counter {
-    this.#turn();
     let counter = this.#counters.get(key);
     if (counter === undefined) {
       if (this.#counters.size >= maxKeys) return this.#overflow;
@@ -166,42 +142,17 @@ export class RateLimiter {
     return counter;
   }
 
-  #othersOf(counter: Counter): number {
-    if (counter.lesson === this.#lesson) return counter.others;
-    counter.lesson = this.#lesson;
-    counter.others = this.#others.size === 0 ? 0 : (this.#others.get(digestOf(counter)) ?? 0);
-    return counter.others;
+  #left(counter: Counter): number {
+    const others = this.#others.size === 0 ? 0 : (this.#others.get(counter.digest) ?? 0);
+    return this.limit - counter.count - others;
   }
 
   #turn(): void {
-    // The time of day is not used: setting the clock would end a window at once, or extend it by as much as the clock
-    // was set back.
-    this.#now = performance.now();
-    if (this.#now < this.#endsAt) return;
-    this.#clear();
-    if (this.#minute === null) {
-      this.#endsAt = this.#now + windowMilliseconds;
-    } else {
-      const windows = Math.floor((this.#now - this.#endsAt) / windowMilliseconds) + 1;
-      this.#minute += windows;
-      this.#endsAt += windows * windowMilliseconds;
-    }
-  }
-
-  #clear(): void {
+    const minute = Math.floor(this.#now() / minuteMilliseconds);
+    if (minute === this.#minute) return;
+    this.#minute = minute;
     this.#counters.clear();
-    this.#unreported.clear();
     this.#overflow.count = 0;
     this.#others = new Map();
-    this.#lesson += 1;
   }
-}
-
-/**
- * Returns the digest of a key, 16 bytes in hexadecimal: collisions are negligible, and tokens and addresses are not
- * disclosed.
- */
-function digestOf(counter: Counter): string {
-  if (counter.digest === '') counter.digest = hash('sha256', counter.key, 'hex').slice(0, 32);
-  return counter.digest;
 }
