@@ -61,6 +61,8 @@ export interface NewApplication {
   readonly name: string;
   /** URL of the application's repository. */
   readonly url: string;
+  /** Default: a new environment. */
+  readonly environmentId?: string;
   /** Default: the organization's own cluster. */
   readonly clusterId?: string;
   /** CPU in millicores. */
@@ -83,10 +85,10 @@ export class BenchApplication {
     this.#variableId = ids.variableId;
   }
 
-  /** Creates the application in a new environment. */
   static async create({ client }: Davit, { projectId, name, url, ...on }: NewApplication): Promise<BenchApplication> {
     const environment = { name, ...(on.clusterId !== undefined && { cluster_id: on.clusterId }) };
-    const { id: environmentId } = await client.call('createEnvironment', { params: { projectId }, body: environment });
+    const environmentId =
+      on.environmentId ?? (await client.call('createEnvironment', { params: { projectId }, body: environment })).id;
     const { id } = await client.call('createApplication', {
       params: { environmentId },
       body: {

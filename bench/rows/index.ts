@@ -1,6 +1,7 @@
 import type { Row } from '../row.ts';
 import { checkRow } from './check.ts';
 import { createsRow } from './creates.ts';
+import { addressesRow } from './addresses.ts';
 import { commitsRow } from './commits.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
@@ -21,6 +22,7 @@ export const rows: readonly Row[] = [
   deploysRow,
   commitsRow,
   endsRow,
+  addressesRow,
   crowdRow,
   growthRow,
   queueRow,
