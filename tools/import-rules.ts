@@ -44,7 +44,7 @@ const layers: readonly { readonly files: RegExp; readonly name: string; readonly
       inPackage('base'),
       inPackage('base-node'),
       inPackage('db'),
-      /^packages\/drivers\/src\/(call-context|driver|driver-proxy|errors|exit-code|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|init-words|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
+      /^packages\/drivers\/src\/(call-context|driver|driver-proxy|errors|exit-code|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|init-words|route-claims|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
     ],
   },
   {

@@ -13,6 +13,7 @@ export * from './helm-arguments.ts';
 export * from './helm-driver.ts';
 export * from './helm-setting-names.ts';
 export { causes, DriverError, RoutesLeftOutError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
+export { RouteClaims } from './route-claims.ts';
 export { describeExit } from './exit-code.ts';
 export { initRefusal } from './init-words.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';

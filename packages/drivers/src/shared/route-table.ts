@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { Backend, HostCertificate, HttpChallenge, HttpRoute, RouteOptions, RouteTable, TcpRoute } from '../gateway.ts';
 import { DriverError } from '../errors.ts';
+import { claimedTwice, RouteClaims, withoutFinalSlash } from '../route-claims.ts';
 import { isUsableCertificate } from './host-certificate.ts';
 
 // Every value of a route ends up in HAProxy's configuration, in a map file or in a command of its runtime API. These
@@ -24,24 +25,14 @@ const headerValueForm = /^[\x21-\x7e][\x20-\x7e]{0,4095}$/;
 export function checkedTable(table: RouteTable, gatewayPort: number, httpsPort: number | null = null): RouteTable {
   const http = table.http.map((route) => checkedHttpRoute(route));
   const tcp = table.tcp.map((route) => checkedTcpRoute(route, [gatewayPort, httpsPort]));
-  refuseDuplicates(
-    [...http, ...tcp].map((route) => ({ key: route.id, route: route.id })),
-    'the id',
-  );
-  refuseDuplicates(
-    http.flatMap((route) => route.hosts.map((host) => ({ key: host + route.pathPrefix, route: route.id }))),
-    'the address',
-  );
-  refuseDuplicates(
-    tcp.map((route) => ({ key: String(route.listenPort), route: route.id })),
-    'the port',
-  );
+  new RouteClaims().add({ http, tcp });
   const certificates = table.certificates ?? [];
   for (const certificate of certificates) expectCertificate(certificate);
-  refuseDuplicates(
-    certificates.map(({ host }) => ({ key: host, route: host })),
-    'the certificate of',
-  );
+  const hosts = new Set<string>();
+  for (const { host } of certificates) {
+    if (hosts.has(host)) throw claimedTwice(`the certificate of ${host}`, [host, host]);
+    hosts.add(host);
+  }
   const challenges = table.challenges ?? [];
   for (const challenge of challenges) expectChallenge(challenge);
   return {
@@ -167,25 +158,6 @@ function expectForm(holds: boolean, what: string, found: { readonly route: strin
   });
 }
 
-function refuseDuplicates(claims: readonly { readonly key: string; readonly route: string }[], what: string): void {
-  const owners = new Map<string, string>();
-  for (const { key, route } of claims) {
-    const owner = owners.get(key);
-    if (owner !== undefined) {
-      throw new DriverError({
-        cause: 'GATEWAY_FAILED',
-        message: `Routes ${owner} and ${route} both claim ${what} ${key}.`,
-        hint: 'Give one of them another; the gateway keeps what it serves.',
-      });
-    }
-    owners.set(key, route);
-  }
-}
-
 function isPort(value: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= 65_535;
-}
-
-function withoutFinalSlash(path: string): string {
-  return path === '/' ? path : path.replace(/\/+$/, '') || '/';
 }

@@ -4,6 +4,8 @@ import type { EngineParts } from '../shared/parts.ts';
 // Milliseconds to wait for an action. Most actions finish within this time, so that the gateway update in the same look
 // includes them.
 const patienceMilliseconds = 2_000;
+// An abort without a reason makes an error with a stack, which is most of what a look at an unchanged service costs.
+const hasEnded = 'the action has ended';
 
 /**
  * Executes actions for services, one at a time for each service. A slow action continues beside the looks, so that an
@@ -32,7 +34,7 @@ export class ServiceQueue {
     let isLate = false;
     const done = action().finally(() => {
       this.#underWay.delete(service);
-      ended.abort();
+      ended.abort(hasEnded);
     });
     const afterwards = done
       .catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import { abortable } from '@davit/base';
 import {
   DriverError,
+  RouteClaims,
   RoutesLeftOutError,
   type Backend,
   type Gateway,
@@ -85,9 +86,13 @@ function entryOf(config: ReleaseConfig, instances: readonly Instance[]): Entry {
 }
 
 function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDomains): RouteTable {
-  const http = [...services.values()].flatMap(({ routes }) => routes.http);
-  const tcp = [...services.values()].flatMap(({ routes }) => routes.tcp);
-  const certificates = certificatesOf(domains, http, plainHosts(services));
+  const http: HttpRoute[] = [];
+  const tcp: TcpRoute[] = [];
+  for (const { routes } of services.values()) {
+    http.push(...routes.http);
+    tcp.push(...routes.tcp);
+  }
+  const certificates = domains.certificates.length === 0 ? [] : certificatesOf(domains, http, plainHosts(services));
   return {
     http,
     tcp,
@@ -102,7 +107,6 @@ function certificatesOf(
   http: readonly HttpRoute[],
   plain: ReadonlySet<string>,
 ): readonly HostCertificate[] {
-  if (certificates.length === 0) return [];
   const served = new Set(http.flatMap(({ hosts }) => hosts));
   return certificates.flatMap((one) =>
     served.has(one.host) ? [{ ...one, redirect: one.redirect && !plain.has(one.host) }] : [],
@@ -168,6 +172,8 @@ function servable(gateway: Gateway, services: Map<string, Entry>, domains: Gatew
 export class GatewaySync {
   readonly #gateway: Gateway;
   #services = new Map<string, Entry>();
+  /** The claims of the routes of all services. */
+  #claims = new RouteClaims();
   #loaded = false;
   readonly #whenLoaded = Promise.withResolvers<void>();
   /** Services that are served but not yet stored as such. */
@@ -235,10 +241,10 @@ export class GatewaySync {
     const entry = entryOf(config, instances);
     // A route that the gateway would refuse is refused here, before it is part of the table, because there is only one
     // table for all services.
-    this.#gateway.check(tableOf(new Map([...this.#services, [serviceId, entry]]), this.#domains ?? noDomains));
+    this.#gateway.check(entry.routes);
     const former = this.#services.get(serviceId);
+    this.#put(serviceId, entry);
     this.#version += 1;
-    this.#services.set(serviceId, entry);
     try {
       await this.#apply();
       const failure = this.#failureOf(entry);
@@ -279,8 +285,7 @@ export class GatewaySync {
     // Another call has replaced the entry meanwhile.
     if (this.#services.get(serviceId) !== failed) return;
     this.#version += 1;
-    if (former === undefined) this.#services.delete(serviceId);
-    else this.#services.set(serviceId, former);
+    this.#put(serviceId, former);
     // The caller throws the first failure. If this call fails too, the gateway counts as behind, and the next look of
     // the keeper applies the table.
     await this.#apply().catch(() => undefined);
@@ -299,7 +304,23 @@ export class GatewaySync {
 
   async remove(serviceId: string): Promise<void> {
     this.#version += 1;
-    if ((this.#services.delete(serviceId) || this.#isBehind) && this.#loaded) await this.#apply();
+    const wasServed = this.#services.has(serviceId);
+    this.#put(serviceId, undefined);
+    if ((wasServed || this.#isBehind) && this.#loaded) await this.#apply();
+  }
+
+  /** Replaces the entry of a service; undefined removes it. Fails if another service claims the same. */
+  #put(serviceId: string, entry: Entry | undefined): void {
+    const former = this.#services.get(serviceId);
+    if (former !== undefined) this.#claims.delete(former.routes);
+    try {
+      if (entry !== undefined) this.#claims.add(entry.routes);
+    } catch (error) {
+      if (former !== undefined) this.#claims.add(former.routes);
+      throw error;
+    }
+    if (entry === undefined) this.#services.delete(serviceId);
+    else this.#services.set(serviceId, entry);
   }
 
   /**
@@ -324,6 +345,8 @@ export class GatewaySync {
     const asksAgain = this.#leftOut.size > 0 && performance.now() - this.#appliedAt > askAgainMilliseconds;
     if (same && this.#loaded && !this.#isBehind && !asksAgain) return true;
     this.#services = servable(this.#gateway, next, this.#domains);
+    this.#claims = new RouteClaims();
+    for (const { routes } of this.#services.values()) this.#claims.add(routes);
     this.#loaded = true;
     this.#whenLoaded.resolve();
     await this.#apply();
