@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
 import type { Commit, WantedFiles } from '../source-driver.ts';
@@ -68,9 +68,9 @@ export class GitCheckout {
     // The tags need a round trip of their own, which is shorter than the fetch and runs at the same time.
     const tags = listTags(this.#call);
     tags.catch(() => undefined); // Awaited below; a failed fetch comes first, without an unhandled rejection.
-    const { id, isShallow } = await this.#fetch(wanted, [], attempt.usesKept);
-    if (kept !== null && isShallow) await this.#keep(kept, id, attempt.replacesKept);
-    return { id, tags };
+    const { commit, isShallow } = await this.#fetch(wanted, [], attempt.usesKept);
+    if (kept !== null && isShallow) await this.#keep(kept, commit.id, attempt.replacesKept);
+    return { commit, tags };
   }
 
   async #keep(kept: KeptRepository, id: string, replacesKept: boolean): Promise<void> {
@@ -82,22 +82,21 @@ export class GitCheckout {
     });
   }
 
-  async #writeFiles({ id, tags }: Fetched): Promise<Commit> {
-    await this.#checkTreeSize(id);
-    this.#must(await this.#followed('checkout', '--progress', '--force', '--detach', id));
-    await this.#fetchLargeFiles();
+  async #writeFiles({ commit, tags }: Fetched): Promise<Commit> {
+    const { hasAttributes } = await this.#look(commit.id);
+    this.#must(await this.#followed('checkout', '--progress', '--force', '--detach', commit.id));
+    if (hasAttributes) await this.#fetchLargeFiles();
     await this.#submodules();
-    const commit = await this.#details(id, await tags);
     // A build would copy .git into the context. There it breaks the cache, as it differs between checkouts, and ends up
     // in images.
     for (const folder of await gitFolders(this.#directory)) await rm(folder, { recursive: true, force: true });
-    return commit;
+    return { ...commit, tag: (await tags).get(commit.id) ?? '' };
   }
 
   /** Returns the id of the tree at a path of a commit, without fetching files. */
   async treeOf(wanted: string, rootPath: string): Promise<string | null> {
     await this.#init();
-    const { id } = await this.#fetch(wanted, ['--filter=blob:none']);
+    const { id } = (await this.#fetch(wanted, ['--filter=blob:none'])).commit;
     const path = rootPath.replace(/^[./]+|\/+$/g, '');
     const result = await this.#git('rev-parse', '--quiet', '--verify', `${id}:${path}`);
     if (result.code !== 0) return null;
@@ -109,7 +108,7 @@ export class GitCheckout {
   /** Returns the texts of single files of a commit, without fetching the others. */
   async files(wanted: string, { rootPath, paths }: WantedFiles): Promise<(string | null)[]> {
     await this.#init();
-    const { id } = await this.#fetch(wanted, ['--filter=blob:none']);
+    const { id } = (await this.#fetch(wanted, ['--filter=blob:none'])).commit;
     const files = new CommitFiles(id, (...args) => this.#readObject(args));
     if (!(await files.hasFolder(rootPath))) {
       throw new DriverError({
@@ -132,11 +131,9 @@ export class GitCheckout {
     return this.#reached(await this.#git(...args)).stdout;
   }
 
-  async #init(): Promise<void> {
-    const { git, repository, signal } = this.#call;
-    this.#must(await git.run(['init', '--quiet', this.#directory], { signal }));
-    // Relative URLs of submodules are resolved against this URL, and a partial clone fetches missing objects from it.
-    this.#must(await this.#git('remote', 'add', 'origin', repository.url));
+  // Relative URLs of submodules are resolved against the URL, and a partial clone fetches missing objects from it.
+  #init(): Promise<void> {
+    return initRepository(this.#directory, this.#call.repository.url);
   }
 
   /**
@@ -145,10 +142,14 @@ export class GitCheckout {
    * repository has commits that these credentials may not read. It is then not searched, because the commit could be
    * one of them.
    */
-  async #fetch(wanted: string, filter: readonly string[], usesKept = false): Promise<{ id: string; isShallow: boolean }> {
+  async #fetch(wanted: string, filter: readonly string[], usesKept = false): Promise<{ commit: Details; isShallow: boolean }> {
     if (isFullId(wanted)) {
       const direct = await this.#fetchOnce([...filter, '--depth=1'], wanted);
-      if (direct.code === 0) return { id: await this.#verify(wanted), isShallow: true };
+      if (direct.code === 0) {
+        const commit = await this.#details(wanted);
+        if (commit === null) throw await this.#noSuchCommit(wanted);
+        return { commit, isShallow: true };
+      }
       if (usesKept || !isRefusedById(direct.stderr)) throw gitFailure(direct, this.#call.repository);
       this.#options.context.log('The host does not serve this commit by its id; looking for it on the branch');
     }
@@ -160,13 +161,13 @@ export class GitCheckout {
         [...filter, ...(all ? [] : [depth])],
         all ? '+refs/heads/*:refs/remotes/origin/*' : reference,
       );
-      const found = await this.#git('rev-parse', '--quiet', '--verify', `${wanted}^{commit}`);
-      if (found.code === 0) return { id: await this.#verify(found.stdout.trim()), isShallow: false };
+      const commit = await this.#details(wanted);
+      if (commit !== null) return { commit, isShallow: false };
       // If the host refuses this depth (`--unshallow` of a complete repository, or a host without shallow fetches), the
       // next depth is tried.
       if (all && result.code !== 0) throw gitFailure(result, this.#call.repository);
     }
-    throw noSuchReference({ ...this.#call, source: { ...this.#call.source, commit: wanted } }, await listReferences(this.#call));
+    throw await this.#noSuchCommit(wanted);
   }
 
   async #fetchOnce(options: readonly string[], reference: string): Promise<GitResult> {
@@ -178,19 +179,21 @@ export class GitCheckout {
     return result;
   }
 
-  async #verify(id: string): Promise<string> {
-    const result = await this.#git('rev-parse', '--quiet', '--verify', `${id}^{commit}`);
-    if (result.code === 0) return result.stdout.trim();
-    throw noSuchReference({ ...this.#call, source: { ...this.#call.source, commit: id } }, await listReferences(this.#call));
+  async #noSuchCommit(commit: string): Promise<DriverError> {
+    return noSuchReference({ ...this.#call, source: { ...this.#call.source, commit } }, await listReferences(this.#call));
   }
 
-  /** Checks the size before any file is written: a small pack can hold huge files. */
-  async #checkTreeSize(id: string): Promise<void> {
+  /**
+   * Checks the size before any file is written: a small pack can hold huge files. Returns whether a folder has
+   * attributes of files, which may name Git LFS.
+   */
+  async #look(id: string): Promise<{ hasAttributes: boolean }> {
     const result = this.#must(await this.#git('ls-tree', '-r', '-l', id));
     // Columns: mode, type, id, size; a submodule has `-` as its size.
     const sizes = result.stdout.matchAll(/^\d+ \w+ [0-9a-f]+ +(\d+)\t/gm);
     const bytes = sizes.reduce((sum, [, size]) => sum + Number(size), 0);
     if (bytes > this.#call.repository.maximumBytes) throw tooLarge(this.#call.repository, bytes);
+    return { hasAttributes: /[\t/]\.gitattributes"?$/m.test(result.stdout) };
   }
 
   async #fetchLargeFiles(): Promise<void> {
@@ -229,10 +232,14 @@ export class GitCheckout {
     if (bytes > this.#call.repository.maximumBytes * 2) throw tooLarge(this.#call.repository, bytes);
   }
 
-  async #details(id: string, tags: ReadonlyMap<string, string>): Promise<Commit> {
-    const result = this.#must(await this.#git('show', '--no-patch', '--no-show-signature', '--format=%an%x00%cI%x00%B', id));
-    const [authorName = '', createdAt = '', message = ''] = result.stdout.split('\0');
-    return { id, message: message.trim(), authorName, createdAt, tag: tags.get(id) ?? '' };
+  /** Returns a commit of the repository; null if it has no commit with this id. */
+  async #details(wanted: string): Promise<Details | null> {
+    const format = '--format=%H%x00%an%x00%cI%x00%B';
+    const result = await this.#git('show', '--no-patch', '--no-show-signature', format, `${wanted}^{commit}`, '--');
+    if (/^fatal: bad revision/m.test(result.stderr)) return null;
+    this.#must(result);
+    const [id = '', authorName = '', createdAt = '', message = ''] = result.stdout.split('\0');
+    return { id, message: message.trim(), authorName, createdAt };
   }
 
   #git(...args: readonly string[]): Promise<GitResult> {
@@ -271,9 +278,27 @@ interface Attempt {
   usesKept: boolean;
 }
 
+type Details = Omit<Commit, 'tag'>;
+
 interface Fetched {
-  readonly id: string;
+  readonly commit: Details;
   readonly tags: Promise<ReadonlyMap<string, string>>;
+}
+
+/**
+ * Makes an empty repository with a remote. `git init` and `git remote add` would do the same in two processes, which
+ * take longer than the fetch of a small change. See gitrepository-layout(5).
+ */
+async function initRepository(directory: string, url: string): Promise<void> {
+  const folder = join(directory, '.git');
+  for (const name of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {
+    await mkdir(join(folder, name), { recursive: true });
+  }
+  await writeFile(join(folder, 'HEAD'), 'ref: refs/heads/main\n');
+  const quoted = `"${url.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+  const core = '[core]\n\trepositoryformatversion = 0\n\tbare = false\n';
+  const remote = `[remote "origin"]\n\turl = ${quoted}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n`;
+  await writeFile(join(folder, 'config'), core + remote);
 }
 
 function isFullId(wanted: string): boolean {

@@ -200,28 +200,46 @@ describe('checking out', () => {
     expect(existsSync(join(folder, 'large.bin'))).toBe(false);
   });
 
-  test('files of Git LFS stay pointers where git-lfs is missing, and the log says so', async () => {
-    const lfs = new TestRepository(join(scratch.path, 'lfs.git'));
-    const id = lfs.commit('lfs', {
-      '.gitattributes': '*.bin filter=lfs diff=lfs merge=lfs -text\n',
-      'a.bin': 'version https://git-lfs.github.com/spec/v1\n',
-    });
-    const { url } = await serve();
-    const context = recordedContext();
-    // A PATH with git and without git-lfs, whatever this machine has.
-    vi.stubEnv('PATH', '/nonexistent');
-    const only = join(scratch.path, 'bin');
-    const { mkdirSync } = await import('node:fs');
-    mkdirSync(only, { recursive: true });
-    if (!existsSync(join(only, 'git'))) symlinkSync('/usr/bin/git', join(only, 'git'));
-    vi.stubEnv('PATH', only);
-    try {
-      await source.checkout({ url: `${url}/lfs.git`, commit: id }, target(), context);
-    } finally {
-      vi.unstubAllEnvs();
-    }
-    expect(context.lines.join('\n')).toContain('git-lfs is not installed');
+  test('a folder may have any name', async () => {
+    const folder = join(scratch.path, String.raw`quo"te\n.git`);
+    const id = new TestRepository(folder).commit('one', { a: 'a' });
+    const directory = target();
+    await localSource.checkout({ url: folder, commit: id }, directory, recordedContext());
+    expect(readFileSync(join(directory, 'a'), 'utf8')).toBe('a');
   });
+
+  test('the id of a tree is no commit', async () => {
+    const { url } = await serve();
+    const tree = repository.git('rev-parse', `${first}^{tree}`).trim();
+    const error = await failure(source.checkout({ url: `${url}/app.git`, commit: tree }, target(), recordedContext()));
+    expect([error.code, error.message]).toEqual(['GIT_REFERENCE_NOT_FOUND', expect.stringContaining(`no commit ${tree}`)]);
+  });
+
+  test.each(['', 'sub/', 'ä"\n/'])(
+    'files of Git LFS in %j stay pointers where git-lfs is missing, and the log says so',
+    async (path) => {
+      const lfs = new TestRepository(join(scratch.path, `lfs-${path.length}.git`));
+      const id = lfs.commit('lfs', {
+        [`${path}.gitattributes`]: '*.bin filter=lfs diff=lfs merge=lfs -text\n',
+        [`${path}a.bin`]: 'version https://git-lfs.github.com/spec/v1\n',
+      });
+      const { url } = await serve();
+      const context = recordedContext();
+      // A PATH with git and without git-lfs, whatever this machine has.
+      vi.stubEnv('PATH', '/nonexistent');
+      const only = join(scratch.path, 'bin');
+      const { mkdirSync } = await import('node:fs');
+      mkdirSync(only, { recursive: true });
+      if (!existsSync(join(only, 'git'))) symlinkSync('/usr/bin/git', join(only, 'git'));
+      vi.stubEnv('PATH', only);
+      try {
+        await source.checkout({ url: `${url}/lfs-${path.length}.git`, commit: id }, target(), context);
+      } finally {
+        vi.unstubAllEnvs();
+      }
+      expect(context.lines.join('\n')).toContain('git-lfs is not installed');
+    },
+  );
 });
 
 describe('submodules', () => {
