@@ -8,18 +8,15 @@ import type { StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes } from '../store/requests.ts';
-import { collectImages } from '../housekeeping/built-images.ts';
-import { crashPoint } from '../shared/crash-point.ts';
 import { DeploymentLog } from './deployment-log.ts';
-import { toFailure } from '../shared/failure.ts';
 import { Journal, LeaseLost } from './journal.ts';
 import type { Semaphore } from '../shared/semaphore.ts';
 import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
-import { removeEnvironment } from './remove-environment.ts';
 import { redactorOrBlind } from '../shared/readable.ts';
 import { takeBack } from './undo.ts';
-import { positionOf, prepareTasks, valuesToHide, type TaskState } from './prepare.ts';
+import { DeploymentEnd, shownFailure } from './deployment-end.ts';
+import { isFailed, positionOf, prepareTasks, valuesToHide, type TaskState } from './prepare.ts';
 import { isAwaited, isOnlyForward, stepBehind } from './progress.ts';
 
 export interface DeploymentRunInput {
@@ -48,11 +45,10 @@ export class DeploymentRun {
   #isPrepared = false;
   /** Names of the services that failed first, by call. They are the reason why others of the call are canceled. */
   readonly #firstFailed = new Map<string | null, string>();
-  /** Code of the first failure, or of the failure to remove the environment. */
-  #firstCause: string | null = null;
   /** Clean-ups during which former instances drain and stop while the next stage continues. */
   readonly #tails: Promise<void>[] = [];
   readonly #wait: ClusterWait;
+  readonly #end: DeploymentEnd;
   /**
    * Aborts when the run is abandoned, so that none of its work continues beside the run that resumes the deployment.
    */
@@ -67,6 +63,7 @@ export class DeploymentRun {
     this.#journal = new Journal(parts.database, deployment.id, deployment.fence);
     this.#log = new DeploymentLog(parts.database, deployment.id, (text) => text);
     this.#wait = new ClusterWait({ ...input, journal: this.#journal, log: this.#log });
+    this.#end = new DeploymentEnd({ ...this.#input, journal: this.#journal, log: this.#log, wait: this.#wait });
   }
 
   /**
@@ -84,7 +81,7 @@ export class DeploymentRun {
       // A preparation that fails in this way would fail again, and this attempt has nothing to undo.
       const isHopeless = !this.#isPrepared && (isTooLarge(error) || this.#input.cancel.aborted);
       if (isOver || isDatabaseUnreachable(error) || !(this.#input.isLastTry || isHopeless)) throw error;
-      await this.#giveUp(error);
+      await this.#end.giveUp(error, this.#tasks);
     }
   }
 
@@ -97,7 +94,7 @@ export class DeploymentRun {
         await this.#deployStage(members);
       }
       await Promise.all(this.#tails);
-      await this.#finish();
+      await this.#end.finish(this.#tasks);
     } finally {
       this.#abandon.abort();
       await Promise.allSettled(this.#tails);
@@ -303,7 +300,11 @@ export class DeploymentRun {
           return null;
         }
       }
-      return this.#failureOf(error, `${this.#input.deployment.id}/${member.task.serviceId}`);
+      return shownFailure(error, {
+        ...this.#input,
+        log: this.#log,
+        reference: `${this.#input.deployment.id}/${member.task.serviceId}`,
+      });
     }
   }
 
@@ -333,7 +334,7 @@ export class DeploymentRun {
   async #fail(member: TaskState, phase: 'BUILD_FAILED' | 'FAILED', failure: FailureRecord): Promise<void> {
     const { serviceId, name } = member.task;
     this.#noteFailed(member);
-    this.#firstCause ??= failure.code;
+    this.#end.noteCause(failure.code);
     const evidence = failure.evidence.lines ?? [];
     for (const line of evidence) this.#log.add('evidence', line, { serviceId });
     this.#log.add('end', `${name}: ${failure.message}`, { serviceId, level: 'ERROR', error: failure });
@@ -399,91 +400,8 @@ export class DeploymentRun {
       if (!isFinished(member.phase) && this.#hasFailed(member.callId, stage)) await this.#endCanceled(member);
     }
   }
-
-  async #finish(): Promise<void> {
-    const { deployment, parts } = this.#input;
-    const phases = this.#tasks.map((member) => member.phase);
-    const failed = this.#tasks.some(isFailed);
-    const canceled = this.#input.cancel.aborted && phases.some((phase) => phase === 'CANCELED');
-    const outcome = failed ? 'FAILED' : canceled ? 'CANCELED' : 'SUCCEEDED';
-    const isRemoval = deployment.action === 'DELETE' && deployment.whole_environment && outcome === 'SUCCEEDED';
-    const removesEnvironment = isRemoval && (await this.#removeEnvironment());
-    const status = isRemoval && !removesEnvironment ? 'FAILED' : outcome;
-    if (deployment.action === 'DEPLOY') {
-      const done = this.#tasks.filter(({ phase }) => phase === 'SUCCEEDED').map(({ task }) => task.serviceId);
-      await collectImages(
-        parts,
-        deployment.driver,
-        { services: done },
-        {
-          signal: this.#input.abandon,
-          log: (message) => this.#log.add('collect', message),
-        },
-      );
-    }
-    await this.#log.flush();
-    await crashPoint('finish:before');
-    await this.#journal.transaction(async (tx) => {
-      await this.#journal.write(store.finishDeployment, [status], tx);
-      await parts.hooks.deploymentEnded(tx, deployment.id, deployment.action, status);
-      if (!removesEnvironment) return;
-      await parts.hooks.environmentDeleted(tx, deployment.environment_id);
-      await tx.run(store.removeDeployments, [deployment.environment_id]);
-    });
-    this.#count(status);
-    // The process that had handed former instances over is gone. From now on they may be ended without that.
-    if (this.#input.resumed) for (const { task } of this.#tasks) parts.handover.handOver(task.driver, []);
-    await crashPoint('finish:after');
-  }
-
-  #count(outcome: 'SUCCEEDED' | 'FAILED' | 'CANCELED'): void {
-    const { deployment, parts } = this.#input;
-    // Failures from before this process resumed the deployment are stored in its rows.
-    const cause = this.#firstCause ?? this.#tasks.find(({ failureCode }) => failureCode !== null)?.failureCode ?? null;
-    parts.counts.deploymentEnded({ action: deployment.action, outcome, cause: outcome === 'FAILED' ? cause : null });
-  }
-
-  /** Removes the environment. Returns whether it is removed. */
-  async #removeEnvironment(): Promise<boolean> {
-    const { deployment, parts, abandon } = this.#input;
-    const refusal = await removeEnvironment({ parts, deployment, abandon, log: this.#log, wait: this.#wait });
-    if (refusal === null) return true;
-    const failure = this.#failureOf(refusal, deployment.id);
-    this.#firstCause ??= failure.code;
-    this.#log.add('end', `The environment could not be removed: ${failure.message}`, { level: 'ERROR', error: failure });
-    return false;
-  }
-
-  /** Returns the failure in the form that users may see. */
-  #failureOf(error: unknown, reference: string): FailureRecord {
-    const failure = toFailure(error, reference);
-    if (failure.code === 'INTERNAL') this.#input.parts.log.error({ err: error, reference }, 'a step failed unexpectedly');
-    return this.#log.redacted(failure);
-  }
-
-  /**
-   * Fails all unfinished services, so that the environment is not blocked forever. The keeper removes the remaining
-   * instances.
-   */
-  async #giveUp(error: unknown): Promise<void> {
-    const { deployment, parts } = this.#input;
-    const failure = this.#failureOf(error, deployment.id);
-    this.#log.add('end', failure.message, { level: 'ERROR', error: failure });
-    await this.#log.flush();
-    await this.#journal.transaction(async (tx) => {
-      await this.#journal.writeAny(store.failServices, [JSON.stringify(failure)], tx);
-      await this.#journal.write(store.finishDeployment, ['FAILED'], tx);
-      await parts.hooks.deploymentEnded(tx, deployment.id, deployment.action, 'FAILED');
-    });
-    this.#firstCause ??= failure.code;
-    this.#count('FAILED');
-  }
 }
 
 function isTooLarge(error: unknown): boolean {
   return error instanceof DriverError && error.code === 'SECRETS_TOO_LARGE';
-}
-
-function isFailed({ phase }: TaskState): boolean {
-  return phase === 'FAILED' || phase === 'BUILD_FAILED';
 }

@@ -191,3 +191,7 @@ function journalRows(
     metric: kinds.step(name).metric,
   }));
 }
+
+export function isFailed({ phase }: Pick<TaskState, 'phase'>): boolean {
+  return phase === 'FAILED' || phase === 'BUILD_FAILED';
+}

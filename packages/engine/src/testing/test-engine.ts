@@ -274,12 +274,13 @@ export async function formerGone(fake: FakeCluster): Promise<void> {
     const byService = Map.groupBy(lasting, ({ service: id }) => id);
     return [...byService.values()].every((instances) => new Set(instances.map(({ rollout }) => rollout)).size === 1);
   };
-  await eventually(() => Promise.resolve(isGone() || undefined), 'the end of the former instances');
+  // An end whose calls fail three times in a row, as when an engine restarts, takes pauses of 1, 2 and 4 seconds.
+  await eventually(() => Promise.resolve(isGone() || undefined), 'the end of the former instances', 30_000);
 }
 
-/** Waits for a condition for at most ten seconds. */
-export async function eventually<T>(condition: () => Promise<T | undefined>, what: string): Promise<T> {
-  const until = Date.now() + 10_000;
+/** Waits for a condition for at most ten seconds, or as long as is given. */
+export async function eventually<T>(condition: () => Promise<T | undefined>, what: string, milliseconds = 10_000): Promise<T> {
+  const until = Date.now() + milliseconds;
   for (;;) {
     const found = await condition();
     if (found !== undefined) return found;
