@@ -1,3 +1,5 @@
+import * as session from './account/session.ts';
+import * as signIn from './account/sign-in.ts';
 import * as clusterSettings from './cluster/advanced-settings.ts';
 import * as cluster from './cluster/cluster.ts';
 import * as credentials from './cluster/credentials.ts';
@@ -69,6 +71,8 @@ const modules = {
   ...member,
   ...role,
   ...account,
+  ...signIn,
+  ...session,
   ...project,
   ...clusters,
   ...environment,

@@ -1,1 +1,2 @@
+export { makeFirstRunToken } from './first-run.ts';
 export { mountAccount } from './routes.ts';

@@ -34,6 +34,11 @@ const silent: Readonly<Record<string, string>> = {
   redeliverWebhookEvent: 'sends again what happened before; the attempt is in the list of the webhook',
   createSession: 'of a person, who belongs to no organization',
   deleteSession: 'of a person, who belongs to no organization',
+  endSession: 'of a person, who belongs to no organization',
+  endOtherSessions: 'of a person, who belongs to no organization',
+  changePassword: 'of a person, who belongs to no organization',
+  signIn: 'of a person, who belongs to no organization',
+  createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };
 
 function recipeOf(id: string): Recipe {

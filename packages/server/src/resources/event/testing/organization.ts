@@ -149,6 +149,9 @@ export const peopleRecipes: Recipes = {
   },
   editAccountInformation: { ...own, body: () => ({ communication_email: 'other@example.org' }) },
   deleteSession: own,
+  endSession: { ...own, ids: (fixture) => ({ ...fixture.here, sessionId: randomUUID() }) },
+  endOtherSessions: own,
+  changePassword: { ...own, body: () => ({ current_password: 'x', new_password: 'correct horse battery' }) },
 };
 
 const managed = (): object => ({ ...named(), region: 'eu-west-3', cloud_provider: 'AWS' });
