@@ -62,6 +62,7 @@ test('what a role lacks is what its description says', () => {
   ]);
   expect(namesWhere((operation) => roleMay('ADMIN', operation) && !roleMay('DEVOPS', operation))).toEqual([
     'createOrganizationCustomRole',
+    'createPasswordLink',
     'deleteInviteMember',
     'deleteMember',
     'deleteOrganizationCustomRole',
@@ -77,7 +78,14 @@ test('what a role lacks is what its description says', () => {
 
 test('what needs no token is known', () => {
   const open = operationList.filter(({ audience }) => audience === 'anybody').map(({ id }) => id);
-  expect(open.toSorted()).toEqual(['createFirstAccount', 'getSignInOptions', 'signIn']);
+  expect(open.toSorted()).toEqual([
+    'acceptInvitationLink',
+    'createFirstAccount',
+    'getSignInOptions',
+    'readInvitationLink',
+    'resetPassword',
+    'signIn',
+  ]);
 });
 
 test('no custom role changes what belongs to the organization, but for clusters that it administers', () => {
@@ -118,8 +126,10 @@ test('what is served beside the public description is known', () => {
   const described = new Set(publicDescription.operations.map(routeOf));
   const own = operationList.filter((operation) => !described.has(routeOf(operation))).map(({ id }) => id);
   expect(own.toSorted()).toEqual([
+    'acceptInvitationLink',
     'changePassword',
     'createFirstAccount',
+    'createPasswordLink',
     'createServiceGitWebhook',
     'createSession',
     'deleteSession',
@@ -131,6 +141,7 @@ test('what is served beside the public description is known', () => {
     'getDatabaseMetrics',
     'getJobMetrics',
     'getSignInOptions',
+    'joinByInvitationLink',
     'listDatabaseRestore',
     'listEnvironmentDatabaseBackup',
     'listHelmLog',
@@ -138,7 +149,9 @@ test('what is served beside the public description is known', () => {
     'listOrganizationGitEvents',
     'listServiceGitEvents',
     'listSessions',
+    'readInvitationLink',
     'redeliverWebhookEvent',
+    'resetPassword',
     'restoreDatabase',
     'signIn',
     'streamDeployment',

@@ -1,3 +1,4 @@
+import * as accountLink from './account/link.ts';
 import * as session from './account/session.ts';
 import * as signIn from './account/sign-in.ts';
 import * as clusterSettings from './cluster/advanced-settings.ts';
@@ -72,6 +73,7 @@ const modules = {
   ...role,
   ...account,
   ...signIn,
+  ...accountLink,
   ...session,
   ...project,
   ...clusters,

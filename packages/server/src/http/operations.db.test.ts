@@ -253,6 +253,7 @@ async function makeIds(): Promise<Record<string, string>> {
     targetApplicationId: application.id,
     inviteId: invitation.id,
     sessionId: randomUUID(),
+    userId: randomUUID(),
     credentialsId: credentialsIds['aws'] ?? '',
     region: '',
     zone: '',

@@ -13,6 +13,9 @@ const help = `davit: a self-hosted deployment platform
                                       create a token of the instance administrator; shown once
   davit token list                    list these tokens, without their values
   davit token revoke <id or name>     revoke one; it stops working at once
+  davit account list                  list the accounts that have a password
+  davit account create <email>        create an account; prints the link with which the person sets the password
+  davit account reset <email>         print a link with which the person sets a new password
   davit organization list             list the organizations and their restrictions
   davit organization restrict <id or name> [<restriction>]
                                       block deployments. NO_CREDIT_CARD (default): on managed clusters only;
@@ -58,6 +61,8 @@ export async function run(args: readonly string[]): Promise<number> {
         return await move(command, rest, values['with-volumes'] === true);
       case 'token':
         return await token(rest, values.expires);
+      case 'account':
+        return await account(rest);
       case 'organization':
         return await organization(rest);
       case 'cluster':
@@ -124,6 +129,19 @@ async function token(args: readonly string[], expires: string | undefined): Prom
     return misuse('--expires must be a time in the future, such as 2031-01-31T12:00:00Z');
   }
   return commands.createToken(await configuration(), { name, expiresAt: until?.toISOString() ?? null }, print);
+}
+
+async function account(args: readonly string[]): Promise<number> {
+  const [verb, email, ...others] = args;
+  const commands = await import('./account-commands.ts');
+  if (verb === 'list' && email === undefined) return commands.listAccountsCommand(await configuration(), print);
+  if (email === undefined || others.length > 0 || (verb !== 'create' && verb !== 'reset')) {
+    return misuse('account create|reset <email>, or account list');
+  }
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) return misuse(`${JSON.stringify(email)} is no e-mail address`);
+  return verb === 'create'
+    ? commands.createAccountCommand(await configuration(), email, print)
+    : commands.resetAccountCommand(await configuration(), email, print);
 }
 
 async function organization(args: readonly string[]): Promise<number> {

@@ -1,6 +1,5 @@
 import type { Body, operations, Response } from '@davit/contract';
 import { statement, type Queryable } from '@davit/db';
-import { takeAttempt } from '../../auth/attempts.ts';
 import { comparableEmail } from '../../auth/email.ts';
 import { accessChanged } from '../../auth/store.ts';
 import type { Needs } from '../../deps.ts';
@@ -47,7 +46,7 @@ export async function makeFirstRunToken(deps: Needs<'database', 'passwords' | 'o
 
 /**
  * Creates the first account and signs it in. It owns the oldest organization if no person belongs to that one,
- * otherwise a new organization. LINK_NOT_VALID, RATE_LIMITED.
+ * otherwise a new organization. LINK_NOT_VALID.
  */
 export async function createFirstAccount(
   deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
@@ -55,7 +54,6 @@ export async function createFirstAccount(
   request: FirstRequest,
 ): Promise<Begun<First>> {
   requirePasswords(deps);
-  await takeAttempt(deps.database, { subject: 'first run', address: client.address });
   await readLink(deps.database, 'FIRST_RUN', request.token);
   const passwordHash = await deps.passwords.hash(request.password);
   const email = comparableEmail(request.email);
@@ -74,6 +72,10 @@ export async function createFirstAccount(
 }
 
 async function organizationFor(tx: Queryable, personId: string, name: string | undefined): Promise<string> {
-  const adopted = await tx.maybe(organizationAdopt, [personId]);
-  return adopted === undefined ? createOwnedOrganization(tx, personId, name ?? defaultName) : adopted.id;
+  return (await adoptOrganization(tx, personId)) ?? createOwnedOrganization(tx, personId, name ?? defaultName);
+}
+
+/** Makes the oldest organization that of a person. Returns its id; undefined: there is none, or it has people. */
+export async function adoptOrganization(tx: Queryable, personId: string): Promise<string | undefined> {
+  return (await tx.maybe(organizationAdopt, [personId]))?.id;
 }

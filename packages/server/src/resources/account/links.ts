@@ -9,12 +9,15 @@ interface LinkRow {
   readonly invitation_id: string | null;
 }
 
-/** Creates a link ($1 id, $2 kind, $3 hash, $4 person, $5 invitation, $6 hours) and deletes all expired ones. */
+/**
+ * Creates a link ($1 id, $2 kind, $3 hash, $4 person, $5 invitation, $6 hours, $7 organization whose log has an event)
+ * and deletes all expired ones.
+ */
 const linkCreate = statement(
   'link_create',
   `with ended as (delete from one_time_link where expires_at < clock_timestamp())
-   insert into one_time_link (id, kind, token_hash, person_id, invitation_id, expires_at)
-   values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(hours => $6))`,
+   insert into one_time_link (id, kind, token_hash, person_id, invitation_id, expires_at, organization_id)
+   values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(hours => $6), $7)`,
 );
 
 const linkRead = statement<LinkRow>(
@@ -33,13 +36,16 @@ export interface LinkTarget {
   readonly kind: Kind;
   readonly personId?: string;
   readonly invitationId?: string;
+  /** The organization whose audit log contains an event of the link. */
+  readonly organizationId?: string;
   readonly hours: number;
 }
 
 /** Creates a link that can be used once. Returns its token, of which only the hash is stored. */
-export async function makeLink(database: Queryable, { kind, personId, invitationId, hours }: LinkTarget): Promise<string> {
+export async function makeLink(database: Queryable, target: LinkTarget): Promise<string> {
+  const { kind, personId = null, invitationId = null, organizationId = null, hours } = target;
   const token = randomBytes(32).toString('base64url');
-  await database.run(linkCreate, [randomUUID(), kind, hashOf(token), personId ?? null, invitationId ?? null, hours]);
+  await database.run(linkCreate, [randomUUID(), kind, hashOf(token), personId, invitationId, hours, organizationId]);
   return token;
 }
 
@@ -57,7 +63,7 @@ function refuse(): never {
   throw new AppError({ code: 'LINK_NOT_VALID', message: 'The link was used already or has expired. Ask for a new one.' });
 }
 
-/** Tokens of links have 256 random bits, so a fast hash is as secure as a slow one. */
+/** Tokens of links have 256 random bits: a fast hash is as secure as a slow one, and guesses need no further limit. */
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -5,9 +5,13 @@ import { WithCookie, type Mounting } from '../../http/mount.ts';
 import * as account from './account.ts';
 import { createFirstAccount } from './first-run.ts';
 import { changePassword } from './password.ts';
+import { createPasswordLink, resetPassword } from './reset.ts';
 import { readOptions, signIn, type Begun } from './sign-in.ts';
 
-type AccountDeps = Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords' | 'oidcIssuers'>;
+type AccountDeps = Needs<
+  'database' | 'tokens' | 'sessions' | 'passwords',
+  'passwords' | 'oidcIssuers' | 'host' | 'port' | 'publicUrl'
+>;
 
 export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
   mounting
@@ -22,6 +26,8 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.endSession, ({ caller, params }) => account.endSession(deps, caller, params.sessionId))
     .on(operations.endOtherSessions, ({ caller }) => account.endOtherSessions(deps, caller))
     .on(operations.changePassword, (call) => changePassword(deps, call, call.body))
+    .on(operations.createPasswordLink, ({ caller, params }) => createPasswordLink(deps, caller, params))
+    .on(operations.resetPassword, ({ body }) => resetPassword(deps, body))
     .on(operations.getSignInOptions, () => Promise.resolve(readOptions(deps)))
     .on(operations.signIn, async ({ client, body }) => withCookie(client, await signIn(deps, client, body)))
     .on(operations.createFirstAccount, async ({ client, body }) =>

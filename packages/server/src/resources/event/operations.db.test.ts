@@ -37,6 +37,8 @@ const silent: Readonly<Record<string, string>> = {
   endSession: 'of a person, who belongs to no organization',
   endOtherSessions: 'of a person, who belongs to no organization',
   changePassword: 'of a person, who belongs to no organization',
+  readInvitationLink: 'looks at an invitation and changes nothing',
+  resetPassword: 'of a person, who belongs to no organization',
   signIn: 'of a person, who belongs to no organization',
   createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };

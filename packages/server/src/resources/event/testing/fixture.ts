@@ -156,6 +156,20 @@ export class EventFixture {
     return id;
   }
 
+  /** Invites a person. Returns the token of the link. */
+  async invitationToken(): Promise<string> {
+    const params = { organizationId: this.organizationId };
+    const body = { email: `${randomUUID()}@example.org` };
+    const { invitation_link } = await this.server.client().call('postInviteMember', { params, body });
+    return invitation_link.split('#')[1] ?? '';
+  }
+
+  /** Makes a person with a password a member. Returns the id of the person. */
+  async localMember(): Promise<string> {
+    const body = { token: await this.invitationToken(), password: 'correct horse battery' };
+    return (await this.server.client().call('acceptInvitationLink', { body })).person_id;
+  }
+
   async send(operation: Operation, recipe: Recipe, headers: Readonly<Record<string, string>> = {}): Promise<Sent> {
     const ids = await recipe.ids(this);
     const { database } = this.server.database;

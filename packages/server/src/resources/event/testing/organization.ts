@@ -151,6 +151,21 @@ export const peopleRecipes: Recipes = {
   deleteSession: own,
   endSession: { ...own, ids: (fixture) => ({ ...fixture.here, sessionId: randomUUID() }) },
   endOtherSessions: own,
+  joinByInvitationLink: {
+    ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),
+    person: 'joiner',
+    body: ({ token }) => ({ token }),
+    event: `ACCEPT ${roleOf}`,
+  },
+  acceptInvitationLink: {
+    ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),
+    body: ({ token }) => ({ token, password: 'correct horse battery' }),
+    event: `ACCEPT ${roleOf}`,
+  },
+  createPasswordLink: {
+    ids: async (fixture) => ({ ...fixture.here, userId: await fixture.localMember() }),
+    event: 'CREATE MEMBERS_AND_ROLES',
+  },
   changePassword: { ...own, body: () => ({ current_password: 'x', new_password: 'correct horse battery' }) },
 };
 
