@@ -1,4 +1,5 @@
 import * as accountLink from './account/link.ts';
+import * as secondFactor from './account/second-factor.ts';
 import * as session from './account/session.ts';
 import * as signIn from './account/sign-in.ts';
 import * as clusterSettings from './cluster/advanced-settings.ts';
@@ -74,6 +75,7 @@ const modules = {
   ...account,
   ...signIn,
   ...accountLink,
+  ...secondFactor,
   ...session,
   ...project,
   ...clusters,

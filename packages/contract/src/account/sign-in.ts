@@ -41,7 +41,11 @@ export const signIn = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
-  body: Type.Object({ email: Type.String({ maxLength: 320 }), password: Password }),
+  body: Type.Object({
+    email: Type.String({ maxLength: 320 }),
+    password: Password,
+    code: Type.Optional(Type.String({ maxLength: 100 })),
+  }),
   status: 201,
   response: SignedIn,
   errors: [],

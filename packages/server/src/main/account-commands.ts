@@ -1,4 +1,4 @@
-import { createAccountOf, listAccounts, resetAccount } from '../resources/account/index.ts';
+import { createAccountOf, listAccounts, removeSecondFactor, resetAccount } from '../resources/account/index.ts';
 import { pageLink } from '../resources/shared/page-link.ts';
 import type { Configuration } from '../configuration.ts';
 import { withDatabase, type Print } from './commands.ts';
@@ -24,6 +24,14 @@ export function resetAccountCommand(config: Configuration, email: string, print:
     const token = await resetAccount(database, email);
     if (token !== null) return print(linkTo(config, token));
     process.stderr.write(`davit: there is no account ${JSON.stringify(email)}; davit account list shows them\n`);
+    return 1;
+  });
+}
+
+export function removeSecondFactorCommand(config: Configuration, email: string, print: Print): Promise<number> {
+  return withDatabase(config, async (database) => {
+    if (await removeSecondFactor(database, email)) return print(`${email} signs in with the password alone`);
+    process.stderr.write(`davit: there is no account ${JSON.stringify(email)} with a second factor\n`);
     return 1;
   });
 }

@@ -217,6 +217,7 @@ test('each start prints the link of the first account until there is one, and ac
   const server = davit(['serve']);
   await server.prints(address);
   expect(server.text()).not.toMatch(link);
+  expect(await davit(['account', 'remove-second-factor', 'ada@example.org']).exit).toBe(1);
   for (const wrong of [['account'], ['account', 'reset'], ['account', 'create', 'nobody']]) {
     expect(await davit(wrong).exit).toBe(2);
   }

@@ -16,6 +16,8 @@ const help = `davit: a self-hosted deployment platform
   davit account list                  list the accounts that have a password
   davit account create <email>        create an account; prints the link with which the person sets the password
   davit account reset <email>         print a link with which the person sets a new password
+  davit account remove-second-factor <email>
+                                      let the person sign in with the password alone
   davit organization list             list the organizations and their restrictions
   davit organization restrict <id or name> [<restriction>]
                                       block deployments. NO_CREDIT_CARD (default): on managed clusters only;
@@ -135,13 +137,20 @@ async function account(args: readonly string[]): Promise<number> {
   const [verb, email, ...others] = args;
   const commands = await import('./account-commands.ts');
   if (verb === 'list' && email === undefined) return commands.listAccountsCommand(await configuration(), print);
-  if (email === undefined || others.length > 0 || (verb !== 'create' && verb !== 'reset')) {
-    return misuse('account create|reset <email>, or account list');
+  if (email === undefined || others.length > 0 || !isAccountVerb(verb)) {
+    return misuse('account create|reset|remove-second-factor <email>, or account list');
   }
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) return misuse(`${JSON.stringify(email)} is no e-mail address`);
-  return verb === 'create'
-    ? commands.createAccountCommand(await configuration(), email, print)
-    : commands.resetAccountCommand(await configuration(), email, print);
+  const command = {
+    create: commands.createAccountCommand,
+    reset: commands.resetAccountCommand,
+    'remove-second-factor': commands.removeSecondFactorCommand,
+  }[verb];
+  return command(await configuration(), email, print);
+}
+
+function isAccountVerb(verb: string | undefined): verb is 'create' | 'reset' | 'remove-second-factor' {
+  return verb === 'create' || verb === 'reset' || verb === 'remove-second-factor';
 }
 
 async function organization(args: readonly string[]): Promise<number> {

@@ -5,9 +5,9 @@ import { accessChanged } from '../../auth/store.ts';
 import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { createOwnedOrganization } from '../organization/index.ts';
-import { createAccount } from './local.ts';
+import { createAccount, requirePasswords } from './local.ts';
 import { makeLink, readLink, takeLink } from './links.ts';
-import { requirePasswords, toSignedIn, type Begun } from './sign-in.ts';
+import { toSignedIn, type Begun } from './sign-in.ts';
 
 type FirstRequest = Body<(typeof operations)['createFirstAccount']>;
 type First = Response<(typeof operations)['createFirstAccount']>;

@@ -1,7 +1,7 @@
 export { personOf } from './account.ts';
 export { makeFirstRunToken } from './first-run.ts';
 export { makeLink, readLink, takeLink } from './links.ts';
-export { createAccount } from './local.ts';
-export { createAccountOf, listAccounts, resetAccount } from './operator.ts';
+export { createAccount, requirePasswords } from './local.ts';
+export { createAccountOf, listAccounts, removeSecondFactor, resetAccount } from './operator.ts';
 export { mountAccount } from './routes.ts';
-export { requirePasswords, toSignedIn, type Begun } from './sign-in.ts';
+export { toSignedIn, type Begun } from './sign-in.ts';

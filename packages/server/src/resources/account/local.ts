@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
 import { isUniqueViolation, statement, type Queryable } from '@davit/db';
+import type { Needs } from '../../deps.ts';
 
 /** Issuer of people with a local account. No configured issuer can have this name, since those are URLs. */
 export const localIssuer = 'davit-local';
@@ -74,4 +75,10 @@ export async function setPassword(
   { hash, former }: { readonly hash: string; readonly former: string | null },
 ): Promise<boolean> {
   return (await database.run(passwordSet, [personId, hash, former])) > 0;
+}
+
+/** Throws FORBIDDEN if the operator has switched passwords off. */
+export function requirePasswords({ config }: Needs<never, 'passwords'>): void {
+  if (config.passwords) return;
+  throw new AppError({ code: 'FORBIDDEN', message: 'Passwords are switched off on this installation (DAVIT_PASSWORDS).' });
 }

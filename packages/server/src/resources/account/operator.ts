@@ -3,6 +3,7 @@ import { comparableEmail } from '../../auth/email.ts';
 import { adoptOrganization } from './first-run.ts';
 import { accountByEmail, createAccount } from './local.ts';
 import { makePasswordToken } from './reset.ts';
+import { factorDeleteByEmail } from './second-factor.ts';
 
 /* The commands `davit account` of the operator of the machine call these functions. */
 
@@ -32,6 +33,11 @@ export function listAccounts(database: Database): Promise<readonly ListedAccount
 export async function resetAccount(database: Database, email: string): Promise<string | null> {
   const account = await database.maybe(accountByEmail, [comparableEmail(email)]);
   return account === undefined ? null : makePasswordToken(database, account.person_id);
+}
+
+/** Removes the second factor of an account. Returns whether there was one. */
+export async function removeSecondFactor(database: Database, email: string): Promise<boolean> {
+  return (await database.run(factorDeleteByEmail, [comparableEmail(email)])) > 0;
 }
 
 /**

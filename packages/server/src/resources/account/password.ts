@@ -6,29 +6,45 @@ import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { invalid } from '../shared/problems.ts';
 import { personOf } from './account.ts';
-import { accountByPerson, setPassword } from './local.ts';
-import { requirePasswords } from './sign-in.ts';
+import { accountByPerson, requirePasswords, setPassword, type LocalAccount } from './local.ts';
 
 type ChangeRequest = Body<(typeof operations)['changePassword']>;
 
-/** Changes the password and ends all other sessions. NO_PASSWORD, VALIDATION_FAILED, RATE_LIMITED. */
-export async function changePassword(
-  deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
-  { caller, client }: { readonly caller: Caller; readonly client: ClientFacts },
-  { current_password, new_password }: ChangeRequest,
-): Promise<void> {
+interface FromPerson {
+  readonly caller: Caller;
+  readonly client: ClientFacts;
+}
+
+/**
+ * Returns the account of the caller if the password is right. A stolen session must not be enough for a change that
+ * locks its owner out, nor to guess the password. NO_PASSWORD, VALIDATION_FAILED for `field`, RATE_LIMITED.
+ */
+export async function confirmPassword(
+  deps: Needs<'database' | 'passwords', 'passwords'>,
+  { caller, client }: FromPerson,
+  { field, password }: { readonly field: string; readonly password: string },
+): Promise<LocalAccount> {
   requirePasswords(deps);
-  const { id, sessionId } = personOf(caller);
+  const { id } = personOf(caller);
   const account = await deps.database.maybe(accountByPerson, [id]);
   if (account === undefined) {
     throw new AppError({ code: 'NO_PASSWORD', message: 'You sign in through an issuer and have no password here.' });
   }
-  // A stolen session must not be enough to guess the password.
   const attempt = { subject: `password of ${id}`, address: client.address };
   await takeAttempt(deps.database, attempt);
-  if (!(await deps.passwords.verify(current_password, account.password_hash))) {
-    throw invalid('current_password', 'is not your password');
-  }
+  if (!(await deps.passwords.verify(password, account.password_hash))) throw invalid(field, 'is not your password');
+  await attemptSucceeded(deps.database, attempt);
+  return account;
+}
+
+/** Changes the password and ends all other sessions. NO_PASSWORD, VALIDATION_FAILED, RATE_LIMITED. */
+export async function changePassword(
+  deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
+  from: FromPerson,
+  { current_password, new_password }: ChangeRequest,
+): Promise<void> {
+  const account = await confirmPassword(deps, from, { field: 'current_password', password: current_password });
+  const { id, sessionId } = personOf(from.caller);
   const hash = await deps.passwords.hash(new_password);
   await deps.database.transaction(async (tx) => {
     if (!(await setPassword(tx, id, { hash, former: account.password_hash }))) {
@@ -36,6 +52,5 @@ export async function changePassword(
     }
     await deps.sessions.endAll(id, sessionId, tx);
   });
-  await attemptSucceeded(deps.database, attempt);
   deps.tokens.forget();
 }

@@ -6,8 +6,7 @@ import type { Needs } from '../../deps.ts';
 import { pageLink } from '../shared/page-link.ts';
 import { notFound } from '../shared/problems.ts';
 import { makeLink, readLink, takeLink } from './links.ts';
-import { setPassword } from './local.ts';
-import { requirePasswords } from './sign-in.ts';
+import { requirePasswords, setPassword } from './local.ts';
 
 type Link = Response<(typeof operations)['createPasswordLink']>;
 type LinkIds = PathParameters<(typeof operations)['createPasswordLink']>;

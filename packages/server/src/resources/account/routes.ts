@@ -6,10 +6,11 @@ import * as account from './account.ts';
 import { createFirstAccount } from './first-run.ts';
 import { changePassword } from './password.ts';
 import { createPasswordLink, resetPassword } from './reset.ts';
+import { confirmSecondFactor, createSecondFactor, deleteSecondFactor, readSecurity } from './second-factor.ts';
 import { readOptions, signIn, type Begun } from './sign-in.ts';
 
 type AccountDeps = Needs<
-  'database' | 'tokens' | 'sessions' | 'passwords',
+  'database' | 'tokens' | 'sessions' | 'passwords' | 'vault',
   'passwords' | 'oidcIssuers' | 'host' | 'port' | 'publicUrl'
 >;
 
@@ -26,6 +27,10 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.endSession, ({ caller, params }) => account.endSession(deps, caller, params.sessionId))
     .on(operations.endOtherSessions, ({ caller }) => account.endOtherSessions(deps, caller))
     .on(operations.changePassword, (call) => changePassword(deps, call, call.body))
+    .on(operations.getAccountSecurity, ({ caller }) => readSecurity(deps, caller))
+    .on(operations.createSecondFactor, (call) => createSecondFactor(deps, call, call.body))
+    .on(operations.confirmSecondFactor, (call) => confirmSecondFactor(deps, call, call.body.code))
+    .on(operations.deleteSecondFactor, (call) => deleteSecondFactor(deps, call, call.body))
     .on(operations.createPasswordLink, ({ caller, params }) => createPasswordLink(deps, caller, params))
     .on(operations.resetPassword, ({ body }) => resetPassword(deps, body))
     .on(operations.getSignInOptions, () => Promise.resolve(readOptions(deps)))

@@ -5,7 +5,8 @@ import { comparableEmail } from '../../auth/email.ts';
 import type { CookieSession } from '../../auth/sessions.ts';
 import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
-import { accountByEmail } from './local.ts';
+import { accountByEmail, requirePasswords } from './local.ts';
+import { requireSecondFactor } from './second-factor.ts';
 
 type Options = Response<(typeof operations)['getSignInOptions']>;
 type SignInRequest = Body<(typeof operations)['signIn']>;
@@ -23,10 +24,10 @@ export function readOptions({ config }: Needs<never, 'passwords' | 'oidcIssuers'
 
 /**
  * Signs a person in. Everything that fails looks alike and takes as long: an unknown address, a wrong password.
- * SIGN_IN_REFUSED, RATE_LIMITED, OVERLOADED.
+ * SIGN_IN_REFUSED, SECOND_FACTOR_REQUIRED, RATE_LIMITED, OVERLOADED.
  */
 export async function signIn(
-  deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
+  deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords' | 'vault', 'passwords'>,
   client: ClientFacts,
   request: SignInRequest,
 ): Promise<Begun> {
@@ -39,6 +40,7 @@ export async function signIn(
   if (account === undefined || !isRight) {
     throw new AppError({ code: 'SIGN_IN_REFUSED', message: 'The e-mail address or the password is wrong.' });
   }
+  await requireSecondFactor(deps, { personId: account.person_id, code: request.code, client });
   await attemptSucceeded(deps.database, attempt);
   // The browser forgets the former session, so that nobody could end it any more.
   if (client.sessionToken !== undefined) {
@@ -51,10 +53,4 @@ export async function signIn(
 
 export function toSignedIn(personId: string, email: string, { id, expiresAt }: CookieSession): SignedIn {
   return { person_id: personId, email, session_id: id, expires_at: expiresAt.toISOString() };
-}
-
-/** Throws FORBIDDEN if the operator has switched passwords off. */
-export function requirePasswords({ config }: Needs<never, 'passwords'>): void {
-  if (config.passwords) return;
-  throw new AppError({ code: 'FORBIDDEN', message: 'Passwords are switched off on this installation (DAVIT_PASSWORDS).' });
 }

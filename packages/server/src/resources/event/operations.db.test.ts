@@ -39,6 +39,9 @@ const silent: Readonly<Record<string, string>> = {
   changePassword: 'of a person, who belongs to no organization',
   readInvitationLink: 'looks at an invitation and changes nothing',
   resetPassword: 'of a person, who belongs to no organization',
+  createSecondFactor: 'of a person, who belongs to no organization',
+  confirmSecondFactor: 'of a person, who belongs to no organization',
+  deleteSecondFactor: 'of a person, who belongs to no organization',
   signIn: 'of a person, who belongs to no organization',
   createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };

@@ -151,6 +151,7 @@ export const peopleRecipes: Recipes = {
   deleteSession: own,
   endSession: { ...own, ids: (fixture) => ({ ...fixture.here, sessionId: randomUUID() }) },
   endOtherSessions: own,
+  deleteSecondFactor: { ...own, body: () => ({ password: 'x' }) },
   joinByInvitationLink: {
     ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),
     person: 'joiner',
