@@ -80,7 +80,9 @@ test('what needs no token is known', () => {
   const open = operationList.filter(({ audience }) => audience === 'anybody').map(({ id }) => id);
   expect(open.toSorted()).toEqual([
     'acceptInvitationLink',
+    'createDeviceSignIn',
     'createFirstAccount',
+    'getDeviceToken',
     'getSignInOptions',
     'readInvitationLink',
     'resetPassword',
@@ -128,7 +130,9 @@ test('what is served beside the public description is known', () => {
   expect(own.toSorted()).toEqual([
     'acceptInvitationLink',
     'changePassword',
+    'confirmDeviceSignIn',
     'confirmSecondFactor',
+    'createDeviceSignIn',
     'createFirstAccount',
     'createPasswordLink',
     'createSecondFactor',
@@ -136,6 +140,7 @@ test('what is served beside the public description is known', () => {
     'createSession',
     'deleteSecondFactor',
     'deleteSession',
+    'denyDeviceSignIn',
     'endOtherSessions',
     'endSession',
     'getAccountSecurity',
@@ -143,6 +148,7 @@ test('what is served beside the public description is known', () => {
     'getCertificateAuthority',
     'getContainerMetrics',
     'getDatabaseMetrics',
+    'getDeviceToken',
     'getJobMetrics',
     'getSignInOptions',
     'joinByInvitationLink',
@@ -153,6 +159,7 @@ test('what is served beside the public description is known', () => {
     'listOrganizationGitEvents',
     'listServiceGitEvents',
     'listSessions',
+    'readDeviceSignIn',
     'readInvitationLink',
     'redeliverWebhookEvent',
     'resetPassword',

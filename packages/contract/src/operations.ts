@@ -1,3 +1,4 @@
+import * as device from './account/device.ts';
 import * as accountLink from './account/link.ts';
 import * as secondFactor from './account/second-factor.ts';
 import * as session from './account/session.ts';
@@ -75,6 +76,7 @@ const modules = {
   ...account,
   ...signIn,
   ...accountLink,
+  ...device,
   ...secondFactor,
   ...session,
   ...project,

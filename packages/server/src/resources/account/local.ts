@@ -42,7 +42,6 @@ const passwordSet = statement(
     where person_id = $1 and ($3::text is null or password_hash = $3)`,
 );
 
-/** Attributes the changes of this transaction in the audit log to a person, who did not sign in before. */
 const requestBy = statement(
   'request_by_person',
   `select set_config('davit.request', (current_setting('davit.request')::jsonb || $1::jsonb)::text, true)
@@ -64,8 +63,13 @@ export async function createAccount(tx: Queryable, { email, passwordHash, name }
     if (!isUniqueViolation(error)) throw error;
     throw new AppError({ code: 'EMAIL_TAKEN', message: 'There is an account with this e-mail address. Sign in with it.' });
   }
-  await tx.run(requestBy, [JSON.stringify({ actor: id, triggered_by: name ?? email })]);
+  await attributeTo(tx, { id, name: name ?? email });
   return id;
+}
+
+/** Attributes the changes of this transaction in the audit log to a person, for a request without a token. */
+export async function attributeTo(tx: Queryable, { id, name }: { readonly id: string; readonly name: string }): Promise<void> {
+  await tx.run(requestBy, [JSON.stringify({ actor: id, triggered_by: name })]);
 }
 
 /** Returns whether the password was set: not if it was changed at the same time. */

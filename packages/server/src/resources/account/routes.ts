@@ -3,6 +3,7 @@ import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { WithCookie, type Mounting } from '../../http/mount.ts';
 import * as account from './account.ts';
+import * as device from './device.ts';
 import { createFirstAccount } from './first-run.ts';
 import { changePassword } from './password.ts';
 import { createPasswordLink, resetPassword } from './reset.ts';
@@ -31,6 +32,11 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.createSecondFactor, (call) => createSecondFactor(deps, call, call.body))
     .on(operations.confirmSecondFactor, (call) => confirmSecondFactor(deps, call, call.body.code))
     .on(operations.deleteSecondFactor, (call) => deleteSecondFactor(deps, call, call.body))
+    .on(operations.createDeviceSignIn, ({ client, body }) => device.createDeviceSignIn(deps, client, body))
+    .on(operations.getDeviceToken, ({ body }) => device.getDeviceToken(deps, body.device_code))
+    .on(operations.readDeviceSignIn, (call) => device.readDeviceSignIn(deps, call, call.body.user_code))
+    .on(operations.confirmDeviceSignIn, (call) => device.confirmDeviceSignIn(deps, call, call.body))
+    .on(operations.denyDeviceSignIn, (call) => device.denyDeviceSignIn(deps, call, call.body.user_code))
     .on(operations.createPasswordLink, ({ caller, params }) => createPasswordLink(deps, caller, params))
     .on(operations.resetPassword, ({ body }) => resetPassword(deps, body))
     .on(operations.getSignInOptions, () => Promise.resolve(readOptions(deps)))

@@ -42,6 +42,10 @@ const silent: Readonly<Record<string, string>> = {
   createSecondFactor: 'of a person, who belongs to no organization',
   confirmSecondFactor: 'of a person, who belongs to no organization',
   deleteSecondFactor: 'of a person, who belongs to no organization',
+  createDeviceSignIn: 'of a program that nobody has confirmed yet',
+  readDeviceSignIn: 'looks at a program that waits and changes nothing',
+  confirmDeviceSignIn: 'the event is that of the token, when the program gets it',
+  denyDeviceSignIn: 'of a program that gets nothing',
   signIn: 'of a person, who belongs to no organization',
   createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };

@@ -151,6 +151,11 @@ export const peopleRecipes: Recipes = {
   deleteSession: own,
   endSession: { ...own, ids: (fixture) => ({ ...fixture.here, sessionId: randomUUID() }) },
   endOtherSessions: own,
+  getDeviceToken: {
+    ids: async (fixture) => ({ ...fixture.here, deviceCode: await fixture.confirmedDevice() }),
+    body: ({ deviceCode }) => ({ device_code: deviceCode }),
+    event: 'CREATE ORGANIZATION API_TOKEN',
+  },
   deleteSecondFactor: { ...own, body: () => ({ password: 'x' }) },
   joinByInvitationLink: {
     ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),
