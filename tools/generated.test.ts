@@ -37,7 +37,7 @@ test('reading needs no more than READ and changing no less than DEPLOY', () => {
   const reads = operationList.filter(({ method, id }) => method === 'GET' && !credentialNames.test(id));
   // Operations on a person's own account and invitations need no right in an organization; API tokens never may use
   // them.
-  const isOwn = ({ audience }: Operation): boolean => audience === 'people';
+  const isOwn = ({ audience }: Operation): boolean => audience !== undefined;
   expect(reads.filter(({ scope }) => scope !== 'READ').map(({ id }) => id)).toEqual([]);
   const changes = operationList.filter((operation) => operation.method !== 'GET' && !isOwn(operation));
   expect(changes.filter(({ scope }) => scope === 'READ').map(({ id }) => id)).toEqual([]);
@@ -51,7 +51,7 @@ test('each operation stands in the table of permissions once', async () => {
 
 const namesWhere = (condition: (operation: Operation) => boolean): string[] =>
   operationList
-    .filter((operation) => operation.audience !== 'people' && condition(operation))
+    .filter((operation) => operation.audience === undefined && condition(operation))
     .map(({ id }) => id)
     .toSorted();
 
@@ -62,6 +62,7 @@ test('what a role lacks is what its description says', () => {
   ]);
   expect(namesWhere((operation) => roleMay('ADMIN', operation) && !roleMay('DEVOPS', operation))).toEqual([
     'createOrganizationCustomRole',
+    'createPasswordLink',
     'deleteInviteMember',
     'deleteMember',
     'deleteOrganizationCustomRole',
@@ -73,6 +74,20 @@ test('what a role lacks is what its description says', () => {
   for (const role of ['VIEWER', 'BILLING_MANAGER'] as const) {
     expect(namesWhere((operation) => roleMay(role, operation) && operation.scope !== 'READ')).toEqual([]);
   }
+});
+
+test('what needs no token is known', () => {
+  const open = operationList.filter(({ audience }) => audience === 'anybody').map(({ id }) => id);
+  expect(open.toSorted()).toEqual([
+    'acceptInvitationLink',
+    'createDeviceSignIn',
+    'createFirstAccount',
+    'getDeviceToken',
+    'getSignInOptions',
+    'readInvitationLink',
+    'resetPassword',
+    'signIn',
+  ]);
 });
 
 test('no custom role changes what belongs to the organization, but for clusters that it administers', () => {
@@ -113,22 +128,43 @@ test('what is served beside the public description is known', () => {
   const described = new Set(publicDescription.operations.map(routeOf));
   const own = operationList.filter((operation) => !described.has(routeOf(operation))).map(({ id }) => id);
   expect(own.toSorted()).toEqual([
+    'acceptInvitationLink',
+    'changePassword',
+    'confirmDeviceSignIn',
+    'confirmSecondFactor',
+    'createDeviceSignIn',
+    'createFirstAccount',
+    'createPasswordLink',
+    'createSecondFactor',
     'createServiceGitWebhook',
     'createSession',
+    'deleteSecondFactor',
     'deleteSession',
+    'denyDeviceSignIn',
+    'endOtherSessions',
+    'endSession',
+    'getAccountSecurity',
     'getApplicationMetrics',
     'getCertificateAuthority',
     'getContainerMetrics',
     'getDatabaseMetrics',
+    'getDeviceToken',
     'getJobMetrics',
+    'getSignInOptions',
+    'joinByInvitationLink',
     'listDatabaseRestore',
     'listEnvironmentDatabaseBackup',
     'listHelmLog',
     'listJobLog',
     'listOrganizationGitEvents',
     'listServiceGitEvents',
+    'listSessions',
+    'readDeviceSignIn',
+    'readInvitationLink',
     'redeliverWebhookEvent',
+    'resetPassword',
     'restoreDatabase',
+    'signIn',
     'streamDeployment',
     'streamOrganization',
     'streamServiceLog',

@@ -35,7 +35,8 @@ function letterOf(role: BuiltInRole): string {
 /** Returns the table of permissions for review. */
 export function permissionsText(): string {
   const own = operationList.filter(({ audience }) => audience === 'people');
-  const others = operationList.filter(({ audience }) => audience !== 'people');
+  const open = operationList.filter(({ audience }) => audience === 'anybody');
+  const others = operationList.filter(({ audience }) => audience === undefined);
   const groups = scopes.map((scope) =>
     group(
       scope,
@@ -44,7 +45,8 @@ export function permissionsText(): string {
     ),
   );
   const people = 'PEOPLE: whoever signed in, on the own account and the own invitations; no API token';
-  return [legend, ...groups, group(people, own, nameOf)].join('\n');
+  const anybody = 'ANYBODY: no token is needed; what the caller may do follows from the body';
+  return [legend, ...groups, group(people, own, nameOf), group(anybody, open, nameOf)].join('\n');
 }
 
 function group(title: string, operations: readonly Operation[], line: (operation: Operation) => string): string {

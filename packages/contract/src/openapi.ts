@@ -50,6 +50,7 @@ function describe(operation: Operation): Record<string, unknown> {
     tags: [operation.tag],
     summary: operation.summary,
     'x-scope': operation.scope,
+    ...(operation.audience === 'anybody' && { security: [] }),
     parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
     ...(body === undefined
       ? {}
@@ -118,9 +119,9 @@ const lastEventId = {
   schema: { type: 'string', maxLength: 8000 },
 };
 
-function headerParameters({ method, record, events }: Operation): unknown[] {
+function headerParameters({ method, record, events, audience }: Operation): unknown[] {
   if (events !== undefined) return [lastEventId];
-  if (method === 'POST') return [idempotencyKey];
+  if (method === 'POST') return audience === 'anybody' ? [] : [idempotencyKey];
   return method === 'GET' || record === null ? [] : [ifMatch];
 }
 

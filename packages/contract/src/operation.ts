@@ -41,8 +41,9 @@ export interface Operation {
   /**
    * `people`: only callers who signed in through an issuer may use the operation, whatever their role. API tokens are
    * refused: a token has no account and accepts nothing.
+   * `anybody`: the operation needs no token and ignores the one that is sent. Its body proves what the caller may do.
    */
-  readonly audience?: 'people';
+  readonly audience?: 'people' | 'anybody';
   readonly query?: TSchema;
   readonly body?: TSchema;
   /** Whether a request without a body returns 400. Default: true if the operation has a `body`. */

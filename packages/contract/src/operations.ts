@@ -1,3 +1,8 @@
+import * as device from './account/device.ts';
+import * as accountLink from './account/link.ts';
+import * as secondFactor from './account/second-factor.ts';
+import * as session from './account/session.ts';
+import * as signIn from './account/sign-in.ts';
 import * as clusterSettings from './cluster/advanced-settings.ts';
 import * as cluster from './cluster/cluster.ts';
 import * as credentials from './cluster/credentials.ts';
@@ -69,6 +74,11 @@ const modules = {
   ...member,
   ...role,
   ...account,
+  ...signIn,
+  ...accountLink,
+  ...device,
+  ...secondFactor,
+  ...session,
   ...project,
   ...clusters,
   ...environment,

@@ -31,6 +31,8 @@ export interface Configuration {
   readonly oidcIssuers: readonly string[];
   /** Accepted audiences; a JWT must have at least one of them. */
   readonly oidcAudiences: readonly string[];
+  /** Whether people can sign in with a password. */
+  readonly passwords: boolean;
   /** Public URL of this API without a trailing slash; null: the host and port on which it listens. */
   readonly publicUrl: string | null;
   readonly gatewayHost: string;

@@ -1,5 +1,6 @@
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
+import type { Passwords } from './auth/passwords.ts';
 import type { Sessions } from './auth/sessions.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DatabaseCatalogue } from './catalogue/databases.ts';
@@ -23,6 +24,7 @@ export interface Deps {
   /** The cache of valid tokens. A rule that revokes a token, a membership or a right must call `forget`. */
   readonly tokens: { forget(): void };
   readonly sessions: Sessions;
+  readonly passwords: Passwords;
   readonly counts: PlatformCounts;
 }
 

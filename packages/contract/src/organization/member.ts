@@ -112,7 +112,9 @@ export const postInviteMember = operation({
   method: 'POST',
   path: invitations,
   tag,
-  summary: 'Invite a person by e-mail address; whoever signs in with that verified address may accept within seven days',
+  summary:
+    'Invite a person by e-mail address; who has the link, or signs in with that verified address, may accept within seven days',
+  showsCredentials: true,
   scope: 'ADMIN',
   target: 'organization',
   body: Type.Object({

@@ -5,7 +5,7 @@ import type { Queryable } from '@davit/db';
 import { nowhere, type Access, type Caller, type Person } from './caller.ts';
 import { issuerOf, type Issuers } from './issuers.ts';
 import { personName, personOf, toPerson } from './people.ts';
-import { sessionIssuer, type Sessions } from './sessions.ts';
+import { cookieTokenPrefix, sessionIssuer, type Sessions } from './sessions.ts';
 import { tokenByHash, type PersonRow, type TokenRow } from './store.ts';
 
 interface KnownToken {
@@ -114,6 +114,10 @@ export class Authenticator {
   }
 
   async #readToken(token: string, freshUntil: number): Promise<KnownToken> {
+    if (token.startsWith(cookieTokenPrefix)) {
+      const { id, person, expiresAt } = await this.#parts.sessions.verifyCookie(token);
+      return knownPerson(person, id, { expiresAt, freshUntil });
+    }
     const row = await this.#parts.database.maybe(tokenByHash, [tokenHash(token)]);
     if (row === undefined) throw unauthorized('The token is not valid. Check that it is complete and was not deleted.');
     return knownToken(row, freshUntil);

@@ -56,6 +56,16 @@ export interface Caller {
  */
 export const nowhere = '00000000-0000-0000-0000-000000000000';
 
+/** The sender of a request that needs no token. */
+export const anonymous: Caller = Object.freeze<Caller>({
+  actor: 'anonymous',
+  name: 'anonymous',
+  access: { kind: 'none' },
+  organizationId: nowhere,
+  origin: 'CONSOLE',
+  person: null,
+});
+
 /** Returns whether the caller may know that a resource of this organization exists. */
 export function canSee(caller: Caller, organizationId: string): boolean {
   return caller.organizationId === null || caller.organizationId === organizationId;

@@ -1,16 +1,49 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import type { Clock } from '@davit/base';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { AppError, type Clock } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import { jwtVerify, SignJWT } from 'jose';
 import type { Vault } from '../secrets/vault.ts';
 import { badToken, translated } from './issuers.ts';
-import { personBySession, sessionCreate, sessionDelete, sessionKeyRead, sessionKeySet, type PersonRow } from './store.ts';
+import {
+  personByCookie,
+  personBySession,
+  sessionCreate,
+  sessionDelete,
+  sessionDeleteByHash,
+  sessionKeyRead,
+  sessionKeySet,
+  sessionList,
+  sessionsDelete,
+  sessionUsed,
+  type PersonRow,
+  type SessionRow,
+} from './store.ts';
 
 /** Issuer (`iss`) of session tokens. No configured issuer can have this name, since those are URLs. */
 export const sessionIssuer = 'davit-session';
 const algorithm = 'HS256';
 const lifeSeconds = 3600;
 const keyRecord = 'davit session key';
+
+/** Days after which the session of a browser ends, however much it is used. */
+const cookieDays = 30;
+/** The prefix of the token in a cookie. API tokens have another one. */
+export const cookieTokenPrefix = 'dvs_';
+/** Minimum milliseconds between two updates of the last use. */
+const useMilliseconds = 60_000;
+
+/** Who begins a session, as the request shows it. */
+export interface SessionOrigin {
+  readonly address: string;
+  readonly userAgent: string | null;
+}
+
+export interface CookieSession {
+  readonly id: string;
+  /** Value of the cookie. Only its hash is stored. */
+  readonly token: string;
+  readonly expiresAt: Date;
+}
 
 export interface Session {
   readonly token: string;
@@ -51,7 +84,7 @@ export class Sessions {
     const id = randomUUID();
     const issuedAt = Math.floor(this.#clock.now().getTime() / 1000);
     const expiresAt = new Date((issuedAt + lifeSeconds) * 1000);
-    await this.#database.run(sessionCreate, [id, personId, expiresAt.toISOString()]);
+    await this.#database.run(sessionCreate, [id, personId, expiresAt.toISOString(), null, null, null]);
     const token = await new SignJWT({ sid: id })
       .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
       .setIssuer(sessionIssuer)
@@ -72,7 +105,57 @@ export class Sessions {
     return { id: sid, person, expiresAt: exp * 1000 };
   }
 
+  /**
+   * Begins a session of a browser. The token is always new, so that nobody can prepare a session for another person.
+   */
+  async begin(personId: string, { address, userAgent }: SessionOrigin, database = this.#database): Promise<CookieSession> {
+    const id = randomUUID();
+    const token = `${cookieTokenPrefix}${randomBytes(32).toString('base64url')}`;
+    const expiresAt = new Date(this.#clock.now().getTime() + cookieDays * 86_400_000);
+    const agent = userAgent === null ? null : userAgent.slice(0, longestAgent);
+    await database.run(sessionCreate, [id, personId, expiresAt.toISOString(), hashOf(token), agent, address]);
+    return { id, token, expiresAt };
+  }
+
+  /** Returns the session of a cookie's token. Throws UNAUTHORIZED. */
+  async verifyCookie(token: string): Promise<VerifiedSession> {
+    const row = await this.#database.maybe(personByCookie, [hashOf(token)]);
+    if (row === undefined)
+      throw new AppError({ code: 'UNAUTHORIZED', message: 'The session has ended or expired. Sign in again.' });
+    const { session_id: id, session_expires_at, session_last_used_at } = row;
+    if (this.#clock.now().getTime() - Date.parse(session_last_used_at) > useMilliseconds) {
+      await this.#database.run(sessionUsed, [id, row.id]);
+    }
+    return { id, person: row, expiresAt: Date.parse(session_expires_at) };
+  }
+
+  list(personId: string): Promise<readonly SessionRow[]> {
+    return this.#database.many(sessionList, [personId]);
+  }
+
+  /** Ends one session of a person. Returns whether the person had it. */
+  async endOf(personId: string, id: string): Promise<boolean> {
+    return (await this.#database.run(sessionsDelete, [personId, id, null])) > 0;
+  }
+
+  /** Ends all sessions of a person, except the one with the id `kept`. */
+  async endAll(personId: string, kept: string | null, database = this.#database): Promise<void> {
+    await database.run(sessionsDelete, [personId, null, kept]);
+  }
+
+  /** Ends the session of a cookie, if there is one. */
+  async endCookie(token: string): Promise<void> {
+    await this.#database.run(sessionDeleteByHash, [hashOf(token)]);
+  }
+
   async end(id: string): Promise<void> {
     await this.#database.run(sessionDelete, [id]);
   }
+}
+
+const longestAgent = 500;
+
+/** Returns the stored hash. The tokens have 256 random bits, so a fast hash is as secure as a slow one. */
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
 }

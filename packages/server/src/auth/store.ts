@@ -91,11 +91,67 @@ export const personBySession = statement<PersonRow>(
 export const sessionKeySet = statement('session_key_set', 'update installation set session_key = $1 where session_key is null');
 export const sessionKeyRead = statement<{ sealed: Buffer }>('session_key_read', 'select session_key as sealed from installation');
 
+/** Days without a request after which the session of a browser ends. */
+const idleDays = 7;
+
+export interface CookieSessionRow extends PersonRow {
+  readonly session_id: string;
+  readonly session_expires_at: string;
+  readonly session_last_used_at: string;
+}
+
+export const personByCookie = statement<CookieSessionRow>(
+  'person_by_cookie',
+  `select ${personColumns}, session.id as session_id, session.expires_at as session_expires_at,
+          session.last_used_at as session_last_used_at
+     from session join person on person.id = session.person_id
+    where session.token_hash = $1 and session.expires_at > clock_timestamp()
+      and session.last_used_at > clock_timestamp() - make_interval(days => ${idleDays})`,
+);
+
+export const sessionUsed = statement(
+  'session_used',
+  `with seen as (update person set last_activity_at = clock_timestamp() where id = $2)
+   update session set last_used_at = clock_timestamp() where id = $1`,
+);
+
 /** Creates a session and deletes all expired sessions, so that the table stays small. */
 export const sessionCreate = statement(
   'session_create',
   `with ended as (delete from session where expires_at < clock_timestamp())
-   insert into session (id, person_id, expires_at) values ($1, $2, $3)`,
+   insert into session (id, person_id, expires_at, token_hash, user_agent, address) values ($1, $2, $3, $4, $5, $6)`,
+);
+
+export interface SessionRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly last_used_at: string;
+  readonly expires_at: string;
+  readonly user_agent: string | null;
+  readonly address: string | null;
+}
+
+export const sessionList = statement<SessionRow>(
+  'session_list',
+  `select id, created_at, last_used_at, expires_at, user_agent, address from session
+    where person_id = $1 and expires_at > clock_timestamp()
+      and (token_hash is null or last_used_at > clock_timestamp() - make_interval(days => ${idleDays}))
+    order by last_used_at desc, id`,
+);
+
+/** Deletes the sessions of a person ($1): the one with the id $2, or, if $2 is null, all but $3. */
+export const sessionsDelete = statement(
+  'sessions_delete',
+  `with gone as (
+     delete from session where person_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id <> $3) returning id
+   )
+   select pg_notify('${accessChannel}', id::text) from gone`,
+);
+
+export const sessionDeleteByHash = statement(
+  'session_delete_by_hash',
+  `with gone as (delete from session where token_hash = $1 returning id)
+   select pg_notify('${accessChannel}', id::text) from gone`,
 );
 export const sessionDelete = statement(
   'session_delete',

@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/caller.ts';
+import type { ClientFacts } from './client-facts.ts';
 import type { Outlet } from './outlet.ts';
 
 /** A checked call of any operation, as the HTTP layer creates it, without the types of the operation's declaration. */
@@ -7,6 +8,7 @@ export interface AnyCall {
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
   readonly caller: Caller;
+  readonly client: ClientFacts;
 }
 
 /** A checked request of a stream. */

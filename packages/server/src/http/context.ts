@@ -24,6 +24,8 @@ export interface ServerOptions {
   readonly metrics: PlatformMetrics;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
+  /** Public URL of this API without a trailing slash; null: unknown. */
+  readonly publicUrl: string | null;
   /** Origins whose pages may use the API from a browser. Empty: only pages of this server's own origin may. */
   readonly allowedOrigins?: readonly string[];
   readonly logRequests: boolean;

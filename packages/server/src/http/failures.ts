@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { AppError } from '@davit/base';
+import { TooManyAttempts } from '../auth/attempts.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerOf, errorAnswer, type ErrorAnswer } from './answers.ts';
 import { limitRequest } from './limit.ts';
@@ -15,6 +16,7 @@ export function handleErrors(app: FastifyInstance, context: HttpContext, methods
   app.setErrorHandler((error, request, reply) => {
     const answer = answerOf(error, request.id);
     if (answer.status >= 500) log(request, error, answer);
+    if (error instanceof TooManyAttempts) void reply.header('retry-after', String(error.seconds));
     return sendError(reply, answer);
   });
   app.setNotFoundHandler((request, reply) => {

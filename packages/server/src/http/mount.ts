@@ -1,6 +1,7 @@
 import type { Body, Operation, PathParameters, Query, Response } from '@davit/contract';
 import type { Caller } from '../auth/caller.ts';
 import type { AnyCall, StreamHandler } from './call.ts';
+import type { ClientFacts } from './client-facts.ts';
 
 /** One checked request of an operation: token, scope, ids, query and body are valid when the handler receives it. */
 export interface Call<O extends Operation> {
@@ -8,6 +9,7 @@ export interface Call<O extends Operation> {
   readonly query: Query<O>;
   readonly body: Body<O>;
   readonly caller: Caller;
+  readonly client: ClientFacts;
 }
 
 /** A response with another status than the operation's default, and with no body. */
@@ -19,8 +21,20 @@ export class OtherStatus {
   }
 }
 
+/** A response that also sets a cookie. */
+export class WithCookie<Body> {
+  readonly body: Body;
+  /** Value of the header `Set-Cookie`. */
+  readonly cookie: string;
+
+  constructor(body: Body, cookie: string) {
+    this.body = body;
+    this.cookie = cookie;
+  }
+}
+
 type Answer<O extends Operation> = Response<O> extends undefined ? void : Response<O>;
-export type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O> | OtherStatus>;
+export type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O> | OtherStatus | WithCookie<Answer<O>>>;
 
 export interface MountedOperation {
   readonly operation: Operation;

@@ -2,14 +2,15 @@ import { isUuid } from '@davit/base';
 import { isPaged, textTypeOf, type Operation } from '@davit/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { admits, callerAt, refusal, targetNotFound } from '../auth/authorize.ts';
-import type { Caller } from '../auth/caller.ts';
+import { anonymous, type Caller } from '../auth/caller.ts';
 import { narrowed } from '../auth/custom-role.ts';
 import { answersRecord, changeOf, etagOf } from './change.ts';
 import { compressAnswer } from './compression.ts';
 import { securityHeaders, toError } from './failures.ts';
 import { limitRequest } from './limit.ts';
 import type { Admitted, AnyCall } from './call.ts';
-import { OtherStatus, type MountedOperation } from './mount.ts';
+import { authorizationOf, ClientFacts, refuseForeignPage } from './client-facts.ts';
+import { OtherStatus, WithCookie, type MountedOperation } from './mount.ts';
 import { pageOf } from './paging.ts';
 import type { HttpContext } from './context.ts';
 import { answerStream, lastEventIdOf } from './stream-route.ts';
@@ -48,7 +49,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, mounted
       operation.response === null || textTypeOf(operation) !== undefined
         ? {}
         : { response: { [operation.status]: operation.response } },
-    onRequest: admission(context, operation),
+    onRequest: operation.audience === 'anybody' ? openAdmission(context, operation) : admission(context, operation),
     // onResponse is not used: it costs two listeners per request, and adds the time that the socket takes.
     onSend: (request, reply, payload, done) => {
       const milliseconds = request.startedAt === 0 ? 0 : performance.now() - request.startedAt;
@@ -97,13 +98,28 @@ function admission(context: HttpContext, operation: Operation): Admission {
   return (request, reply, done) => {
     request.startedAt = performance.now();
     try {
-      const { authorization, 'user-agent': userAgent } = request.headers;
-      const caller = authenticator.remembered(authorization, userAgent);
+      const authorization = authorizationOf(request, context.options.publicUrl);
+      const caller = authenticator.remembered(authorization, request.headers['user-agent']);
       const pending = caller === undefined ? lookUpAndAdmit(context, request, reply, admit) : admit(request, reply, caller);
       if (pending === undefined) done();
       else void settle(pending, done);
     } catch (error) {
       done(counted(context, request, reply, error));
+    }
+  };
+}
+
+/** Returns the hook of an operation that needs no token. Its requests are counted by address. */
+function openAdmission(context: HttpContext, operation: Operation): Admission {
+  return (request, reply, done) => {
+    request.startedAt = performance.now();
+    try {
+      limitRequest(context, reply, request.ip);
+      if (operation.method !== 'GET') refuseForeignPage(request, context.options.publicUrl);
+      request.caller = anonymous;
+      done();
+    } catch (error) {
+      done(toError(error));
     }
   };
 }
@@ -121,7 +137,8 @@ type Admit = (request: OperationRequest, reply: FastifyReply, caller: Caller) =>
 
 /** Repeats the checks of a request, for a stream that outlasts their validity. */
 async function admitAgain(context: HttpContext, operation: Operation, request: OperationRequest): Promise<Admitted> {
-  const { authorization, 'user-agent': userAgent } = request.headers;
+  const authorization = authorizationOf(request, context.options.publicUrl);
+  const userAgent = request.headers['user-agent'];
   const { caller, expiresAt } = await context.options.authenticator.standing(authorization, userAgent);
   const verdict = admits(caller, operation);
   if (verdict === 'no') return refuse(context, operation, caller, request.params);
@@ -131,7 +148,8 @@ async function admitAgain(context: HttpContext, operation: Operation, request: O
 }
 
 async function lookUpAndAdmit(context: HttpContext, request: OperationRequest, reply: FastifyReply, admit: Admit): Promise<void> {
-  const { authorization, 'user-agent': userAgent } = request.headers;
+  const authorization = authorizationOf(request, context.options.publicUrl);
+  const userAgent = request.headers['user-agent'];
   // An unknown token may be a guess. It is counted by address, before the database is queried.
   limitRequest(context, reply, request.ip);
   const caller = await context.options.authenticator.lookUp(authorization, userAgent);
@@ -164,7 +182,7 @@ function counted(context: HttpContext, request: OperationRequest, reply: Fastify
 type RouteHandler = (request: OperationRequest, reply: FastifyReply) => Promise<unknown>;
 
 function handlerOf(context: HttpContext, { operation, handler, open }: MountedOperation): RouteHandler {
-  const call = callOf(operation);
+  const call = callOf(operation, context);
   if (open !== undefined) {
     return answerStream<OperationRequest>(context, operation, (request) =>
       open({ ...call(request), lastEventId: lastEventIdOf(request), admit: () => admitAgain(context, operation, request) }),
@@ -179,7 +197,9 @@ function handlerOf(context: HttpContext, { operation, handler, open }: MountedOp
 
   const run = async (request: OperationRequest, reply: FastifyReply, idempotencyId: string | null): Promise<unknown> => {
     const checked = call(request);
-    const result = await change(request, checked.caller, idempotencyId, () => handle(checked));
+    const answer = await change(request, checked.caller, idempotencyId, () => handle(checked));
+    const result = answer instanceof WithCookie ? answer.body : answer;
+    if (answer instanceof WithCookie) void reply.header('set-cookie', answer.cookie);
     const isOther = result instanceof OtherStatus;
     void reply.code(isOther ? result.status : operation.status).headers(securityHeaders);
     if (textType !== undefined) void reply.type(textType);
@@ -189,7 +209,7 @@ function handlerOf(context: HttpContext, { operation, handler, open }: MountedOp
 
   return async (request, reply) => {
     const key = request.headers['idempotency-key'];
-    if (typeof key === 'string' && operation.method === 'POST') {
+    if (typeof key === 'string' && operation.method === 'POST' && operation.audience !== 'anybody') {
       const actor = callerOf(request, operation).actor;
       return context.idempotency.answer({ request, reply, actor, key, run: (id) => run(request, reply, id) });
     }
@@ -218,7 +238,7 @@ function tag(reply: FastifyReply, record: unknown): unknown {
 }
 
 /** Returns the function that checks the query and body of a request. */
-function callOf(operation: Operation): (request: OperationRequest) => AnyCall {
+function callOf(operation: Operation, { options }: HttpContext): (request: OperationRequest) => AnyCall {
   const checkBody = bodyChecker(operation);
   const checkQuery = queryChecker(operation);
   return (request) => ({
@@ -226,6 +246,7 @@ function callOf(operation: Operation): (request: OperationRequest) => AnyCall {
     query: checkQuery(request.query),
     body: checkBody(request.body, request.bodyBytes),
     caller: callerOf(request, operation),
+    client: new ClientFacts(request, options.publicUrl),
   });
 }
 

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import path from 'node:path';
 import { Authenticator } from '../auth/authenticator.ts';
 import { Issuers } from '../auth/issuers.ts';
+import { Passwords } from '../auth/passwords.ts';
 import { Sessions } from '../auth/sessions.ts';
 import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../catalogue/lifecycle-templates.ts';
@@ -143,6 +144,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     readDockerfile: dockerfileFacts,
     tokens: authenticator,
     sessions,
+    passwords: new Passwords(),
     streams,
     counts,
   };
@@ -206,6 +208,7 @@ async function makeServer(
     metrics: new PlatformMetrics({ ...deps, ...config, backupFolder, version, log: logger ?? silent }),
     bodyLimitBytes: config.bodyLimitBytes,
     trustProxy: config.trustProxy,
+    publicUrl: config.publicUrl,
     allowedOrigins: config.allowedOrigins,
     logRequests: config.logRequests,
     version,

@@ -192,6 +192,37 @@ test('administrators’ tokens are made, listed and taken away on the command li
   expect(await davit(['token', 'revoke', 'ops']).exit).toBe(1);
 });
 
+test('each start prints the link of the first account until there is one, and accounts are made and reset on the command line', async () => {
+  const link = /(http:\S+\/console\/first-run#[\w-]{43})/;
+  const first = davit(['serve']);
+  const [, link1] = await first.prints(link);
+  await first.prints(address);
+  first.child.kill('SIGTERM');
+  expect(await first.exit).toBe(0);
+  const second = davit(['serve']);
+  const [, link2] = await second.prints(link);
+  expect(link2).not.toBe(link1);
+  await second.prints(address);
+  second.child.kill('SIGTERM');
+  expect(await second.exit).toBe(0);
+  expect(await davit(['account', 'reset', 'ada@example.org']).exit).toBe(1);
+  const made = davit(['account', 'create', 'ada@example.org']);
+  await made.prints(/http:\S+\/console\/password#[\w-]{43}/);
+  expect(await made.exit).toBe(0);
+  expect(await davit(['account', 'create', 'ada@example.org']).exit).toBe(1);
+  const reset = davit(['account', 'reset', 'Ada@example.org']);
+  await reset.prints(/http:\S+\/console\/password#[\w-]{43}/);
+  const list = davit(['account', 'list']);
+  await list.prints(/ada@example.org/);
+  const server = davit(['serve']);
+  await server.prints(address);
+  expect(server.text()).not.toMatch(link);
+  expect(await davit(['account', 'remove-second-factor', 'ada@example.org']).exit).toBe(1);
+  for (const wrong of [['account'], ['account', 'reset'], ['account', 'create', 'nobody']]) {
+    expect(await davit(wrong).exit).toBe(2);
+  }
+});
+
 test('the operator restricts an organization and lifts it again, while the server runs', async () => {
   const server = davit(['serve']);
   const [, url] = await server.prints(address);

@@ -13,6 +13,11 @@ const help = `davit: a self-hosted deployment platform
                                       create a token of the instance administrator; shown once
   davit token list                    list these tokens, without their values
   davit token revoke <id or name>     revoke one; it stops working at once
+  davit account list                  list the accounts that have a password
+  davit account create <email>        create an account; prints the link with which the person sets the password
+  davit account reset <email>         print a link with which the person sets a new password
+  davit account remove-second-factor <email>
+                                      let the person sign in with the password alone
   davit organization list             list the organizations and their restrictions
   davit organization restrict <id or name> [<restriction>]
                                       block deployments. NO_CREDIT_CARD (default): on managed clusters only;
@@ -58,6 +63,8 @@ export async function run(args: readonly string[]): Promise<number> {
         return await move(command, rest, values['with-volumes'] === true);
       case 'token':
         return await token(rest, values.expires);
+      case 'account':
+        return await account(rest);
       case 'organization':
         return await organization(rest);
       case 'cluster':
@@ -124,6 +131,26 @@ async function token(args: readonly string[], expires: string | undefined): Prom
     return misuse('--expires must be a time in the future, such as 2031-01-31T12:00:00Z');
   }
   return commands.createToken(await configuration(), { name, expiresAt: until?.toISOString() ?? null }, print);
+}
+
+async function account(args: readonly string[]): Promise<number> {
+  const [verb, email, ...others] = args;
+  const commands = await import('./account-commands.ts');
+  if (verb === 'list' && email === undefined) return commands.listAccountsCommand(await configuration(), print);
+  if (email === undefined || others.length > 0 || !isAccountVerb(verb)) {
+    return misuse('account create|reset|remove-second-factor <email>, or account list');
+  }
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) return misuse(`${JSON.stringify(email)} is no e-mail address`);
+  const command = {
+    create: commands.createAccountCommand,
+    reset: commands.resetAccountCommand,
+    'remove-second-factor': commands.removeSecondFactorCommand,
+  }[verb];
+  return command(await configuration(), email, print);
+}
+
+function isAccountVerb(verb: string | undefined): verb is 'create' | 'reset' | 'remove-second-factor' {
+  return verb === 'create' || verb === 'reset' || verb === 'remove-second-factor';
 }
 
 async function organization(args: readonly string[]): Promise<number> {

@@ -22,7 +22,8 @@ async function withState<Result>(config: Configuration, action: (connectionStrin
   }
 }
 
-function withDatabase<Result>(config: Configuration, action: (database: Database) => Promise<Result>): Promise<Result> {
+/** Runs an action with the database, whose schema is brought to this version first. */
+export function withDatabase<Result>(config: Configuration, action: (database: Database) => Promise<Result>): Promise<Result> {
   return withState(config, async (connectionString) => {
     await migrate({ connectionString, onWaiting: tellWait });
     const database = openDatabase({ connectionString, applicationName: 'davit command', maximumConnections: 2 });

@@ -24,6 +24,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
     allowedOrigins: reader.origins('DAVIT_ALLOWED_ORIGINS'),
     ...signIn,
+    passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),

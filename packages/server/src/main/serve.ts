@@ -12,6 +12,8 @@ import { listenForHealth } from './health.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
 import { createLog } from './log.ts';
 import type { LogOutput } from './log-output.ts';
+import { makeFirstRunToken } from '../resources/account/index.ts';
+import { pageLink } from '../resources/shared/page-link.ts';
 import { StateDisk } from './state-disk.ts';
 import type { Writing } from '../http/writing.ts';
 import { keepAdminToken, lockStateFolder, openState, type OpenState } from './state.ts';
@@ -109,6 +111,7 @@ async function startAll(config: Configuration, { logger, output, say, open, make
   open.closers.push(() => api.close());
   await showToken(config, api, say);
   const address = config.role === 'worker' ? null : await api.listen();
+  if (address !== null) await showFirstRun(config, api, { say, address });
   const health = address ?? (await startHealth(config, api, open));
   // The engine starts after the server listens: deployments resume within moments, but the first response does not wait
   // for a container engine.
@@ -213,6 +216,19 @@ async function showToken(config: Configuration, api: Api<Engine>, say: Say): Pro
   const file = await keepAdminToken(config, api.madeToken);
   if (config.bootstrapToken === null) say(`token of the administrator, shown only now: ${api.madeToken}`);
   say(`it is also in ${file}`);
+}
+
+/** Prints the link of the first account at each start until the link is used. It is in no log. */
+async function showFirstRun(
+  config: Configuration,
+  api: Api<Engine>,
+  { say, address }: { readonly say: Say; readonly address: string },
+): Promise<void> {
+  const token = await makeFirstRunToken(api.deps);
+  if (token === null) return;
+  // The port may have been chosen by the operating system.
+  const place = { ...config, publicUrl: config.publicUrl ?? address };
+  say(`create the first account, with this link (valid for 24 hours): ${pageLink(place, 'first-run', token)}`);
 }
 
 const retryMilliseconds = 500;

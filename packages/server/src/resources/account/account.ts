@@ -2,11 +2,12 @@ import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
 import type { Caller, Person } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import { invalid } from '../shared/problems.ts';
+import { invalid, notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
 
 type Account = Response<(typeof operations)['getAccountInformation']>;
 type EditRequest = Body<(typeof operations)['editAccountInformation']>;
+type SessionList = Response<(typeof operations)['listSessions']>;
 type Session = Response<(typeof operations)['createSession']>;
 
 export async function readAccount(deps: Needs<'database'>, caller: Caller): Promise<Account> {
@@ -33,6 +34,24 @@ export async function createSession(deps: Needs<'sessions'>, caller: Caller): Pr
   return { token, token_type: 'Bearer', expires_at: expiresAt.toISOString() };
 }
 
+export async function listSessions(deps: Needs<'sessions'>, caller: Caller): Promise<SessionList> {
+  const { id, sessionId } = personOf(caller);
+  const rows = await deps.sessions.list(id);
+  return { results: rows.map((row) => ({ ...row, is_current: row.id === sessionId })) };
+}
+
+/** Ends a session of the caller. NOT_FOUND. */
+export async function endSession(deps: Needs<'tokens' | 'sessions'>, caller: Caller, id: string): Promise<void> {
+  if (!(await deps.sessions.endOf(personOf(caller).id, id))) throw notFound('session');
+  deps.tokens.forget();
+}
+
+export async function endOtherSessions(deps: Needs<'tokens' | 'sessions'>, caller: Caller): Promise<void> {
+  const { id, sessionId } = personOf(caller);
+  await deps.sessions.endAll(id, sessionId);
+  deps.tokens.forget();
+}
+
 export async function deleteSession(deps: Needs<'tokens' | 'sessions'>, caller: Caller): Promise<void> {
   const { sessionId } = personOf(caller);
   if (sessionId === null) {
@@ -42,7 +61,8 @@ export async function deleteSession(deps: Needs<'tokens' | 'sessions'>, caller: 
   deps.tokens.forget();
 }
 
-function personOf({ person }: Caller): Person {
+/** Returns the person of a caller of an operation for people. */
+export function personOf({ person }: Caller): Person {
   if (person === null) throw new Error('an operation for people was called without one');
   return person;
 }

@@ -34,6 +34,20 @@ const silent: Readonly<Record<string, string>> = {
   redeliverWebhookEvent: 'sends again what happened before; the attempt is in the list of the webhook',
   createSession: 'of a person, who belongs to no organization',
   deleteSession: 'of a person, who belongs to no organization',
+  endSession: 'of a person, who belongs to no organization',
+  endOtherSessions: 'of a person, who belongs to no organization',
+  changePassword: 'of a person, who belongs to no organization',
+  readInvitationLink: 'looks at an invitation and changes nothing',
+  resetPassword: 'of a person, who belongs to no organization',
+  createSecondFactor: 'of a person, who belongs to no organization',
+  confirmSecondFactor: 'of a person, who belongs to no organization',
+  deleteSecondFactor: 'of a person, who belongs to no organization',
+  createDeviceSignIn: 'of a program that nobody has confirmed yet',
+  readDeviceSignIn: 'looks at a program that waits and changes nothing',
+  confirmDeviceSignIn: 'the event is that of the token, when the program gets it',
+  denyDeviceSignIn: 'of a program that gets nothing',
+  signIn: 'of a person, who belongs to no organization',
+  createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };
 
 function recipeOf(id: string): Recipe {

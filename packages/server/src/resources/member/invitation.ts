@@ -14,8 +14,10 @@ import type { Caller } from '../../auth/caller.ts';
 import { comparableEmail } from '../../auth/email.ts';
 import { accessChanged } from '../../auth/store.ts';
 import type { Needs } from '../../deps.ts';
+import { makeLink } from '../account/index.ts';
 import { readOrganization } from '../organization/index.ts';
 import { findRole, roleIdOf, roleNameOf, roleWordOf, type RoleReference } from '../role/index.ts';
+import { pageLink } from '../shared/page-link.ts';
 import { invalid, invalidReference, notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
 
@@ -36,6 +38,10 @@ export async function listInvitations(
   return { results: rows.map((row) => toInvitation(deps, row)) };
 }
 
+/**
+ * Invites a person. Only this response contains the link with the token: members who may see invitations, but invite
+ * nobody, must not accept one.
+ */
 export async function inviteMember(
   deps: Needs<'database', 'host' | 'port' | 'publicUrl'>,
   caller: Caller,
@@ -66,7 +72,10 @@ export async function inviteMember(
         message: `${email} is invited already. Delete that invitation first to make another one.`,
       });
     }
-    return toInvitation(deps, await tx.one(store.invitationRead, [organizationId, caller.organizationId, id]));
+    await tx.run(store.invitationLinksForget, [id]);
+    const token = await makeLink(tx, { kind: 'INVITATION', invitationId: id, hours: validDays * 24 });
+    const row = await tx.one(store.invitationRead, [organizationId, caller.organizationId, id]);
+    return { ...toInvitation(deps, row), invitation_link: pageLink(deps.config, 'invitation', token) };
   });
 }
 
@@ -130,7 +139,7 @@ export async function acceptInvitation(
   return toInvitation(deps, row);
 }
 
-function alreadyMember(): AppError {
+export function alreadyMember(): AppError {
   return new AppError({ code: 'ALREADY_MEMBER', message: 'You are a member of this organization already.' });
 }
 
@@ -147,7 +156,7 @@ function toInvitation({ config }: Needs<never, 'host' | 'port' | 'publicUrl'>, r
     updated_at: row.updated_at,
     email: row.email,
     role: roleWordOf(row),
-    invitation_link: `${base}/organization/${row.organization_id}/inviteMember/${row.id}`,
+    invitation_link: `${base}/console/invitation?organization=${row.organization_id}&invitation=${row.id}`,
     invitation_status: row.is_expired ? 'EXPIRED' : 'PENDING',
     organization_name: row.organization_name,
     inviter: row.inviter,

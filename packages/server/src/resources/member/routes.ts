@@ -1,10 +1,13 @@
 import { operations } from '@davit/contract';
 import type { Needs } from '../../deps.ts';
-import type { Mounting } from '../../http/mount.ts';
+import { WithCookie, type Mounting } from '../../http/mount.ts';
 import * as invitation from './invitation.ts';
+import { acceptInvitationLink, joinByInvitationLink, readInvitationLink } from './invitation-link.ts';
 import * as member from './member.ts';
 
-export function mountMember(mounting: Mounting, deps: Needs<'database' | 'tokens', 'host' | 'port' | 'publicUrl'>): void {
+type MemberDeps = Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'host' | 'port' | 'publicUrl' | 'passwords'>;
+
+export function mountMember(mounting: Mounting, deps: MemberDeps): void {
   mounting
     .on(operations.getOrganizationMembers, ({ caller, params }) => member.listMembers(deps, caller, params.organizationId))
     .on(operations.editOrganizationMemberRole, ({ caller, params, body }) =>
@@ -24,5 +27,11 @@ export function mountMember(mounting: Mounting, deps: Needs<'database' | 'tokens
     )
     .on(operations.getMemberInvitation, ({ caller, params }) => invitation.readInvitation(deps, caller, params))
     .on(operations.postAcceptInviteMember, ({ caller, params }) => invitation.acceptInvitation(deps, caller, params))
+    .on(operations.readInvitationLink, ({ body }) => readInvitationLink(deps, body.token))
+    .on(operations.joinByInvitationLink, ({ caller, body }) => joinByInvitationLink(deps, caller, body.token))
+    .on(operations.acceptInvitationLink, async ({ client, body }) => {
+      const { session, answer } = await acceptInvitationLink(deps, client, body);
+      return new WithCookie(answer, client.cookie(session));
+    })
     .on(operations.deleteInviteMember, ({ caller, params }) => invitation.deleteInvitation(deps, caller, params));
 }

@@ -79,10 +79,10 @@ export interface InvitationRow extends RoleColumns {
   readonly logo_url: string | null;
 }
 
-const invitationColumns = `invitation.id, invitation.organization_id, invitation.created_at, invitation.updated_at, invitation.email,
+export const invitationColumns = `invitation.id, invitation.organization_id, invitation.created_at, invitation.updated_at, invitation.email,
   invitation.inviter, invitation.expires_at, invitation.expires_at <= clock_timestamp() as is_expired, invitation.role,
   invitation.custom_role_id, custom_role.name as custom_role_name, organization.name as organization_name, organization.logo_url`;
-const invitationTables = `join organization on organization.id = invitation.organization_id
+export const invitationTables = `join organization on organization.id = invitation.organization_id
      left join custom_role on custom_role.id = invitation.custom_role_id`;
 const visible = 'invitation.organization_id = $1 and ($2::uuid is null or invitation.organization_id = $2)';
 
@@ -112,7 +112,8 @@ export const invitationCreate = statement<{ id: string }>(
 export const memberByEmail = statement<{ id: string }>(
   'member_by_email',
   `select person.id from membership join person on person.id = membership.person_id
-    where membership.organization_id = $1 and person.email_verified and lower(person.email) = $2 limit 1`,
+    where membership.organization_id = $1 and (person.email_verified or exists (select from local_account where local_account.person_id = person.id))
+      and lower(person.email) = $2 limit 1`,
 );
 
 /** Takes an invitation. If two persons accept at once, only one of them gets it. */
@@ -121,6 +122,15 @@ export const invitationTake = statement<{ role: BuiltInRole | null; custom_role_
   `delete from invitation where organization_id = $1 and id = $2 and email = $3 and expires_at > clock_timestamp()
    returning role, custom_role_id`,
 );
+
+/** Takes an invitation whose link was taken before, so it is there and pending. */
+export const invitationTakeById = statement<{ role: BuiltInRole | null; custom_role_id: string | null }>(
+  'invitation_take_by_id',
+  'delete from invitation where organization_id = $1 and id = $2 returning role, custom_role_id',
+);
+
+/** Deletes the links of an expired invitation that a new one has replaced. */
+export const invitationLinksForget = statement('invitation_links_forget', 'delete from one_time_link where invitation_id = $1');
 
 export const memberCreate = statement(
   'member_create',

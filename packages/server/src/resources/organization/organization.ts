@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
-import { isForeignKeyViolation } from '@davit/db';
+import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
@@ -41,6 +41,12 @@ export async function createOrganization(
   const row = await refuseTaken(name, () => deps.database.one(store.organizationCreate, values));
   if (person !== null) deps.tokens.forget();
   return toOrganization(row);
+}
+
+/** Creates an organization for a person without one, in the transaction that creates the person. Returns its id. */
+export async function createOwnedOrganization(tx: Queryable, personId: string, name: string): Promise<string> {
+  const values = [randomUUID(), name, defaultPlan, personId, '{}', personId, localDriver];
+  return (await refuseTaken(name, () => tx.one(store.organizationCreate, values))).id;
 }
 
 /**

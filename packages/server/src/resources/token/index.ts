@@ -1,2 +1,2 @@
 export { mountToken } from './routes.ts';
-export { createAdminToken, ensureAdminToken, listAdminTokens, revokeAdminTokens } from './token.ts';
+export { createAdminToken, ensureAdminToken, listAdminTokens, newToken, revokeAdminTokens } from './token.ts';

@@ -29,7 +29,8 @@ const tokenPrefix = 'dvt_';
 // 30 bytes are 40 characters of base64url.
 const tokenBytes = 30;
 
-function newToken(): string {
+/** Returns the value of a new API token. */
+export function newToken(): string {
   return `${tokenPrefix}${randomBytes(tokenBytes).toString('base64url')}`;
 }
 

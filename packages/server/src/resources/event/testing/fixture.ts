@@ -156,6 +156,29 @@ export class EventFixture {
     return id;
   }
 
+  /** Invites a person. Returns the token of the link. */
+  async invitationToken(): Promise<string> {
+    const params = { organizationId: this.organizationId };
+    const body = { email: `${randomUUID()}@example.org` };
+    const { invitation_link } = await this.server.client().call('postInviteMember', { params, body });
+    return invitation_link.split('#')[1] ?? '';
+  }
+
+  /** Makes a person with a password a member. Returns the id of the person. */
+  async localMember(): Promise<string> {
+    const body = { token: await this.invitationToken(), password: 'correct horse battery' };
+    return (await this.server.client().call('acceptInvitationLink', { body })).person_id;
+  }
+
+  /** Confirms the sign-in of a program. Returns its device code. */
+  async confirmedDevice(): Promise<string> {
+    const { device_code, user_code } = await this.server.client().call('createDeviceSignIn', { body: { name: 'program' } });
+    await this.member('confirmer').catch(() => undefined);
+    const person = this.server.client(await this.issuer.person('confirmer'));
+    await person.call('confirmDeviceSignIn', { body: { user_code, organization_id: this.organizationId } });
+    return device_code;
+  }
+
   async send(operation: Operation, recipe: Recipe, headers: Readonly<Record<string, string>> = {}): Promise<Sent> {
     const ids = await recipe.ids(this);
     const { database } = this.server.database;

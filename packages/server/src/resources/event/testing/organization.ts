@@ -149,6 +149,30 @@ export const peopleRecipes: Recipes = {
   },
   editAccountInformation: { ...own, body: () => ({ communication_email: 'other@example.org' }) },
   deleteSession: own,
+  endSession: { ...own, ids: (fixture) => ({ ...fixture.here, sessionId: randomUUID() }) },
+  endOtherSessions: own,
+  getDeviceToken: {
+    ids: async (fixture) => ({ ...fixture.here, deviceCode: await fixture.confirmedDevice() }),
+    body: ({ deviceCode }) => ({ device_code: deviceCode }),
+    event: 'CREATE ORGANIZATION API_TOKEN',
+  },
+  deleteSecondFactor: { ...own, body: () => ({ password: 'x' }) },
+  joinByInvitationLink: {
+    ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),
+    person: 'joiner',
+    body: ({ token }) => ({ token }),
+    event: `ACCEPT ${roleOf}`,
+  },
+  acceptInvitationLink: {
+    ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),
+    body: ({ token }) => ({ token, password: 'correct horse battery' }),
+    event: `ACCEPT ${roleOf}`,
+  },
+  createPasswordLink: {
+    ids: async (fixture) => ({ ...fixture.here, userId: await fixture.localMember() }),
+    event: 'CREATE MEMBERS_AND_ROLES',
+  },
+  changePassword: { ...own, body: () => ({ current_password: 'x', new_password: 'correct horse battery' }) },
 };
 
 const managed = (): object => ({ ...named(), region: 'eu-west-3', cloud_provider: 'AWS' });

@@ -1,0 +1,110 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, Name, Nullable, Uuid, Words } from '../shape.ts';
+
+const tag = 'Sign-in';
+/** Scopes below that of all rights of the person. */
+const deviceScopes = ['READ', 'DEPLOY', 'WRITE'] as const;
+const UserCode = Type.String({ minLength: 1, maxLength: 20 });
+
+export const createDeviceSignIn = operation({
+  id: 'createDeviceSignIn',
+  method: 'POST',
+  path: '/deviceSignIn',
+  tag,
+  summary: 'Begin the sign-in of a program (RFC 8628): a person confirms its user code, and the program gets a token',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  showsCredentials: true,
+  body: Type.Object({ name: Name, scope: Type.Optional(Nullable(Words(deviceScopes))) }),
+  status: 201,
+  response: Type.Object({
+    device_code: Type.String(),
+    user_code: Type.String(),
+    verification_uri: Type.String(),
+    verification_uri_complete: Type.String(),
+    expires_in: Type.Integer(),
+    interval: Type.Integer(),
+  }),
+  errors: [],
+});
+
+export const getDeviceToken = operation({
+  id: 'getDeviceToken',
+  method: 'POST',
+  path: '/deviceSignIn/token',
+  tag,
+  summary: 'Get the token of a program once its user code is confirmed; repeat every `interval` seconds until then',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  showsCredentials: true,
+  body: Type.Object({ device_code: Type.String({ maxLength: 200 }) }),
+  status: 200,
+  response: Type.Object({
+    access_token: Type.String(),
+    token_type: Type.String(),
+    token_id: Uuid,
+    name: Type.String(),
+    organization_id: Uuid,
+    expires_at: DateTime,
+  }),
+  errors: [400],
+});
+
+export const readDeviceSignIn = operation({
+  id: 'readDeviceSignIn',
+  method: 'POST',
+  path: '/deviceSignIn/read',
+  tag,
+  summary: 'Read which program shows a user code, before it is confirmed',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'people',
+  body: Type.Object({ user_code: UserCode }),
+  status: 200,
+  response: Type.Object({
+    name: Type.String(),
+    scope: Nullable(Words(deviceScopes)),
+    address: Type.String(),
+    created_at: DateTime,
+    expires_at: DateTime,
+  }),
+  errors: [409],
+});
+
+export const confirmDeviceSignIn = operation({
+  id: 'confirmDeviceSignIn',
+  method: 'POST',
+  path: '/deviceSignIn/confirm',
+  tag,
+  summary: 'Give the program that shows a user code a token for one of your organizations, with your rights or fewer',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'people',
+  body: Type.Object({
+    user_code: UserCode,
+    organization_id: Uuid,
+    scope: Type.Optional(Nullable(Words(deviceScopes))),
+    expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, default: 90 })),
+  }),
+  status: 204,
+  response: null,
+  errors: [400, 409],
+});
+
+export const denyDeviceSignIn = operation({
+  id: 'denyDeviceSignIn',
+  method: 'POST',
+  path: '/deviceSignIn/deny',
+  tag,
+  summary: 'Refuse the program that shows a user code',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'people',
+  body: Type.Object({ user_code: UserCode }),
+  status: 204,
+  response: null,
+  errors: [409],
+});

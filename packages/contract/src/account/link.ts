@@ -1,0 +1,90 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, Name, Uuid } from '../shape.ts';
+import { LinkToken, NewPassword, SignedIn } from './sign-in.ts';
+
+const tag = 'Sign-in';
+const OfLink = Type.Object({ token: LinkToken });
+
+export const readInvitationLink = operation({
+  id: 'readInvitationLink',
+  method: 'POST',
+  path: '/invitation/read',
+  tag,
+  summary: 'Read the invitation of a link, by the token of the link',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  body: OfLink,
+  status: 200,
+  response: Type.Object({
+    email: Type.String(),
+    organization_id: Uuid,
+    organization_name: Type.String(),
+    inviter: Type.String(),
+    role_name: Type.String(),
+    expires_at: DateTime,
+  }),
+  errors: [409],
+});
+
+export const acceptInvitationLink = operation({
+  id: 'acceptInvitationLink',
+  method: 'POST',
+  path: '/invitation/accept',
+  event: 'ACCEPT',
+  tag,
+  summary: 'Accept the invitation of a link with a new account for its e-mail address, and sign in',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  body: Type.Object({ token: LinkToken, password: NewPassword, name: Type.Optional(Name) }),
+  status: 201,
+  response: Type.Object({ ...SignedIn.properties, organization_id: Uuid }),
+  errors: [409],
+});
+
+export const joinByInvitationLink = operation({
+  id: 'joinByInvitationLink',
+  method: 'POST',
+  path: '/invitation/join',
+  event: 'ACCEPT',
+  tag,
+  summary: 'Accept the invitation of a link as the person who is signed in, whatever its e-mail address',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'people',
+  body: OfLink,
+  status: 201,
+  response: Type.Object({ organization_id: Uuid }),
+  errors: [409],
+});
+
+export const createPasswordLink = operation({
+  id: 'createPasswordLink',
+  method: 'POST',
+  path: '/organization/{organizationId}/member/{userId}/passwordLink',
+  tag,
+  summary: 'Create a link with which a member of this organization only sets a new password',
+  scope: 'ADMIN',
+  target: 'organization',
+  showsCredentials: true,
+  status: 201,
+  response: Type.Object({ link: Type.String() }),
+  errors: [409],
+});
+
+export const resetPassword = operation({
+  id: 'resetPassword',
+  method: 'POST',
+  path: '/passwordReset',
+  tag,
+  summary: 'Set a new password with the token of a link; all sessions of the person end',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  body: Type.Object({ token: LinkToken, password: NewPassword }),
+  status: 204,
+  response: null,
+  errors: [409],
+});

@@ -1,0 +1,81 @@
+import { AppError } from '@davit/base';
+import type { Body, operations, PathParameters, Response } from '@davit/contract';
+import { statement, type Queryable } from '@davit/db';
+import { isOwner, type Caller } from '../../auth/caller.ts';
+import type { Needs } from '../../deps.ts';
+import { pageLink } from '../shared/page-link.ts';
+import { notFound } from '../shared/problems.ts';
+import { makeLink, readLink, takeLink } from './links.ts';
+import { requirePasswords, setPassword } from './local.ts';
+
+type Link = Response<(typeof operations)['createPasswordLink']>;
+type LinkIds = PathParameters<(typeof operations)['createPasswordLink']>;
+type ResetRequest = Body<(typeof operations)['resetPassword']>;
+
+const validHours = 24;
+
+interface MemberAccount {
+  readonly has_password: boolean;
+  readonly is_owner: boolean;
+  readonly is_elsewhere: boolean;
+}
+
+/** Returns what decides whether a member ($2) of an organization ($1) may get a link to set a password. */
+const memberAccount = statement<MemberAccount>(
+  'member_account',
+  `select exists (select from local_account where local_account.person_id = membership.person_id) as has_password,
+          organization.owner_id = membership.person_id as is_owner,
+          exists (select from membership other
+                   where other.person_id = membership.person_id and other.organization_id <> organization.id) as is_elsewhere
+     from membership join organization on organization.id = membership.organization_id
+    where membership.organization_id = $1 and membership.person_id = $2 and ($3::uuid is null or organization.id = $3)`,
+);
+
+/**
+ * Creates a link to set the password of a member. A person who belongs to other organizations too, or who owns this one
+ * while the caller does not, must not be taken over. NOT_FOUND, FORBIDDEN, NO_PASSWORD.
+ */
+export async function createPasswordLink(
+  deps: Needs<'database', 'passwords' | 'host' | 'port' | 'publicUrl'>,
+  caller: Caller,
+  { organizationId, userId }: LinkIds,
+): Promise<Link> {
+  requirePasswords(deps);
+  const member = await deps.database.maybe(memberAccount, [organizationId, userId, caller.organizationId]);
+  if (member === undefined) throw notFound('member');
+  if (!member.has_password) {
+    throw new AppError({ code: 'NO_PASSWORD', message: 'This member signs in through an issuer and has no password here.' });
+  }
+  const isOperator = caller.organizationId === null && caller.person === null;
+  if (!isOperator && (member.is_elsewhere || (member.is_owner && !isOwner(caller)))) {
+    const why = member.is_elsewhere ? 'belongs to other organizations too' : 'owns this organization';
+    throw new AppError({
+      code: 'FORBIDDEN',
+      message: `This member ${why}, so only the operator resets the password: davit account reset.`,
+    });
+  }
+  const token = await makeLink(deps.database, { kind: 'PASSWORD', personId: userId, organizationId, hours: validHours });
+  return { link: pageLink(deps.config, 'password', token) };
+}
+
+/** Returns the token of a link to set a person's password, for the operator. */
+export function makePasswordToken(database: Queryable, personId: string): Promise<string> {
+  return makeLink(database, { kind: 'PASSWORD', personId, hours: validHours });
+}
+
+/** Sets a new password, ends all sessions of the person, and all of its links. LINK_NOT_VALID. */
+export async function resetPassword(
+  deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
+  { token, password }: ResetRequest,
+): Promise<void> {
+  requirePasswords(deps);
+  await readLink(deps.database, 'PASSWORD', token);
+  const hash = await deps.passwords.hash(password);
+  await deps.database.transaction(async (tx) => {
+    const { person_id } = await takeLink(tx, 'PASSWORD', token);
+    if (person_id === null) throw new Error('a link to set a password names no person');
+    await setPassword(tx, person_id, { hash, former: null });
+    await deps.sessions.endAll(person_id, null, tx);
+  });
+  deps.tokens.forget();
+}
