@@ -63,7 +63,7 @@ test('a token signs in, a wrong one is refused, and one that is revoked leads ba
   expect(await button(page, 'Deploy').getAttribute('aria-disabled')).toBe('true');
   expect(await button(page, 'Deploy').getAttribute('title')).toMatch(/READ/);
   await admin.call('deleteOrganizationApiToken', { params: { ...params, apiTokenId: made.id } });
-  await page.reload();
+  // The stream ends, and with it the session: nobody has to touch the page.
   await text(page, 'Your session has ended.').waitFor();
   expect(await api.call('getEnvironmentStatus', { params: { environmentId: world.production } })).toMatchObject({
     state: 'DEPLOYMENT_ERROR',

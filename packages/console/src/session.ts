@@ -4,8 +4,8 @@
  */
 
 const key = 'davit.token';
+const endedKey = 'davit.ended';
 const listeners = new Set<() => void>();
-let isEnded = false;
 
 /** Returns the token of the session; null if nobody is signed in. */
 export function currentToken(): string | null {
@@ -14,20 +14,20 @@ export function currentToken(): string | null {
 
 /** Returns whether the server ended the last session of this tab. */
 export function wasEnded(): boolean {
-  return isEnded;
+  return sessionStorage.getItem(endedKey) !== null;
 }
 
 /** Begins a session. The caller has checked that the server accepts the token. */
 export function signIn(token: string): void {
   sessionStorage.setItem(key, token);
-  isEnded = false;
+  sessionStorage.removeItem(endedKey);
   for (const listener of listeners) listener();
 }
 
 /** Ends the session. `byServer`: the server no longer accepts it. */
 export function signOut(byServer = false): void {
   sessionStorage.removeItem(key);
-  isEnded = byServer;
+  if (byServer) sessionStorage.setItem(endedKey, 'true');
   for (const listener of listeners) listener();
 }
 

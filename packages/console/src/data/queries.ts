@@ -1,5 +1,5 @@
 import { ApiError, type CallAnswer } from '@davit/client';
-import { MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
 import { signOut } from '../session.ts';
 import type { Service, ServiceType } from '../words.ts';
@@ -11,6 +11,20 @@ export type ServiceHistory = CallAnswer<'listApplicationDeploymentHistoryV2'>;
  * Everything that pages read. The second part of a key is the id of the record that an event names, so that live events
  * find what they make untrue (live/live.ts).
  */
+
+/** Milliseconds for which answers are collected, so that fifty of them render the page once. */
+const collectMilliseconds = 16;
+let collected: (() => void)[] = [];
+notifyManager.setScheduler((notify) => {
+  if (collected.length === 0) setTimeout(notifyAll, collectMilliseconds);
+  collected.push(notify);
+});
+
+function notifyAll(): void {
+  const all = collected;
+  collected = [];
+  for (const notify of all) notify();
+}
 
 function endedBy(error: Error): void {
   if (error instanceof ApiError && error.status === 401) signOut(true);

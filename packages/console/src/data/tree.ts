@@ -1,5 +1,6 @@
 import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import type { CallAnswer } from '@davit/client';
+import { createContext } from 'react';
 import type { EnvironmentDetails } from '../words.ts';
 import { detailsOf, environmentsOf, projectsOf } from './queries.ts';
 
@@ -26,6 +27,9 @@ export interface Tree {
   readonly isPending: boolean;
   readonly error: Error | null;
 }
+
+/** The tree of the organization that the page shows; the frame reads it once for all parts. */
+export const TreeContext = createContext<Tree>({ projects: [], isComplete: false, isPending: true, error: null });
 
 /** Reads the projects of an organization with their environments and the states of these. */
 export function useTree(organizationId: string | null): Tree {

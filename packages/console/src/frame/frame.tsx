@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { organizations } from '../data/queries.ts';
-import { useTree, type Tree } from '../data/tree.ts';
+import { TreeContext, useTree, type Tree } from '../data/tree.ts';
 import { useConnection } from '../live/connection.ts';
 import { useLive } from '../live/live.ts';
 import { Face, FailedFace } from '../parts/face.tsx';
@@ -46,7 +46,9 @@ export function Frame(): ReactNode {
         </header>
         <main className="page" id="content" tabIndex={-1}>
           <StaleNote />
-          <Content error={all.data === undefined ? all.error : null} isEmpty={all.data?.length === 0} />
+          <TreeContext value={tree}>
+            <Content error={all.data === undefined ? all.error : null} isEmpty={all.data?.length === 0} />
+          </TreeContext>
         </main>
       </div>
       <Bottom place={place} tree={tree} onFind={() => setFinding(true)} />

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
-import { Fragment, type ReactNode } from 'react';
+import { Fragment, memo, type ReactNode } from 'react';
 import type { EnvironmentNode, Tree } from '../data/tree.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Menu } from '../parts/menu.tsx';
@@ -66,7 +66,7 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
               <Cut text={project.name} />
             </div>
             {project.environments.map((environment) => (
-              <EnvironmentLink key={environment.id} environment={environment} isHere={environment.id === place.environmentId} />
+              <EnvironmentLink key={environment.id} {...environment} isHere={environment.id === place.environmentId} />
             ))}
           </Fragment>
         ))}
@@ -86,13 +86,11 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
   );
 }
 
-function EnvironmentLink({
-  environment,
-  isHere,
-}: {
-  readonly environment: EnvironmentNode;
+interface EnvironmentLinkProps extends EnvironmentNode {
   readonly isHere: boolean;
-}): ReactNode {
+}
+
+const EnvironmentLink = memo(function EnvironmentLink({ isHere, ...environment }: EnvironmentLinkProps): ReactNode {
   const { id, name, details } = environment;
   const failing = details === null ? 0 : servicesOf(details).filter((one) => shapeOfService(one) === 'bad').length;
   return (
@@ -103,7 +101,7 @@ function EnvironmentLink({
       activeProps={{ 'aria-current': undefined }}
       aria-current={isHere ? 'page' : undefined}
     >
-      <State shape={shapeOfEnvironment(environment)} />
+      {details === null ? <span className="bone size-3 flex-none" /> : <State shape={shapeOfEnvironment(environment)} />}
       <Cut text={name} />
       {failing > 0 && (
         <span className="count" aria-label={`${failing} failing`}>
@@ -112,7 +110,7 @@ function EnvironmentLink({
       )}
     </Link>
   );
-}
+});
 
 /** Returns the shape of an environment: what is failing in it comes first, then what is under way. */
 export function shapeOfEnvironment({ details }: EnvironmentNode): Shape {

@@ -1,4 +1,4 @@
-import type { Received } from '@davit/client';
+import { ApiError, type Received } from '@davit/client';
 import { api } from '../api.ts';
 import { sessionName } from '../session.ts';
 import { lead } from './leader.ts';
@@ -7,6 +7,8 @@ import { lead } from './leader.ts';
 export type LiveMessage =
   | { readonly kind: 'event'; readonly event: Received }
   | { readonly kind: 'live' }
+  /** The server no longer accepts the session. */
+  | { readonly kind: 'ended' }
   | { readonly kind: 'lost'; readonly since: number };
 type TabMessage = LiveMessage | { readonly kind: 'hello' };
 
@@ -57,8 +59,12 @@ async function hold(organizationId: string, tell: (message: LiveMessage) => void
         if (event.event === 'OPEN') tell({ kind: 'live' });
         tell({ kind: 'event', event });
       }
-    } catch {
-      // The reason does not matter: the next attempt shows whether the server answers, and requests show their errors.
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) {
+        tell({ kind: 'ended' });
+        return;
+      }
+      // Another reason does not matter: the next attempt shows whether the server answers; requests show their errors.
     } finally {
       connection.end();
     }

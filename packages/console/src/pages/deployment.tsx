@@ -88,7 +88,7 @@ function DeploymentOf({
                 to="/environment/$environmentId/service/$serviceId/logs"
                 params={{ environmentId, serviceId: identifier.service_id }}
               >
-                Logs of <Cut text={identifier.name} />
+                <Cut text={`Logs of ${identifier.name}`} />
               </Link>
             }
           />

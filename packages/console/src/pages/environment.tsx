@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
-import { Fragment, type ReactNode } from 'react';
+import { Fragment, memo, useMemo, type ReactNode } from 'react';
 import { detailsOf, environmentOf, historyOf, linksIn, servicesIn } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -22,6 +22,8 @@ import {
   type ServiceStatus,
 } from '../words.ts';
 import { EnvironmentActions } from './environment-actions.tsx';
+
+const none: ServiceRowProps['addresses'] = [];
 
 function useEnvironmentId(): string {
   return useParams({ strict: false }).environmentId ?? '';
@@ -80,7 +82,8 @@ export function ServicesOfEnvironment(): ReactNode {
   const environmentId = useEnvironmentId();
   const details = useQuery(detailsOf(environmentId));
   const services = useQuery(servicesIn(environmentId));
-  const links = useQuery(linksIn(environmentId));
+  const links = useQuery(linksIn(environmentId)).data;
+  const addresses = useMemo(() => Map.groupBy(links ?? [], ({ service_id: id }) => id), [links]);
   const error = details.data === undefined ? details.error : services.data === undefined ? services.error : null;
   if (error !== null) return <FailedFace error={error} />;
   if (details.data === undefined || services.data === undefined)
@@ -99,7 +102,6 @@ export function ServicesOfEnvironment(): ReactNode {
     );
   }
   const byId = new Map(services.data.map((service) => [service.id, service]));
-  const addresses = Map.groupBy(links.data ?? [], ({ service_id: id }) => id);
   const stages = details.data.stages.filter((stage) => servicesOfStage(stage).length > 0);
   return (
     <div className="box">
@@ -124,7 +126,9 @@ export function ServicesOfEnvironment(): ReactNode {
             {servicesOfStage({ stage, ...members }).map((status) => {
               const service = byId.get(status.id);
               if (service === undefined) return null;
-              return <ServiceRow key={status.id} service={service} status={status} addresses={addresses.get(status.id) ?? []} />;
+              return (
+                <ServiceRow key={status.id} service={service} status={status} addresses={addresses.get(status.id) ?? none} />
+              );
             })}
           </tbody>
         ))}
@@ -139,7 +143,8 @@ interface ServiceRowProps {
   readonly addresses: CallAnswer<'listEnvironmentServicesLinks'>['results'];
 }
 
-function ServiceRow({ service, status, addresses }: ServiceRowProps): ReactNode {
+/** A row is drawn again only when something in it changed: there may be hundreds. */
+const ServiceRow = memo(function ServiceRow({ service, status, addresses }: ServiceRowProps): ReactNode {
   const params = { environmentId: service.environment.id, serviceId: service.id };
   const trouble = troubleOf(status);
   const address = addresses.find((one) => one.is_default) ?? addresses[0];
@@ -201,7 +206,7 @@ function ServiceRow({ service, status, addresses }: ServiceRowProps): ReactNode 
       )}
     </>
   );
-}
+});
 
 /** Returns what is wrong with a service, the worst first; null if nothing is, or if it is being deployed again. */
 function troubleOf({

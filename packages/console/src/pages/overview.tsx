@@ -1,17 +1,15 @@
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Fragment, type ReactNode } from 'react';
+import { Fragment, memo, use, type ReactNode } from 'react';
 import { servicesIn } from '../data/queries.ts';
-import { useTree, type EnvironmentNode, type Tree } from '../data/tree.ts';
-import { usePlace } from '../frame/place.ts';
+import { TreeContext, type EnvironmentNode, type Tree } from '../data/tree.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, Head } from '../parts/page.tsx';
 import { State, StateOf, Strip } from '../parts/state.tsx';
 import { isUnderWay, plural, sentence, servicesOf, shapeOf, shapeOfService, type ServiceStatus } from '../words.ts';
 
 export function Overview(): ReactNode {
-  const { organizationId } = usePlace();
-  const tree = useTree(organizationId);
+  const tree = use(TreeContext);
   const environments = tree.projects.flatMap((project) => project.environments);
   if (tree.error !== null) return <FailedFace error={tree.error} isPage />;
   const services = environments.flatMap(({ details }) => (details === null ? [] : servicesOf(details)));
@@ -69,7 +67,7 @@ function NeedsYou({ environments, isComplete }: ListProps): ReactNode {
   const lists = useQueries({ queries: ids.map((id) => servicesIn(id)) });
   const names = new Map(lists.flatMap(({ data = [] }) => data.map(({ id, name }) => [id, name])));
   return (
-    <Box title="Needs you" more={troubles.length}>
+    <Box title="Needs you" more={isComplete ? troubles.length : ''}>
       {!isComplete && troubles.length === 0 && <div className="quiet-line">Reading the states</div>}
       {isComplete && troubles.length === 0 && <div className="quiet-line">Nothing: no service fails.</div>}
       {shown.map(({ environment, status, shape, message, at }) => (
@@ -95,7 +93,7 @@ function NeedsYou({ environments, isComplete }: ListProps): ReactNode {
 function HappeningNow({ environments, isComplete }: ListProps): ReactNode {
   const running = environments.filter(({ details }) => details !== null && isUnderWay(details.environment.state));
   return (
-    <Box title="Happening now" more={running.length}>
+    <Box title="Happening now" more={isComplete ? running.length : ''}>
       {running.length === 0 && (
         <div className="quiet-line">{isComplete ? 'Nothing is being deployed.' : 'Reading the states'}</div>
       )}
@@ -173,7 +171,7 @@ function Environments({ tree }: { readonly tree: Tree }): ReactNode {
                 </th>
               </tr>
               {project.environments.map((environment) => (
-                <EnvironmentRow key={environment.id} environment={environment} />
+                <EnvironmentRow key={environment.id} {...environment} />
               ))}
               {project.environments.length === 0 && (
                 <tr>
@@ -190,8 +188,8 @@ function Environments({ tree }: { readonly tree: Tree }): ReactNode {
   );
 }
 
-function EnvironmentRow({ environment }: { readonly environment: EnvironmentNode }): ReactNode {
-  const { id, name, mode, clusterName, details } = environment;
+/** A row is drawn again only when something in it changed: there may be hundreds. */
+const EnvironmentRow = memo(function EnvironmentRow({ id, name, mode, clusterName, details }: EnvironmentNode): ReactNode {
   const services = details === null ? [] : servicesOf(details);
   const failing = services.filter((one) => shapeOfService(one) === 'bad').length;
   const changed = services.filter(
@@ -237,4 +235,4 @@ function EnvironmentRow({ environment }: { readonly environment: EnvironmentNode
       </td>
     </tr>
   );
-}
+});

@@ -340,7 +340,7 @@ function HistoryTable({ service, status }: { readonly service: Service; readonly
               <td className="wide-only nowrap">
                 <Ago at={entry.auditing_data.created_at} />
               </td>
-              <td className="text-right">
+              <td className="do text-right">
                 <RollBack service={service} status={status} entry={entry} isNewest={index === 0} />
               </td>
             </tr>
