@@ -23,7 +23,8 @@ build_console() {
     packages/contract/src package-lock.json -newer "$built" -print -quit)" ] && return
   echo "davit: building the console" >&2
   folder=$console/dist.$$
-  if (cd $console && node ../../node_modules/vite/bin/vite.js build --logLevel error --emptyOutDir --outDir "dist.$$") >&2; then
+  # A caller's NODE_ENV would build the pages with what only developers of React need.
+  if (cd $console && NODE_ENV=production node ../../node_modules/vite/bin/vite.js build --logLevel error --emptyOutDir --outDir "dist.$$") >&2; then
     rm -rf $console/dist
     mv "$folder" $console/dist 2>/dev/null || rm -rf "$folder"
   else

@@ -106,7 +106,8 @@ test('axe finds nothing on any page, in both themes at three widths, and no page
     await page.close();
   }
   expect(found).toEqual([]);
-});
+  // 54 looks at pages take 20 seconds, and longer beside other tests.
+}, 180_000);
 
 test('a failure explains itself; a second try is followed live in two tabs, which share one stream', async () => {
   const { production, services, server, organization } = world;
