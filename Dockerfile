@@ -3,19 +3,28 @@
 # NODE_IMAGE: Node.js 24 with npm on Debian, from which the programs below come by apt.
 ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
 
-# The packages that it needs when it runs, and nothing else.
-FROM ${NODE_IMAGE} AS packages
+FROM ${NODE_IMAGE} AS manifests
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/base-node/package.json packages/base-node/
 COPY packages/base/package.json packages/base/
 COPY packages/client/package.json packages/client/
+COPY packages/console/package.json packages/console/
 COPY packages/contract/package.json packages/contract/
 COPY packages/db/package.json packages/db/
 COPY packages/drivers/package.json packages/drivers/
 COPY packages/engine/package.json packages/engine/
 COPY packages/server/package.json packages/server/
 COPY packages/testkit/package.json packages/testkit/
+
+# The console: static files.
+FROM manifests AS console
+RUN npm ci --no-audit --no-fund
+COPY packages ./packages
+RUN npm run build --workspace=@davit/console
+
+# The packages that it needs when it runs, and nothing else.
+FROM manifests AS packages
 # Optional packages are the embedded PostgreSQL, which a container does without, and helpers of what the next step removes.
 RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 # Of the viewer of the API's description one script is served, which has all that it needs in it: 80 MB of packages are not read.
@@ -44,6 +53,7 @@ COPY --from=packages /app ./
 COPY LICENSE ./
 COPY docs/errors.md docs/
 COPY packages ./packages
+COPY --from=console /app/packages/console/dist ./packages/console/dist
 COPY --chmod=755 deploy/davit.sh /usr/local/bin/davit
 # Whoever is in the container is user 1000, who may write below the state folder and /tmp only.
 USER 1000:1000

@@ -77,7 +77,7 @@ function commentsOf(file: string, text: string): Comment[] {
 /** Checks this checkout. */
 export function checkComments(): CommentProblem[] {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  const files = globSync(['packages/*/src/**/*.ts', 'e2e/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts'], { cwd: root });
+  const files = globSync(['packages/*/src/**/*.{ts,tsx}', 'e2e/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts'], { cwd: root });
   const own = files.filter((file) => !file.includes('/generated/'));
   return findCommentProblems(new Map(own.map((file) => [file, readFileSync(path.join(root, file), 'utf8')])));
 }

@@ -1,13 +1,37 @@
 #!/bin/sh
-# Installs the npm packages of this checkout where they are missing or not those of package-lock.json. Needs Node.js 24 in
-# PATH (tools/node.sh).
+# Installs the npm packages of this checkout where they are missing or not those of package-lock.json, and builds the
+# console where its sources are newer than what was built. Needs Node.js 24 in PATH (tools/node.sh).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
-if [ -f node_modules/.package-lock.json ]; then
-  [ node_modules/.package-lock.json -nt package-lock.json ] && exit 0
-  # The lock file is newer, which a git checkout does as well; what counts is what it says.
-  if node tools/dependencies-match.ts; then touch node_modules/.package-lock.json; exit 0; fi
-fi
-echo "davit: installing the npm packages of package-lock.json" >&2
-npm ci --include=dev --no-audit --no-fund --loglevel=error >&2
+
+install() {
+  if [ -f node_modules/.package-lock.json ]; then
+    [ node_modules/.package-lock.json -nt package-lock.json ] && return
+    # The lock file is newer, which a git checkout does as well; what counts is what it says.
+    if node tools/dependencies-match.ts; then touch node_modules/.package-lock.json; return; fi
+  fi
+  echo "davit: installing the npm packages of package-lock.json" >&2
+  npm ci --include=dev --no-audit --no-fund --loglevel=error >&2
+}
+
+# Davit works without its console, so that a failure is reported and no more. Several commands may build at the same time.
+build_console() {
+  console=packages/console
+  built=$console/dist/index.html
+  [ -f "$built" ] && [ -z "$(find $console/src $console/index.html $console/vite.config.ts packages/client/src \
+    packages/contract/src package-lock.json -newer "$built" -print -quit)" ] && return
+  echo "davit: building the console" >&2
+  folder=$console/dist.$$
+  # A caller's NODE_ENV would build the pages with what only developers of React need.
+  if (cd $console && NODE_ENV=production node ../../node_modules/vite/bin/vite.js build --logLevel error --emptyOutDir --outDir "dist.$$") >&2; then
+    rm -rf $console/dist
+    mv "$folder" $console/dist 2>/dev/null || rm -rf "$folder"
+  else
+    echo "davit: the console could not be built; the API works without it" >&2
+    rm -rf "$folder"
+  fi
+}
+
+install
+build_console

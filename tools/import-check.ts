@@ -271,12 +271,13 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
 }
 
 /** Checks this checkout. */
 export function checkImports(): Violation[] {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  const files = globSync(['packages/*/src/**/*.ts', 'e2e/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts'], { cwd: root });
+  const files = globSync(['packages/*/src/**/*.{ts,tsx}', 'e2e/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts'], { cwd: root });
   const sources = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
   const workspaces = globSync('packages/*/package.json', { cwd: root }).map((file) => {
     const manifest = readManifest(path.join(root, file));
@@ -284,7 +285,12 @@ export function checkImports(): Violation[] {
       name: manifest.name,
       folder: path.dirname(file),
       exports: manifest.exports ?? {},
-      dependencies: Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }),
+      dependencies: Object.keys({
+        ...manifest.dependencies,
+        ...manifest.optionalDependencies,
+        // A package that is built needs its dependencies while it is built, and not where Davit runs.
+        ...(manifest.scripts?.['build'] === undefined ? {} : manifest.devDependencies),
+      }),
     };
   });
   const rootManifest = readManifest(path.join(root, 'package.json'));

@@ -33,7 +33,7 @@ const layers: readonly { readonly files: RegExp; readonly name: string; readonly
   { name: 'base-node', files: inPackage('base-node'), mayImport: [inPackage('base')] },
   { name: 'contract', files: inPackage('contract'), mayImport: [] },
   { name: 'client', files: inPackage('client'), mayImport: [inPackage('contract')] },
-  { name: 'console', files: inPackage('console'), mayImport: [inPackage('client')] },
+  { name: 'console', files: inPackage('console'), mayImport: ['client', 'contract'].map(inPackage) },
   { name: 'cli', files: inPackage('cli'), mayImport: [inPackage('client')] },
   { name: 'db', files: inPackage('db'), mayImport: [inPackage('base')] },
   { name: 'drivers', files: inPackage('drivers'), mayImport: ['base', 'base-node'].map(inPackage) },

@@ -51,6 +51,7 @@ async function up(): Promise<void> {
 ${answer.trim()}
 
   application   ${url}
+  console       ${server.address}/console/ (sign in with the token)
   API           ${server.address} (reference: ${server.address}/docs)
   token         ${tokenFile()}
                 curl -H "Authorization: Token $(cat ${tokenFile()})" ${server.address}/organization

@@ -8,6 +8,8 @@ export interface StreamOptions {
   /** Whether to reconnect when the connection is lost. Default: true. */
   readonly reconnect?: boolean;
   readonly signal?: AbortSignal;
+  /** Called for everything that the server sends, also for the heartbeats that are no events. */
+  readonly onAlive?: () => void;
 }
 
 /**
@@ -25,7 +27,7 @@ const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** Follows a stream across its connections. */
 export async function* follow(open: Open, options: StreamOptions): AsyncGenerator<Received> {
-  const { reconnect = true, signal } = options;
+  const { reconnect = true, signal, onAlive } = options;
   let last = options.lastEventId ?? null;
   let failures = 0;
   for (;;) {
@@ -38,6 +40,7 @@ export async function* follow(open: Open, options: StreamOptions): AsyncGenerato
       if (!response.ok || response.body === null) throw ApiError.of(response.status, await response.text(), response.headers);
       for await (const one of parsed(response.body)) {
         failures = 0;
+        onAlive?.();
         last = one.id ?? last;
         const event = toEvent(one);
         if (event === null) continue;
@@ -80,7 +83,7 @@ export async function* parsed(bytes: ReadableStream<Uint8Array>): AsyncGenerator
   const decoder = new TextDecoder();
   let rest = '';
   let fields = new Fields();
-  for await (const chunk of bytes) {
+  for await (const chunk of chunksOf(bytes)) {
     rest += decoder.decode(chunk, { stream: true });
     // A carriage return at the end may be the first half of a line break.
     const held = rest.endsWith('\r') ? '\r' : '';
@@ -94,6 +97,21 @@ export async function* parsed(bytes: ReadableStream<Uint8Array>): AsyncGenerator
         if (block !== null) yield block;
       }
     }
+  }
+}
+
+// Not every browser can iterate over a stream.
+async function* chunksOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = bytes.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // The reader may be left before the end, or after the connection broke.
+    await reader.cancel().catch(() => undefined);
   }
 }
 

@@ -7,6 +7,7 @@ import { processMetrics } from '../metrics/process.ts';
 import { render } from '../metrics/series.ts';
 import { Source } from '../metrics/source.ts';
 import { errorAnswer } from './answers.ts';
+import { Console, prefersPage } from './console.ts';
 import { errorsPage } from './errors-page.ts';
 import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
@@ -18,7 +19,10 @@ import { writingChecks, writingMetrics } from './writing.ts';
 // A database that rejects changes makes the server not ready, even if its connections were opened earlier.
 const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoChanges} as refuses`);
 
-/** Adds the pages beside the contract's paths: health, metrics, the description of the API, and its reference page. */
+/**
+ * Adds the pages beside the contract's paths: health, metrics, the description of the API, its reference page, and the
+ * console.
+ */
 export async function addPages(app: FastifyInstance, context: HttpContext): Promise<void> {
   await app.register(async (pages) => {
     pages.addHook('onRequest', (request, reply, done) => {
@@ -26,7 +30,9 @@ export async function addPages(app: FastifyInstance, context: HttpContext): Prom
       done();
     });
     addHealth(pages, context);
-    addDescription(pages, context);
+    const consolePages = new Console();
+    consolePages.addTo(pages);
+    addDescription(pages, context, consolePages);
     await addReference(pages);
   });
 }
@@ -70,16 +76,22 @@ function serviceSource({ options }: HttpContext): Source<string> {
   });
 }
 
-function addDescription(pages: FastifyInstance, context: HttpContext): void {
+function addDescription(pages: FastifyInstance, context: HttpContext, consolePages: Console): void {
   const { version } = context.options;
   const document = staticText('application/json; charset=utf-8', () => JSON.stringify(openApi(operationList, version)));
   pages.get('/openapi.json', (request, reply) => document.send(request, reply.header('x-content-type-options', 'nosniff')));
-  pages.get('/', (_request, reply) => reply.headers(securityHeaders).send(welcome(version)));
+  pages.get('/', async (request, reply) => {
+    const isBuilt = await consolePages.isBuilt();
+    void reply.headers({ ...securityHeaders, vary: 'accept' });
+    if (isBuilt && prefersPage(request)) return reply.redirect('/console/');
+    return reply.send(welcome(version, isBuilt));
+  });
 }
 
-/** The response to somebody who opens the address of the server in a browser. */
-function welcome(version: string): object {
-  return { name: 'Davit', version, reference: '/docs', description: '/openapi.json', errors: '/docs/errors', health: '/readyz' };
+/** The response to a program that opens the address of the server, and to a browser if there is no console. */
+function welcome(version: string, isConsoleBuilt: boolean): object {
+  const paths = { reference: '/docs', description: '/openapi.json', errors: '/docs/errors', health: '/readyz' };
+  return { name: 'Davit', version, ...paths, console: isConsoleBuilt ? '/console/' : null };
 }
 
 // The page and its only script come from this server; the page requests nothing from other hosts.

@@ -8,8 +8,14 @@ export interface StaticText {
   send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 }
 
-/** Returns a static text. `make` is called when the text is first requested. */
-export function staticText(type: string, make: () => string | Promise<string>): StaticText {
+/** `Cache-Control` of texts whose address changes with their content. */
+export const immutable = 'public, max-age=31536000, immutable';
+
+/**
+ * Returns a static text. `make` is called when the text is first requested. By default clients may cache the text, but
+ * must revalidate it each time: an update of Davit changes it.
+ */
+export function staticText(type: string, make: () => string | Promise<string>, cacheControl = 'no-cache'): StaticText {
   let text: Promise<{ readonly body: string; readonly etag: string }> | undefined;
   const encoded = new Map<Encoding, Promise<Buffer>>();
   const load = async () => {
@@ -23,8 +29,7 @@ export function staticText(type: string, make: () => string | Promise<string>): 
       const encoding = acceptedEncoding(request.headers['accept-encoding'], ['br', 'gzip']);
       // Each encoding needs its own tag (RFC 9110, 8.8.3.3).
       const tag = `"${encoding === null ? etag : `${etag}-${encoding}`}"`;
-      // Clients may cache the text, but must revalidate it each time: an update of Davit changes it.
-      void reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: 'accept-encoding' });
+      void reply.headers({ etag: tag, 'cache-control': cacheControl, vary: 'accept-encoding' });
       if (namesTag(request.headers['if-none-match'], tag)) return reply.code(304).send();
       void reply.type(type);
       if (encoding === null) return reply.send(body);

@@ -1,0 +1,149 @@
+import { ApiError, type CallAnswer } from '@davit/client';
+import { MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { api } from '../api.ts';
+import { signOut } from '../session.ts';
+import type { Service, ServiceType } from '../words.ts';
+
+/** A page of the deployments of a service. */
+export type ServiceHistory = CallAnswer<'listApplicationDeploymentHistoryV2'>;
+
+/*
+ * Everything that pages read. The second part of a key is the id of the record that an event names, so that live events
+ * find what they make untrue (live/live.ts).
+ */
+
+/** Milliseconds for which answers are collected, so that fifty of them render the page once. */
+const collectMilliseconds = 16;
+let collected: (() => void)[] = [];
+notifyManager.setScheduler((notify) => {
+  if (collected.length === 0) setTimeout(notifyAll, collectMilliseconds);
+  collected.push(notify);
+});
+
+function notifyAll(): void {
+  const all = collected;
+  collected = [];
+  for (const notify of all) notify();
+}
+
+function endedBy(error: Error): void {
+  if (error instanceof ApiError && error.status === 401) signOut(true);
+}
+
+export const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: endedBy }),
+  mutationCache: new MutationCache({ onError: endedBy }),
+  defaultOptions: {
+    queries: {
+      // The stream says when something changes; records without events are read again when the reader comes back.
+      staleTime: 10_000,
+      networkMode: 'always',
+      retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 3,
+      retryDelay: (count) => Math.min(4000, 500 * 2 ** count),
+    },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+export const organizations = queryOptions({
+  queryKey: ['organizations'],
+  queryFn: async ({ signal }) => (await api().call('listOrganization', { signal })).results,
+});
+
+export const projectsOf = (organizationId: string) =>
+  queryOptions({
+    queryKey: ['projects', organizationId],
+    queryFn: async ({ signal }) => (await api().call('listProject', { params: { organizationId }, signal })).results,
+  });
+
+export const environmentsOf = (projectId: string) =>
+  queryOptions({
+    queryKey: ['environments', projectId],
+    queryFn: async ({ signal }) => (await api().call('listEnvironment', { params: { projectId }, signal })).results,
+  });
+
+export const environmentOf = (environmentId: string) =>
+  queryOptions({
+    queryKey: ['environment', environmentId],
+    queryFn: ({ signal }) => api().call('getEnvironment', { params: { environmentId }, signal }),
+  });
+
+/** The states of an environment, its stages and their services. */
+export const detailsOf = (environmentId: string) =>
+  queryOptions({
+    queryKey: ['details', environmentId],
+    queryFn: ({ signal }) => api().call('getEnvironmentStatusesWithStages', { params: { environmentId }, signal }),
+  });
+
+export const servicesIn = (environmentId: string) =>
+  queryOptions({
+    queryKey: ['services', environmentId],
+    queryFn: async ({ signal }) =>
+      (await api().call('listServicesByEnvironmentId', { params: { environmentId }, signal })).results,
+  });
+
+export const linksIn = (environmentId: string) =>
+  queryOptions({
+    queryKey: ['links', environmentId],
+    queryFn: async ({ signal }) =>
+      (await api().call('listEnvironmentServicesLinks', { params: { environmentId }, signal })).results,
+  });
+
+/** The newest deployments of an environment. */
+export const historyOf = (environmentId: string) =>
+  queryOptions({
+    queryKey: ['history', environmentId],
+    queryFn: async ({ signal }) => {
+      const query = { pageSize: 100 };
+      return (await api().call('listEnvironmentDeploymentHistoryV2', { params: { environmentId }, query, signal })).results;
+    },
+  });
+
+/** The log of one deployment. */
+export const deploymentLogOf = (environmentId: string, executionId: string) =>
+  queryOptions({
+    queryKey: ['deploymentLog', environmentId, executionId],
+    queryFn: ({ signal }) =>
+      api().call('listEnvironmentLogs', { params: { environmentId }, query: { version: executionId }, signal }),
+  });
+
+/**
+ * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked for the
+ * plan of a stop, which changes nothing; it refuses the plan with the same words as the stop itself.
+ */
+export const refusalIn = (environmentId: string) =>
+  queryOptions({
+    queryKey: ['refusal', environmentId],
+    staleTime: 60_000,
+    queryFn: async ({ signal }): Promise<string | null> => {
+      try {
+        await api().call('stopEnvironment', { params: { environmentId }, query: { dry_run: true }, signal });
+        return null;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 403) return error.message;
+        if (error instanceof ApiError && error.status === 409) return null;
+        throw error;
+      }
+    },
+  });
+
+const historyCalls: Readonly<Record<ServiceType, (id: string, signal: AbortSignal) => Promise<ServiceHistory>>> = {
+  APPLICATION: (applicationId, signal) =>
+    api().call('listApplicationDeploymentHistoryV2', { params: { applicationId }, query: page, signal }),
+  CONTAINER: (containerId, signal) =>
+    api().call('listContainerDeploymentHistoryV2', { params: { containerId }, query: page, signal }),
+  DATABASE: (databaseId, signal) =>
+    api().call('listDatabaseDeploymentHistoryV2', { params: { databaseId }, query: page, signal }),
+  JOB: (jobId, signal) => api().call('listJobDeploymentHistoryV2', { params: { jobId }, query: page, signal }),
+  HELM: (helmId, signal) => api().call('listHelmDeploymentHistoryV2', { params: { helmId }, query: page, signal }),
+  TERRAFORM: (terraformId, signal) =>
+    api().call('listTerraformDeploymentHistoryV2', { params: { terraformId }, query: page, signal }),
+};
+const page = { pageSize: 50 };
+
+/** The newest deployments of a service. */
+export const serviceHistoryOf = ({ id, service_type: type, environment }: Service) =>
+  queryOptions({
+    queryKey: ['serviceHistory', environment.id, id],
+    queryFn: async ({ signal }) => (await historyCalls[type](id, signal)).results,
+  });

@@ -1,0 +1,62 @@
+import { useEffect, useState } from 'react';
+import { ApiError } from '@davit/client';
+import { api } from '../api.ts';
+import type { LogLine } from '../parts/log-lines.tsx';
+
+/** Lines that are kept in the page; older ones are forgotten. */
+const largestLog = 100_000;
+/** Milliseconds for which lines are collected before the page shows them. */
+const collectMilliseconds = 50;
+const newestLines = 1000;
+
+export interface ServiceLog {
+  readonly lines: readonly LogLine[];
+  /** Whether the server has answered. */
+  readonly isReady: boolean;
+  readonly error: Error | null;
+}
+
+const nothing: ServiceLog = { lines: [], isReady: false, error: null };
+
+/** Follows the output of a service while the page is open. */
+export function useServiceLog(serviceId: string): ServiceLog {
+  const [log, setLog] = useState<ServiceLog>(nothing);
+  useEffect(() => {
+    const leave = new AbortController();
+    setLog(nothing);
+    follow(serviceId, (change) => setLog(change), leave.signal).catch((error: unknown) => {
+      if (!leave.signal.aborted)
+        setLog((before) => ({ ...before, error: error instanceof Error ? error : new ApiError({ status: 500 }) }));
+    });
+    return () => leave.abort();
+  }, [serviceId]);
+  return log;
+}
+
+type Change = (before: ServiceLog) => ServiceLog;
+
+async function follow(serviceId: string, change: (change: Change) => void, signal: AbortSignal): Promise<void> {
+  let collected: LogLine[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const show = (): void => {
+    timer = undefined;
+    const added = collected;
+    collected = [];
+    change((before) => ({ ...before, lines: [...before.lines, ...added].slice(-largestLog) }));
+  };
+  const input = { params: { serviceId }, query: { tail: newestLines }, signal };
+  for await (const { event, data } of api().stream('streamServiceLog', input)) {
+    if (event === 'OPEN') change((before) => ({ ...before, isReady: true, ...(data.resumed ? {} : { lines: [] }) }));
+    if (event !== 'SERVICE_LOG') continue;
+    const { id, at, message, pod_name: instance } = data;
+    collected.push({ id, at, text: message, instance, level: levelOf(message) });
+    timer ??= setTimeout(show, collectMilliseconds);
+  }
+}
+
+/** Returns how loud a line is. Programs have no common form for that, so only plain words at the beginning count. */
+function levelOf(message: string): LogLine['level'] {
+  const start = message.slice(0, 60);
+  if (/\b(error|fatal|panic|exception)\b/i.test(start)) return 'err';
+  return /\bwarn(ing)?\b/i.test(start) ? 'warn' : 'info';
+}

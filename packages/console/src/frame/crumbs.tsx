@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useLocation, useParams } from '@tanstack/react-router';
+import { Fragment, useEffect, type ReactNode } from 'react';
+import { servicesIn } from '../data/queries.ts';
+import { deploymentNumber } from '../words.ts';
+import type { Place } from './place.ts';
+
+interface CrumbsProps {
+  readonly place: Place;
+  readonly projectName: string;
+}
+
+/** Where the page is: organization, project, environment, and the thing itself. Also the title of the window. */
+export function Crumbs({ place, projectName }: CrumbsProps): ReactNode {
+  const { serviceId, executionId } = useParams({ strict: false });
+  const { environmentId } = place;
+  const alone = useLocation().pathname.endsWith('/parts') ? 'Parts' : 'Overview';
+  const services = useQuery({
+    ...servicesIn(environmentId ?? ''),
+    enabled: environmentId !== null && serviceId !== undefined,
+  }).data;
+  const last =
+    executionId === undefined
+      ? services?.find(({ id }) => id === serviceId)?.name
+      : `Deployment ${deploymentNumber(executionId)}`;
+  const steps: ReactNode[] = [];
+  if (place.organizationName !== '') steps.push(<Link to="/">{place.organizationName}</Link>);
+  if (environmentId === null) steps.push(<b>{alone}</b>);
+  else {
+    if (projectName !== '') steps.push(<span>{projectName}</span>);
+    if (last === undefined) steps.push(<b>{place.environmentName}</b>);
+    else {
+      steps.push(
+        <Link to="/environment/$environmentId" params={{ environmentId }}>
+          {place.environmentName}
+        </Link>,
+        <b>{last}</b>,
+      );
+    }
+  }
+  const title = last ?? (environmentId === null ? place.organizationName : place.environmentName);
+  useEffect(() => {
+    document.title = title === '' ? 'Davit' : `${title} · Davit`;
+  }, [title]);
+  return (
+    <nav className="crumbs" aria-label="Where you are">
+      {steps.map((step, index) => (
+        // oxlint-disable-next-line react/no-array-index-key -- the place in the path is the identity
+        <Fragment key={index}>
+          {index > 0 && (
+            <span className="sep" aria-hidden="true">
+              /
+            </span>
+          )}
+          <bdi className={index === steps.length - 1 ? 'keep' : ''}>{step}</bdi>
+        </Fragment>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,130 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet } from '@tanstack/react-router';
+import { useEffect, useState, type ReactNode } from 'react';
+import { organizations } from '../data/queries.ts';
+import { TreeContext, useTree, type Tree } from '../data/tree.ts';
+import { useConnection } from '../live/connection.ts';
+import { useLive } from '../live/live.ts';
+import { Face, FailedFace } from '../parts/face.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { LiveMark } from '../parts/live-mark.tsx';
+import { Mark } from '../parts/state.tsx';
+import { fullTime } from '../time.ts';
+import { Crumbs } from './crumbs.tsx';
+import { Finder } from './finder.tsx';
+import { usePlace, type Place } from './place.ts';
+import { Rail } from './rail.tsx';
+import { PersonMenu } from './person-menu.tsx';
+
+/** The parts that all pages share: rail, top, and the bar of a phone. */
+export function Frame(): ReactNode {
+  const place = usePlace();
+  const tree = useTree(place.organizationId);
+  const all = useQuery(organizations);
+  const [isFinding, setFinding] = useState(false);
+  const project = tree.projects.find(({ environments }) => environments.some(({ id }) => id === place.environmentId));
+  useLive(place.organizationId, useQueryClient());
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.key !== 'k' || !(event.metaKey || event.ctrlKey)) return;
+      event.preventDefault();
+      setFinding((is) => !is);
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, []);
+  return (
+    <div className="frame">
+      <a className="skip" href="#content">
+        To the content
+      </a>
+      <Rail place={place} tree={tree} organizations={all.data ?? []} onFind={() => setFinding(true)} />
+      <div className="min-w-0">
+        <header className="top">
+          <Crumbs place={place} projectName={project?.name ?? ''} />
+          <LiveMark />
+        </header>
+        <main className="page" id="content" tabIndex={-1}>
+          <StaleNote />
+          <TreeContext value={tree}>
+            <Content error={all.data === undefined ? all.error : null} isEmpty={all.data?.length === 0} />
+          </TreeContext>
+        </main>
+      </div>
+      <Bottom place={place} tree={tree} onFind={() => setFinding(true)} />
+      {isFinding && <Finder tree={tree} place={place} onClose={() => setFinding(false)} />}
+    </div>
+  );
+}
+
+function Content({ error, isEmpty }: { readonly error: Error | null; readonly isEmpty: boolean }): ReactNode {
+  if (error !== null) return <FailedFace error={error} isPage />;
+  if (!isEmpty) return <Outlet />;
+  return (
+    <Face icon="empty" title="No organization" isPage>
+      This token may see no organization yet. Create one with <code>POST /organization</code>.
+    </Face>
+  );
+}
+
+/** While the connection is lost the page may be old; the note says since when. */
+function StaleNote(): ReactNode {
+  const connection = useConnection();
+  if (connection.state !== 'LOST') return null;
+  return (
+    <div className="note warn">
+      <Mark shape="warn" />
+      <span>
+        The connection to Davit is lost. This page shows what was so at {fullTime(new Date(connection.since).toISOString())}; it
+        catches up by itself.
+      </span>
+    </div>
+  );
+}
+
+interface BottomProps {
+  readonly place: Place;
+  readonly tree: Tree;
+  readonly onFind: () => void;
+}
+
+function Bottom({ place, tree, onFind }: BottomProps): ReactNode {
+  const first = tree.projects.flatMap(({ environments }) => environments)[0];
+  const environmentId = place.environmentId ?? first?.id;
+  return (
+    <nav className="bottom" aria-label="Main, at the bottom">
+      <Link to="/" activeOptions={{ exact: true }} aria-current={place.environmentId === null ? 'page' : undefined}>
+        <Icon name="home" />
+        Overview
+      </Link>
+      {environmentId === undefined ? (
+        <button type="button" onClick={onFind}>
+          <Icon name="box" />
+          Environment
+        </button>
+      ) : (
+        <Link
+          to="/environment/$environmentId"
+          params={{ environmentId }}
+          aria-current={place.environmentId === null ? undefined : 'page'}
+        >
+          <Icon name="box" />
+          Environment
+        </Link>
+      )}
+      <button type="button" onClick={onFind}>
+        <Icon name="search" />
+        Find
+      </button>
+      <PersonMenu
+        className=""
+        button={
+          <>
+            <Icon name="person" />
+            You
+          </>
+        }
+      />
+    </nav>
+  );
+}

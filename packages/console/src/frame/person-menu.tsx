@@ -1,0 +1,48 @@
+import { Link } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { queries } from '../data/queries.ts';
+import { Menu } from '../parts/menu.tsx';
+import { signOut } from '../session.ts';
+import { currentTheme, setTheme, themes } from '../theme.ts';
+import { sentence } from '../words.ts';
+
+interface PersonMenuProps {
+  readonly className: string;
+  readonly button: ReactNode;
+}
+
+/** Theme, and the end of the session. */
+export function PersonMenu(props: PersonMenuProps): ReactNode {
+  const [theme, choose] = useState(currentTheme());
+  return (
+    <Menu {...props}>
+      {themes.map((one) => (
+        <button
+          key={one}
+          type="button"
+          aria-pressed={one === theme}
+          onClick={() => {
+            setTheme(one);
+            choose(one);
+          }}
+        >
+          {one === 'system' ? 'Theme of the system' : `${sentence(one)} theme`}
+          {one === theme && <span className="ml-auto text-muted">now</span>}
+        </button>
+      ))}
+      <hr />
+      <Link to="/parts">Parts of the console</Link>
+      <a href="/docs">Reference of the API</a>
+      <hr />
+      <button
+        type="button"
+        onClick={() => {
+          signOut();
+          queries.clear();
+        }}
+      >
+        Sign out
+      </button>
+    </Menu>
+  );
+}

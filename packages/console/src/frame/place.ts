@@ -1,0 +1,30 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { environmentOf, organizations } from '../data/queries.ts';
+
+const key = 'davit.organization';
+
+/** Which organization and environment the address names. */
+export interface Place {
+  readonly organizationId: string | null;
+  readonly organizationName: string;
+  readonly environmentId: string | null;
+  readonly environmentName: string;
+}
+
+/** Returns the place of the page. Pages without a place of their own show the organization that was last looked at. */
+export function usePlace(): Place {
+  const { organizationId, environmentId } = useParams({ strict: false });
+  const environment = useQuery({ ...environmentOf(environmentId ?? ''), enabled: environmentId !== undefined }).data;
+  const all = useQuery(organizations).data ?? [];
+  // Until the environment is read, the page stays with the organization that it showed last.
+  const wanted = organizationId ?? environment?.organization.id ?? localStorage.getItem(key);
+  const found = all.find(({ id }) => id === wanted) ?? all[0];
+  if (found !== undefined) localStorage.setItem(key, found.id);
+  return {
+    organizationId: found?.id ?? null,
+    organizationName: found?.name ?? '',
+    environmentId: environmentId ?? null,
+    environmentName: environment?.name ?? '',
+  };
+}

@@ -1,0 +1,121 @@
+import { Link } from '@tanstack/react-router';
+import type { CallAnswer } from '@davit/client';
+import { Fragment, memo, type ReactNode } from 'react';
+import type { EnvironmentNode, Tree } from '../data/tree.ts';
+import { Icon } from '../parts/icon.tsx';
+import { Menu } from '../parts/menu.tsx';
+import { Cut } from '../parts/page.tsx';
+import { State } from '../parts/state.tsx';
+import { servicesOf, shapeOf, shapeOfService, type Shape } from '../words.ts';
+import { PersonMenu } from './person-menu.tsx';
+import type { Place } from './place.ts';
+
+interface RailProps {
+  readonly place: Place;
+  readonly tree: Tree;
+  readonly organizations: CallAnswer<'listOrganization'>['results'];
+  readonly onFind: () => void;
+}
+
+/** The navigation on the left: the organization, and its projects and environments with their states. */
+export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNode {
+  return (
+    <nav className="rail" aria-label="Main">
+      <Menu
+        className="org"
+        button={
+          <>
+            <span className="tile" aria-hidden="true">
+              {place.organizationName.slice(0, 1).toUpperCase()}
+            </span>
+            <span className="sr-only">Organization </span>
+            <Cut text={place.organizationName} />
+            <span className="ml-auto text-muted">
+              <Icon name="down" size={14} />
+            </span>
+          </>
+        }
+      >
+        {organizations.map(({ id, name }) => (
+          <Link
+            key={id}
+            to="/organization/$organizationId"
+            params={{ organizationId: id }}
+            aria-current={id === place.organizationId ? 'page' : undefined}
+          >
+            <Cut text={name} />
+          </Link>
+        ))}
+      </Menu>
+      <button type="button" className="find" onClick={onFind}>
+        <Icon name="search" size={14} />
+        Find
+        <kbd className="ml-auto">{navigator.userAgent.includes('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
+      </button>
+      <div className="nav">
+        <Link to="/" aria-current={place.environmentId === null ? 'page' : undefined}>
+          <Icon name="home" />
+          Overview
+        </Link>
+      </div>
+      <div className="nav">
+        <div className="label">Environments</div>
+        {tree.projects.map((project) => (
+          <Fragment key={project.id}>
+            <div className="project">
+              <Cut text={project.name} />
+            </div>
+            {project.environments.map((environment) => (
+              <EnvironmentLink key={environment.id} {...environment} isHere={environment.id === place.environmentId} />
+            ))}
+          </Fragment>
+        ))}
+      </div>
+      <div className="nav foot">
+        <PersonMenu
+          className=""
+          button={
+            <>
+              <Icon name="person" />
+              You
+            </>
+          }
+        />
+      </div>
+    </nav>
+  );
+}
+
+interface EnvironmentLinkProps extends EnvironmentNode {
+  readonly isHere: boolean;
+}
+
+const EnvironmentLink = memo(function EnvironmentLink({ isHere, ...environment }: EnvironmentLinkProps): ReactNode {
+  const { id, name, details } = environment;
+  const failing = details === null ? 0 : servicesOf(details).filter((one) => shapeOfService(one) === 'bad').length;
+  return (
+    <Link
+      to="/environment/$environmentId"
+      params={{ environmentId: id }}
+      className={`deep ${isHere ? 'here' : ''}`}
+      activeProps={{ 'aria-current': undefined }}
+      aria-current={isHere ? 'page' : undefined}
+    >
+      {details === null ? <span className="bone size-3 flex-none" /> : <State shape={shapeOfEnvironment(environment)} />}
+      <Cut text={name} />
+      {failing > 0 && (
+        <span className="count" aria-label={`${failing} failing`}>
+          {failing}
+        </span>
+      )}
+    </Link>
+  );
+});
+
+/** Returns the shape of an environment: what is failing in it comes first, then what is under way. */
+export function shapeOfEnvironment({ details }: EnvironmentNode): Shape {
+  if (details === null) return 'wait';
+  const shapes = servicesOf(details).map(shapeOfService);
+  const own = shapeOf(details.environment.state);
+  return (['go', 'bad', 'warn'] as const).find((shape) => own === shape || shapes.includes(shape)) ?? own;
+}

@@ -1,0 +1,70 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { signOut } from '../session.ts';
+import { setConnection } from './connection.ts';
+import { followOrganization, type LiveMessage } from './stream.ts';
+
+/** Milliseconds for which events of one environment are collected before its records are read again. */
+const collectMilliseconds = 60;
+
+/** Keeps the records of an organization true while the page shows it. */
+export function useLive(organizationId: string | null, queries: QueryClient): void {
+  useEffect(() => {
+    if (organizationId === null) return undefined;
+    const leave = new AbortController();
+    const collected = new Collected(queries);
+    setConnection({ state: 'CONNECTING' });
+    followOrganization(organizationId, (message) => receive(message, queries, collected), leave.signal);
+    return () => {
+      leave.abort();
+      collected.end();
+    };
+  }, [organizationId, queries]);
+}
+
+function receive(message: LiveMessage, queries: QueryClient, collected: Collected): void {
+  if (message.kind === 'live') setConnection({ state: 'LIVE' });
+  else if (message.kind === 'ended') signOut(true);
+  else if (message.kind === 'lost') setConnection({ state: 'LOST', since: message.since });
+  else {
+    const { event, data } = message.event;
+    // Events between two connections are sent after OPEN, or are gone: in both cases what is shown must be read again.
+    if (event === 'OPEN' || event === 'RESET') void queries.invalidateQueries();
+    else if (event === 'END') setConnection({ state: 'LOST', since: Date.now() });
+    else collected.add(data.environment_id, event);
+  }
+}
+
+/** Reads the records of an environment again after events, once for all events that arrive together. */
+class Collected {
+  readonly #queries: QueryClient;
+  readonly #events = new Map<string, Set<string>>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(queries: QueryClient) {
+    this.#queries = queries;
+  }
+
+  add(environmentId: string, event: string): void {
+    const known = this.#events.get(environmentId) ?? new Set();
+    this.#events.set(environmentId, known.add(event));
+    this.#timer ??= setTimeout(() => this.#read(), collectMilliseconds);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #read(): void {
+    this.#timer = undefined;
+    for (const [environmentId, events] of this.#events) {
+      const read = (key: string): void => void this.#queries.invalidateQueries({ queryKey: [key, environmentId] });
+      read('details');
+      if (['DEPLOYMENT', 'QUEUE', 'SERVICE_STATE'].some((event) => events.has(event))) {
+        for (const key of ['history', 'serviceHistory', 'links', 'services', 'deploymentLog']) read(key);
+      } else if (events.has('STEP')) read('deploymentLog');
+      if (events.has('ENVIRONMENT_STATE')) void this.#queries.invalidateQueries({ queryKey: ['environments'] });
+    }
+    this.#events.clear();
+  }
+}

@@ -1,0 +1,116 @@
+import { ApiError, type Received } from '@davit/client';
+import { api } from '../api.ts';
+import { sessionName } from '../session.ts';
+import { lead } from './leader.ts';
+
+/** A message of the tab that holds the stream to all tabs. */
+export type LiveMessage =
+  | { readonly kind: 'event'; readonly event: Received }
+  | { readonly kind: 'live' }
+  /** The server no longer accepts the session. */
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'lost'; readonly since: number };
+type TabMessage = LiveMessage | { readonly kind: 'hello' };
+
+const firstPauseMilliseconds = 500;
+const longestPauseMilliseconds = 5000;
+/** The server sends something every 15 seconds; silence beyond that means that the connection is gone. */
+const longestSilenceMilliseconds = 20_000;
+
+/**
+ * Follows the live events of an organization until the signal aborts. One tab holds the stream for all tabs of the same
+ * session: browsers open only six connections to a server that speaks HTTP/1.1.
+ */
+export function followOrganization(organizationId: string, receive: (message: LiveMessage) => void, signal: AbortSignal): void {
+  const name = `davit-${sessionName()}-${organizationId}`;
+  const channel = new BroadcastChannel(name);
+  let latest: LiveMessage | null = null;
+  let isLeader = false;
+  const tell = (message: LiveMessage): void => {
+    if (message.kind !== 'event') latest = message;
+    receive(message);
+    channel.postMessage(message);
+  };
+  channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+    if (data.kind !== 'hello') receive(data);
+    else if (isLeader && latest !== null) channel.postMessage(latest);
+  });
+  channel.postMessage({ kind: 'hello' });
+  signal.addEventListener('abort', () => channel.close(), { once: true });
+  void lead(name, signal, async (whileLeading) => {
+    isLeader = true;
+    await hold(organizationId, tell, whileLeading);
+    isLeader = false;
+  });
+}
+
+/** Holds the stream, over all its connections. Each new connection resumes after the last event. */
+async function hold(organizationId: string, tell: (message: LiveMessage) => void, signal: AbortSignal): Promise<void> {
+  let lastEventId: string | undefined;
+  let failures = 0;
+  while (!signal.aborted) {
+    const connection = new Watch(signal);
+    try {
+      const options = { reconnect: false, signal: connection.signal, onAlive: () => connection.hear() };
+      const input = { params: { organizationId }, ...(lastEventId === undefined ? {} : { lastEventId }), ...options };
+      for await (const event of api().stream('streamOrganization', input)) {
+        failures = 0;
+        lastEventId = event.id ?? lastEventId;
+        if (event.event === 'OPEN') tell({ kind: 'live' });
+        tell({ kind: 'event', event });
+      }
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) {
+        tell({ kind: 'ended' });
+        return;
+      }
+      // Another reason does not matter: the next attempt shows whether the server answers; requests show their errors.
+    } finally {
+      connection.end();
+    }
+    if (signal.aborted) return;
+    tell({ kind: 'lost', since: Date.now() });
+    await pause(Math.min(longestPauseMilliseconds, firstPauseMilliseconds * 2 ** failures), signal);
+    failures += 1;
+  }
+}
+
+/** Aborts a connection that is silent for too long, or whose machine went offline. */
+class Watch {
+  readonly #abort = new AbortController();
+  readonly signal: AbortSignal;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.signal = AbortSignal.any([signal, this.#abort.signal]);
+    window.addEventListener('offline', this.#leave);
+    this.hear();
+  }
+
+  readonly #leave = (): void => this.#abort.abort();
+
+  hear(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#leave, longestSilenceMilliseconds);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    window.removeEventListener('offline', this.#leave);
+    this.#abort.abort();
+  }
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      window.removeEventListener('online', end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener('abort', end);
+    window.addEventListener('online', end);
+  });
+}

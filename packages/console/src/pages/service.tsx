@@ -1,0 +1,352 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { detailsOf, linksIn, serviceHistoryOf, servicesIn } from '../data/queries.ts';
+import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
+import { Ago, Box, Cut, Head } from '../parts/page.tsx';
+import { StateOf } from '../parts/state.tsx';
+import { Verdict } from '../parts/verdict.tsx';
+import {
+  deploymentNumber,
+  isUnderWay,
+  kindName,
+  sentence,
+  servicesOf,
+  wordsOf,
+  type Service,
+  type ServiceStatus,
+} from '../words.ts';
+import { changedSince, nowOf, versionOf } from './explanation.tsx';
+import { RollBack, ServiceActions } from './service-actions.tsx';
+
+interface Shown {
+  readonly service: Service | undefined;
+  readonly status: ServiceStatus | undefined;
+  readonly error: Error | null;
+  /** Whether the environment was read and has no such service. */
+  readonly isMissing: boolean;
+}
+
+/** Reads the service that the address names. */
+export function useService(): Shown {
+  const { environmentId = '', serviceId } = useParams({ strict: false });
+  const services = useQuery(servicesIn(environmentId));
+  const details = useQuery(detailsOf(environmentId));
+  const service = services.data?.find(({ id }) => id === serviceId);
+  return {
+    service,
+    status: details.data === undefined ? undefined : servicesOf(details.data).find(({ id }) => id === serviceId),
+    error: services.data === undefined ? services.error : details.data === undefined ? details.error : null,
+    isMissing: services.data !== undefined && service === undefined,
+  };
+}
+
+export function ServicePage(): ReactNode {
+  const { service, status, error, isMissing } = useService();
+  const { environmentId = '', serviceId = '' } = useParams({ strict: false });
+  const params = { environmentId, serviceId };
+  if (error !== null) return <FailedFace error={error} isPage />;
+  if (isMissing) {
+    return (
+      <Face icon="empty" title="Not found" isPage>
+        This environment has no such service. It may have been deleted.
+      </Face>
+    );
+  }
+  return (
+    <>
+      <Head
+        title={service?.name ?? ' '}
+        facts={service !== undefined && status !== undefined && <Facts service={service} status={status} />}
+        actions={service !== undefined && <ServiceActions service={service} status={status} />}
+      />
+      <nav className="tabs" aria-label="Service">
+        <Link to="/environment/$environmentId/service/$serviceId" params={params} activeOptions={{ exact: true }}>
+          Summary
+        </Link>
+        <Link to="/environment/$environmentId/service/$serviceId/logs" params={params}>
+          Logs
+        </Link>
+        <Link to="/environment/$environmentId/service/$serviceId/deployments" params={params}>
+          Deployments
+        </Link>
+      </nav>
+      <Outlet />
+    </>
+  );
+}
+
+function Facts({ service, status }: { readonly service: Service; readonly status: ServiceStatus }): ReactNode {
+  const [first, second] = wordsOf(status);
+  const address = useAddresses(service)[0];
+  return (
+    <>
+      <StateOf word={first} />
+      {second !== undefined && <span>{sentence(second)}</span>}
+      <Instances status={status} />
+      {address !== undefined && (
+        <a className="link cut" href={address} target="_blank" rel="noreferrer">
+          {address.replace(/^https?:\/\//, '')}
+        </a>
+      )}
+    </>
+  );
+}
+
+function Instances({
+  status: { running_instances: running, wanted_instances: wanted },
+}: {
+  readonly status: ServiceStatus;
+}): ReactNode {
+  if (wanted === null || wanted === undefined) return null;
+  return (
+    <span>
+      {running ?? 0} of {wanted} {wanted === 1 ? 'instance' : 'instances'} running
+    </span>
+  );
+}
+
+function useAddresses({ id, environment }: Service): string[] {
+  const links = useQuery(linksIn(environment.id)).data ?? [];
+  const own = links.filter(({ service_id: of }) => of === id);
+  return own.toSorted((one, other) => Number(other.is_default) - Number(one.is_default)).map(({ url }) => url);
+}
+
+export function Summary(): ReactNode {
+  const { service, status } = useService();
+  if (service === undefined || status === undefined)
+    return (
+      <div className="box">
+        <LoadingRows />
+      </div>
+    );
+  return <SummaryOf service={service} status={status} />;
+}
+
+function SummaryOf({ service, status }: { readonly service: Service; readonly status: ServiceStatus }): ReactNode {
+  const history = useQuery(serviceHistoryOf(service)).data ?? [];
+  const { failure, conditions = [] } = status;
+  const isFailed = failure !== null && failure !== undefined && !isUnderWay(status.state);
+  return (
+    <>
+      {isFailed && (
+        <Verdict
+          failure={failure}
+          changed={changedSince(history, status.execution_id)}
+          now={nowOf(status)}
+          actions={<DeploymentLink service={service} executionId={status.execution_id} />}
+        />
+      )}
+      {conditions.map((condition) => (
+        <Verdict
+          key={`${condition.kind} ${condition.code}`}
+          failure={condition}
+          isWarning={condition.severity !== 'ERROR'}
+          now={
+            <>
+              {condition.occurrences === 1 ? 'Seen once' : `Seen ${condition.occurrences} times`}, first{' '}
+              <Ago at={condition.since} />. {nowOf(status)}
+            </>
+          }
+        />
+      ))}
+      <div className="split">
+        <Box title="Now">
+          <Definitions rows={factsOf(service, status, useAddresses(service))} />
+        </Box>
+        <Box
+          title="Last deployments"
+          more={
+            <Link
+              className="link"
+              to="/environment/$environmentId/service/$serviceId/deployments"
+              params={{ environmentId: service.environment.id, serviceId: service.id }}
+            >
+              All
+            </Link>
+          }
+        >
+          {history.length === 0 && <div className="quiet-line">Never deployed</div>}
+          {history.slice(0, 6).map((entry) => (
+            <HistoryItem
+              key={`${entry.identifier.execution_id} ${entry.auditing_data.created_at}`}
+              service={service}
+              entry={entry}
+            />
+          ))}
+        </Box>
+      </div>
+    </>
+  );
+}
+
+type Entry = Parameters<typeof versionOf>[0];
+
+function HistoryItem({ service, entry }: { readonly service: Service; readonly entry: Entry }): ReactNode {
+  const { identifier, status, auditing_data: audit } = entry;
+  return (
+    <Link
+      className="item"
+      to="/environment/$environmentId/deployment/$executionId"
+      params={{ environmentId: service.environment.id, executionId: identifier.execution_id ?? '' }}
+    >
+      <span />
+      <StateOf word={status} />
+      <span className="age">
+        <Ago at={audit.created_at} />
+      </span>
+      <span className="under">
+        <Cut text={`${deploymentNumber(identifier.execution_id ?? '')} · ${versionOf(entry)} · ${audit.triggered_by}`} />
+      </span>
+    </Link>
+  );
+}
+
+function DeploymentLink({
+  service,
+  executionId,
+}: {
+  readonly service: Service;
+  readonly executionId: string | undefined;
+}): ReactNode {
+  if (executionId === undefined) return null;
+  return (
+    <Link
+      className="button small"
+      to="/environment/$environmentId/deployment/$executionId"
+      params={{ environmentId: service.environment.id, executionId }}
+    >
+      Open deployment {deploymentNumber(executionId)}
+    </Link>
+  );
+}
+
+type Row = readonly [string, ReactNode];
+
+function factsOf(service: Service, status: ServiceStatus, addresses: readonly string[]): Row[] {
+  const rows: Row[] = [['Kind', kindName(service)]];
+  if (status.wanted_instances !== null && status.wanted_instances !== undefined) {
+    rows.push(['Instances', `${status.running_instances ?? 0} of ${status.wanted_instances} running`]);
+  }
+  rows.push([
+    'Addresses',
+    addresses.length === 0
+      ? 'None outside its environment'
+      : addresses.map((url) => (
+          <a key={url} className="link block" href={url} target="_blank" rel="noreferrer">
+            {url}
+          </a>
+        )),
+  ]);
+  rows.push(['Configuration', sentence(status.service_deployment_status)]);
+  if ('git_repository' in service && service.git_repository !== undefined) {
+    const { url, branch = '' } = service.git_repository;
+    rows.push(['Source', <bdi key="source">{`${url}${branch === '' ? '' : `, branch ${branch}`}`}</bdi>]);
+  }
+  if ('image_name' in service) rows.push(['Image', <code key="image">{`${service.image_name}:${service.tag}`}</code>]);
+  if ('cpu' in service && service.cpu !== undefined) rows.push(['Processor', `${service.cpu / 1000} of a core`]);
+  if ('memory' in service && service.memory !== undefined) rows.push(['Memory', `${service.memory} MiB`]);
+  if ('storage' in service && Array.isArray(service.storage) && service.storage.length > 0) {
+    rows.push(['Volumes', service.storage.map(({ mount_point: path, size }) => `${path}, ${size} GiB`).join('; ')]);
+  }
+  return rows;
+}
+
+function Definitions({ rows }: { readonly rows: readonly Row[] }): ReactNode {
+  return (
+    <dl className="definitions">
+      {rows.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function DeploymentsOfService(): ReactNode {
+  const { service, status } = useService();
+  if (service === undefined)
+    return (
+      <div className="box">
+        <LoadingRows />
+      </div>
+    );
+  return <HistoryTable service={service} status={status} />;
+}
+
+function HistoryTable({ service, status }: { readonly service: Service; readonly status: ServiceStatus | undefined }): ReactNode {
+  const history = useQuery(serviceHistoryOf(service));
+  if (history.data === undefined) {
+    return history.error === null ? (
+      <div className="box">
+        <LoadingRows />
+      </div>
+    ) : (
+      <FailedFace error={history.error} />
+    );
+  }
+  if (history.data.length === 0) {
+    return (
+      <div className="box">
+        <Face icon="empty" title="Never deployed">
+          Deploy the service: each deployment then stands here, and its release can be deployed again.
+        </Face>
+      </div>
+    );
+  }
+  return (
+    <div className="box">
+      <table className="list">
+        <thead>
+          <tr>
+            <th className="w-[24%]">Deployment</th>
+            <th className="w-[22%]">State</th>
+            <th className="w-[30%]">Version</th>
+            <th className="w-[12%]">Time</th>
+            <th>
+              <span className="sr-only">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {history.data.map((entry, index) => (
+            <tr key={`${entry.identifier.execution_id} ${entry.auditing_data.created_at}`}>
+              <td>
+                <div className="name">
+                  <Link
+                    to="/environment/$environmentId/deployment/$executionId"
+                    params={{ environmentId: service.environment.id, executionId: entry.identifier.execution_id ?? '' }}
+                  >
+                    Deployment {deploymentNumber(entry.identifier.execution_id ?? '')}
+                  </Link>
+                </div>
+                <div className="under">
+                  <Cut text={`${sentence(entry.status_details.action)} by ${entry.auditing_data.triggered_by}`} />
+                </div>
+              </td>
+              <td>
+                <StateOf word={entry.status} />
+              </td>
+              <td className="wide-only">
+                <code>
+                  <Cut text={versionOf(entry)} />
+                </code>
+                <div className="under">
+                  <Cut text={'commit' in entry.details ? (entry.details.commit?.message ?? '') : ''} />
+                </div>
+              </td>
+              <td className="wide-only nowrap">
+                <Ago at={entry.auditing_data.created_at} />
+              </td>
+              <td className="do text-right">
+                <RollBack service={service} status={status} entry={entry} isNewest={index === 0} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

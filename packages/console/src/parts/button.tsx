@@ -1,0 +1,48 @@
+import { useId, type ReactNode } from 'react';
+import { Icon, type IconName } from './icon.tsx';
+
+interface ButtonProps {
+  readonly children: ReactNode;
+  readonly onClick?: () => void;
+  readonly look?: 'plain' | 'main' | 'danger' | 'quiet';
+  readonly icon?: IconName;
+  readonly isSmall?: boolean;
+  readonly isSubmit?: boolean;
+  readonly isPressed?: boolean;
+  /** Why the button may not be used: it stays where it is, and says so. */
+  readonly refusal?: string | null;
+}
+
+/** A button. One that may not be used can still be reached, so that its reason can be read. */
+export function Button({
+  children,
+  onClick,
+  look = 'plain',
+  icon,
+  isSmall,
+  isSubmit,
+  isPressed,
+  refusal,
+}: ButtonProps): ReactNode {
+  const reasonId = useId();
+  const isRefused = refusal !== undefined && refusal !== null;
+  return (
+    <button
+      type={isSubmit === true ? 'submit' : 'button'}
+      className={`button ${look} ${isSmall === true ? 'small' : ''}`}
+      onClick={isRefused ? undefined : onClick}
+      aria-pressed={isPressed}
+      aria-disabled={isRefused ? true : undefined}
+      aria-describedby={isRefused ? reasonId : undefined}
+      title={isRefused ? refusal : undefined}
+    >
+      {icon !== undefined && <Icon name={icon} size={14} />}
+      {children}
+      {isRefused && (
+        <span id={reasonId} className="sr-only">
+          {refusal}
+        </span>
+      )}
+    </button>
+  );
+}

@@ -1,0 +1,31 @@
+import { useEffect, useRef, type ReactNode } from 'react';
+
+interface DialogProps {
+  readonly label: string;
+  readonly onClose: () => void;
+  readonly className?: string;
+  readonly children: ReactNode;
+}
+
+/** A dialog of the browser: it keeps the focus inside, and Escape closes it. It is open while it is on the page. */
+export function Dialog({ label, onClose, className, children }: DialogProps): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-label={label}
+      className={className}
+      onCancel={onClose}
+      onClick={({ target }) => {
+        if (target === dialog.current) onClose();
+      }}
+    >
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,76 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { Frame } from './frame/frame.tsx';
+import { DeploymentPage } from './pages/deployment.tsx';
+import { DeploymentsOfEnvironment, EnvironmentPage, ServicesOfEnvironment } from './pages/environment.tsx';
+import { Overview } from './pages/overview.tsx';
+import { DeploymentsOfService, ServicePage, Summary } from './pages/service.tsx';
+import { Face } from './parts/face.tsx';
+
+const root = createRootRoute({
+  component: Frame,
+  notFoundComponent: () => (
+    <Face icon="empty" title="Not found" isPage>
+      The console has no such page.
+    </Face>
+  ),
+  errorComponent: ({ error }) => (
+    <Face icon="broken" title="The console failed" isPage>
+      {error instanceof Error ? error.message : 'Load the page again.'}
+    </Face>
+  ),
+});
+const overview = createRoute({ getParentRoute: () => root, path: '/', component: Overview });
+const organization = createRoute({ getParentRoute: () => root, path: '/organization/$organizationId', component: Overview });
+const parts = createRoute({
+  getParentRoute: () => root,
+  path: '/parts',
+  component: lazyRouteComponent(() => import('./pages/parts.tsx'), 'PartsPage'),
+});
+const environment = createRoute({ getParentRoute: () => root, path: '/environment/$environmentId', component: EnvironmentPage });
+const services = createRoute({ getParentRoute: () => environment, path: '/', component: ServicesOfEnvironment });
+const deployments = createRoute({
+  getParentRoute: () => environment,
+  path: '/deployments',
+  component: DeploymentsOfEnvironment,
+});
+const deployment = createRoute({
+  getParentRoute: () => root,
+  path: '/environment/$environmentId/deployment/$executionId',
+  component: DeploymentPage,
+});
+const service = createRoute({
+  getParentRoute: () => root,
+  path: '/environment/$environmentId/service/$serviceId',
+  component: ServicePage,
+});
+const summary = createRoute({ getParentRoute: () => service, path: '/', component: Summary });
+const logs = createRoute({
+  getParentRoute: () => service,
+  path: '/logs',
+  validateSearch: ({ find, wrap }: Record<string, unknown>): { find?: string; wrap?: boolean } => ({
+    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(wrap === true ? { wrap } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/logs.tsx'), 'LogsPage'),
+});
+const serviceDeployments = createRoute({ getParentRoute: () => service, path: '/deployments', component: DeploymentsOfService });
+
+export const router = createRouter({
+  basepath: '/console',
+  routeTree: root.addChildren([
+    overview,
+    organization,
+    parts,
+    environment.addChildren([services, deployments]),
+    deployment,
+    service.addChildren([summary, logs, serviceDeployments]),
+  ]),
+  scrollRestoration: true,
+  defaultPreload: false,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { ago, duration, milliseconds } from './time.ts';
+
+test('ages and durations are short and exact enough', () => {
+  const now = Date.parse('2026-11-26T12:00:00Z');
+  const ages = [
+    '2026-11-26T12:00:05Z',
+    '2026-11-26T11:56:00Z',
+    '2026-11-26T09:00:00Z',
+    '2026-11-25T08:00:00Z',
+    '2026-11-14T12:00:00Z',
+  ];
+  expect(ages.map((at) => ago(at, now))).toEqual(['now', '4 min ago', '3 h ago', 'yesterday', '12 days ago']);
+  expect([400, 4100, 38_000, 112_000, 7_500_000].map(duration)).toEqual(['400 ms', '4.1 s', '38 s', '1:52', '2 h 5 min']);
+  expect(['PT0.07S', 'PT1M2.5S', 'PT2H', 'nonsense'].map(milliseconds)).toEqual([70, 62_500, 7_200_000, 0]);
+});
