@@ -1,1 +1,0 @@
--- Keeps this number for a change that is made beside this one, and is replaced by it.
