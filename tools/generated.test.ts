@@ -129,6 +129,7 @@ test('what is served beside the public description is known', () => {
     'listServiceGitEvents',
     'redeliverWebhookEvent',
     'restoreDatabase',
+    'searchServiceLog',
     'streamDeployment',
     'streamOrganization',
     'streamServiceLog',

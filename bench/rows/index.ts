@@ -7,6 +7,7 @@ import { deploysRow } from './deploys.ts';
 import { endsRow } from './ends.ts';
 import { growthRow } from './growth.ts';
 import { kubernetesCrowdRow, kubernetesRow } from './kubernetes.ts';
+import { logsRow } from './logs.ts';
 import { memoryRow } from './memory.ts';
 import { queueRow } from './queue.ts';
 import { readsRow } from './reads.ts';
@@ -23,6 +24,7 @@ export const rows: readonly Row[] = [
   endsRow,
   crowdRow,
   growthRow,
+  logsRow,
   queueRow,
   restRow,
   startRow,

@@ -1,6 +1,7 @@
-/** The level of a line, least severe first. */
-export const levels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
-export type Level = (typeof levels)[number];
+import type { LogLevel as Level } from '../port/logs.ts';
+
+/** Least severe first. */
+const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
 const words: Readonly<Record<string, Level>> = {
   trace: 'DEBUG',

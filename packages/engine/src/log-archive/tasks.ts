@@ -1,4 +1,4 @@
-import type { Level } from './level.ts';
+import type { LogLevel } from '../port/logs.ts';
 import type { FrameHead } from '../store/logs.ts';
 import type { ArchivedLine, Segment } from './segment.ts';
 
@@ -29,7 +29,7 @@ export interface LineQuery {
   readonly instance: string | null;
   readonly release: string | null;
   /** The least severe level. */
-  readonly level: Level | null;
+  readonly level: LogLevel | null;
   readonly id: string | null;
   /** Only lines whose numbers are greater, or smaller. */
   readonly after: number;

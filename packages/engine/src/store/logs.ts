@@ -186,7 +186,8 @@ export const servicesWithLines = statement<{ service_id: string }>(
   `select service_id from service_log group by service_id having count(*) > $1`,
 );
 
-const lineRow = `json_build_array(id, entry_id, floor(extract(epoch from at) * 1000)::bigint, message, instance_name, release_id, stream)`;
+const milliseconds = `(date_part('epoch', at) * 1000000)::bigint / 1000`;
+const lineRow = `json_build_array(id, entry_id, ${milliseconds}, message, instance_name, release_id, stream)`;
 
 /**
  * Returns the oldest lines of a service, without its newest $2, as JSON of `LineRow`s, in order: at most $3, and those
@@ -221,19 +222,25 @@ export const moveLines = statement<{ lines: number }>(
    select count(*)::integer as lines from gone`,
 );
 
-/** Returns lines of a service that are not in segments, with numbers between $2 and $3, as JSON: the newest $4. */
-export const rowsBefore = statement<{ rows: string; lines: number; first: number | null; last: number | null }>(
-  'logRowsBefore',
-  `select coalesce(json_agg(${lineRow} order by id), '[]')::text as rows, count(*)::integer as lines, min(id) as first, max(id) as last
-     from (select * from service_log where service_id = $1 and id > $2 and id < $3 order by id desc limit $4) newest`,
-);
+/**
+ * Returns SQL for the next $4 lines of a service that are not in segments, with numbers between $2 and $3: as JSON of
+ * `LineRow`s those that are like all patterns of $5, in order, and the first and last number of all of them. Only ASCII
+ * letters are the same in both cases.
+ */
+function rows(order: string): string {
+  return `select coalesce(json_agg(${lineRow} order by id) filter (where message collate "C" ilike all ($5::text[])), '[]')::text as rows,
+          min(id) as first, max(id) as last
+     from (select * from service_log where service_id = $1 and id > $2 and id < $3 order by id ${order} limit $4) next`;
+}
 
-/** Returns the oldest lines like `rowsBefore`. */
-export const rowsAfter = statement<{ rows: string; lines: number; first: number | null; last: number | null }>(
-  'logRowsAfter',
-  `select coalesce(json_agg(${lineRow} order by id), '[]')::text as rows, count(*)::integer as lines, min(id) as first, max(id) as last
-     from (select * from service_log where service_id = $1 and id > $2 and id < $3 order by id limit $4) oldest`,
-);
+export interface RowsRow {
+  readonly rows: string;
+  readonly first: number | null;
+  readonly last: number | null;
+}
+
+export const rowsBefore = statement<RowsRow>('logRowsBefore', rows('desc'));
+export const rowsAfter = statement<RowsRow>('logRowsAfter', rows('asc'));
 
 /** Lines, bytes of messages, bytes of details, first and last number, first and last time (ms) of a frame. */
 export type FrameHead = readonly [
@@ -264,7 +271,7 @@ export interface SegmentRow {
  */
 function segments(order: string): string {
   return `select s.first_number, s.last_number, s.from_at, s.to_at, s.frames, s.mask,
-          translate(encode(s.messages, 'base64'), E'\\n', '') as messages, translate(encode(s.details, 'base64'), E'\\n', '') as details
+          encode(s.messages, 'base64') as messages, encode(s.details, 'base64') as details
      from (
        select g.*, coalesce((
                 select bit_and(get_byte(part.bytes, 0) | case when g.gram_bytes = 2 then get_byte(part.bytes, 1) << 8 else 0 end)

@@ -7,6 +7,8 @@ export interface AnyCall {
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
   readonly caller: Caller;
+  /** Returns a signal that aborts when the client is gone. */
+  readonly gone: () => AbortSignal;
 }
 
 /** A checked request of a stream. */

@@ -8,6 +8,7 @@ export interface Call<O extends Operation> {
   readonly query: Query<O>;
   readonly body: Body<O>;
   readonly caller: Caller;
+  readonly gone: AnyCall['gone'];
 }
 
 /** A response with another status than the operation's default, and with no body. */
