@@ -128,6 +128,8 @@ export function createEngine(input: EngineInput): Engine {
       if (!started) return clusters.stop();
       started = false;
       stopping.abort();
+      // The housekeeper may be moving lines, which it stops with the archive.
+      await parts.archive.stop();
       await housekeeper.stop();
       await backups.stop();
       await scheduler.stop();
@@ -135,7 +137,6 @@ export function createEngine(input: EngineInput): Engine {
       await domains.stop();
       await clusters.stop();
       await Promise.all(names.map((name) => work.stop(name)));
-      await parts.archive.stop();
     },
   };
 }

@@ -47,13 +47,15 @@ export class LogArchive {
     this.#moving ??= this.#moveDue().finally(() => (this.#moving = null));
   }
 
-  /** Moves the lines of all services. Throws if lines could not be moved. */
+  /** Moves the lines of all services, until `stop` is called. Throws if lines could not be moved. */
   async moveAll(): Promise<void> {
     const thread = new LogThread();
     try {
       for (const { service_id: id } of await this.#database.many(store.servicesWithLines, [newestLines + linesOfSegment])) {
         await this.#moveService(id, thread);
       }
+    } catch (error) {
+      if (!this.#stop.signal.aborted) throw error;
     } finally {
       thread.end();
     }

@@ -149,7 +149,7 @@ test('another service finds nothing', async () => {
 });
 
 test('an expression that takes forever fails, and does not stop the process meanwhile', async () => {
-  const slow = new LogSearcher({ partMilliseconds: 500 });
+  const slow = new LogSearcher({ partMilliseconds: 5_000 });
   let ticks = 0;
   const ticking = setInterval(() => (ticks += 1), 20);
   const search = { expression: '^(.+)+\\u0001$', limit: 10 };
@@ -198,4 +198,12 @@ test('a page ends after its time with what was found, and the next one continues
   }
   expect(found).toEqual([5_000, 15_000, 25_000, 35_000]);
   expect(pages).toBeGreaterThan(3);
+});
+
+test('a search may end at any moment, also while it decompresses', async () => {
+  for (let milliseconds = 0; milliseconds < 60; milliseconds += 1) {
+    const signal = AbortSignal.timeout(milliseconds);
+    await searcher.search(db.database, service, { expression: '#', limit: 10 }, signal).catch(() => undefined);
+  }
+  expect(indexes(await page({ text: 'payment' }))).toHaveLength(4);
 });

@@ -19,6 +19,7 @@ const defaultPartMilliseconds = 3_000;
 /** Rows that are searched together. */
 const rowsAtOnce = 5_000;
 const segmentsAtOnce = 4;
+const idleMilliseconds = 60_000;
 const earliest = -1e14;
 const latest = 8e14;
 
@@ -84,8 +85,20 @@ export class LogSearcher {
         message: `the expression took more than ${this.#partMilliseconds / 1000} seconds for a few thousand lines; write it without repetitions inside of repetitions`,
       });
     } finally {
-      this.#idle.push(thread);
+      this.#keep(thread);
     }
+  }
+
+  /** Keeps a thread for the next search: starting one takes longer than most searches. */
+  #keep(thread: LogThread): void {
+    this.#idle.push(thread);
+    const end = (): void => {
+      const at = this.#idle.indexOf(thread);
+      if (at === -1) return;
+      this.#idle.splice(at, 1);
+      thread.end();
+    };
+    setTimeout(end, idleMilliseconds).unref();
   }
 }
 

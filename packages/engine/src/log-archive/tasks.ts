@@ -2,6 +2,13 @@ import type { LogLevel } from '../port/logs.ts';
 import type { FrameHead } from '../store/logs.ts';
 import type { ArchivedLine, Segment } from './segment.ts';
 
+/**
+ * States of a thread, in memory that it shares with the thread that started it. A thread must not be ended while it
+ * compresses or decompresses: Node 24 then aborts the whole process, if the thread was between the creation of a zstd
+ * stream and its initialization.
+ */
+export const threadState = { free: 0, compresses: 1, ends: 2 } as const;
+
 /** A line in the JSON of the statement `logRows`: number, id, time (ms), message, instance, release, stream. */
 export type LineRow = readonly [number, string, number, string, string, string | null, string];
 

@@ -1,6 +1,6 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { isAtLeast } from './level.ts';
-import type { Encoded, LineRow, Part, PartLines, Question, ThreadTask } from './tasks.ts';
+import { threadState, type Encoded, type LineRow, type Part, type PartLines, type Question, type ThreadTask } from './tasks.ts';
 import type { FrameHead } from '../store/logs.ts';
 import { decodeFrame, encodeSegment, frameText, type ArchivedLine } from './segment.ts';
 
@@ -8,6 +8,20 @@ import { decodeFrame, encodeSegment, frameText, type ArchivedLine } from './segm
  * Runs in the threads of `threads.ts`. Compresses lines, and searches in lines: expressions of users may take forever,
  * and decompressing takes time, so neither may happen in the thread that serves requests.
  */
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what threads.ts gives
+const state = workerData as Int32Array;
+
+/** Compresses or decompresses. The thread is not ended meanwhile; if it already is to be ended, it stops here. */
+function whole<T>(action: () => T): T {
+  const found = Atomics.compareExchange(state, 0, threadState.free, threadState.compresses);
+  if (found === threadState.ends) Atomics.wait(state, 0, threadState.ends);
+  try {
+    return action();
+  } finally {
+    Atomics.store(state, 0, threadState.free);
+  }
+}
 
 function toLines(rows: string): ArchivedLine[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the statement `logRows` returns
@@ -23,7 +37,8 @@ function toLines(rows: string): ArchivedLine[] {
 }
 
 function encode(serviceId: string, rows: string): Encoded | null {
-  const { segment, isFull } = encodeSegment(serviceId, toLines(rows));
+  const lines = toLines(rows);
+  const { segment, isFull } = whole(() => encodeSegment(serviceId, lines));
   return isFull ? segment : null;
 }
 
@@ -64,7 +79,7 @@ class Lines {
   /** Returns the messages of a frame as one text; null if its lines are already there. */
   text(frame: number): string | null {
     if (this.#lines.has(frame)) return null;
-    const known = this.#texts.get(frame) ?? frameText(this.#bytes.messages[frame] ?? new Uint8Array());
+    const known = this.#texts.get(frame) ?? whole(() => frameText(this.#bytes.messages[frame] ?? new Uint8Array()));
     this.#texts.set(frame, known);
     return known;
   }
@@ -72,7 +87,8 @@ class Lines {
   of(frame: number): readonly ArchivedLine[] {
     const known = this.#lines.get(frame);
     if (known !== undefined) return known;
-    const lines = decodeFrame(this.#serviceId, this.text(frame) ?? '', this.#bytes.details[frame] ?? new Uint8Array());
+    const text = this.text(frame) ?? '';
+    const lines = whole(() => decodeFrame(this.#serviceId, text, this.#bytes.details[frame] ?? new Uint8Array()));
     this.#lines.set(frame, lines);
     return lines;
   }

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import type { Encoded, PartLines, Question, ThreadTask } from './tasks.ts';
+import { threadState, type Encoded, type PartLines, type Question, type ThreadTask } from './tasks.ts';
 
 const heapMebibytes = 512;
+const againMilliseconds = 5;
 
 /** The thread did not answer in time, and was ended. */
 export class ThreadTooSlow extends Error {}
@@ -9,6 +10,7 @@ export class ThreadTooSlow extends Error {}
 /** A thread that compresses lines and searches in lines, one task at a time. It does not keep the process alive. */
 export class LogThread {
   #worker: Worker | null = null;
+  #state = newState();
 
   encode(serviceId: string, rows: string, signal: AbortSignal): Promise<Encoded | null> {
     return this.#ask<Encoded | null>({ kind: 'encode', serviceId, rows }, { signal, withinMilliseconds: 60_000 });
@@ -19,8 +21,9 @@ export class LogThread {
     return this.#ask<PartLines>(question, limits);
   }
 
+  /** Ends the thread, as soon as it does not compress. The next task gets a new one. */
   end(): void {
-    void this.#worker?.terminate();
+    if (this.#worker !== null) endWorker(this.#worker, this.#state);
     this.#worker = null;
   }
 
@@ -55,13 +58,28 @@ export class LogThread {
 
   #open(): Worker {
     if (this.#worker !== null) return this.#worker;
+    this.#state = newState();
     const worker = new Worker(new URL('thread.ts', import.meta.url), {
+      workerData: this.#state,
       resourceLimits: { maxOldGenerationSizeMb: heapMebibytes },
     });
     worker.unref();
     // An error of an idle thread must not end the process.
-    worker.on('error', () => this.end());
+    worker.on('error', () => undefined);
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = null;
+    });
     this.#worker = worker;
     return worker;
   }
+}
+
+function newState(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+}
+
+function endWorker(worker: Worker, state: Int32Array): void {
+  const found = Atomics.compareExchange(state, 0, threadState.free, threadState.ends);
+  if (found === threadState.compresses) setTimeout(() => endWorker(worker, state), againMilliseconds);
+  else void worker.terminate();
 }
