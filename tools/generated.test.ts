@@ -164,6 +164,7 @@ test('what is served beside the public description is known', () => {
     'redeliverWebhookEvent',
     'resetPassword',
     'restoreDatabase',
+    'searchServiceLog',
     'signIn',
     'streamDeployment',
     'streamOrganization',

@@ -8,6 +8,7 @@ import { deploysRow } from './deploys.ts';
 import { endsRow } from './ends.ts';
 import { growthRow } from './growth.ts';
 import { kubernetesCrowdRow, kubernetesRow } from './kubernetes.ts';
+import { logsRow } from './logs.ts';
 import { memoryRow } from './memory.ts';
 import { queueRow } from './queue.ts';
 import { readsRow } from './reads.ts';
@@ -25,6 +26,7 @@ export const rows: readonly Row[] = [
   addressesRow,
   crowdRow,
   growthRow,
+  logsRow,
   queueRow,
   restRow,
   startRow,

@@ -48,6 +48,7 @@ import { listTerraformVersions, terraformOperations } from './service/terraform.
 import { getHelmKubernetesServices } from './service/helm-service.ts';
 import * as ingress from './service/ingress.ts';
 import * as jobCleaning from './service/job-cleaning.ts';
+import { searchServiceLog } from './service/log-search.ts';
 import { getTerraformResources } from './service/terraform-resource.ts';
 import * as stream from './stream/stream.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
@@ -105,6 +106,7 @@ const modules = {
   ...ingress,
   listTerraformVersions,
   getTerraformResources,
+  searchServiceLog,
   createHelmDefaultValues,
   getHelmKubernetesServices,
 };

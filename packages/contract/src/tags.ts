@@ -31,6 +31,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Organization: 'The owner of everything else',
   Project: 'Environments of one product',
   Role: 'Permissions of members and tokens',
+  'Service log': 'What instances of services printed',
   'Sign-in': 'Accounts with a password, and their sessions',
   Stream: 'Live events',
   Terraform: 'Services that are Terraform or OpenTofu configurations',

@@ -4,6 +4,7 @@ import type { Clusters } from './clusters/clusters.ts';
 import { hashOf } from './hash.ts';
 import type { Kinds } from './kinds/kinds.ts';
 import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
+import { LogSearcher } from './log-archive/search.ts';
 import { readDeploymentLines, readDeploymentLog, readServiceLines, readServiceLog, serviceLinesStart } from './log-lines.ts';
 import type { DeploymentView, EnginePort, Page } from './port.ts';
 import { planRequest } from './queue/plan-request.ts';
@@ -35,6 +36,7 @@ export interface PortParts {
  */
 export function createEnginePort(database: Database, parts: PortParts): EnginePort {
   const { kinds } = parts;
+  const searcher = new LogSearcher();
   return {
     request: (tx, request) => queueRequest(kinds, tx, request),
     plan: (request) => planRequest(database, request, parts),
@@ -65,6 +67,7 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     },
     deploymentLog: readDeploymentLog,
     serviceLog: readServiceLog,
+    searchLog: (db, serviceId, search, signal) => searcher.search(db, serviceId, search, signal),
     deploymentLines: readDeploymentLines,
     serviceLines: readServiceLines,
     serviceLinesStart,

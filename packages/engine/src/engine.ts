@@ -23,6 +23,7 @@ import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
 import { isDatabaseUnreachable } from './shared/retry-policy.ts';
 import { noCounts, type EngineCounts, type EngineHooks, type EnginePort } from './port.ts';
+import { LogArchive } from './log-archive/archive.ts';
 import { RedactorPool } from './output/redactor-pool.ts';
 import { Handover } from './shared/handover.ts';
 import { Runner } from './run/runner.ts';
@@ -71,6 +72,7 @@ export function createEngine(input: EngineInput): Engine {
     helm: noHelm,
     counts: noCounts,
     redactors: new RedactorPool(hooks),
+    archive: new LogArchive(rest),
     handover: new Handover(),
     ...rest,
     clusters,
@@ -126,6 +128,8 @@ export function createEngine(input: EngineInput): Engine {
       if (!started) return clusters.stop();
       started = false;
       stopping.abort();
+      // The housekeeper may be moving lines, which it stops with the archive.
+      await parts.archive.stop();
       await housekeeper.stop();
       await backups.stop();
       await scheduler.stop();

@@ -3,7 +3,7 @@ import type { ChartService, TerraformResource } from '@davit/drivers';
 import type { BackupPort } from './backups/port.ts';
 import type { Action, ReleaseConfig } from './model.ts';
 import type { ClusterFacts, ClusterState } from './port/clusters.ts';
-import type { DeploymentLogLine, LogLines, ServiceLogLine } from './port/logs.ts';
+import type { DeploymentLogLine, LogLines, LogPage, LogSearch, ServiceLogLine } from './port/logs.ts';
 import type { ClusterHealth, EngineDisk } from './port/platform.ts';
 import type { MetricsStep, MetricsTotal, ScalingView } from './port/metrics.ts';
 import type { DeploymentPlan, DeploymentRequest } from './port/request.ts';
@@ -109,6 +109,13 @@ export interface EnginePort {
 
   /** Returns the newest `tail` lines of a service, oldest first, including lines of instances that no longer exist. */
   serviceLog(db: Queryable, serviceId: string, tail: number): Promise<readonly ServiceLogLine[]>;
+
+  /**
+   * Returns a page of the kept lines of a service that meet conditions. A page may have fewer lines than `limit`, or
+   * none, although there are more: a search ends after some seconds with what it found. Returns null if `line` is not
+   * kept. Fails with VALIDATION_FAILED, EXPRESSION_TOO_SLOW and TOO_MANY_SEARCHES.
+   */
+  searchLog(db: Queryable, serviceId: string, search: LogSearch, signal: AbortSignal): Promise<LogPage | null>;
 
   /**
    * Returns the resource use of a service during the last `minutes` (1 to 1440), oldest step first. Steps are one

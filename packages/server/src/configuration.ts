@@ -86,7 +86,7 @@ export interface Configuration {
   /** Usage of a volume in percent of its size above which its service is stopped; 0: no limit. */
   readonly volumeLimitPercent: number;
   readonly logRetentionDays: number;
-  readonly logLinesPerService: number;
+  readonly logMiBPerService: number;
   /** Log lines per second that are stored for a service; 0: no limit. */
   readonly logLinesPerSecond: number;
   readonly metricsSeconds: number;

@@ -2,7 +2,7 @@ import { Loop } from '@davit/base';
 import { Leadership } from '@davit/db';
 import type { EngineParts } from '../shared/parts.ts';
 import { forgetRunners } from '../store/journal.ts';
-import { forgetLogOrigins, forgetLogPositions, trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
+import { forgetLogOrigins, forgetLogPositions, trimDeploymentLogs, trimSegments, trimServiceLogs } from '../store/logs.ts';
 import type { ImageParts } from './built-images.ts';
 import { collectAll, diskWarning } from './images.ts';
 import { trimInstanceEnds } from '../store/instance-ends.ts';
@@ -21,12 +21,12 @@ const endDays = 7;
  * processes only one at a time does so, except for the disk, which each process handles itself.
  */
 export class Housekeeper {
-  readonly #parts: ImageParts & Pick<EngineParts, 'connectionString'>;
+  readonly #parts: ImageParts & Pick<EngineParts, 'connectionString' | 'archive'>;
   readonly #leadership: Leadership;
   readonly #loop: Loop;
   #sweeping: Promise<void> = Promise.resolve();
 
-  constructor(parts: ImageParts & Pick<EngineParts, 'connectionString'>) {
+  constructor(parts: ImageParts & Pick<EngineParts, 'connectionString' | 'archive'>) {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'housekeeper' });
     this.#loop = new Loop({
@@ -34,7 +34,7 @@ export class Housekeeper {
       everyMilliseconds,
       onError: (error) => {
         if (this.#loop.signal.aborted) return;
-        const message = 'old log lines and images could not be removed; the next attempt is in ten minutes';
+        const message = 'old log lines and images could not be compressed or removed; the next attempt is in ten minutes';
         parts.log.warn({ err: error }, message);
       },
     });
@@ -90,8 +90,10 @@ export class Housekeeper {
   }
 
   async #trim(): Promise<void> {
-    const { database, settings } = this.#parts;
-    await database.run(trimServiceLogs, [settings.logLinesPerService, settings.logRetentionDays]);
+    const { database, settings, archive } = this.#parts;
+    await database.run(trimServiceLogs, [settings.logRetentionDays]);
+    await archive.moveAll();
+    await database.run(trimSegments, [settings.logRetentionDays, settings.logMiBPerService * 1024 ** 2]);
     await database.run(forgetLogPositions, [positionDays]);
     await database.run(forgetLogOrigins, [positionDays, runDays]);
     await database.run(trimInstanceEnds, [endDays]);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { LogArchive } from '../log-archive/archive.ts';
 import { config } from '../testing/config.ts';
 import { createTestEngine, eventually, formerGone, service, settings, type TestEngine } from '../testing/test-engine.ts';
 import type { ImageParts } from './built-images.ts';
@@ -191,8 +192,8 @@ test('of several housekeepers one works at a time', async () => {
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   fixture.fake.script = { before: ({ method }) => (method === 'list' ? held : undefined) };
-  const { connectionString } = fixture.database;
-  const complete = { ...parts, connectionString };
+  const { connectionString, database } = fixture.database;
+  const complete = { ...parts, connectionString, archive: new LogArchive({ database, log: parts.log }) };
   const first = new Housekeeper(complete).look();
   await eventually(() => Promise.resolve(lists() > before || undefined), 'the first one');
   await new Housekeeper(complete).look();
@@ -206,7 +207,7 @@ test('runners of processes that are gone are forgotten, that of this one is not'
   const runners = { name: 'test_runners', text: `SELECT count(*) AS count FROM runner` };
   const lost = `INSERT INTO runner (id, seen_at) SELECT gen_random_uuid(), now() - interval '2 days' FROM generate_series(1, 3)`;
   await database.run({ name: 'test_lost_runners', text: lost });
-  await new Housekeeper({ ...parts, connectionString }).look();
+  await new Housekeeper({ ...parts, connectionString, archive: new LogArchive({ database, log: parts.log }) }).look();
   expect(await database.many(runners)).toEqual([{ count: 1 }]);
 });
 

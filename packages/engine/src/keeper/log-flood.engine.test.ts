@@ -57,6 +57,7 @@ describe.each(testEngineKinds())('a flood in a log on %s', (kind) => {
       kinds: new Kinds(allKinds),
       redactors: new RedactorPool({ secrets: () => Promise.resolve(new Map()) }),
       settings: { logLinesPerSecond: 1000 },
+      archive: { stored: () => undefined },
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     };
     const parts = some as unknown as EngineParts; // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at

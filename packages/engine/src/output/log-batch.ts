@@ -158,6 +158,7 @@ export class LogBatch {
     const { service, release, id, name } = instance;
     try {
       await this.#parts.database.run(store.insertServiceLog, [service, release, id, name, JSON.stringify(lines)]);
+      this.#parts.archive.stored(service, lines.length);
     } catch (error) {
       if (isRefused(error)) {
         const details = { err: error, instance: name, lines: lines.length };

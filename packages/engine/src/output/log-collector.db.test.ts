@@ -8,6 +8,7 @@ import { Kinds } from '../kinds/kinds.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { forgetLogOrigins, forgetLogPositions, insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { config, instance as someInstance } from '../testing/config.ts';
+import { LogArchive } from '../log-archive/archive.ts';
 import { RedactorPool } from './redactor-pool.ts';
 import { LogCollector } from './log-collector.ts';
 
@@ -52,6 +53,8 @@ interface Reading {
   cut(error?: Error): void;
 }
 
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
 let db: TestDatabase;
 let collector: LogCollector;
 let readings: Reading[];
@@ -80,7 +83,8 @@ beforeEach(async () => {
     kinds: new Kinds(allKinds),
     redactors: new RedactorPool({ secrets: () => Promise.resolve(new Map()) }),
     settings: { logLinesPerSecond: 100 },
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    archive: new LogArchive({ database: db.database, log: silent }),
+    log: silent,
   };
   const parts = some as unknown as EngineParts; // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
   collector = new LogCollector(parts, 'here', {
@@ -235,7 +239,7 @@ test('what is known of origins outlives the lines, and is forgotten when nobody 
   await lineOf('gone', instance.release);
   await lineOf('run', run);
   await lineOf(instance.id, instance.release);
-  await trim(0);
+  await trim();
   const first = await reading(1);
   expect(first.position).toEqual({ at: null, origins: { x: timeOf(1) } });
   const left = async () => {
@@ -255,18 +259,22 @@ test('what is known of origins outlives the lines, and is forgotten when nobody 
   expect(await left()).toEqual([instance.id]);
 });
 
-const trim = (most: number, days = 14): Promise<number> => db.database.run(trimServiceLogs, [most, days]);
+const trim = (): Promise<number> => db.database.run(trimServiceLogs, [14]);
+const move = (): Promise<void> => new LogArchive({ database: db.database, log: silent }).moveAll();
 const known = async (): Promise<string[]> => (await db.database.many(positions)).map(({ instance_id }) => instance_id);
 
 /** Stores this many lines of another instance of the service. */
-async function chat(count: number, { id, release } = { id: 'chatty', release: instance.release }): Promise<void> {
-  const rows = Array.from({ length: count }, () => ({ stream: 'stdout', message: 'chat', source_at: new Date().toISOString() }));
+async function chat(
+  count: number,
+  { id, release, at } = { id: 'chatty', release: instance.release, at: new Date() },
+): Promise<void> {
+  const rows = Array.from({ length: count }, () => ({ stream: 'stdout', message: 'chat', source_at: at.toISOString() }));
   await db.database.run(insertServiceLog, [instance.service, release, id, id, JSON.stringify(rows)]);
 }
 
 test.each([
-  ['were pushed out by those of another one', () => chat(5).then(() => trim(5, 3650)), Array.from({ length: 5 }, () => 'chat')],
-  ['went for their age', () => trim(5), []],
+  ['were compressed with those of another one', () => chat(26_000).then(move), Array.from({ length: 10_002 }, () => 'chat')],
+  ['went for their age', trim, []],
 ])('a quiet instance is read on after its last line, also when its lines %s', async (_how, removeLines, left) => {
   const first = await reading(1);
   void first.print('one');
@@ -287,7 +295,7 @@ test('where an instance was is known as long as it is followed, and forgotten we
   const first = await reading(1);
   void first.print('one');
   await has('one');
-  await trim(5);
+  await trim();
   await db.database.run(age);
   await vi.waitFor(async () => expect(await db.database.many(positions)).toMatchObject([{ is_recent: true }]), 10_000);
   await collector.stop();
@@ -302,11 +310,13 @@ test('of what still has lines, of runs of jobs and of what Davit told nothing is
   const release = randomUUID();
   const job = { events: {}, schedule: null, maximumRestarts: 0, maximumSeconds: null };
   await db.database.run(insertRelease, [release, instance.service, JSON.stringify(config({ job }))]);
-  await chat(2, { id: 'run', release });
-  await chat(2, { id: 'davit', release: instance.release });
-  await chat(2, { id: 'quiet', release: instance.release });
+  const at = new Date(0);
+  await chat(2, { id: 'run', release, at });
+  await chat(2, { id: 'davit', release: instance.release, at });
+  await chat(2, { id: 'quiet', release: instance.release, at });
+  await chat(2, { id: 'chatty', release: instance.release, at });
   await chat(3);
-  await trim(2);
+  await trim();
   expect(await known()).toEqual(['quiet']);
 });
 

@@ -327,6 +327,7 @@ export class DeploymentRun {
       if (deployment.action === 'DELETE') await parts.hooks.serviceDeleted(tx, serviceId);
       await tx.run(store.removeReleases, [serviceId]);
       await tx.run(store.removeServiceLog, [serviceId]);
+      await tx.run(store.removeLogSegments, [serviceId]);
       await tx.run(store.removeLogPositions, [serviceId]);
     });
   }

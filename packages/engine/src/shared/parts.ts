@@ -14,6 +14,7 @@ import {
 import type { EngineCounts, EngineHooks } from '../port.ts';
 import type { ClusterState } from '../port/clusters.ts';
 import type { Kinds } from '../kinds/kinds.ts';
+import type { LogArchive } from '../log-archive/archive.ts';
 import type { RedactorPool } from '../output/redactor-pool.ts';
 import type { Handover } from './handover.ts';
 import type { GatewaySync } from '../routes/gateway-sync.ts';
@@ -96,7 +97,8 @@ export interface EngineSettings {
   /** Seconds after a start during which a service is not stopped because of its volumes. Default: 600. */
   readonly diskGraceSeconds?: number;
   readonly logRetentionDays: number;
-  readonly logLinesPerService: number;
+  /** MiB of compressed log lines that are kept of a service. */
+  readonly logMiBPerService: number;
   /** Log lines (longer lines count by their KiB) per second that are kept of a service's output; 0: no limit. */
   readonly logLinesPerSecond: number;
   /** Seconds between two measurements of the resource use of services. */
@@ -146,6 +148,7 @@ export interface EngineParts {
   readonly settings: EngineSettings;
   readonly counts: EngineCounts;
   readonly redactors: RedactorPool;
+  readonly archive: LogArchive;
   readonly handover: Handover;
   readonly log: EngineLog;
 }

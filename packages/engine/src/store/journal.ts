@@ -317,6 +317,8 @@ export const releaseConfigs = statement<{ id: string; config: ReleaseConfig }>(
 
 export const removeReleases = statement('removeReleases', `delete from release where service_id = $1`);
 export const removeServiceLog = statement('removeServiceLog', `delete from service_log where service_id = $1`);
+/** Must follow `removeServiceLog`, which waits for lines that are being moved into a segment. */
+export const removeLogSegments = statement('removeLogSegments', `delete from log_segment where service_id = $1`);
 export const removeLogPositions = statement(
   'removeLogPositions',
   `with origins as (delete from log_origin where service_id = $1) delete from log_position where service_id = $1`,

@@ -60,6 +60,7 @@ export const findExecution = statement<{ id: string; execution_number: number }>
 
 /**
  * Stores log lines together with the position reached in each origin, so that no line is stored twice after a crash.
+ * Ids follow from the numbers, see `lineId`.
  */
 export const insertServiceLog = statement(
   'insertServiceLog',
@@ -70,8 +71,11 @@ export const insertServiceLog = statement(
      insert into log_origin (instance_id, origin, service_id, release_id, source_at)
      select distinct on (origin) $3, origin, $1::uuid, $2::uuid, source_at from line where origin is not null order by origin, number desc
      on conflict (instance_id, origin) do update set source_at = excluded.source_at, followed_at = excluded.followed_at)
-   insert into service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
-   select $1::uuid, $2::uuid, $3, $4, stream, message, source_at, source_at::timestamptz from line order by number`,
+   insert into service_log (id, entry_id, service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
+   overriding system value
+   select id, (left($1::uuid::text, 13) || '-8000-8000-' || lpad(to_hex(id), 12, '0'))::uuid, $1::uuid, $2::uuid, $3, $4, stream, message,
+          source_at, source_at::timestamptz
+     from (select nextval('service_log_id_seq') as id, line.* from line order by number) numbered`,
 );
 
 export interface ServiceLogRow {
@@ -145,25 +149,145 @@ export const lastLogLines = statement<{ message: string }>(
 );
 
 /**
- * Deletes old log lines of each service. Parameters: maximum number of lines, maximum age in days. When the last line
- * of an instance is deleted, its position is stored in `log_position`. Two kinds of lines get no position: those of job
- * runs, which are too frequent and too short to be silent for that long, and those that Davit itself wrote.
+ * Returns SQL that stores the position of each instance whose last line is in `gone`. Two kinds of lines get no
+ * position: those of job runs, which are too frequent and too short to be silent for that long, and those that Davit
+ * itself wrote.
  */
+const keepPositions = `insert into log_position (instance_id, service_id, source_at)
+   select last.instance_id, last.service_id, last.source_at
+     from (select distinct on (instance_id) * from gone where instance_id <> 'davit' order by instance_id, id desc) last
+     left join release r on r.id = last.release_id
+    where r.config -> 'job' is null
+      and not exists (select from service_log l where l.instance_id = last.instance_id and l.id > last.id)
+   on conflict (instance_id) do update set source_at = excluded.source_at, followed_at = excluded.followed_at`;
+
+/** Deletes log lines that are older than $1 days. Positions of instances are kept. */
 export const trimServiceLogs = statement(
   'trimServiceLogs',
   `with gone as (
-     delete from service_log l using (
-       select id from (select id, at, row_number() over (partition by service_id order by id desc) as age from service_log) numbered
-        where age > $1 or at < clock_timestamp() - make_interval(days => $2)) old
-      where l.id = old.id returning l.id, l.service_id, l.release_id, l.instance_id, l.source_at
-   ), last as (
-     select distinct on (instance_id) * from gone where instance_id <> 'davit' order by instance_id, id desc)
-   insert into log_position (instance_id, service_id, source_at)
-   select last.instance_id, last.service_id, last.source_at from last left join release r on r.id = last.release_id
-    where r.config -> 'job' is null
-      and not exists (select from service_log l where l.instance_id = last.instance_id and l.id > last.id)
-   on conflict (instance_id) do update set source_at = excluded.source_at, followed_at = excluded.followed_at`,
+     delete from service_log where at < clock_timestamp() - make_interval(days => $1)
+     returning id, service_id, release_id, instance_id, source_at)
+   ${keepPositions}`,
 );
+
+/** Deletes segments whose lines are all older than $1 days, and the oldest of services that have more than $2 bytes. */
+export const trimSegments = statement(
+  'trimSegments',
+  `delete from log_segment where to_at < clock_timestamp() - make_interval(days => $1)
+      or (service_id, last_number) in (
+        select service_id, last_number from (
+          select service_id, last_number, sum(stored_bytes) over (partition by service_id order by last_number desc) as bytes
+            from log_segment) counted where bytes > $2)`,
+);
+
+/** Returns the services with more than $1 lines that are not in segments. */
+export const servicesWithLines = statement<{ service_id: string }>(
+  'servicesWithLines',
+  `select service_id from service_log group by service_id having count(*) > $1`,
+);
+
+const milliseconds = `(date_part('epoch', at) * 1000000)::bigint / 1000`;
+const lineRow = `json_build_array(id, entry_id, ${milliseconds}, message, instance_name, release_id, stream)`;
+
+/**
+ * Returns the oldest lines of a service, without its newest $2, as JSON of `LineRow`s, in order: at most $3, and those
+ * that begin within the first $4 bytes.
+ */
+export const oldestLines = statement<{ rows: string; lines: number }>(
+  'oldestLines',
+  `with newest as (select id from service_log where service_id = $1 order by id desc offset $2 limit 1),
+   old as (select l.* from service_log l, newest where l.service_id = $1 and l.id <= newest.id order by l.id limit $3),
+   counted as (select old.*, sum(octet_length(message) + 1) over (order by id) - octet_length(message) - 1 as begin from old)
+   select coalesce(json_agg(${lineRow} order by id), '[]')::text as rows, count(*)::integer as lines from counted where begin < $4`,
+);
+
+/**
+ * Moves the lines of a service with the numbers $2 to $3 into a segment. Returns how many lines are no longer in
+ * service_log. The caller must roll back if these are not the lines that the segment contains.
+ */
+export const moveLines = statement<{ lines: number }>(
+  'moveLines',
+  `with gone as (
+     delete from service_log where service_id = $1::uuid and id between $2::bigint and $3::bigint
+     returning id, service_id, release_id, instance_id, source_at
+   ), positions as (
+     ${keepPositions}
+   ), segment as (
+     insert into log_segment (service_id, first_number, last_number, from_at, to_at, lines, instances, releases, frames, stored_bytes, gram_bytes,
+                              messages, details, grams)
+     values ($1::uuid, $2::bigint, $3::bigint, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000), $6::integer, $7::text[],
+             $8::uuid[], $9::jsonb, octet_length($11::bytea) + octet_length($12::bytea) + octet_length($13::bytea), $10::smallint,
+             $11::bytea, $12::bytea, $13::bytea)
+     on conflict do nothing)
+   select count(*)::integer as lines from gone`,
+);
+
+/**
+ * Returns SQL for the next $4 lines of a service that are not in segments, with numbers between $2 and $3: as JSON of
+ * `LineRow`s those that are like all patterns of $5, in order, and the first and last number of all of them. Only ASCII
+ * letters are the same in both cases.
+ */
+function rows(order: string): string {
+  return `select coalesce(json_agg(${lineRow} order by id) filter (where message collate "C" ilike all ($5::text[])), '[]')::text as rows,
+          min(id) as first, max(id) as last
+     from (select * from service_log where service_id = $1 and id > $2 and id < $3 order by id ${order} limit $4) next`;
+}
+
+export interface RowsRow {
+  readonly rows: string;
+  readonly first: number | null;
+  readonly last: number | null;
+}
+
+export const rowsBefore = statement<RowsRow>('logRowsBefore', rows('desc'));
+export const rowsAfter = statement<RowsRow>('logRowsAfter', rows('asc'));
+
+/** Lines, bytes of messages, bytes of details, first and last number, first and last time (ms) of a frame. */
+export type FrameHead = readonly [
+  lines: number,
+  messageBytes: number,
+  detailBytes: number,
+  firstNumber: number,
+  lastNumber: number,
+  from: number,
+  to: number,
+];
+
+export interface SegmentRow {
+  readonly first_number: number;
+  readonly last_number: number;
+  readonly from_at: string;
+  readonly to_at: string;
+  readonly frames: readonly FrameHead[];
+  readonly mask: number;
+  readonly messages: string;
+  readonly details: string;
+}
+
+/**
+ * Returns SQL for the next segments of a service that may have a wanted line. $1 service; $2 and $3 numbers between
+ * which lines are; $4 and $5 their times (ms); $6 instance; $7 release; $8 entries of the filter; $9 limit. `mask` has
+ * a bit for each frame that has all of the entries.
+ */
+function segments(order: string): string {
+  return `select s.first_number, s.last_number, s.from_at, s.to_at, s.frames, s.mask,
+          encode(s.messages, 'base64') as messages, encode(s.details, 'base64') as details
+     from (
+       select g.*, coalesce((
+                select bit_and(get_byte(part.bytes, 0) | case when g.gram_bytes = 2 then get_byte(part.bytes, 1) << 8 else 0 end)
+                  from unnest($8::integer[]) as entry,
+                       lateral (select substring(g.grams from entry * g.gram_bytes + 1 for g.gram_bytes) as bytes) part), 65535) as mask
+         from log_segment g
+        where g.service_id = $1 and g.last_number > $2 and g.first_number < $3
+          and g.to_at >= to_timestamp($4::float8 / 1000) and g.from_at < to_timestamp($5::float8 / 1000)
+          and ($6::text is null or $6 = any (g.instances)) and ($7::uuid is null or $7 = any (g.releases))
+        order by g.last_number ${order}) s
+    where s.mask <> 0
+    limit $9`;
+}
+
+export const segmentsBefore = statement<SegmentRow>('logSegmentsBefore', segments('desc'));
+export const segmentsAfter = statement<SegmentRow>('logSegmentsAfter', segments('asc'));
 
 /** Deletes the positions of instances that nobody has followed for $1 days. */
 export const forgetLogPositions = statement(

@@ -256,7 +256,7 @@ export const settings: EngineSettings = {
   logRetentionDays: 7,
   keptReleases: 10,
   clusterWaitSeconds: 60,
-  logLinesPerService: 10_000,
+  logMiBPerService: 200,
   logLinesPerSecond: 1000,
   metricsSeconds: 3600,
   scaleDownSeconds: 300,

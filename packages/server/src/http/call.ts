@@ -9,6 +9,8 @@ export interface AnyCall {
   readonly body: unknown;
   readonly caller: Caller;
   readonly client: ClientFacts;
+  /** Returns a signal that aborts when the client is gone. */
+  readonly gone: () => AbortSignal;
 }
 
 /** A checked request of a stream. */

@@ -10,6 +10,7 @@ export interface Call<O extends Operation> {
   readonly body: Body<O>;
   readonly caller: Caller;
   readonly client: ClientFacts;
+  readonly gone: AnyCall['gone'];
 }
 
 /** A response with another status than the operation's default, and with no body. */

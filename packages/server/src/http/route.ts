@@ -184,19 +184,23 @@ type RouteHandler = (request: OperationRequest, reply: FastifyReply) => Promise<
 function handlerOf(context: HttpContext, { operation, handler, open }: MountedOperation): RouteHandler {
   const call = callOf(operation, context);
   if (open !== undefined) {
-    return answerStream<OperationRequest>(context, operation, (request) =>
-      open({ ...call(request), lastEventId: lastEventIdOf(request), admit: () => admitAgain(context, operation, request) }),
+    return answerStream<OperationRequest>(context, operation, (request, reply) =>
+      open({
+        ...call(request, reply),
+        lastEventId: lastEventIdOf(request),
+        admit: () => admitAgain(context, operation, request),
+      }),
     );
   }
   const handle = (checked: AnyCall): Promise<unknown> =>
     checked.caller.access.kind === 'custom' ? narrowed(operation, checked.caller, handler(checked)) : handler(checked);
-  if (operation.method === 'GET') return readHandler(operation, (request) => handle(call(request)));
+  if (operation.method === 'GET') return readHandler(operation, (request, reply) => handle(call(request, reply)));
   const change = changeOf(operation);
   const tagged = answersRecord(operation);
   const textType = textTypeOf(operation);
 
   const run = async (request: OperationRequest, reply: FastifyReply, idempotencyId: string | null): Promise<unknown> => {
-    const checked = call(request);
+    const checked = call(request, reply);
     const answer = await change(request, checked.caller, idempotencyId, () => handle(checked));
     const result = answer instanceof WithCookie ? answer.body : answer;
     if (answer instanceof WithCookie) void reply.header('set-cookie', answer.cookie);
@@ -218,7 +222,7 @@ function handlerOf(context: HttpContext, { operation, handler, open }: MountedOp
 }
 
 /** Returns the handler of a read. It avoids an `await` of its own. */
-function readHandler(operation: Operation, run: (request: OperationRequest) => Promise<unknown>): RouteHandler {
+function readHandler(operation: Operation, run: RouteHandler): RouteHandler {
   const paged = isPaged(operation);
   const tagged = answersRecord(operation);
   const textType = textTypeOf(operation);
@@ -226,8 +230,8 @@ function readHandler(operation: Operation, run: (request: OperationRequest) => P
     if (operation.status !== 200) void reply.code(operation.status);
     if (textType !== undefined) void reply.type(textType);
     void reply.headers(securityHeaders);
-    if (paged) return pageOf(request.query, () => run(request));
-    return tagged ? run(request).then((record) => tag(reply, record)) : run(request);
+    if (paged) return pageOf(request.query, () => run(request, reply));
+    return tagged ? run(request, reply).then((record) => tag(reply, record)) : run(request, reply);
   };
 }
 
@@ -238,16 +242,24 @@ function tag(reply: FastifyReply, record: unknown): unknown {
 }
 
 /** Returns the function that checks the query and body of a request. */
-function callOf(operation: Operation, { options }: HttpContext): (request: OperationRequest) => AnyCall {
+function callOf(operation: Operation, { options }: HttpContext): (request: OperationRequest, reply: FastifyReply) => AnyCall {
   const checkBody = bodyChecker(operation);
   const checkQuery = queryChecker(operation);
-  return (request) => ({
+  return (request, reply) => ({
     params: request.params,
     query: checkQuery(request.query),
     body: checkBody(request.body, request.bodyBytes),
     caller: callerOf(request, operation),
     client: new ClientFacts(request, options.publicUrl),
+    gone: () => goneOf(reply),
   });
+}
+
+function goneOf({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  if (raw.closed) gone.abort();
+  else raw.once('close', () => gone.abort());
+  return gone.signal;
 }
 
 function callerOf({ caller }: OperationRequest, operation: Operation): Caller {

@@ -17,10 +17,10 @@ const headers = {
 export function answerStream<Request extends { readonly startedAt: number }>(
   context: HttpContext,
   operation: Operation,
-  open: (request: Request) => Promise<Stream>,
+  open: (request: Request, reply: FastifyReply) => Promise<Stream>,
 ): (request: Request, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
-    const stream = await open(request);
+    const stream = await open(request, reply);
     context.durations.observe(operation.id, operation.status, performance.now() - request.startedAt);
     const own = reply.getHeaders();
     reply.hijack();

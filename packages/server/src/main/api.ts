@@ -277,7 +277,7 @@ export function engineSettings(config: Configuration, installation: string): Eng
     instanceDiskMiB: config.instanceDiskMiB,
     volumeLimitPercent: config.volumeLimitPercent,
     logRetentionDays: config.logRetentionDays,
-    logLinesPerService: config.logLinesPerService,
+    logMiBPerService: config.logMiBPerService,
     logLinesPerSecond: config.logLinesPerSecond,
     metricsSeconds: config.metricsSeconds,
     scaleDownSeconds: config.scaleDownSeconds,

@@ -62,7 +62,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     instanceDiskMiB: reader.integer('DAVIT_INSTANCE_DISK_MIB', 10_240, 0, 1_073_741_824),
     volumeLimitPercent: reader.integer('DAVIT_VOLUME_LIMIT_PERCENT', 150, 0, 10_000),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
-    logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
+    logMiBPerService: reader.integer('DAVIT_LOG_MIB_PER_SERVICE', 200, 1, 1_000_000),
     logLinesPerSecond: reader.integer('DAVIT_LOG_LINES_PER_SECOND', 1000, 0, 1_000_000),
     metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),
     scaleDownSeconds: reader.integer('DAVIT_SCALE_DOWN_SECONDS', 300, 1, 86_400),

@@ -12,7 +12,7 @@ const withinMilliseconds = 10 * 60_000;
 const diskRead = statement<{ installation: string; database: number; logs: number }>(
   'disk_read',
   `select id as installation, pg_database_size(current_database())::float8 as database,
-          (pg_total_relation_size('service_log') + pg_total_relation_size('deployment_log'))::float8 as logs
+          (pg_total_relation_size('service_log') + pg_total_relation_size('log_segment') + pg_total_relation_size('deployment_log'))::float8 as logs
      from installation`,
 );
 

@@ -12,6 +12,7 @@ import { assertVisible, readHistory, readOldHistory } from './facets/history/his
 import * as settings from './facets/settings/settings.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
+import { searchLog } from './facets/log/search.ts';
 import { readMetrics } from './facets/metrics/metrics.ts';
 import { listTerraformResources } from './facets/terraform/resources.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
@@ -30,6 +31,9 @@ type RoutesDeps = ServiceDeps & Needs<never, settings.DefaultedSetting>;
 export function mountService(mounting: Mounting, deps: RoutesDeps): void {
   for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
   mounting.on(operations.listTerraformVersions, async () => ({ results: [...(await deps.engine.terraformVersions())] }));
+  mounting.on(operations.searchServiceLog, ({ caller, params, query, gone }) =>
+    searchLog(deps, caller, params.serviceId, { query, gone: gone() }),
+  );
   mounting.on(operations.getTerraformResources, ({ caller, params }) => listTerraformResources(deps, caller, params.terraformId));
   mounting.on(operations.getHelmKubernetesServices, async ({ caller, params }) => {
     await assertVisible(deps, caller, params.helmId, 'HELM');
