@@ -1,21 +1,26 @@
 import { ErrorBody, statusNames } from './errors.ts';
 import { textTypeOf, type Operation, type Target } from './operation.ts';
 import { tagDescriptions } from './tags.ts';
+import { pathParameterDescriptions } from './parameters.ts';
+import { referring, type Shapes } from './references.ts';
+import { Named, words } from './shape.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
 const parameterPattern = /\{([^}]+)\}/g;
 
 interface JsonSchema {
-  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly properties?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];
 }
 
 /** Returns the OpenAPI 3.1 document of the operations. `version` is the version of the program. */
 export function openApi(operations: readonly Operation[], version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
+  const shapes: Shapes = new Map();
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = referring(describe(operation), shapes);
   }
+  referring(ErrorBody, shapes);
   return {
     openapi: '3.1.0',
     info: {
@@ -38,7 +43,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
         },
         bearer: { type: 'http', scheme: 'bearer' },
       },
-      schemas: { ErrorBody },
+      schemas: Object.fromEntries([...shapes].toSorted(([one], [other]) => (one < other ? -1 : 1))),
     },
   };
 }
@@ -49,6 +54,7 @@ function describe(operation: Operation): Record<string, unknown> {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: words(operation.description) }),
     'x-scope': operation.scope,
     parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
     ...(body === undefined
@@ -64,12 +70,13 @@ function describe(operation: Operation): Record<string, unknown> {
 }
 
 function pathParameters(path: string): unknown[] {
-  return [...path.matchAll(parameterPattern)].map(([, name]) => ({
+  return [...path.matchAll(parameterPattern)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
+    ...(pathParameterDescriptions[name] === undefined ? {} : { description: pathParameterDescriptions[name] }),
     // Ids are uuids. Other parameters, for example a region or a segment, are plain strings.
-    schema: name?.endsWith('Id') === true ? { type: 'string', format: 'uuid' } : { type: 'string' },
+    schema: name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' },
   }));
 }
 
@@ -79,18 +86,30 @@ function queryParameters(operation: Operation): unknown[] {
     name,
     in: 'query',
     required: query?.required?.includes(name) ?? false,
-    schema,
+    ...lifted(schema),
   }));
   return isPaged(operation) ? [...declared, ...paging] : declared;
 }
 
+/** Moves the description of a query field to the parameter, where readers and generators look for it. */
+function lifted(schema: object): Record<string, unknown> {
+  const { description, ...rest }: { readonly description?: unknown } = schema;
+  return description === undefined ? { schema } : { description, schema: rest };
+}
+
 const paging = [
-  { name: 'page', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 } },
+  {
+    name: 'page',
+    in: 'query',
+    required: false,
+    description: 'The page to return, counted from 1. Without it and without `pageSize` the whole list is returned.',
+    schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 },
+  },
   {
     name: 'pageSize',
     in: 'query',
     required: false,
-    description: 'Without it and without `page` the whole list is returned',
+    description: 'How many records a page has. Without it and without `page` the whole list is returned.',
     schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
   },
 ];
@@ -156,10 +175,16 @@ function errorsOf(operation: Operation): readonly number[] {
  * Describes a stream. The extension `x-events` lists its events, as OpenAPI 3.1 cannot describe the parts of a stream.
  */
 function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
+  const named = Object.entries(events).map(([name, data]) => [name, Named(eventShape(name), data)]);
   return {
     description: 'Server-sent events until the client disconnects or an event `END` gives the reason for the end',
-    content: { 'text/event-stream': { schema: { type: 'string' }, 'x-events': events } },
+    content: { 'text/event-stream': { schema: { type: 'string' }, 'x-events': Object.fromEntries(named) } },
   };
+}
+
+/** Returns the name of the shape of an event: `ServiceStateEvent` for `SERVICE_STATE`. */
+export function eventShape(event: string): string {
+  return `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 }
 
 function responses(operation: Operation): Record<string, unknown> {
