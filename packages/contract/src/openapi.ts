@@ -20,7 +20,6 @@ export function openApi(operations: readonly Operation[], version: string): Reco
   for (const operation of operations) {
     (paths[operation.path] ??= {})[operation.method.toLowerCase()] = referring(describe(operation), shapes);
   }
-  referring(ErrorBody, shapes);
   return {
     openapi: '3.1.0',
     info: {
@@ -43,6 +42,8 @@ export function openApi(operations: readonly Operation[], version: string): Reco
         },
         bearer: { type: 'http', scheme: 'bearer' },
       },
+      parameters: { ...pathParametersOf(operations), ...sharedParameters },
+      responses: errorResponses(operations, shapes),
       schemas: Object.fromEntries([...shapes].toSorted(([one], [other]) => (one < other ? -1 : 1))),
     },
   };
@@ -69,16 +70,45 @@ function describe(operation: Operation): Record<string, unknown> {
   };
 }
 
+const parametersPath = '#/components/parameters/';
+
 function pathParameters(path: string): unknown[] {
-  return [...path.matchAll(parameterPattern)].map(([, name = '']) => ({
+  return parameterNames(path).map((name) => ({ $ref: `${parametersPath}${name}` }));
+}
+
+function parameterNames(path: string): readonly string[] {
+  return [...path.matchAll(parameterPattern)].map(([, name = '']) => name);
+}
+
+/** Returns the path parameters of the operations by name. Each is in the document once, which keeps it small. */
+function pathParametersOf(operations: readonly Operation[]): Record<string, unknown> {
+  const names = [...new Set(operations.flatMap(({ path }) => parameterNames(path)))].toSorted();
+  return Object.fromEntries(names.map((name) => [name, pathParameter(name)]));
+}
+
+function pathParameter(name: string): Record<string, unknown> {
+  return {
     name,
     in: 'path',
     required: true,
-    ...(pathParameterDescriptions[name] === undefined ? {} : { description: pathParameterDescriptions[name] }),
+    description: pathParameterDescriptions[name],
     // Ids are uuids. Other parameters, for example a region or a segment, are plain strings.
     schema: name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' },
-  }));
+  };
 }
+
+/** Returns the responses for errors, which operations refer to. */
+function errorResponses(operations: readonly Operation[], shapes: Shapes): Record<string, unknown> {
+  const schema = referring(ErrorBody, shapes);
+  const statuses = [...new Set(operations.flatMap(errorsOf))].toSorted((one, other) => one - other);
+  const entries = statuses.map((status) => [
+    errorName(status),
+    { description: statusNames[status], content: { 'application/json': { schema } } },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const errorName = (status: number): string => statusNames[status]?.replaceAll(' ', '') ?? String(status);
 
 function queryParameters(operation: Operation): unknown[] {
   const query: JsonSchema | undefined = operation.query;
@@ -88,7 +118,7 @@ function queryParameters(operation: Operation): unknown[] {
     required: query?.required?.includes(name) ?? false,
     ...lifted(schema),
   }));
-  return isPaged(operation) ? [...declared, ...paging] : declared;
+  return isPaged(operation) ? [...declared, { $ref: `${parametersPath}page` }, { $ref: `${parametersPath}pageSize` }] : declared;
 }
 
 /** Moves the description of a query field to the parameter, where readers and generators look for it. */
@@ -97,22 +127,20 @@ function lifted(schema: object): Record<string, unknown> {
   return description === undefined ? { schema } : { description, schema: rest };
 }
 
-const paging = [
-  {
-    name: 'page',
-    in: 'query',
-    required: false,
-    description: 'The page to return, counted from 1. Without it and without `pageSize` the whole list is returned.',
-    schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 },
-  },
-  {
-    name: 'pageSize',
-    in: 'query',
-    required: false,
-    description: 'How many records a page has. Without it and without `page` the whole list is returned.',
-    schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
-  },
-];
+const page = {
+  name: 'page',
+  in: 'query',
+  required: false,
+  description: 'The page to return, counted from 1. Without it and without `pageSize` the whole list is returned.',
+  schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 },
+};
+const pageSize = {
+  name: 'pageSize',
+  in: 'query',
+  required: false,
+  description: 'How many records a page has. Without it and without `page` the whole list is returned.',
+  schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
+};
 
 const idempotencyKey = {
   name: 'Idempotency-Key',
@@ -137,10 +165,12 @@ const lastEventId = {
   schema: { type: 'string', maxLength: 8000 },
 };
 
+const sharedParameters = { page, pageSize, 'Idempotency-Key': idempotencyKey, 'If-Match': ifMatch, 'Last-Event-ID': lastEventId };
+
 function headerParameters({ method, record, events }: Operation): unknown[] {
-  if (events !== undefined) return [lastEventId];
-  if (method === 'POST') return [idempotencyKey];
-  return method === 'GET' || record === null ? [] : [ifMatch];
+  if (events !== undefined) return [{ $ref: `${parametersPath}Last-Event-ID` }];
+  if (method === 'POST') return [{ $ref: `${parametersPath}Idempotency-Key` }];
+  return method === 'GET' || record === null ? [] : [{ $ref: `${parametersPath}If-Match` }];
 }
 
 /**
@@ -176,9 +206,12 @@ function errorsOf(operation: Operation): readonly number[] {
  */
 function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
   const named = Object.entries(events).map(([name, data]) => [name, Named(eventShape(name), data)]);
+  // The keyword says that each event's data is a JSON text of one of these shapes.
+  const contentSchema = { anyOf: named.map(([, shape]) => shape) };
+  const schema = { type: 'string', contentMediaType: 'application/json', contentSchema };
   return {
     description: 'Server-sent events until the client disconnects or an event `END` gives the reason for the end',
-    content: { 'text/event-stream': { schema: { type: 'string' }, 'x-events': Object.fromEntries(named) } },
+    content: { 'text/event-stream': { schema, 'x-events': Object.fromEntries(named) } },
   };
 }
 
@@ -197,14 +230,6 @@ function responses(operation: Operation): Record<string, unknown> {
   return {
     [operation.status]: success,
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
-    ...Object.fromEntries(
-      errorsOf(operation).map((status) => [
-        status,
-        {
-          description: statusNames[status],
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
-        },
-      ]),
-    ),
+    ...Object.fromEntries(errorsOf(operation).map((status) => [status, { $ref: `#/components/responses/${errorName(status)}` }])),
   };
 }

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { openApi } from './openapi.ts';
 import { operationList } from './operations.ts';
@@ -37,3 +38,9 @@ function largeObjects(value: unknown): readonly string[] {
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {};
 }
+
+test('the document is at most 1 MB, and at most 100 KB compressed', () => {
+  const document = JSON.stringify(openApi(operationList, '0'));
+  expect(document.length).toBeLessThan(1_000_000);
+  expect(gzipSync(document).length).toBeLessThan(100_000);
+});

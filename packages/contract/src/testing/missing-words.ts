@@ -41,7 +41,10 @@ interface Described extends Part {
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Part>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Part>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+  };
 }
 
 /** Shortest descriptions, in characters. A sentence that is true and says something is longer. */
@@ -58,7 +61,10 @@ export async function missingWords(): Promise<readonly Missing[]> {
   const operations = Object.values(document.paths)
     .flatMap((methods) => Object.values(methods))
     .flatMap((operation) => ofOperation(operation).map((one) => ({ file: fileOf(operation.operationId), ...one })));
-  return [...shapes, ...operations];
+  const parameters = Object.values(document.components.parameters).flatMap((one) =>
+    short(one, `?${one.name}`, least.property).map((lack) => ({ file: 'parameters.ts', ...lack })),
+  );
+  return [...parameters, ...shapes, ...operations];
 }
 
 type Lack = Omit<Missing, 'file'>;
@@ -70,10 +76,12 @@ function ofOperation(operation: Described): readonly Lack[] {
   return [
     ...ofTitle(operation.summary, place),
     ...short(operation, place, least.operation),
-    ...operation.parameters.flatMap((one) => [
-      ...short(one, `${place} ?${one.name}`, least.property),
-      ...ofPart(one.schema, `${place} ?${one.name}`),
-    ]),
+    // References lead to the table of path parameters, or to the parameters that all operations share.
+    ...operation.parameters.flatMap((one) =>
+      '$ref' in one
+        ? []
+        : [...short(one, `${place} ?${one.name}`, least.property), ...ofPart(one.schema, `${place} ?${one.name}`)],
+    ),
     ...schemas.flatMap((schema) => ofPart(schema, place)),
   ];
 }

@@ -67,17 +67,17 @@ function withoutReferences(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutReferences);
   if (typeof value !== 'object' || value === null) return value;
   const { $ref, ...rest } = value as { readonly $ref?: string };
-  const members = Object.entries($ref === undefined ? rest : { ...namedShape($ref), ...rest });
+  const members = Object.entries($ref === undefined ? rest : { ...referredTo($ref), ...rest });
   return Object.fromEntries(members.map(([key, member]) => [key, withoutReferences(member)]));
 }
 
-function namedShape(reference: string): object {
-  const name = reference.replace('#/components/schemas/', '');
-  const shape = (source as { readonly components: { readonly schemas: Readonly<Record<string, object>> } }).components.schemas[
-    name
-  ];
-  if (shape === undefined) throw new Error(`The document has no shape ${name}.`);
-  return shape;
+function referredTo(reference: string): object {
+  const found = reference
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((at, key) => Object.entries(at ?? {}).find(([name]) => name === key)?.[1], source);
+  if (typeof found !== 'object' || found === null) throw new Error(`The document has no ${reference}.`);
+  return found;
 }
 
 /** Milliseconds until a request times out. */
