@@ -9,3 +9,4 @@ export {
 } from './client.ts';
 export { ApiError } from './api-error.ts';
 export type { Received, StreamOptions } from './stream.ts';
+export type * from './types.ts';

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { about, Named } from './shape.ts';
 
 /**
  * Every error code of the API with its HTTP status. `docs/errors.md` lists exactly these codes; a test compares both.
@@ -98,13 +99,30 @@ export const statusNames: Readonly<Record<number, string>> = {
 };
 
 /** The body of every error response. `detail` repeats `message`, as some clients read `detail` and others `message`. */
-export const ErrorBody = Type.Object({
-  status: Type.Integer(),
-  error: Type.String(),
-  message: Type.String(),
-  detail: Type.String(),
-  code: Type.String(),
-  errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
-  request_id: Type.Optional(Type.String()),
-});
+export const ErrorBody = Named(
+  'ErrorBody',
+  Type.Object({
+    status: about('The HTTP status of the response, as a number.', Type.Integer()),
+    error: about('The name of the HTTP status, for example `Conflict`.', Type.String()),
+    message: about('What is wrong and what to do, as a sentence for a person. It may change between versions.', Type.String()),
+    detail: about('The same text as `message`, for clients that read this field.', Type.String()),
+    code: about('The cause, for programs, for example `NAME_TAKEN`. A code keeps its meaning.', Type.String()),
+    errors: Type.Optional(
+      about(
+        'The fields that are wrong. Absent if the error concerns no field. Of a body over 32 KiB only the first is reported.',
+        Type.Array(
+          Type.Object({
+            path: about(
+              'The field, with the fields and list positions above it, joined by dots: `ports.0.protocol`.',
+              Type.String(),
+            ),
+            message: about('The rule that the field breaks, for example `is required`.', Type.String()),
+          }),
+        ),
+      ),
+    ),
+    request_id: Type.Optional(about('Finds the cause in the log of Davit. Present only if `status` is 500.', Type.String())),
+  }),
+  'Every error has this body.',
+);
 export type ErrorBody = Static<typeof ErrorBody>;

@@ -1,20 +1,24 @@
 import { ErrorBody, statusNames } from './errors.ts';
 import { textTypeOf, type Operation, type Target } from './operation.ts';
 import { tagDescriptions } from './tags.ts';
+import { pathParameterDescriptions } from './parameters.ts';
+import { referring, type Shapes } from './references.ts';
+import { Named, words } from './shape.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
 const parameterPattern = /\{([^}]+)\}/g;
 
 interface JsonSchema {
-  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly properties?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];
 }
 
 /** Returns the OpenAPI 3.1 document of the operations. `version` is the version of the program. */
 export function openApi(operations: readonly Operation[], version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
+  const shapes: Shapes = new Map();
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = referring(describe(operation), shapes);
   }
   return {
     openapi: '3.1.0',
@@ -38,7 +42,9 @@ export function openApi(operations: readonly Operation[], version: string): Reco
         },
         bearer: { type: 'http', scheme: 'bearer' },
       },
-      schemas: { ErrorBody },
+      parameters: { ...pathParametersOf(operations), ...sharedParameters },
+      responses: errorResponses(operations, shapes),
+      schemas: Object.fromEntries([...shapes].toSorted(([one], [other]) => (one < other ? -1 : 1))),
     },
   };
 }
@@ -49,6 +55,7 @@ function describe(operation: Operation): Record<string, unknown> {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: words(operation.description) }),
     'x-scope': operation.scope,
     ...(operation.audience === 'anybody' && { security: [] }),
     parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
@@ -64,15 +71,45 @@ function describe(operation: Operation): Record<string, unknown> {
   };
 }
 
+const parametersPath = '#/components/parameters/';
+
 function pathParameters(path: string): unknown[] {
-  return [...path.matchAll(parameterPattern)].map(([, name]) => ({
+  return parameterNames(path).map((name) => ({ $ref: `${parametersPath}${name}` }));
+}
+
+function parameterNames(path: string): readonly string[] {
+  return [...path.matchAll(parameterPattern)].map(([, name = '']) => name);
+}
+
+/** Returns the path parameters of the operations by name. Each is in the document once, which keeps it small. */
+function pathParametersOf(operations: readonly Operation[]): Record<string, unknown> {
+  const names = [...new Set(operations.flatMap(({ path }) => parameterNames(path)))].toSorted();
+  return Object.fromEntries(names.map((name) => [name, pathParameter(name)]));
+}
+
+function pathParameter(name: string): Record<string, unknown> {
+  return {
     name,
     in: 'path',
     required: true,
+    description: pathParameterDescriptions[name],
     // Ids are uuids. Other parameters, for example a region or a segment, are plain strings.
-    schema: name?.endsWith('Id') === true ? { type: 'string', format: 'uuid' } : { type: 'string' },
-  }));
+    schema: name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' },
+  };
 }
+
+/** Returns the responses for errors, which operations refer to. */
+function errorResponses(operations: readonly Operation[], shapes: Shapes): Record<string, unknown> {
+  const schema = referring(ErrorBody, shapes);
+  const statuses = [...new Set(operations.flatMap(errorsOf))].toSorted((one, other) => one - other);
+  const entries = statuses.map((status) => [
+    errorName(status),
+    { description: statusNames[status], content: { 'application/json': { schema } } },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const errorName = (status: number): string => statusNames[status]?.replaceAll(' ', '') ?? String(status);
 
 function queryParameters(operation: Operation): unknown[] {
   const query: JsonSchema | undefined = operation.query;
@@ -80,21 +117,31 @@ function queryParameters(operation: Operation): unknown[] {
     name,
     in: 'query',
     required: query?.required?.includes(name) ?? false,
-    schema,
+    ...lifted(schema),
   }));
-  return isPaged(operation) ? [...declared, ...paging] : declared;
+  return isPaged(operation) ? [...declared, { $ref: `${parametersPath}page` }, { $ref: `${parametersPath}pageSize` }] : declared;
 }
 
-const paging = [
-  { name: 'page', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 } },
-  {
-    name: 'pageSize',
-    in: 'query',
-    required: false,
-    description: 'Without it and without `page` the whole list is returned',
-    schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
-  },
-];
+/** Moves the description of a query field to the parameter, where readers and generators look for it. */
+function lifted(schema: object): Record<string, unknown> {
+  const { description, ...rest }: { readonly description?: unknown } = schema;
+  return description === undefined ? { schema } : { description, schema: rest };
+}
+
+const page = {
+  name: 'page',
+  in: 'query',
+  required: false,
+  description: 'The page to return, counted from 1. Without it and without `pageSize` the whole list is returned.',
+  schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 },
+};
+const pageSize = {
+  name: 'pageSize',
+  in: 'query',
+  required: false,
+  description: 'How many records a page has. Without it and without `page` the whole list is returned.',
+  schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
+};
 
 const idempotencyKey = {
   name: 'Idempotency-Key',
@@ -119,10 +166,12 @@ const lastEventId = {
   schema: { type: 'string', maxLength: 8000 },
 };
 
+const sharedParameters = { page, pageSize, 'Idempotency-Key': idempotencyKey, 'If-Match': ifMatch, 'Last-Event-ID': lastEventId };
+
 function headerParameters({ method, record, events, audience }: Operation): unknown[] {
-  if (events !== undefined) return [lastEventId];
-  if (method === 'POST') return audience === 'anybody' ? [] : [idempotencyKey];
-  return method === 'GET' || record === null ? [] : [ifMatch];
+  if (events !== undefined) return [{ $ref: `${parametersPath}Last-Event-ID` }];
+  if (method === 'POST') return audience === 'anybody' ? [] : [{ $ref: `${parametersPath}Idempotency-Key` }];
+  return method === 'GET' || record === null ? [] : [{ $ref: `${parametersPath}If-Match` }];
 }
 
 /**
@@ -157,10 +206,19 @@ function errorsOf(operation: Operation): readonly number[] {
  * Describes a stream. The extension `x-events` lists its events, as OpenAPI 3.1 cannot describe the parts of a stream.
  */
 function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
+  const named = Object.entries(events).map(([name, data]) => [name, Named(eventShape(name), data)]);
+  // The keyword says that each event's data is a JSON text of one of these shapes.
+  const contentSchema = { anyOf: named.map(([, shape]) => shape) };
+  const schema = { type: 'string', contentMediaType: 'application/json', contentSchema };
   return {
     description: 'Server-sent events until the client disconnects or an event `END` gives the reason for the end',
-    content: { 'text/event-stream': { schema: { type: 'string' }, 'x-events': events } },
+    content: { 'text/event-stream': { schema, 'x-events': Object.fromEntries(named) } },
   };
+}
+
+/** Returns the name of the shape of an event: `ServiceStateEvent` for `SERVICE_STATE`. */
+export function eventShape(event: string): string {
+  return `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 }
 
 function responses(operation: Operation): Record<string, unknown> {
@@ -173,14 +231,6 @@ function responses(operation: Operation): Record<string, unknown> {
   return {
     [operation.status]: success,
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
-    ...Object.fromEntries(
-      errorsOf(operation).map((status) => [
-        status,
-        {
-          description: statusNames[status],
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
-        },
-      ]),
-    ),
+    ...Object.fromEntries(errorsOf(operation).map((status) => [status, { $ref: `#/components/responses/${errorName(status)}` }])),
   };
 }

@@ -35,7 +35,10 @@ export interface Operation {
   /** The path with its parameters in braces, for example `/project/{projectId}`. */
   readonly path: string;
   readonly tag: string;
+  /** The title: at most 60 characters, in the imperative, without backticks, for example `Deploy an application`. */
   readonly summary: string;
+  /** The explanation in markdown. CONTRIBUTING.md lists what belongs to it. */
+  readonly description?: string;
   readonly scope: Scope;
   readonly target: Target;
   /**

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Name, Nullable, Uuid, Words } from '../shape.ts';
+import { DateTime, Name, Named, Nullable, Uuid, Words } from '../shape.ts';
 
 const tag = 'Sign-in';
 /** Scopes below that of all rights of the person. */
@@ -17,16 +17,19 @@ export const createDeviceSignIn = operation({
   target: 'instance',
   audience: 'anybody',
   showsCredentials: true,
-  body: Type.Object({ name: Name, scope: Type.Optional(Nullable(Words(deviceScopes))) }),
+  body: Named('DeviceSignInRequest', Type.Object({ name: Name, scope: Type.Optional(Nullable(Words(deviceScopes))) })),
   status: 201,
-  response: Type.Object({
-    device_code: Type.String(),
-    user_code: Type.String(),
-    verification_uri: Type.String(),
-    verification_uri_complete: Type.String(),
-    expires_in: Type.Integer(),
-    interval: Type.Integer(),
-  }),
+  response: Named(
+    'DeviceSignIn',
+    Type.Object({
+      device_code: Type.String(),
+      user_code: Type.String(),
+      verification_uri: Type.String(),
+      verification_uri_complete: Type.String(),
+      expires_in: Type.Integer(),
+      interval: Type.Integer(),
+    }),
+  ),
   errors: [],
 });
 
@@ -40,16 +43,19 @@ export const getDeviceToken = operation({
   target: 'instance',
   audience: 'anybody',
   showsCredentials: true,
-  body: Type.Object({ device_code: Type.String({ maxLength: 200 }) }),
+  body: Named('DeviceTokenRequest', Type.Object({ device_code: Type.String({ maxLength: 200 }) })),
   status: 200,
-  response: Type.Object({
-    access_token: Type.String(),
-    token_type: Type.String(),
-    token_id: Uuid,
-    name: Type.String(),
-    organization_id: Uuid,
-    expires_at: DateTime,
-  }),
+  response: Named(
+    'DeviceToken',
+    Type.Object({
+      access_token: Type.String(),
+      token_type: Type.String(),
+      token_id: Uuid,
+      name: Type.String(),
+      organization_id: Uuid,
+      expires_at: DateTime,
+    }),
+  ),
   errors: [400],
 });
 
@@ -64,13 +70,16 @@ export const readDeviceSignIn = operation({
   audience: 'people',
   body: Type.Object({ user_code: UserCode }),
   status: 200,
-  response: Type.Object({
-    name: Type.String(),
-    scope: Nullable(Words(deviceScopes)),
-    address: Type.String(),
-    created_at: DateTime,
-    expires_at: DateTime,
-  }),
+  response: Named(
+    'DeviceSignInProgram',
+    Type.Object({
+      name: Type.String(),
+      scope: Nullable(Words(deviceScopes)),
+      address: Type.String(),
+      created_at: DateTime,
+      expires_at: DateTime,
+    }),
+  ),
   errors: [409],
 });
 
@@ -83,12 +92,15 @@ export const confirmDeviceSignIn = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'people',
-  body: Type.Object({
-    user_code: UserCode,
-    organization_id: Uuid,
-    scope: Type.Optional(Nullable(Words(deviceScopes))),
-    expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, default: 90 })),
-  }),
+  body: Named(
+    'DeviceSignInConfirmation',
+    Type.Object({
+      user_code: UserCode,
+      organization_id: Uuid,
+      scope: Type.Optional(Nullable(Words(deviceScopes))),
+      expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, default: 90 })),
+    }),
+  ),
   status: 204,
   response: null,
   errors: [400, 409],

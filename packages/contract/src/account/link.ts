@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Name, Uuid } from '../shape.ts';
+import { DateTime, Name, Named, Uuid } from '../shape.ts';
 import { LinkToken, NewPassword, SignedIn } from './sign-in.ts';
 
 const tag = 'Sign-in';
@@ -17,14 +17,17 @@ export const readInvitationLink = operation({
   audience: 'anybody',
   body: OfLink,
   status: 200,
-  response: Type.Object({
-    email: Type.String(),
-    organization_id: Uuid,
-    organization_name: Type.String(),
-    inviter: Type.String(),
-    role_name: Type.String(),
-    expires_at: DateTime,
-  }),
+  response: Named(
+    'InvitationLink',
+    Type.Object({
+      email: Type.String(),
+      organization_id: Uuid,
+      organization_name: Type.String(),
+      inviter: Type.String(),
+      role_name: Type.String(),
+      expires_at: DateTime,
+    }),
+  ),
   errors: [409],
 });
 
@@ -38,9 +41,9 @@ export const acceptInvitationLink = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
-  body: Type.Object({ token: LinkToken, password: NewPassword, name: Type.Optional(Name) }),
+  body: Named('InvitationAcceptance', Type.Object({ token: LinkToken, password: NewPassword, name: Type.Optional(Name) })),
   status: 201,
-  response: Type.Object({ ...SignedIn.properties, organization_id: Uuid }),
+  response: Named('SignedInMember', Type.Object({ ...SignedIn.properties, organization_id: Uuid })),
   errors: [409],
 });
 
@@ -83,7 +86,7 @@ export const resetPassword = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
-  body: Type.Object({ token: LinkToken, password: NewPassword }),
+  body: Named('PasswordReset', Type.Object({ token: LinkToken, password: NewPassword })),
   status: 204,
   response: null,
   errors: [409],

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Nullable } from '../shape.ts';
+import { Named, Nullable } from '../shape.ts';
 
 const tag = 'Sign-in';
 const Password = Type.String({ maxLength: 1000 });
@@ -16,12 +16,15 @@ export const getAccountSecurity = operation({
   target: 'instance',
   audience: 'people',
   status: 200,
-  response: Type.Object({
-    email: Nullable(Type.String()),
-    has_password: Type.Boolean(),
-    has_second_factor: Type.Boolean(),
-    recovery_codes: Type.Integer(),
-  }),
+  response: Named(
+    'AccountSecurity',
+    Type.Object({
+      email: Nullable(Type.String()),
+      has_password: Type.Boolean(),
+      has_second_factor: Type.Boolean(),
+      recovery_codes: Type.Integer(),
+    }),
+  ),
   errors: [],
 });
 

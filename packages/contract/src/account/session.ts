@@ -1,19 +1,22 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Nullable, Uuid } from '../shape.ts';
+import { DateTime, List, Named, Nullable, Uuid } from '../shape.ts';
 import { NewPassword } from './sign-in.ts';
 
 const tag = 'Sign-in';
 
-const Session = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  last_used_at: DateTime,
-  expires_at: DateTime,
-  user_agent: Nullable(Type.String()),
-  address: Nullable(Type.String()),
-  is_current: Type.Boolean(),
-});
+const Session = Named(
+  'AccountSession',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    last_used_at: DateTime,
+    expires_at: DateTime,
+    user_agent: Nullable(Type.String()),
+    address: Nullable(Type.String()),
+    is_current: Type.Boolean(),
+  }),
+);
 
 export const listSessions = operation({
   id: 'listSessions',
@@ -69,7 +72,7 @@ export const changePassword = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'people',
-  body: Type.Object({ current_password: Type.String({ maxLength: 1000 }), new_password: NewPassword }),
+  body: Named('PasswordChange', Type.Object({ current_password: Type.String({ maxLength: 1000 }), new_password: NewPassword })),
   status: 204,
   response: null,
   errors: [400, 409],

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Name, Uuid } from '../shape.ts';
+import { DateTime, Name, Named, Uuid } from '../shape.ts';
 
 const tag = 'Sign-in';
 
@@ -11,12 +11,15 @@ const Password = Type.String({ maxLength: 1000 });
 export const LinkToken = Type.String({ minLength: 1, maxLength: 200 });
 
 /** A session that has begun. Its token is in a cookie and not in the response. */
-export const SignedIn = Type.Object({
-  person_id: Uuid,
-  email: Type.String(),
-  session_id: Uuid,
-  expires_at: DateTime,
-});
+export const SignedIn = Named(
+  'SignedIn',
+  Type.Object({
+    person_id: Uuid,
+    email: Type.String(),
+    session_id: Uuid,
+    expires_at: DateTime,
+  }),
+);
 
 export const getSignInOptions = operation({
   id: 'getSignInOptions',
@@ -28,7 +31,7 @@ export const getSignInOptions = operation({
   target: 'instance',
   audience: 'anybody',
   status: 200,
-  response: Type.Object({ passwords: Type.Boolean(), issuers: Type.Array(Type.String()) }),
+  response: Named('SignInOptions', Type.Object({ passwords: Type.Boolean(), issuers: Type.Array(Type.String()) })),
   errors: [],
 });
 
@@ -41,11 +44,14 @@ export const signIn = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
-  body: Type.Object({
-    email: Type.String({ maxLength: 320 }),
-    password: Password,
-    code: Type.Optional(Type.String({ maxLength: 100 })),
-  }),
+  body: Named(
+    'SignInRequest',
+    Type.Object({
+      email: Type.String({ maxLength: 320 }),
+      password: Password,
+      code: Type.Optional(Type.String({ maxLength: 100 })),
+    }),
+  ),
   status: 201,
   response: SignedIn,
   errors: [],
@@ -60,14 +66,17 @@ export const createFirstAccount = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
-  body: Type.Object({
-    token: LinkToken,
-    email: Email,
-    password: NewPassword,
-    name: Type.Optional(Name),
-    organization_name: Type.Optional(Name),
-  }),
+  body: Named(
+    'FirstAccountRequest',
+    Type.Object({
+      token: LinkToken,
+      email: Email,
+      password: NewPassword,
+      name: Type.Optional(Name),
+      organization_name: Type.Optional(Name),
+    }),
+  ),
   status: 201,
-  response: Type.Object({ ...SignedIn.properties, organization_id: Uuid }),
+  response: Named('SignedInMember', Type.Object({ ...SignedIn.properties, organization_id: Uuid })),
   errors: [400, 409],
 });

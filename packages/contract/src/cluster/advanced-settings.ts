@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { Named } from '../shape.ts';
 import { operation } from '../operation.ts';
 
 /**
@@ -46,7 +47,7 @@ export const clusterAdvancedSettingsNotOffered = [
   'k8s.api.allowed_public_access_cidrs',
 ] as const;
 
-const Settings = Type.Object({});
+const Settings = Named('ClusterAdvancedSettings', Type.Object({}));
 const tag = 'Cluster';
 
 export const getDefaultClusterAdvancedSettings = operation({

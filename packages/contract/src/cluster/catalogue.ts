@@ -1,39 +1,51 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Optionals, Words } from '../shape.ts';
+import { List, Optionals, Words, Named } from '../shape.ts';
 import { ClusterFeature } from './shapes.ts';
 
-export const InstanceType = Type.Object({
-  type: Type.String(),
-  name: Type.String(),
-  cpu: Type.Number(),
-  ram_in_gb: Type.Number(),
-  bandwidth_in_gbps: Type.String(),
-  bandwidth_guarantee: Type.String(),
-  architecture: Type.Optional(Type.String()),
-  gpu_info: Type.Optional(
-    Optionals({ count: Type.Integer(), name: Type.String(), manufacturer: Type.String(), memory_in_mib: Type.String() }),
-  ),
-  attributes: Type.Optional(
-    Optionals({
-      instance_category: Type.String(),
-      instance_generation: Type.Integer(),
-      instance_family: Type.String(),
-      instance_size: Type.String(),
-      meets_resource_reqs: Type.Boolean(),
-    }),
-  ),
-});
+export const InstanceType = Named(
+  'ClusterInstanceType',
+  Type.Object({
+    type: Type.String(),
+    name: Type.String(),
+    cpu: Type.Number(),
+    ram_in_gb: Type.Number(),
+    bandwidth_in_gbps: Type.String(),
+    bandwidth_guarantee: Type.String(),
+    architecture: Type.Optional(Type.String()),
+    gpu_info: Type.Optional(
+      Named(
+        'ClusterInstanceGpuInfo',
+        Optionals({ count: Type.Integer(), name: Type.String(), manufacturer: Type.String(), memory_in_mib: Type.String() }),
+      ),
+    ),
+    attributes: Type.Optional(
+      Named(
+        'ClusterInstanceAttributes',
+        Optionals({
+          instance_category: Type.String(),
+          instance_generation: Type.Integer(),
+          instance_family: Type.String(),
+          instance_size: Type.String(),
+          meets_resource_reqs: Type.Boolean(),
+        }),
+      ),
+    ),
+  }),
+);
 
-export const Region = Type.Object({
-  name: Type.String(),
-  country_code: Type.String(),
-  country: Type.String(),
-  city: Type.String(),
-  zones: Type.Optional(Type.Array(Type.String())),
-});
+export const Region = Named(
+  'ClusterRegion',
+  Type.Object({
+    name: Type.String(),
+    country_code: Type.String(),
+    country: Type.String(),
+    city: Type.String(),
+    zones: Type.Optional(Type.Array(Type.String())),
+  }),
+);
 
-const Named = Type.Object({ name: Type.String() });
+const NamedRecord = Named('ManagedDatabaseInstanceType', Type.Object({ name: Type.String() }));
 
 /** `with_gpu` is the older parameter: false means EXCLUDE, true means INCLUDE. `gpu` takes precedence if it is sent. */
 const filters = Optionals({
@@ -68,7 +80,7 @@ function filteredTypesOf<const Id extends string, const P extends string>(id: Id
 }
 
 function namesOf<const Id extends string, const P extends string>(id: Id, path: P, summary: string) {
-  return operation({ ...common, id, path, summary, response: List(Named) });
+  return operation({ ...common, id, path, summary, response: List(NamedRecord) });
 }
 
 const allTypes = 'List all instance types of the vendor';
@@ -81,7 +93,10 @@ export const listCloudProvider = operation({
   path: '/cloudProvider',
   summary: 'List the vendors with their regions',
   response: List(
-    Optionals({ short_name: Type.String(), name: Type.String(), logo_url: Type.String(), regions: Type.Array(Region) }),
+    Named(
+      'CloudProvider',
+      Optionals({ short_name: Type.String(), name: Type.String(), logo_url: Type.String(), regions: Type.Array(Region) }),
+    ),
   ),
 });
 

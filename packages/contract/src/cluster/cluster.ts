@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Optionals, Words } from '../shape.ts';
+import { List, Optionals, Words, Named } from '../shape.ts';
 import { CloudProviderInfo, CloudProviderInfoRequest, Cluster, ClusterEnvironment, ClusterRequest } from './shapes.ts';
 
 const tag = 'Cluster';
@@ -106,11 +106,14 @@ export const specifyClusterCloudProviderInfo = operation({
   errors: [400, 409],
 });
 
-const Route = Type.Object({
-  destination: Type.String({ minLength: 1, maxLength: 255 }),
-  target: Type.String({ minLength: 1, maxLength: 255 }),
-  description: Type.String({ maxLength: 255 }),
-});
+const Route = Named(
+  'ClusterRoute',
+  Type.Object({
+    destination: Type.String({ minLength: 1, maxLength: 255 }),
+    target: Type.String({ minLength: 1, maxLength: 255 }),
+    description: Type.String({ maxLength: 255 }),
+  }),
+);
 
 export const getRoutingTable = operation({
   id: 'getRoutingTable',
@@ -133,7 +136,7 @@ export const editRoutingTable = operation({
   summary: 'Set the routes of a managed cluster’s network',
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({ routes: Type.Array(Route, { maxItems: 200 }) }),
+  body: Named('ClusterRoutingTableRequest', Type.Object({ routes: Type.Array(Route, { maxItems: 200 }) })),
   status: 201,
   response: List(Route),
   errors: [400, 409],

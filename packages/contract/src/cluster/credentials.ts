@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Name, Nullable, Uuid, Words } from '../shape.ts';
+import { List, Name, Nullable, Uuid, Words, Named } from '../shape.ts';
 import { credentialProviders } from './shapes.ts';
 
 /** Shapes of credentials in responses; `object_type` determines the fields. No response contains secrets. */
@@ -9,48 +9,66 @@ export type CredentialType = (typeof credentialTypes)[number];
 
 const optional = Type.Optional(Type.String());
 
-export const ClusterCredentials = Type.Object({
-  id: Uuid,
-  name: Type.String(),
-  object_type: Words(credentialTypes),
-  access_key_id: optional,
-  role_arn: optional,
-  vsphere_user: optional,
-  vendora_access_key: optional,
-  vendora_project_id: optional,
-  vendora_organization_id: optional,
-  vendorb_subscription_id: optional,
-  vendorb_tenant_id: optional,
-  vendorb_application_id: optional,
-  vendorb_application_object_id: optional,
-});
+export const ClusterCredentials = Named(
+  'ClusterCredentials',
+  Type.Object({
+    id: Uuid,
+    name: Type.String(),
+    object_type: Words(credentialTypes),
+    access_key_id: optional,
+    role_arn: optional,
+    vsphere_user: optional,
+    vendora_access_key: optional,
+    vendora_project_id: optional,
+    vendora_organization_id: optional,
+    vendorb_subscription_id: optional,
+    vendorb_tenant_id: optional,
+    vendorb_application_id: optional,
+    vendorb_application_object_id: optional,
+  }),
+);
 
 const Value = Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S' });
 const Secret = Type.String({ minLength: 1, maxLength: 20_000, pattern: '\\S' });
 
 /** `type` determines which other fields are required. An edit may omit secrets; omitted secrets are kept. */
-const AwsRequest = Type.Object({
-  name: Name,
-  type: Words(['AWS_ROLE', 'AWS_STATIC', 'EKS_ANYWHERE_VSPHERE_ROLE', 'EKS_ANYWHERE_VSPHERE_STATIC'] as const),
-  role_arn: Type.Optional(Value),
-  access_key_id: Type.Optional(Value),
-  secret_access_key: Type.Optional(Secret),
-  vsphere_user: Type.Optional(Value),
-  vsphere_password: Type.Optional(Secret),
-});
+const AwsRequest = Named(
+  'AwsCredentialsRequest',
+  Type.Object({
+    name: Name,
+    type: Words(['AWS_ROLE', 'AWS_STATIC', 'EKS_ANYWHERE_VSPHERE_ROLE', 'EKS_ANYWHERE_VSPHERE_STATIC'] as const),
+    role_arn: Type.Optional(Value),
+    access_key_id: Type.Optional(Value),
+    secret_access_key: Type.Optional(Secret),
+    vsphere_user: Type.Optional(Value),
+    vsphere_password: Type.Optional(Secret),
+  }),
+);
 
 const vendoraFields = { vendora_access_key: Value, vendora_project_id: Value, vendora_organization_id: Value };
-const VendoraRequest = Type.Object({ name: Name, ...vendoraFields, vendora_secret_key: Secret });
-const VendoraEdit = Type.Object({ name: Name, ...vendoraFields, vendora_secret_key: Type.Optional(Secret) });
+const VendoraRequest = Named(
+  'VendoraCredentialsRequest',
+  Type.Object({ name: Name, ...vendoraFields, vendora_secret_key: Secret }),
+);
+const VendoraEdit = Named(
+  'VendoraCredentialsEditRequest',
+  Type.Object({ name: Name, ...vendoraFields, vendora_secret_key: Type.Optional(Secret) }),
+);
 
-const VendorbRequest = Type.Object({ name: Name, vendorb_subscription_id: Value, vendorb_tenant_id: Value });
+const VendorbRequest = Named(
+  'VendorbCredentialsRequest',
+  Type.Object({ name: Name, vendorb_subscription_id: Value, vendorb_tenant_id: Value }),
+);
 
 // Only keys are supported: federated identities need a service of the vendor that vouches for them.
 const cloudcType = { credential_type: Type.Optional(Nullable(Words(['SERVICE_ACCOUNT_KEY'] as const))) };
-const CloudcRequest = Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Secret });
-const CloudcEdit = Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Type.Optional(Secret) });
+const CloudcRequest = Named('CloudcCredentialsRequest', Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Secret }));
+const CloudcEdit = Named(
+  'CloudcCredentialsEditRequest',
+  Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Type.Optional(Secret) }),
+);
 
-const OnPremiseRequest = Type.Object({ name: Name });
+const OnPremiseRequest = Named('OnPremiseCredentialsRequest', Type.Object({ name: Name }));
 
 const tag = 'Cloud credentials';
 const listPath = <const S extends string>(segment: S) => `/organization/{organizationId}/${segment}/credentials` as const;
@@ -173,10 +191,15 @@ export const listOrganizationCredentials = operation({
   target: 'organization',
   status: 200,
   response: List(
-    Type.Object({
-      credential: ClusterCredentials,
-      clusters: Type.Array(Type.Object({ id: Uuid, name: Type.String(), cloud_provider: Words(credentialProviders) })),
-    }),
+    Named(
+      'OrganizationCredentials',
+      Type.Object({
+        credential: ClusterCredentials,
+        clusters: Type.Array(
+          Named('CredentialCluster', Type.Object({ id: Uuid, name: Type.String(), cloud_provider: Words(credentialProviders) })),
+        ),
+      }),
+    ),
   ),
   errors: [400],
 });

@@ -1,24 +1,27 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Optionals } from '../shape.ts';
+import { DateTime, List, Optionals, Named } from '../shape.ts';
 
 /* Operations that only a Kubernetes cluster supports. */
 
 const tag = 'Cluster';
 
-const KubernetesEvent = Optionals({
-  created_at: DateTime,
-  kind: Type.String(),
-  namespace: Type.String(),
-  name: Type.String(),
-  reason: Type.String(),
-  message: Type.String(),
-  type: Type.String(),
-  reporting_component: Type.String(),
-  count: Type.Integer(),
-  first_occurrence: DateTime,
-  last_occurrence: DateTime,
-});
+const KubernetesEvent = Named(
+  'KubernetesEvent',
+  Optionals({
+    created_at: DateTime,
+    kind: Type.String(),
+    namespace: Type.String(),
+    name: Type.String(),
+    reason: Type.String(),
+    message: Type.String(),
+    type: Type.String(),
+    reporting_component: Type.String(),
+    count: Type.Integer(),
+    first_occurrence: DateTime,
+    last_occurrence: DateTime,
+  }),
+);
 
 const filter = Type.String({ maxLength: 255 });
 
@@ -44,12 +47,15 @@ export const getClusterKubernetesEvents = operation({
 });
 
 /** An `ExecCredential`, the format in which kubectl accepts credentials from a plug-in. */
-const ClusterToken = Type.Object({
-  apiVersion: Type.String(),
-  kind: Type.String(),
-  spec: Type.Object({}),
-  status: Type.Object({ token: Type.String(), expirationTimestamp: DateTime }),
-});
+const ClusterToken = Named(
+  'ClusterToken',
+  Type.Object({
+    apiVersion: Type.String(),
+    kind: Type.String(),
+    spec: Type.Object({}),
+    status: Named('ClusterTokenStatus', Type.Object({ token: Type.String(), expirationTimestamp: DateTime })),
+  }),
+);
 
 export const getClusterTokenByClusterId = operation({
   id: 'getClusterTokenByClusterId',

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Nullable, Optionals } from '../shape.ts';
+import { List, Nullable, Optionals, Named } from '../shape.ts';
 import { ClusterLock, ClusterLog, ClusterStatus } from './shapes.ts';
 
 const tag = 'Cluster';
@@ -40,7 +40,7 @@ export const getClusterReadinessStatus = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: Type.Object({ is_ready: Type.Boolean() }),
+  response: Named('ClusterReadinessStatus', Type.Object({ is_ready: Type.Boolean() })),
   errors: [],
 });
 
@@ -107,10 +107,13 @@ export const lockCluster = operation({
   summary: 'Lock a cluster against changes, for good or for some days; services are deployed on it as before',
   scope: 'ADMIN',
   target: 'cluster',
-  body: Type.Object({
-    reason: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' }),
-    ttl_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
-  }),
+  body: Named(
+    'ClusterLockRequest',
+    Type.Object({
+      reason: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' }),
+      ttl_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
+    }),
+  ),
   status: 200,
   response: ClusterLock,
   errors: [400, 409],

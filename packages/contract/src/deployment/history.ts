@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Nullable, Uuid, Words } from '../shape.ts';
+import { DateTime, Nullable, Uuid, Words, Named } from '../shape.ts';
 import { Commit } from '../shared/deployment.ts';
 import { origins, serviceStates } from '../shared/words.ts';
 import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from './old-history.ts';
@@ -11,7 +11,9 @@ import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from './old-history.
  */
 
 const common = { ...oldHistoryEntry, commit: Type.Optional(Nullable(Commit)) };
-const services = Type.Optional(Type.Array(Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) })));
+const services = Type.Optional(
+  Type.Array(Named('EnvironmentDeploymentService', Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) }))),
+);
 
 export const listEnvironmentDeploymentHistory = operation({
   id: 'listEnvironmentDeploymentHistory',
@@ -23,24 +25,30 @@ export const listEnvironmentDeploymentHistory = operation({
   target: 'environment',
   query: oldHistoryQuery,
   status: 200,
-  response: Type.Object({
-    ...oldHistoryPage,
-    results: Type.Array(
-      Type.Object({
-        id: Uuid,
-        created_at: DateTime,
-        updated_at: Type.Optional(DateTime),
-        status: Type.Optional(Words(serviceStates)),
-        origin: Type.Optional(Words(origins)),
-        triggered_by: Type.Optional(Type.String()),
-        applications: services,
-        containers: services,
-        databases: services,
-        jobs: services,
-        helms: services,
-        terraforms: services,
-      }),
-    ),
-  }),
+  response: Named(
+    'EnvironmentDeploymentHistory',
+    Type.Object({
+      ...oldHistoryPage,
+      results: Type.Array(
+        Named(
+          'EnvironmentDeployment',
+          Type.Object({
+            id: Uuid,
+            created_at: DateTime,
+            updated_at: Type.Optional(DateTime),
+            status: Type.Optional(Words(serviceStates)),
+            origin: Type.Optional(Words(origins)),
+            triggered_by: Type.Optional(Type.String()),
+            applications: services,
+            containers: services,
+            databases: services,
+            jobs: services,
+            helms: services,
+            terraforms: services,
+          }),
+        ),
+      ),
+    }),
+  ),
   errors: [400],
 });

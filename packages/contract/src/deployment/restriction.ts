@@ -1,20 +1,26 @@
 import Type from 'typebox';
 import { byId, operation } from '../operation.ts';
 import { kinds, type Kind } from '../service/kinds.ts';
-import { DateTime, List, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Uuid, Words, Named } from '../shape.ts';
 
 const fields = {
   mode: Words(['EXCLUDE', 'MATCH'] as const),
   type: Words(['PATH'] as const),
 };
-const Restriction = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  ...fields,
-  value: Type.String(),
-});
-const body = Type.Object({ ...fields, value: Type.String({ minLength: 1, maxLength: 500 }) });
+const Restriction = Named(
+  'DeploymentRestriction',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    ...fields,
+    value: Type.String(),
+  }),
+);
+const body = Named(
+  'DeploymentRestrictionRequest',
+  Type.Object({ ...fields, value: Type.String({ minLength: 1, maxLength: 500 }) }),
+);
 
 const tag = 'Deployment restriction';
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Text, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Text, Uuid, Words, Named } from '../shape.ts';
 import { environmentModes, weekdays } from '../shared/words.ts';
 
 const tag = 'Deployment rule';
@@ -25,13 +25,16 @@ const windowRequest = {
 };
 const flag = Type.Optional(Nullable(Type.Boolean()));
 
-const EnvironmentRule = Type.Object({
-  ...record,
-  on_demand_preview: Type.Optional(Type.Boolean()),
-  auto_stop: Type.Optional(Type.Boolean()),
-  auto_preview: Type.Optional(Type.Boolean()),
-  ...window,
-});
+const EnvironmentRule = Named(
+  'EnvironmentDeploymentRule',
+  Type.Object({
+    ...record,
+    on_demand_preview: Type.Optional(Type.Boolean()),
+    auto_stop: Type.Optional(Type.Boolean()),
+    auto_preview: Type.Optional(Type.Boolean()),
+    ...window,
+  }),
+);
 
 export const getEnvironmentDeploymentRule = operation({
   id: 'getEnvironmentDeploymentRule',
@@ -54,33 +57,42 @@ export const editEnvironmentDeploymentRule = operation({
   summary: 'Edit the deployment rule of an environment; it takes effect at the next start or stop time',
   scope: 'WRITE',
   target: 'environment',
-  body: Type.Object({ on_demand_preview: flag, auto_preview: flag, auto_stop: flag, ...windowRequest }),
+  body: Named(
+    'EnvironmentDeploymentRuleEditRequest',
+    Type.Object({ on_demand_preview: flag, auto_preview: flag, auto_stop: flag, ...windowRequest }),
+  ),
   status: 200,
   response: EnvironmentRule,
   errors: [400, 409],
 });
 
-const ProjectRule = Type.Object({
-  ...record,
-  name: Type.String(),
-  description: Type.Optional(Nullable(Type.String())),
-  mode: Words(environmentModes),
-  cluster_id: Uuid,
-  auto_stop: Type.Optional(Type.Boolean()),
-  ...window,
-  wildcard: Type.String(),
-  priority_index: Type.Optional(Type.Integer()),
-});
+const ProjectRule = Named(
+  'ProjectDeploymentRule',
+  Type.Object({
+    ...record,
+    name: Type.String(),
+    description: Type.Optional(Nullable(Type.String())),
+    mode: Words(environmentModes),
+    cluster_id: Uuid,
+    auto_stop: Type.Optional(Type.Boolean()),
+    ...window,
+    wildcard: Type.String(),
+    priority_index: Type.Optional(Type.Integer()),
+  }),
+);
 
-const ProjectRuleRequest = Type.Object({
-  name: Name,
-  description: Type.Optional(Nullable(Text)),
-  mode: Words(environmentModes),
-  cluster_id: Uuid,
-  auto_stop: flag,
-  ...windowRequest,
-  wildcard: Type.Optional(Nullable(Type.String({ default: '', maxLength: 255 }))),
-});
+const ProjectRuleRequest = Named(
+  'ProjectDeploymentRuleRequest',
+  Type.Object({
+    name: Name,
+    description: Type.Optional(Nullable(Text)),
+    mode: Words(environmentModes),
+    cluster_id: Uuid,
+    auto_stop: flag,
+    ...windowRequest,
+    wildcard: Type.Optional(Nullable(Type.String({ default: '', maxLength: 255 }))),
+  }),
+);
 
 export const listProjectDeploymentRules = operation({
   id: 'listProjectDeploymentRules',
@@ -118,7 +130,10 @@ export const updateDeploymentRulesPriorityOrder = operation({
   summary: 'Set the order of the deployment rules of a project; the list must name all of them',
   scope: 'WRITE',
   target: 'project',
-  body: Type.Object({ project_deployment_rule_ids_in_order: Type.Optional(Type.Array(Uuid, { maxItems: 1000 })) }),
+  body: Named(
+    'ProjectDeploymentRulesPriorityOrderRequest',
+    Type.Object({ project_deployment_rule_ids_in_order: Type.Optional(Type.Array(Uuid, { maxItems: 1000 })) }),
+  ),
   status: 200,
   response: null,
   errors: [400],

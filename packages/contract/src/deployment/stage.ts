@@ -1,26 +1,32 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Reference, Text, Uuid } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Named } from '../shape.ts';
 
-export const DeploymentStage = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  environment: Reference,
-  name: Type.String(),
-  description: Type.Optional(Type.String()),
-  deployment_order: Type.Integer(),
-  services: Type.Array(
-    Type.Object({
-      id: Uuid,
-      created_at: DateTime,
-      updated_at: Type.Optional(DateTime),
-      service_id: Uuid,
-      service_type: Type.String(),
-      is_skipped: Type.Boolean(),
-    }),
-  ),
-});
+export const DeploymentStage = Named(
+  'DeploymentStage',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    environment: Reference,
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    deployment_order: Type.Integer(),
+    services: Type.Array(
+      Named(
+        'DeploymentStageService',
+        Type.Object({
+          id: Uuid,
+          created_at: DateTime,
+          updated_at: Type.Optional(DateTime),
+          service_id: Uuid,
+          service_type: Type.String(),
+          is_skipped: Type.Boolean(),
+        }),
+      ),
+    ),
+  }),
+);
 
 const tag = 'Deployment stage';
 const at = '/deploymentStage/{deploymentStageId}' as const;
@@ -129,7 +135,10 @@ export const attachServiceToDeploymentStage = operation({
   summary: 'Move a service to a deployment stage; without `is_skipped` it is deployed with the environment again',
   scope: 'WRITE',
   target: 'deploymentStage',
-  body: Type.Object({ is_skipped: Type.Optional(Type.Boolean({ default: false })) }),
+  body: Named(
+    'AttachServiceToDeploymentStageRequest',
+    Type.Object({ is_skipped: Type.Optional(Type.Boolean({ default: false })) }),
+  ),
   bodyRequired: false,
   status: 200,
   response: List(DeploymentStage),

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Uuid } from '../shape.ts';
+import { Uuid, Named } from '../shape.ts';
 import { GitRepositoryRequest } from '../service/parts.ts';
 
 const tag = 'Environment';
@@ -15,13 +15,16 @@ export const checkDockerfile = operation({
   summary: 'Check a Dockerfile in a git repository; returns the arguments that it declares and its base images',
   scope: 'WRITE',
   target: 'environment',
-  body: Type.Object({ git_repository: GitRepositoryRequest, dockerfile_path: path }),
+  body: Named('DockerfileCheckRequest', Type.Object({ git_repository: GitRepositoryRequest, dockerfile_path: path })),
   status: 200,
-  response: Type.Object({
-    dockerfile_path: Type.String(),
-    arg: Type.Optional(Type.Array(Type.String())),
-    repositories: Type.Optional(Type.Array(Type.String())),
-  }),
+  response: Named(
+    'DockerfileCheckResponse',
+    Type.Object({
+      dockerfile_path: Type.String(),
+      arg: Type.Optional(Type.Array(Type.String())),
+      repositories: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
   errors: [400],
 });
 
@@ -33,9 +36,12 @@ export const checkGitFile = operation({
   summary: 'Check that files are in a git repository, below its root_path',
   scope: 'WRITE',
   target: 'environment',
-  body: Type.Object({ git_repository: GitRepositoryRequest, files: Type.Array(path, { minItems: 1, maxItems: 50 }) }),
+  body: Named(
+    'GitFileCheckRequest',
+    Type.Object({ git_repository: GitRepositoryRequest, files: Type.Array(path, { minItems: 1, maxItems: 50 }) }),
+  ),
   status: 200,
-  response: Type.Object({}),
+  response: Named('GitFileCheckResponse', Type.Object({})),
   errors: [400],
 });
 
@@ -48,13 +54,16 @@ export const checkContainerImage = operation({
     'Check that a container registry has an image for this machine; without `registry_id` the public registry of the kind HUBA_CR',
   scope: 'WRITE',
   target: 'environment',
-  body: Type.Object({
-    registry_id: Type.Optional(Uuid),
-    image_name: Type.String({ minLength: 1, maxLength: 255 }),
-    tag: Type.String({ minLength: 1, maxLength: 255 }),
-  }),
+  body: Named(
+    'ContainerImageCheckRequest',
+    Type.Object({
+      registry_id: Type.Optional(Uuid),
+      image_name: Type.String({ minLength: 1, maxLength: 255 }),
+      tag: Type.String({ minLength: 1, maxLength: 255 }),
+    }),
+  ),
   status: 200,
-  response: Type.Object({}),
+  response: Named('ContainerImageCheckResponse', Type.Object({})),
   errors: [400, 424],
 });
 
@@ -66,8 +75,8 @@ export const checkHelmRepository = operation({
   summary: 'Check that the root_path of a git repository holds a Helm chart',
   scope: 'WRITE',
   target: 'environment',
-  body: Type.Object({ git_repository: GitRepositoryRequest }),
+  body: Named('HelmCheckRequest', Type.Object({ git_repository: GitRepositoryRequest })),
   status: 200,
-  response: Type.Object({}),
+  response: Named('HelmCheckResponse', Type.Object({})),
   errors: [400],
 });

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Name, Nullable, Uuid, Words } from '../shape.ts';
+import { Name, Nullable, Uuid, Words, Named } from '../shape.ts';
 import { environmentModes } from '../shared/words.ts';
 import { Environment } from './environment.ts';
 
@@ -14,13 +14,16 @@ export const cloneEnvironment = operation({
     'Copy an environment with its stages, services, variables and secrets; copies no data and deploys nothing. Services keep `auto_deploy`: once the copy is deployed, a push deploys both',
   scope: 'WRITE',
   target: 'environment',
-  body: Type.Object({
-    name: Name,
-    cluster_id: Type.Optional(Nullable(Uuid)),
-    mode: Type.Optional(Nullable(Words(environmentModes))),
-    apply_deployment_rule: Type.Optional(Nullable(Type.Boolean({ default: false }))),
-    project_id: Type.Optional(Nullable(Uuid)),
-  }),
+  body: Named(
+    'CloneEnvironmentRequest',
+    Type.Object({
+      name: Name,
+      cluster_id: Type.Optional(Nullable(Uuid)),
+      mode: Type.Optional(Nullable(Words(environmentModes))),
+      apply_deployment_rule: Type.Optional(Nullable(Type.Boolean({ default: false }))),
+      project_id: Type.Optional(Nullable(Uuid)),
+    }),
+  ),
   status: 202,
   response: Environment,
   errors: [400, 409],

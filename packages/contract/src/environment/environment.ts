@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Paging, Reference, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Paging, Reference, Uuid, Words, Named } from '../shape.ts';
 import {
   DeploymentPlan,
   DryRun,
@@ -17,20 +17,23 @@ import { Database } from '../service/database.ts';
 import { Helm } from '../service/helm.ts';
 import { Terraform } from '../service/terraform.ts';
 
-export const Environment = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  organization: Reference,
-  project: Reference,
-  last_updated_by: Type.Optional(Uuid),
-  cloud_provider: Type.Object({ provider: Type.String(), cluster: Type.String() }),
-  mode: Words(environmentModes),
-  cluster_id: Uuid,
-  cluster_name: Type.Optional(Type.String()),
-  auto_preview: Type.Optional(Type.Boolean()),
-});
+export const Environment = Named(
+  'Environment',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    name: Type.String(),
+    organization: Reference,
+    project: Reference,
+    last_updated_by: Type.Optional(Uuid),
+    cloud_provider: Named('EnvironmentCloudProvider', Type.Object({ provider: Type.String(), cluster: Type.String() })),
+    mode: Words(environmentModes),
+    cluster_id: Uuid,
+    cluster_name: Type.Optional(Type.String()),
+    auto_preview: Type.Optional(Type.Boolean()),
+  }),
+);
 
 const tag = 'Environment';
 const at = '/environment/{environmentId}' as const;
@@ -57,13 +60,16 @@ export const createEnvironment = operation({
   summary: 'Create an environment; without a cluster it is put on the organization’s default one',
   scope: 'WRITE',
   target: 'project',
-  body: Type.Object({
-    name: Name,
-    mode: Type.Optional(Nullable(Words(environmentModes, { default: 'DEVELOPMENT' }))),
-    cluster_id: clusterId,
-    cluster: clusterId,
-    auto_preview: Type.Optional(Nullable(Type.Boolean())),
-  }),
+  body: Named(
+    'EnvironmentRequest',
+    Type.Object({
+      name: Name,
+      mode: Type.Optional(Nullable(Words(environmentModes, { default: 'DEVELOPMENT' }))),
+      cluster_id: clusterId,
+      cluster: clusterId,
+      auto_preview: Type.Optional(Nullable(Type.Boolean())),
+    }),
+  ),
   status: 201,
   response: Environment,
   errors: [400, 409],
@@ -91,12 +97,15 @@ export const editEnvironment = operation({
     'Edit an environment; omitted fields stay as they are. With another cluster its services move there at their next deployment',
   scope: 'WRITE',
   target: 'environment',
-  body: Type.Object({
-    name: Type.Optional(Name),
-    mode: Type.Optional(Words(environmentModes)),
-    auto_preview: Type.Optional(Nullable(Type.Boolean())),
-    cluster_id: Type.Optional(Uuid),
-  }),
+  body: Named(
+    'EnvironmentEditRequest',
+    Type.Object({
+      name: Type.Optional(Name),
+      mode: Type.Optional(Words(environmentModes)),
+      auto_preview: Type.Optional(Nullable(Type.Boolean())),
+      cluster_id: Type.Optional(Uuid),
+    }),
+  ),
   status: 200,
   response: Environment,
   errors: [400, 409],
@@ -138,15 +147,18 @@ export const getEnvironmentStatuses = operation({
   scope: 'READ',
   target: 'environment',
   status: 200,
-  response: Type.Object({
-    environment: EnvironmentStatus,
-    applications: statuses,
-    containers: statuses,
-    jobs: statuses,
-    databases: statuses,
-    helms: statuses,
-    terraforms: statuses,
-  }),
+  response: Named(
+    'EnvironmentStatuses',
+    Type.Object({
+      environment: EnvironmentStatus,
+      applications: statuses,
+      containers: statuses,
+      jobs: statuses,
+      databases: statuses,
+      helms: statuses,
+      terraforms: statuses,
+    }),
+  ),
   errors: [],
 });
 
@@ -159,15 +171,24 @@ export const listServicesByEnvironmentId = operation({
   scope: 'READ',
   target: 'environment',
   status: 200,
-  response: List(Type.Union([Application, Container, Database, Job, Helm, Terraform])),
+  response: List(Named('Service', Type.Union([Application, Container, Database, Job, Helm, Terraform]))),
   errors: [],
 });
 
-const planOrStatus = Type.Intersect([EnvironmentStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]);
+const planOrStatus = Named(
+  'EnvironmentStatusOrPlan',
+  Type.Intersect([EnvironmentStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]),
+);
 
 // In the public description `deploy` of an environment returns the status shape of a service, and all other operations
 // return that of an environment. This shape has the fields of both, so it suits clients of either.
-const deployAnswer = Type.Intersect([planOrStatus, Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id'])]);
+const deployAnswer = Named(
+  'DeployedEnvironment',
+  Type.Intersect([
+    planOrStatus,
+    Named('DeployedEnvironmentAsService', Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id'])),
+  ]),
+);
 
 export const deployEnvironment = operation({
   id: 'deployEnvironment',
@@ -220,7 +241,10 @@ export const cancelEnvironmentDeployment = operation({
   summary: 'Cancel the running deployment of an environment',
   scope: 'DEPLOY',
   target: 'environment',
-  body: Type.Object({ force_cancel: Type.Optional(Type.Boolean({ default: false })) }),
+  body: Named(
+    'CancelEnvironmentDeploymentRequest',
+    Type.Object({ force_cancel: Type.Optional(Type.Boolean({ default: false })) }),
+  ),
   bodyRequired: false,
   status: 202,
   response: EnvironmentStatus,
@@ -254,41 +278,64 @@ export const listEnvironmentDeploymentHistoryV2 = operation({
   errors: [400],
 });
 
-const EnvironmentLog = Type.Object({
-  type: Type.String(),
-  timestamp: DateTime,
-  details: Type.Object({
-    organization_id: Type.Optional(Uuid),
-    cluster_id: Type.Optional(Uuid),
-    execution_id: Type.Optional(Type.String()),
-    transmitter: Type.Optional(
-      Type.Object({ id: Type.Optional(Uuid), name: Type.Optional(Type.String()), type: Type.Optional(Type.String()) }),
-    ),
-    stage: Type.Optional(
+const EnvironmentLog = Named(
+  'EnvironmentLog',
+  Type.Object({
+    type: Type.String(),
+    timestamp: DateTime,
+    details: Named(
+      'EnvironmentLogDetails',
       Type.Object({
-        step: Type.Optional(Type.String()),
-        id: Type.Optional(Nullable(Uuid)),
-        name: Type.Optional(Nullable(Type.String())),
-      }),
-    ),
-  }),
-  error: Type.Optional(
-    Nullable(
-      Type.Object({
-        tag: Type.Optional(Type.String()),
-        user_log_message: Type.Optional(Type.String()),
-        link: Type.Optional(Type.String()),
-        hint_message: Type.Optional(Type.String()),
-        underlying_error: Type.Optional(
-          Type.Object({ message: Type.Optional(Type.String()), full_details: Type.Optional(Type.String()) }),
+        organization_id: Type.Optional(Uuid),
+        cluster_id: Type.Optional(Uuid),
+        execution_id: Type.Optional(Type.String()),
+        transmitter: Type.Optional(
+          Named(
+            'LogTransmitter',
+            Type.Object({ id: Type.Optional(Uuid), name: Type.Optional(Type.String()), type: Type.Optional(Type.String()) }),
+          ),
+        ),
+        stage: Type.Optional(
+          Named(
+            'LogStage',
+            Type.Object({
+              step: Type.Optional(Type.String()),
+              id: Type.Optional(Nullable(Uuid)),
+              name: Type.Optional(Nullable(Type.String())),
+            }),
+          ),
         ),
       }),
     ),
-  ),
-  message: Type.Optional(
-    Nullable(Type.Object({ safe_message: Type.Optional(Type.String()), full_details: Type.Optional(Type.String()) })),
-  ),
-});
+    error: Type.Optional(
+      Nullable(
+        Named(
+          'EnvironmentLogError',
+          Type.Object({
+            tag: Type.Optional(Type.String()),
+            user_log_message: Type.Optional(Type.String()),
+            link: Type.Optional(Type.String()),
+            hint_message: Type.Optional(Type.String()),
+            underlying_error: Type.Optional(
+              Named(
+                'UnderlyingError',
+                Type.Object({ message: Type.Optional(Type.String()), full_details: Type.Optional(Type.String()) }),
+              ),
+            ),
+          }),
+        ),
+      ),
+    ),
+    message: Type.Optional(
+      Nullable(
+        Named(
+          'EnvironmentLogMessage',
+          Type.Object({ safe_message: Type.Optional(Type.String()), full_details: Type.Optional(Type.String()) }),
+        ),
+      ),
+    ),
+  }),
+);
 
 export const listEnvironmentLogs = operation({
   id: 'listEnvironmentLogs',

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { Named } from '../shape.ts';
 import { operation } from '../operation.ts';
 import { HelmSourceRequest } from '../service/helm.ts';
 
@@ -10,7 +11,7 @@ export const createHelmDefaultValues = operation({
   summary: 'Read the values.yaml of a chart from a git repository or a Helm repository; creates nothing',
   scope: 'WRITE',
   target: 'environment',
-  body: Type.Object({ source: HelmSourceRequest }),
+  body: Named('HelmDefaultValuesRequest', Type.Object({ source: HelmSourceRequest })),
   status: 201,
   response: Type.String(),
   answerType: 'text/plain',

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { cloudProviders } from '../cluster/shapes.ts';
 import { operation } from '../operation.ts';
 import { Link } from '../service/parts.ts';
-import { DateTime, List, Nullable, Reference, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Nullable, Reference, Uuid, Words, Named } from '../shape.ts';
 import { EnvironmentStatus, ServiceStatus } from '../shared/deployment.ts';
 import { environmentModes, serviceStates, serviceTypes, stageStatuses, stepStatuses } from '../shared/words.ts';
 
@@ -19,15 +19,18 @@ export const listEnvironmentsByOrganizationId = operation({
   target: 'organization',
   status: 200,
   response: List(
-    Type.Object({
-      id: Uuid,
-      created_at: DateTime,
-      updated_at: Type.Optional(DateTime),
-      name: Type.String(),
-      organization: Reference,
-      project: Reference,
-      mode: Words(environmentModes),
-    }),
+    Named(
+      'OrganizationEnvironment',
+      Type.Object({
+        id: Uuid,
+        created_at: DateTime,
+        updated_at: Type.Optional(DateTime),
+        name: Type.String(),
+        organization: Reference,
+        project: Reference,
+        mode: Words(environmentModes),
+      }),
+    ),
   ),
   errors: [],
 });
@@ -44,19 +47,22 @@ export const listServicesByOrganizationId = operation({
   query: Type.Partial(Type.Object({ project_id: Uuid, environment_id: Uuid, cluster_id: Uuid })),
   status: 200,
   response: List(
-    Type.Object({
-      id: Uuid,
-      name: Type.String(),
-      description: Type.String(),
-      icon_uri: Type.String(),
-      service_type: Words(serviceTypes),
-      project_id: Uuid,
-      project_name: Type.String(),
-      environment_id: Uuid,
-      environment_name: Type.String(),
-      cluster_id: Uuid,
-      job_type: Type.Optional(Words(['CRON', 'LIFECYCLE'] as const)),
-    }),
+    Named(
+      'OrganizationService',
+      Type.Object({
+        id: Uuid,
+        name: Type.String(),
+        description: Type.String(),
+        icon_uri: Type.String(),
+        service_type: Words(serviceTypes),
+        project_id: Uuid,
+        project_name: Type.String(),
+        environment_id: Uuid,
+        environment_name: Type.String(),
+        cluster_id: Uuid,
+        job_type: Type.Optional(Words(['CRON', 'LIFECYCLE'] as const)),
+      }),
+    ),
   ),
   errors: [400],
 });
@@ -70,7 +76,12 @@ export const getOrganizationProjectStats = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: List(Type.Object({ id: Uuid, service_total_number: Type.Integer(), environment_total_number: Type.Integer() })),
+  response: List(
+    Named(
+      'ProjectStats',
+      Type.Object({ id: Uuid, service_total_number: Type.Integer(), environment_total_number: Type.Integer() }),
+    ),
+  ),
   errors: [],
 });
 
@@ -83,7 +94,7 @@ export const getProjectEnvironmentServiceNumber = operation({
   scope: 'READ',
   target: 'project',
   status: 200,
-  response: List(Type.Object({ id: Uuid, service_total_number: Type.Integer() })),
+  response: List(Named('EnvironmentStats', Type.Object({ id: Uuid, service_total_number: Type.Integer() }))),
   errors: [],
 });
 
@@ -110,41 +121,56 @@ export const getProjectEnvironmentsOverview = operation({
   target: 'project',
   status: 200,
   response: List(
-    Type.Object({
-      id: Uuid,
-      created_at: DateTime,
-      updated_at: DateTime,
-      name: Type.String(),
-      mode: Words(environmentModes),
-      cluster: Type.Object({
+    Named(
+      'EnvironmentOverview',
+      Type.Object({
         id: Uuid,
+        created_at: DateTime,
+        updated_at: DateTime,
         name: Type.String(),
-        cloud_provider: Words(cloudProviders),
-        is_demo: Type.Boolean(),
+        mode: Words(environmentModes),
+        cluster: Named(
+          'EnvironmentOverviewCluster',
+          Type.Object({
+            id: Uuid,
+            name: Type.String(),
+            cloud_provider: Words(cloudProviders),
+            is_demo: Type.Boolean(),
+          }),
+        ),
+        services_overview: Named(
+          'ServicesOverview',
+          Type.Object({
+            service_count: Type.Integer(),
+            managed_by: Words(['SERVICE', 'ARGOCD', 'MIXED'] as const),
+          }),
+        ),
+        deployment_status: Type.Optional(Nullable(EnvironmentStatus)),
       }),
-      services_overview: Type.Object({
-        service_count: Type.Integer(),
-        managed_by: Words(['SERVICE', 'ARGOCD', 'MIXED'] as const),
-      }),
-      deployment_status: Type.Optional(Nullable(EnvironmentStatus)),
-    }),
+    ),
   ),
   errors: [],
 });
 
 const statuses = Type.Array(ServiceStatus);
-const StageSteps = Type.Object({
-  stage_id: Uuid,
-  total_duration_sec: Nullable(Type.Integer()),
-  details: Type.Array(
-    Type.Object({
-      stage_id: Uuid,
-      step_name: Words(['TOTAL', 'QUEUEING', 'PROVISION_BUILDER'] as const),
-      status: Words(stepStatuses),
-      duration_sec: Type.Integer(),
-    }),
-  ),
-});
+const StageSteps = Named(
+  'StageStepMetrics',
+  Type.Object({
+    stage_id: Uuid,
+    total_duration_sec: Nullable(Type.Integer()),
+    details: Type.Array(
+      Named(
+        'StageStepMetric',
+        Type.Object({
+          stage_id: Uuid,
+          step_name: Words(['TOTAL', 'QUEUEING', 'PROVISION_BUILDER'] as const),
+          status: Words(stepStatuses),
+          duration_sec: Type.Integer(),
+        }),
+      ),
+    ),
+  }),
+);
 
 export const getEnvironmentStatusesWithStages = operation({
   id: 'getEnvironmentStatusesWithStages',
@@ -155,26 +181,35 @@ export const getEnvironmentStatusesWithStages = operation({
   scope: 'READ',
   target: 'environment',
   status: 200,
-  response: Type.Object({
-    environment: EnvironmentStatus,
-    stages: Type.Array(
-      Type.Object({
-        stage: Type.Object({
-          id: Uuid,
-          name: Type.String(),
-          description: Type.String(),
-          status: Type.Optional(Words(stageStatuses)),
-          steps: Type.Optional(StageSteps),
-        }),
-        applications: statuses,
-        containers: statuses,
-        jobs: statuses,
-        databases: statuses,
-        helms: statuses,
-        terraforms: statuses,
-      }),
-    ),
-  }),
+  response: Named(
+    'EnvironmentStatusesWithStages',
+    Type.Object({
+      environment: EnvironmentStatus,
+      stages: Type.Array(
+        Named(
+          'StageWithStatuses',
+          Type.Object({
+            stage: Named(
+              'StageStatus',
+              Type.Object({
+                id: Uuid,
+                name: Type.String(),
+                description: Type.String(),
+                status: Type.Optional(Words(stageStatuses)),
+                steps: Type.Optional(StageSteps),
+              }),
+            ),
+            applications: statuses,
+            containers: statuses,
+            jobs: statuses,
+            databases: statuses,
+            helms: statuses,
+            terraforms: statuses,
+          }),
+        ),
+      ),
+    }),
+  ),
   errors: [],
 });
 
@@ -218,21 +253,27 @@ export const listEnvironmentLog = operation({
   target: 'environment',
   status: 200,
   response: List(
-    Type.Object({
-      id: Uuid,
-      created_at: DateTime,
-      scope: Type.Optional(
-        Type.Object({
-          type: Words(['APPLICATION', 'DATABASE', 'ENVIRONMENT'] as const),
-          name: Type.String(),
-          id: Uuid,
-        }),
-      ),
-      state: Type.Optional(Words(environmentLogStates)),
-      message: Nullable(Type.String()),
-      execution_id: Type.Optional(Type.String()),
-      hint: Type.Optional(Type.String()),
-    }),
+    Named(
+      'EnvironmentLogEntry',
+      Type.Object({
+        id: Uuid,
+        created_at: DateTime,
+        scope: Type.Optional(
+          Named(
+            'EnvironmentLogScope',
+            Type.Object({
+              type: Words(['APPLICATION', 'DATABASE', 'ENVIRONMENT'] as const),
+              name: Type.String(),
+              id: Uuid,
+            }),
+          ),
+        ),
+        state: Type.Optional(Words(environmentLogStates)),
+        message: Nullable(Type.String()),
+        execution_id: Type.Optional(Type.String()),
+        hint: Type.Optional(Type.String()),
+      }),
+    ),
   ),
   errors: [],
 });
@@ -247,6 +288,9 @@ export const getDeploymentStatusByDeploymentRequestId = operation({
   target: 'instance',
   query: Type.Object({ deploymentRequestId: Uuid }),
   status: 200,
-  response: Type.Object({ deployment_request_id: Uuid, environment_id: Uuid, status: Words(serviceStates) }),
+  response: Named(
+    'DeploymentRequestStatus',
+    Type.Object({ deployment_request_id: Uuid, environment_id: Uuid, status: Words(serviceStates) }),
+  ),
   errors: [400],
 });

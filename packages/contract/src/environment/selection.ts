@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Nullable, Uuid, Words } from '../shape.ts';
+import { Nullable, Uuid, Words, Named } from '../shape.ts';
 import { EnvironmentStatus, ServiceStatus } from '../shared/deployment.ts';
 
 /*
@@ -18,36 +18,50 @@ const ids = list(Uuid);
 const version = Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 255 })));
 const commit = Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' })));
 
-const ServiceIds = Type.Object({
-  application_ids: ids,
-  container_ids: ids,
-  database_ids: ids,
-  job_ids: ids,
-  helm_ids: ids,
-  terraform_ids: ids,
-});
+const ServiceIds = Named(
+  'ServiceIdsRequest',
+  Type.Object({
+    application_ids: ids,
+    container_ids: ids,
+    database_ids: ids,
+    job_ids: ids,
+    helm_ids: ids,
+    terraform_ids: ids,
+  }),
+);
 
-const DeployAllRequest = Type.Object({
-  applications: list(Type.Object({ application_id: Uuid, git_commit_id: commit })),
-  databases: ids,
-  containers: list(Type.Object({ id: Uuid, image_tag: version })),
-  jobs: list(Type.Object({ id: Type.Optional(Nullable(Uuid)), image_tag: version, git_commit_id: commit })),
-  helms: list(
-    Type.Object({
-      id: Type.Optional(Nullable(Uuid)),
-      chart_version: version,
-      git_commit_id: commit,
-      values_override_git_commit_id: commit,
-    }),
-  ),
-  terraforms: list(
-    Type.Object({
-      id: Type.Optional(Nullable(Uuid)),
-      git_commit_id: commit,
-      action: Type.Optional(Nullable(Words(['PLAN', 'FORCE_UNLOCK', 'MIGRATE_STATE'] as const))),
-    }),
-  ),
-});
+const DeployAllRequest = Named(
+  'DeployAllRequest',
+  Type.Object({
+    applications: list(Named('DeployAllApplication', Type.Object({ application_id: Uuid, git_commit_id: commit }))),
+    databases: ids,
+    containers: list(Named('DeployAllContainer', Type.Object({ id: Uuid, image_tag: version }))),
+    jobs: list(
+      Named('DeployAllJob', Type.Object({ id: Type.Optional(Nullable(Uuid)), image_tag: version, git_commit_id: commit })),
+    ),
+    helms: list(
+      Named(
+        'DeployAllHelm',
+        Type.Object({
+          id: Type.Optional(Nullable(Uuid)),
+          chart_version: version,
+          git_commit_id: commit,
+          values_override_git_commit_id: commit,
+        }),
+      ),
+    ),
+    terraforms: list(
+      Named(
+        'DeployAllTerraform',
+        Type.Object({
+          id: Type.Optional(Nullable(Uuid)),
+          git_commit_id: commit,
+          action: Type.Optional(Nullable(Words(['PLAN', 'FORCE_UNLOCK', 'MIGRATE_STATE'] as const))),
+        }),
+      ),
+    ),
+  }),
+);
 
 export const deployAllServices = operation({
   id: 'deployAllServices',
@@ -85,11 +99,17 @@ export const rebootServices = operation({
   summary: 'Restart the named services of an environment',
   scope: 'DEPLOY',
   target: 'environment',
-  body: Type.Pick(ServiceIds, ['application_ids', 'database_ids', 'container_ids']),
+  body: Named('RebootServicesRequest', Type.Pick(ServiceIds, ['application_ids', 'database_ids', 'container_ids'])),
   status: 202,
   // The public description returns the status of one of the services here. The status of the environment is a superset
   // of its fields.
-  response: Type.Intersect([EnvironmentStatus, Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id'])]),
+  response: Named(
+    'RebootServicesResponse',
+    Type.Intersect([
+      EnvironmentStatus,
+      Named('DeployedEnvironmentAsService', Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id'])),
+    ]),
+  ),
   errors: [400, 409],
 });
 
@@ -130,6 +150,6 @@ export const uninstallEnvironment = operation({
   scope: 'WRITE',
   target: 'environment',
   status: 202,
-  response: Type.Object({}),
+  response: Named('UninstallEnvironmentResponse', Type.Object({})),
   errors: [409],
 });

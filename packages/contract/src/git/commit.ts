@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
 import { kinds, type Kind } from '../service/kinds.ts';
-import { DateTime, List, Optionals, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Optionals, Uuid, Words, Named } from '../shape.ts';
 import { Commit } from '../shared/deployment.ts';
 
 /** Returns the operation that lists the newest commits of a service's branch. */
@@ -32,16 +32,19 @@ export const listJobCommit = commits(kinds.JOB, from);
 export const listHelmCommit = commits(kinds.HELM, Optionals({ of: Words(['chart', 'values'] as const, { default: 'chart' }) }));
 export const listTerraformCommit = commits(kinds.TERRAFORM, from);
 
-const Contributor = Type.Partial(
-  Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: DateTime,
-    first_name: Type.String(),
-    last_name: Type.String(),
-    email: Type.String(),
-    profile_picture_url: Type.String(),
-  }),
+const Contributor = Named(
+  'CommitContributor',
+  Type.Partial(
+    Type.Object({
+      id: Uuid,
+      created_at: DateTime,
+      updated_at: DateTime,
+      first_name: Type.String(),
+      last_name: Type.String(),
+      email: Type.String(),
+      profile_picture_url: Type.String(),
+    }),
+  ),
 );
 
 export const listApplicationContributor = operation({

@@ -1,33 +1,42 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Uuid, Words } from '../shape.ts';
+import { Uuid, Words, Named } from '../shape.ts';
 import { ServiceStatus } from '../shared/deployment.ts';
 import { gitVerdicts } from './event.ts';
 
 const organization = '/organization/{organizationId}' as const;
 
-const body = Type.Object({
-  /** The image name as stored in services, optionally prefixed with the host of the container registry. */
-  image_name: Type.String({ minLength: 1, maxLength: 500 }),
-  tag: Type.String({ pattern: '^(\\w[\\w.-]{0,127}|sha256:[0-9a-f]{64})$' }),
-});
+const body = Named(
+  'AutoDeployRequest',
+  Type.Object({
+    /** The image name as stored in services, optionally prefixed with the host of the container registry. */
+    image_name: Type.String({ minLength: 1, maxLength: 500 }),
+    tag: Type.String({ pattern: '^(\\w[\\w.-]{0,127}|sha256:[0-9a-f]{64})$' }),
+  }),
+);
 
 /** The status of the first service that is deployed, plus the outcome for each service. */
-const response = Type.Intersect([
-  ServiceStatus,
-  Type.Object({
-    verdicts: Type.Array(
-      Type.Object({
-        service_id: Uuid,
-        service_name: Type.String(),
-        environment_id: Uuid,
-        environment_name: Type.String(),
-        verdict: Words(gitVerdicts),
-        reason: Type.String(),
-      }),
-    ),
-  }),
-]);
+const response = Named(
+  'AutoDeployOutcome',
+  Type.Intersect([
+    ServiceStatus,
+    Type.Object({
+      verdicts: Type.Array(
+        Named(
+          'AutoDeployVerdict',
+          Type.Object({
+            service_id: Uuid,
+            service_name: Type.String(),
+            environment_id: Uuid,
+            environment_name: Type.String(),
+            verdict: Words(gitVerdicts),
+            reason: Type.String(),
+          }),
+        ),
+      ),
+    }),
+  ]),
+);
 
 const shared = { method: 'POST', target: 'organization', body, status: 202, response, errors: [400, 409] } as const;
 

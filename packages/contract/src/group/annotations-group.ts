@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Uuid, Words, Named } from '../shape.ts';
 import { annotationScopes } from '../shared/words.ts';
 import { GroupItem } from './item.ts';
 
@@ -16,16 +16,22 @@ const groupFields = {
   annotations: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })),
   scopes: Type.Array(Words(annotationScopes)),
 };
-export const AnnotationsGroup = Type.Object(groupFields);
+export const AnnotationsGroup = Named('AnnotationsGroup', Type.Object(groupFields));
 
-const AnnotationsGroupRequest = Type.Object({
-  name: Name,
-  annotations: Type.Array(
-    Type.Object({ key: Type.String({ minLength: 1, maxLength: 317 }), value: Type.String({ maxLength: 10_000 }) }),
-    { maxItems: 100 },
-  ),
-  scopes: Type.Array(Words(annotationScopes), { maxItems: 100 }),
-});
+const AnnotationsGroupRequest = Named(
+  'AnnotationsGroupRequest',
+  Type.Object({
+    name: Name,
+    annotations: Type.Array(
+      Named(
+        'AnnotationRequest',
+        Type.Object({ key: Type.String({ minLength: 1, maxLength: 317 }), value: Type.String({ maxLength: 10_000 }) }),
+      ),
+      { maxItems: 100 },
+    ),
+    scopes: Type.Array(Words(annotationScopes), { maxItems: 100 }),
+  }),
+);
 
 export const listOrganizationAnnotationsGroup = operation({
   id: 'listOrganizationAnnotationsGroup',
@@ -36,7 +42,9 @@ export const listOrganizationAnnotationsGroup = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: List(Type.Object({ ...groupFields, associated_items_count: Type.Optional(Type.Integer()) })),
+  response: List(
+    Named('AnnotationsGroupWithItems', Type.Object({ ...groupFields, associated_items_count: Type.Optional(Type.Integer()) })),
+  ),
   errors: [],
 });
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Uuid } from '../shape.ts';
+import { DateTime, List, Name, Uuid, Named } from '../shape.ts';
 import { GroupItem } from './item.ts';
 
 const tag = 'Label group';
@@ -12,21 +12,29 @@ const groupFields = {
   created_at: DateTime,
   updated_at: Type.Optional(DateTime),
   name: Type.String(),
-  labels: Type.Array(Type.Object({ key: Type.String(), value: Type.String(), propagate_to_cloud_provider: Type.Boolean() })),
-};
-export const LabelsGroup = Type.Object(groupFields);
-
-const LabelsGroupRequest = Type.Object({
-  name: Name,
   labels: Type.Array(
-    Type.Object({
-      key: Type.String({ minLength: 1, maxLength: 317 }),
-      value: Type.String({ maxLength: 63 }),
-      propagate_to_cloud_provider: Type.Boolean(),
-    }),
-    { maxItems: 100 },
+    Named('Label', Type.Object({ key: Type.String(), value: Type.String(), propagate_to_cloud_provider: Type.Boolean() })),
   ),
-});
+};
+export const LabelsGroup = Named('LabelsGroup', Type.Object(groupFields));
+
+const LabelsGroupRequest = Named(
+  'LabelsGroupRequest',
+  Type.Object({
+    name: Name,
+    labels: Type.Array(
+      Named(
+        'LabelRequest',
+        Type.Object({
+          key: Type.String({ minLength: 1, maxLength: 317 }),
+          value: Type.String({ maxLength: 63 }),
+          propagate_to_cloud_provider: Type.Boolean(),
+        }),
+      ),
+      { maxItems: 100 },
+    ),
+  }),
+);
 
 export const listOrganizationLabelsGroup = operation({
   id: 'listOrganizationLabelsGroup',
@@ -37,7 +45,9 @@ export const listOrganizationLabelsGroup = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: List(Type.Object({ ...groupFields, associated_items_count: Type.Optional(Type.Integer()) })),
+  response: List(
+    Named('LabelsGroupWithItems', Type.Object({ ...groupFields, associated_items_count: Type.Optional(Type.Integer()) })),
+  ),
   errors: [],
 });
 

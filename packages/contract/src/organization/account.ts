@@ -1,18 +1,21 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Uuid } from '../shape.ts';
+import { DateTime, Uuid, Named } from '../shape.ts';
 
 const tag = 'Account';
 
-const Account = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  nickname: Type.Optional(Type.String()),
-  first_name: Type.Optional(Type.String()),
-  last_name: Type.Optional(Type.String()),
-  profile_picture_url: Type.Optional(Type.String()),
-  communication_email: Type.Optional(Type.String()),
-});
+const Account = Named(
+  'Account',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    nickname: Type.Optional(Type.String()),
+    first_name: Type.Optional(Type.String()),
+    last_name: Type.Optional(Type.String()),
+    profile_picture_url: Type.Optional(Type.String()),
+    communication_email: Type.Optional(Type.String()),
+  }),
+);
 
 export const getAccountInformation = operation({
   id: 'getAccountInformation',
@@ -38,7 +41,10 @@ export const editAccountInformation = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'people',
-  body: Type.Object({ communication_email: Type.Optional(Type.String({ format: 'email', maxLength: 320 })) }),
+  body: Named(
+    'AccountEditRequest',
+    Type.Object({ communication_email: Type.Optional(Type.String({ format: 'email', maxLength: 320 })) }),
+  ),
   status: 200,
   response: Account,
   errors: [400],
@@ -54,7 +60,7 @@ export const createSession = operation({
   target: 'instance',
   audience: 'people',
   status: 201,
-  response: Type.Object({ token: Type.String(), token_type: Type.String(), expires_at: DateTime }),
+  response: Named('Session', Type.Object({ token: Type.String(), token_type: Type.String(), expires_at: DateTime })),
   errors: [],
 });
 

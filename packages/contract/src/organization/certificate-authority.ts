@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime } from '../shape.ts';
+import { DateTime, Named } from '../shape.ts';
 
 /**
  * The authority that signs the certificates of an installation without a public authority. An addition to the public
@@ -15,12 +15,15 @@ export const getCertificateAuthority = operation({
   scope: 'READ',
   target: 'instance',
   status: 200,
-  response: Type.Object({
-    // The certificate in PEM format.
-    certificate: Type.String(),
-    name: Type.String(),
-    sha256_fingerprint: Type.String(),
-    valid_until: DateTime,
-  }),
+  response: Named(
+    'CertificateAuthority',
+    Type.Object({
+      // The certificate in PEM format.
+      certificate: Type.String(),
+      name: Type.String(),
+      sha256_fingerprint: Type.String(),
+      valid_until: DateTime,
+    }),
+  ),
   errors: [404],
 });

@@ -1,33 +1,36 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Nullable, Optionals, Uuid, Words } from '../shape.ts';
+import { DateTime, Nullable, Optionals, Uuid, Words, Named } from '../shape.ts';
 import { eventSubTargets, eventTargets, eventTypes } from '../shared/events.ts';
 import { origins } from '../shared/words.ts';
 
-export const OrganizationEvent = Type.Object({
-  id: Uuid,
-  timestamp: DateTime,
-  event_type: Words(eventTypes),
-  target_id: Nullable(Uuid),
-  target_name: Type.String(),
-  target_type: Words(eventTargets),
-  sub_target_type: Nullable(Words(eventSubTargets)),
-  /** JSON of the record after the change, with secrets masked; empty if the record no longer exists. */
-  change: Type.String(),
-  /** JSON of the record before the change. */
-  original_change: Nullable(Type.String()),
-  origin: Words(origins),
-  triggered_by: Type.String(),
-  project_id: Nullable(Uuid),
-  project_name: Type.String(),
-  environment_id: Nullable(Uuid),
-  environment_name: Type.String(),
-  user_agent: Nullable(Type.String()),
-  /** IP address of the caller; null for actions of Davit itself. */
-  address: Nullable(Type.String()),
-  /** Id of the operation, for example `createProject`. */
-  operation: Nullable(Type.String()),
-});
+export const OrganizationEvent = Named(
+  'OrganizationEvent',
+  Type.Object({
+    id: Uuid,
+    timestamp: DateTime,
+    event_type: Words(eventTypes),
+    target_id: Nullable(Uuid),
+    target_name: Type.String(),
+    target_type: Words(eventTargets),
+    sub_target_type: Nullable(Words(eventSubTargets)),
+    /** JSON of the record after the change, with secrets masked; empty if the record no longer exists. */
+    change: Type.String(),
+    /** JSON of the record before the change. */
+    original_change: Nullable(Type.String()),
+    origin: Words(origins),
+    triggered_by: Type.String(),
+    project_id: Nullable(Uuid),
+    project_name: Type.String(),
+    environment_id: Nullable(Uuid),
+    environment_name: Type.String(),
+    user_agent: Nullable(Type.String()),
+    /** IP address of the caller; null for actions of Davit itself. */
+    address: Nullable(Type.String()),
+    /** Id of the operation, for example `createProject`. */
+    operation: Nullable(Type.String()),
+  }),
+);
 
 const range = {
   fromTimestamp: Type.String({ description: 'ISO 8601, or seconds since 1970' }),
@@ -57,12 +60,18 @@ export const getOrganizationEvents = operation({
     serviceEnvironmentId: Uuid,
   }),
   status: 200,
-  response: Type.Object({
-    links: Optionals({ previous: Type.String({ format: 'uri-reference' }), next: Type.String({ format: 'uri-reference' }) }),
-    /** True if the requested period begins before the retention period of the plan. */
-    organization_max_limit_reached: Type.Boolean(),
-    events: Type.Array(OrganizationEvent),
-  }),
+  response: Named(
+    'OrganizationEventPage',
+    Type.Object({
+      links: Named(
+        'OrganizationEventLinks',
+        Optionals({ previous: Type.String({ format: 'uri-reference' }), next: Type.String({ format: 'uri-reference' }) }),
+      ),
+      /** True if the requested period begins before the retention period of the plan. */
+      organization_max_limit_reached: Type.Boolean(),
+      events: Type.Array(OrganizationEvent),
+    }),
+  ),
   errors: [400],
 });
 
@@ -81,6 +90,9 @@ export const getOrganizationEventTargets = operation({
     targetLevelToFetch: Words(['PROJECT', 'ENVIRONMENT']),
   }),
   status: 200,
-  response: Type.Object({ targets: Type.Array(Type.Object({ id: Uuid, name: Type.String() })) }),
+  response: Named(
+    'OrganizationEventTargets',
+    Type.Object({ targets: Type.Array(Named('OrganizationEventTarget', Type.Object({ id: Uuid, name: Type.String() }))) }),
+  ),
   errors: [400],
 });

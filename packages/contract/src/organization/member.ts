@@ -1,41 +1,47 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Uuid, Words, Named } from '../shape.ts';
 import { invitationStatuses, memberRoles } from '../shared/words.ts';
 
 const tag = 'Member';
 const members = '/organization/{organizationId}/member';
 const invitations = '/organization/{organizationId}/inviteMember';
 
-const Member = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.Optional(Type.String()),
-  nickname: Type.Optional(Type.String()),
-  email: Type.String(),
-  profile_picture_url: Type.Optional(Type.String()),
-  last_activity_at: Type.Optional(DateTime),
-  role: Type.Optional(Words(memberRoles)),
-  role_name: Type.Optional(Type.String()),
-  role_id: Type.Optional(Uuid),
-});
+const Member = Named(
+  'Member',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    name: Type.Optional(Type.String()),
+    nickname: Type.Optional(Type.String()),
+    email: Type.String(),
+    profile_picture_url: Type.Optional(Type.String()),
+    last_activity_at: Type.Optional(DateTime),
+    role: Type.Optional(Words(memberRoles)),
+    role_name: Type.Optional(Type.String()),
+    role_id: Type.Optional(Uuid),
+  }),
+);
 
-const Invitation = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  email: Type.String(),
-  role: Words(memberRoles),
-  invitation_link: Type.String(),
-  invitation_status: Words(invitationStatuses),
-  organization_name: Type.Optional(Type.String()),
-  inviter: Type.String(),
-  logo_url: Type.Optional(Type.String()),
-  role_id: Type.Optional(Uuid),
-  role_name: Type.Optional(Type.String()),
-  expires_at: Type.Optional(DateTime),
-});
+const Invitation = Named(
+  'Invitation',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    email: Type.String(),
+    role: Words(memberRoles),
+    invitation_link: Type.String(),
+    invitation_status: Words(invitationStatuses),
+    organization_name: Type.Optional(Type.String()),
+    inviter: Type.String(),
+    logo_url: Type.Optional(Type.String()),
+    role_id: Type.Optional(Uuid),
+    role_name: Type.Optional(Type.String()),
+    expires_at: Type.Optional(DateTime),
+  }),
+);
 
 export const getOrganizationMembers = operation({
   id: 'getOrganizationMembers',
@@ -59,7 +65,7 @@ export const editOrganizationMemberRole = operation({
   summary: 'Give a member another role; the owner’s role passes on by transferOwnership only',
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({ user_id: Uuid, role_id: Uuid }),
+  body: Named('MemberRoleUpdateRequest', Type.Object({ user_id: Uuid, role_id: Uuid })),
   status: 200,
   response: null,
   errors: [400, 409],
@@ -74,7 +80,7 @@ export const deleteMember = operation({
   summary: 'Remove a member; their sessions stop working in this organization at once',
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({ user_id: Uuid }),
+  body: Named('MemberRemovalRequest', Type.Object({ user_id: Uuid })),
   status: 204,
   response: null,
   errors: [400, 409],
@@ -88,7 +94,7 @@ export const postOrganizationTransferOwnership = operation({
   summary: 'Make another member the owner; the former owner stays as Admin',
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({ user_id: Uuid }),
+  body: Named('TransferOwnershipRequest', Type.Object({ user_id: Uuid })),
   status: 204,
   response: null,
   errors: [400],
@@ -117,11 +123,14 @@ export const postInviteMember = operation({
   showsCredentials: true,
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({
-    email: Type.String({ format: 'email', maxLength: 320 }),
-    role: Type.Optional(Words(memberRoles)),
-    role_id: Type.Optional(Uuid),
-  }),
+  body: Named(
+    'InvitationRequest',
+    Type.Object({
+      email: Type.String({ format: 'email', maxLength: 320 }),
+      role: Type.Optional(Words(memberRoles)),
+      role_id: Type.Optional(Uuid),
+    }),
+  ),
   status: 201,
   response: Invitation,
   errors: [400, 409],

@@ -1,27 +1,33 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Text, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Text, Uuid, Words, Named } from '../shape.ts';
 import { AssociatedServices } from '../shared/associated-services.ts';
 import { gitProviders, plans } from '../shared/words.ts';
 
 const optionalText = Type.Optional(Nullable(Text));
 
-export const Organization = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  description: Type.Optional(Nullable(Type.String())),
-  plan: Words(plans),
-  website_url: Type.Optional(Nullable(Type.String())),
-  repository: Type.Optional(Nullable(Type.String())),
-  logo_url: Type.Optional(Nullable(Type.String())),
-  icon_url: Type.Optional(Nullable(Type.String())),
-  admin_emails: Type.Optional(Type.Array(Type.String())),
-  owner: Type.Optional(Uuid),
-  billing_deployment_restriction: Type.Optional(Nullable(Type.String())),
-  organization_plan: Type.Object({ plan: Words(plans), audit_logs_retention_in_days: Type.Integer() }),
-});
+export const Organization = Named(
+  'Organization',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    name: Type.String(),
+    description: Type.Optional(Nullable(Type.String())),
+    plan: Words(plans),
+    website_url: Type.Optional(Nullable(Type.String())),
+    repository: Type.Optional(Nullable(Type.String())),
+    logo_url: Type.Optional(Nullable(Type.String())),
+    icon_url: Type.Optional(Nullable(Type.String())),
+    admin_emails: Type.Optional(Type.Array(Type.String())),
+    owner: Type.Optional(Uuid),
+    billing_deployment_restriction: Type.Optional(Nullable(Type.String())),
+    organization_plan: Named(
+      'OrganizationOrganizationPlan',
+      Type.Object({ plan: Words(plans), audit_logs_retention_in_days: Type.Integer() }),
+    ),
+  }),
+);
 
 const organizationFields = {
   description: optionalText,
@@ -40,7 +46,7 @@ export const createOrganization = operation({
   summary: 'Create an organization, with a cluster `Local` on this machine’s container engine',
   scope: 'ADMIN',
   target: 'instance',
-  body: Type.Object({ name: Name, plan: Type.Optional(Words(plans)), ...organizationFields }),
+  body: Named('OrganizationRequest', Type.Object({ name: Name, plan: Type.Optional(Words(plans)), ...organizationFields })),
   status: 201,
   response: Organization,
   errors: [400, 409],
@@ -55,7 +61,10 @@ export const listOrganization = operation({
   scope: 'READ',
   target: 'instance',
   status: 200,
-  response: Type.Intersect([List(Organization), Type.Partial(Organization)]),
+  response: Named(
+    'OrganizationsAndOwn',
+    Type.Intersect([List(Organization), Named('OwnOrganization', Type.Partial(Organization))]),
+  ),
   errors: [],
 });
 
@@ -80,7 +89,7 @@ export const editOrganization = operation({
   summary: 'Edit an organization; omitted fields stay as they are',
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({ name: Type.Optional(Name), ...organizationFields }),
+  body: Named('OrganizationEditRequest', Type.Object({ name: Type.Optional(Name), ...organizationFields })),
   status: 200,
   response: Organization,
   errors: [400, 409],
@@ -124,7 +133,7 @@ export const listOrganizationApiTokens = operation({
   target: 'organization',
   query: Type.Partial(Type.Object({ name: Type.String(), creatorName: Type.String() })),
   status: 200,
-  response: List(Type.Object(apiTokenFields)),
+  response: List(Named('ApiToken', Type.Object(apiTokenFields))),
   errors: [],
 });
 
@@ -136,15 +145,18 @@ export const createOrganizationApiToken = operation({
   summary: 'Create an API token; its value is shown in this response and never again',
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({
-    name: Name,
-    description: Type.Optional(Nullable(Text)),
-    scope: Type.Optional(Nullable(Words(tokenScopes, { default: 'ADMIN' }))),
-    role_id: Type.Optional(Nullable(Uuid)),
-    expires_at: Type.Optional(Nullable(DateTime)),
-  }),
+  body: Named(
+    'ApiTokenRequest',
+    Type.Object({
+      name: Name,
+      description: Type.Optional(Nullable(Text)),
+      scope: Type.Optional(Nullable(Words(tokenScopes, { default: 'ADMIN' }))),
+      role_id: Type.Optional(Nullable(Uuid)),
+      expires_at: Type.Optional(Nullable(DateTime)),
+    }),
+  ),
   status: 201,
-  response: Type.Object({ ...apiTokenFields, token: Type.String() }),
+  response: Named('CreatedApiToken', Type.Object({ ...apiTokenFields, token: Type.String() })),
   errors: [400, 409],
 });
 
@@ -161,18 +173,21 @@ export const deleteOrganizationApiToken = operation({
   errors: [],
 });
 
-const GitToken = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  description: Type.Optional(Type.String()),
-  type: Words(gitProviders),
-  expired_at: Type.Optional(Type.String()),
-  workspace: Type.Optional(Type.String()),
-  associated_services_count: Type.Integer(),
-  git_api_url: Type.String(),
-});
+const GitToken = Named(
+  'GitToken',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    type: Words(gitProviders),
+    expired_at: Type.Optional(Type.String()),
+    workspace: Type.Optional(Type.String()),
+    associated_services_count: Type.Integer(),
+    git_api_url: Type.String(),
+  }),
+);
 
 const gitTokenFields = {
   name: Name,
@@ -204,7 +219,7 @@ export const createGitToken = operation({
   summary: 'Store a token for reading private repositories',
   scope: 'WRITE',
   target: 'organization',
-  body: Type.Object({ ...gitTokenFields, token: tokenValue }),
+  body: Named('GitTokenRequest', Type.Object({ ...gitTokenFields, token: tokenValue })),
   status: 201,
   response: GitToken,
   errors: [400, 409],
@@ -231,7 +246,7 @@ export const editGitToken = operation({
   summary: 'Edit a git token; without `token` its value stays',
   scope: 'WRITE',
   target: 'organization',
-  body: Type.Object({ ...gitTokenFields, token: Type.Optional(tokenValue) }),
+  body: Named('GitTokenEditRequest', Type.Object({ ...gitTokenFields, token: Type.Optional(tokenValue) })),
   status: 200,
   response: GitToken,
   errors: [400, 409],
@@ -259,6 +274,6 @@ export const getGitTokenAssociatedServices = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: AssociatedServices(['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM']),
+  response: AssociatedServices('GitTokenService', ['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM']),
   errors: [],
 });

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Name, Nullable, Text, Uuid, Words } from '../shape.ts';
+import { List, Name, Nullable, Text, Uuid, Words, Named } from '../shape.ts';
 import { clusterPermissions, environmentModes, projectPermissions } from '../shared/words.ts';
 
 const tag = 'Role';
@@ -11,17 +11,26 @@ const modePermissions = Type.Array(
   { maxItems: environmentModes.length },
 );
 
-const CustomRole = Type.Object({
-  id: Uuid,
-  name: Type.String(),
-  description: Type.String(),
-  cluster_permissions: Type.Array(
-    Type.Object({ cluster_id: Uuid, cluster_name: Type.String(), permission: Words(clusterPermissions) }),
-  ),
-  project_permissions: Type.Array(
-    Type.Object({ project_id: Uuid, project_name: Type.String(), is_admin: Type.Boolean(), permissions: modePermissions }),
-  ),
-});
+const CustomRole = Named(
+  'CustomRole',
+  Type.Object({
+    id: Uuid,
+    name: Type.String(),
+    description: Type.String(),
+    cluster_permissions: Type.Array(
+      Named(
+        'CustomRoleClusterPermission',
+        Type.Object({ cluster_id: Uuid, cluster_name: Type.String(), permission: Words(clusterPermissions) }),
+      ),
+    ),
+    project_permissions: Type.Array(
+      Named(
+        'CustomRoleProjectPermission',
+        Type.Object({ project_id: Uuid, project_name: Type.String(), is_admin: Type.Boolean(), permissions: modePermissions }),
+      ),
+    ),
+  }),
+);
 
 export const listOrganizationAvailableRoles = operation({
   id: 'listOrganizationAvailableRoles',
@@ -32,7 +41,7 @@ export const listOrganizationAvailableRoles = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: List(Type.Object({ id: Uuid, name: Type.String() })),
+  response: List(Named('AvailableRole', Type.Object({ id: Uuid, name: Type.String() }))),
   errors: [],
 });
 
@@ -57,7 +66,7 @@ export const createOrganizationCustomRole = operation({
   summary: 'Create a custom role; it sees clusters and no project until it is edited',
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({ name: Name, description: Type.Optional(Nullable(Text)) }),
+  body: Named('CustomRoleRequest', Type.Object({ name: Name, description: Type.Optional(Nullable(Text)) })),
   status: 201,
   response: CustomRole,
   errors: [400, 409],
@@ -84,22 +93,31 @@ export const editOrganizationCustomRole = operation({
   summary: 'Edit a custom role; both lists replace the former ones, and the role has the least permission on what they omit',
   scope: 'ADMIN',
   target: 'organization',
-  body: Type.Object({
-    name: Name,
-    description: Type.Optional(Nullable(Text)),
-    cluster_permissions: Type.Array(
-      Type.Object({ cluster_id: Uuid, permission: Type.Optional(Words(clusterPermissions, { default: 'VIEWER' })) }),
-      { maxItems: 10_000 },
-    ),
-    project_permissions: Type.Array(
-      Type.Object({
-        project_id: Uuid,
-        is_admin: Type.Optional(Type.Boolean({ default: false })),
-        permissions: Type.Optional(modePermissions),
-      }),
-      { maxItems: 10_000 },
-    ),
-  }),
+  body: Named(
+    'CustomRoleEditRequest',
+    Type.Object({
+      name: Name,
+      description: Type.Optional(Nullable(Text)),
+      cluster_permissions: Type.Array(
+        Named(
+          'CustomRoleClusterPermissionRequest',
+          Type.Object({ cluster_id: Uuid, permission: Type.Optional(Words(clusterPermissions, { default: 'VIEWER' })) }),
+        ),
+        { maxItems: 10_000 },
+      ),
+      project_permissions: Type.Array(
+        Named(
+          'CustomRoleProjectPermissionRequest',
+          Type.Object({
+            project_id: Uuid,
+            is_admin: Type.Optional(Type.Boolean({ default: false })),
+            permissions: Type.Optional(modePermissions),
+          }),
+        ),
+        { maxItems: 10_000 },
+      ),
+    }),
+  ),
   status: 200,
   response: CustomRole,
   errors: [400, 409],

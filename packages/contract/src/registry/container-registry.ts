@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Optionals, Text, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Optionals, Text, Uuid, Words, Named } from '../shape.ts';
 import { ServiceStatus } from '../shared/deployment.ts';
 import { AssociatedServices } from '../shared/associated-services.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
@@ -11,26 +11,32 @@ const tag = 'Container registry';
 const path = '/organization/{organizationId}/containerRegistry';
 const onePath = `${path}/{containerRegistryId}` as const;
 
-const ContainerRegistry = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  kind: Words(containerRegistryKinds),
-  description: Type.Optional(Type.String()),
-  url: Type.String(),
-  cluster: Type.Optional(Type.Object({ id: Uuid, name: Type.String() })),
-  associated_services_count: Type.Integer(),
-  config: ShownCredentials,
-});
+const ContainerRegistry = Named(
+  'ContainerRegistry',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    name: Type.String(),
+    kind: Words(containerRegistryKinds),
+    description: Type.Optional(Type.String()),
+    url: Type.String(),
+    cluster: Type.Optional(Named('ContainerRegistryCluster', Type.Object({ id: Uuid, name: Type.String() }))),
+    associated_services_count: Type.Integer(),
+    config: ShownCredentials,
+  }),
+);
 
-const ContainerRegistryRequest = Type.Object({
-  name: Name,
-  kind: Words(containerRegistryKinds),
-  description: Type.Optional(Nullable(Text)),
-  url: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
-  config: Optionals({ ...credentialFields, json_credentials: jsonCredentials }),
-});
+const ContainerRegistryRequest = Named(
+  'ContainerRegistryRequest',
+  Type.Object({
+    name: Name,
+    kind: Words(containerRegistryKinds),
+    description: Type.Optional(Nullable(Text)),
+    url: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
+    config: Named('ContainerRegistryCredentials', Optionals({ ...credentialFields, json_credentials: jsonCredentials })),
+  }),
+);
 
 export const listAvailableContainerRegistry = operation({
   id: 'listAvailableContainerRegistry',
@@ -41,7 +47,7 @@ export const listAvailableContainerRegistry = operation({
   scope: 'READ',
   target: 'instance',
   status: 200,
-  response: AvailableKinds(containerRegistryKinds),
+  response: AvailableKinds('AvailableContainerRegistry', containerRegistryKinds),
   errors: [],
 });
 
@@ -121,7 +127,7 @@ export const getContainerRegistryAssociatedServices = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: AssociatedServices(['CONTAINER', 'LIFECYCLE', 'CRON']),
+  response: AssociatedServices('ContainerRegistryService', ['CONTAINER', 'LIFECYCLE', 'CRON']),
   errors: [],
 });
 
@@ -148,6 +154,6 @@ export const getContainerVersions = operation({
   target: 'organization',
   query: Optionals({ imageName: Type.String({ maxLength: 255 }), search: Type.String({ maxLength: 255 }) }),
   status: 200,
-  response: List(Optionals({ image_name: Type.String(), versions: Type.Array(Type.String()) })),
+  response: List(Named('ContainerVersion', Optionals({ image_name: Type.String(), versions: Type.Array(Type.String()) }))),
   errors: [400, 424],
 });

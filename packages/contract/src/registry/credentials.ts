@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Nullable, Optionals } from '../shape.ts';
+import { Nullable, Optionals, Named } from '../shape.ts';
 
 const member = Nullable(Type.String({ maxLength: 1000 }));
 const secret = Nullable(Type.String({ maxLength: 20_000, description: 'Write-only' }));
@@ -21,13 +21,16 @@ export const credentialFields = {
 export const jsonCredentials = secret;
 
 /** The credentials without their secret members. */
-export const ShownCredentials = Optionals({
-  username: Type.String(),
-  region: Type.String(),
-  vendora_access_key: Type.String(),
-  vendora_project_id: Type.String(),
-  access_key_id: Type.String(),
-  role_arn: Type.String(),
-  vendorb_tenant_id: Type.String(),
-  vendorb_subscription_id: Type.String(),
-});
+export const ShownCredentials = Named(
+  'ShownCredentials',
+  Optionals({
+    username: Type.String(),
+    region: Type.String(),
+    vendora_access_key: Type.String(),
+    vendora_project_id: Type.String(),
+    access_key_id: Type.String(),
+    role_arn: Type.String(),
+    vendorb_tenant_id: Type.String(),
+    vendorb_subscription_id: Type.String(),
+  }),
+);

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Optionals, Text, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Optionals, Text, Uuid, Words, Named } from '../shape.ts';
 import { AssociatedServices } from '../shared/associated-services.ts';
 import { helmRepositoryKinds } from '../shared/words.ts';
 import { AvailableKinds } from './available-kinds.ts';
@@ -10,27 +10,33 @@ const tag = 'Helm repository';
 const path = '/organization/{organizationId}/helmRepository';
 const onePath = `${path}/{helmRepositoryId}` as const;
 
-const HelmRepository = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  kind: Words(helmRepositoryKinds),
-  description: Type.Optional(Type.String()),
-  url: Type.String(),
-  skip_tls_verification: Type.Boolean(),
-  associated_services_count: Type.Integer(),
-  config: ShownCredentials,
-});
+const HelmRepository = Named(
+  'HelmRepository',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    name: Type.String(),
+    kind: Words(helmRepositoryKinds),
+    description: Type.Optional(Type.String()),
+    url: Type.String(),
+    skip_tls_verification: Type.Boolean(),
+    associated_services_count: Type.Integer(),
+    config: ShownCredentials,
+  }),
+);
 
-const HelmRepositoryRequest = Type.Object({
-  name: Name,
-  kind: Words(helmRepositoryKinds),
-  description: Type.Optional(Nullable(Text)),
-  url: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
-  skip_tls_verification: Type.Boolean(),
-  config: Optionals(credentialFields),
-});
+const HelmRepositoryRequest = Named(
+  'HelmRepositoryRequest',
+  Type.Object({
+    name: Name,
+    kind: Words(helmRepositoryKinds),
+    description: Type.Optional(Nullable(Text)),
+    url: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
+    skip_tls_verification: Type.Boolean(),
+    config: Named('HelmRepositoryCredentials', Optionals(credentialFields)),
+  }),
+);
 
 export const listAvailableHelmRepository = operation({
   id: 'listAvailableHelmRepository',
@@ -41,7 +47,7 @@ export const listAvailableHelmRepository = operation({
   scope: 'READ',
   target: 'instance',
   status: 200,
-  response: AvailableKinds(helmRepositoryKinds),
+  response: AvailableKinds('AvailableHelmRepository', helmRepositoryKinds),
   errors: [],
 });
 
@@ -121,7 +127,7 @@ export const getHelmRepositoryAssociatedServices = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: AssociatedServices(['HELM']),
+  response: AssociatedServices('HelmRepositoryService', ['HELM']),
   errors: [],
 });
 
@@ -135,6 +141,6 @@ export const getHelmCharts = operation({
   target: 'organization',
   query: Optionals({ chartName: Type.String({ maxLength: 255 }) }),
   status: 200,
-  response: List(Optionals({ chart_name: Type.String(), versions: Type.Array(Type.String()) })),
+  response: List(Named('HelmChart', Optionals({ chart_name: Type.String(), versions: Type.Array(Type.String()) }))),
   errors: [400, 424],
 });

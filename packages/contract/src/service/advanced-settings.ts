@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
-import { Nullable, Words } from '../shape.ts';
+import { Nullable, Words, Named } from '../shape.ts';
 import type { ServiceType } from '../shared/words.ts';
 import type { Kind } from './kinds.ts';
 
@@ -109,17 +109,21 @@ export const advancedSettings = {
 } as const satisfies Record<ServiceType, object>;
 
 /** All settings of a type, and the request that changes some of them. null resets a setting to its default. */
-function shapes<P extends Record<string, TSchema>>(settings: P) {
+function shapes<P extends Record<string, TSchema>>(Noun: string, settings: P) {
   type Change = Partial<{ [Name in keyof P]: Static<P[Name]> | null }>;
   const nullable = Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, Nullable(schema)]));
-  return { all: Type.Object(settings), change: Type.Unsafe<Change>(Type.Partial(Type.Object(nullable))) };
+  const change = Type.Unsafe<Change>(Type.Partial(Type.Object(nullable)));
+  return {
+    all: Named(`${Noun}AdvancedSettings`, Type.Object(settings)),
+    change: Named(`${Noun}AdvancedSettingsRequest`, change),
+  };
 }
 
-export const applicationSettings = shapes(advancedSettings.APPLICATION);
-export const containerSettings = shapes(advancedSettings.CONTAINER);
-export const jobSettings = shapes(advancedSettings.JOB);
-export const helmSettings = shapes(advancedSettings.HELM);
-export const terraformSettings = shapes(advancedSettings.TERRAFORM);
+export const applicationSettings = shapes('Application', advancedSettings.APPLICATION);
+export const containerSettings = shapes('Container', advancedSettings.CONTAINER);
+export const jobSettings = shapes('Job', advancedSettings.JOB);
+export const helmSettings = shapes('Helm', advancedSettings.HELM);
+export const terraformSettings = shapes('Terraform', advancedSettings.TERRAFORM);
 
 const target = 'service' as const;
 

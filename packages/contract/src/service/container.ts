@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
-import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
+import { DateTime, Name, Nullable, Reference, Uuid, Words, Named } from '../shape.ts';
 import { DryRun } from '../shared/deployment.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
 import { Autoscaling } from './autoscaling.ts';
@@ -14,45 +14,51 @@ import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
 /** A container registry in the records of services that use it. */
-export const RegistryDetails = Type.Object({
-  id: Uuid,
-  name: Type.String(),
-  url: Type.String(),
-  kind: Words(containerRegistryKinds),
-});
+export const RegistryDetails = Named(
+  'ContainerRegistryDetails',
+  Type.Object({
+    id: Uuid,
+    name: Type.String(),
+    url: Type.String(),
+    kind: Words(containerRegistryKinds),
+  }),
+);
 
-export const Container = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  storage: Type.Optional(Type.Array(Storage)),
-  image_name: Type.String(),
-  tag: Type.String(),
-  registry_id: Type.Optional(Uuid),
-  registry: RegistryDetails,
-  environment: Reference,
-  maximum_cpu: Type.Integer(),
-  maximum_memory: Type.Integer(),
-  maximum_gpu: Type.Integer(),
-  name: Type.String(),
-  description: Type.Optional(Type.String()),
-  arguments: Type.Optional(Type.Array(Type.String())),
-  entrypoint: Type.Optional(Type.String()),
-  cpu: Type.Integer(),
-  memory: Type.Integer(),
-  gpu: Type.Integer(),
-  min_running_instances: Type.Integer(),
-  max_running_instances: Type.Integer(),
-  healthchecks: Healthchecks,
-  auto_preview: Type.Boolean(),
-  ports: Type.Optional(Type.Array(ServicePort)),
-  auto_deploy: Type.Optional(Type.Boolean()),
-  annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
-  labels_groups: Type.Optional(Type.Array(LabelsGroup)),
-  icon_uri: Type.String(),
-  service_type: Words(['CONTAINER'] as const),
-  autoscaling: Type.Optional(Autoscaling),
-});
+export const Container = Named(
+  'Container',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    storage: Type.Optional(Type.Array(Storage)),
+    image_name: Type.String(),
+    tag: Type.String(),
+    registry_id: Type.Optional(Uuid),
+    registry: RegistryDetails,
+    environment: Reference,
+    maximum_cpu: Type.Integer(),
+    maximum_memory: Type.Integer(),
+    maximum_gpu: Type.Integer(),
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    arguments: Type.Optional(Type.Array(Type.String())),
+    entrypoint: Type.Optional(Type.String()),
+    cpu: Type.Integer(),
+    memory: Type.Integer(),
+    gpu: Type.Integer(),
+    min_running_instances: Type.Integer(),
+    max_running_instances: Type.Integer(),
+    healthchecks: Healthchecks,
+    auto_preview: Type.Boolean(),
+    ports: Type.Optional(Type.Array(ServicePort)),
+    auto_deploy: Type.Optional(Type.Boolean()),
+    annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
+    labels_groups: Type.Optional(Type.Array(LabelsGroup)),
+    icon_uri: Type.String(),
+    service_type: Words(['CONTAINER'] as const),
+    autoscaling: Type.Optional(Autoscaling),
+  }),
+);
 
 const image = {
   registry_id: Uuid,
@@ -60,13 +66,19 @@ const image = {
   tag: Type.String({ minLength: 1, maxLength: 255 }),
 };
 
-const ContainerRequest = Type.Object({ name: Name, ...image, ...processFields });
-const ContainerEditRequest = Type.Object({ ...Type.Partial(Type.Object({ name: Name, ...image })).properties, ...processFields });
+const ContainerRequest = Named('ContainerRequest', Type.Object({ name: Name, ...image, ...processFields }));
+const ContainerEditRequest = Named(
+  'ContainerEditRequest',
+  Type.Object({ ...Type.Partial(Type.Object({ name: Name, ...image })).properties, ...processFields }),
+);
 
-const DeployRequest = Type.Object({
-  image_tag: Type.Optional(Nullable(image.tag)),
-  release_id: Type.Optional(Nullable(Uuid)),
-});
+const DeployRequest = Named(
+  'ContainerDeployRequest',
+  Type.Object({
+    image_tag: Type.Optional(Nullable(image.tag)),
+    release_id: Type.Optional(Nullable(Uuid)),
+  }),
+);
 
 export const containerOperations = {
   ...shared.recordOperations(kinds.CONTAINER, { record: Container, create: ContainerRequest, edit: ContainerEditRequest }),

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Nullable, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Nullable, Uuid, Words, Named } from '../shape.ts';
 import type { Kind } from './kinds.ts';
 
 /** Results of the DNS check of a domain, as named in the contract. */
@@ -23,33 +23,39 @@ export const certificateStatuses = [
   'EXPIRED',
 ] as const;
 
-const CustomDomain = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  domain: Type.String(),
-  generate_certificate: Type.Boolean(),
-  use_cdn: Type.Optional(Type.Boolean()),
-  validation_domain: Type.Optional(Type.String()),
-  // The contract allows only this value.
-  status: Type.Optional(Words(['VALIDATION_PENDING'] as const)),
-});
+const CustomDomain = Named(
+  'CustomDomain',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    domain: Type.String(),
+    generate_certificate: Type.Boolean(),
+    use_cdn: Type.Optional(Type.Boolean()),
+    validation_domain: Type.Optional(Type.String()),
+    // The contract allows only this value.
+    status: Type.Optional(Words(['VALIDATION_PENDING'] as const)),
+  }),
+);
 
 /** The custom domain with details that are determined at the time of reading. */
-const CustomDomainStatus = Type.Object({
-  ...CustomDomain.properties,
-  dns_status: Words(domainChecks),
-  dns_details: Nullable(Type.String()),
-  // Whether the organization is proven to own the domain. The gateway does not serve the domain before.
-  ownership_status: Words(['PROVEN', 'UNPROVEN', 'TAKEN'] as const),
-  ownership_details: Nullable(Type.String()),
-  certificate_status: Words(certificateStatuses),
-  // The state of the certificate, or the action that the owner must take.
-  certificate_details: Type.String(),
-  certificate_valid_until: Nullable(DateTime),
-  // Time of the next attempt after a failure.
-  certificate_next_attempt: Nullable(DateTime),
-});
+const CustomDomainStatus = Named(
+  'CustomDomainStatus',
+  Type.Object({
+    ...CustomDomain.properties,
+    dns_status: Words(domainChecks),
+    dns_details: Nullable(Type.String()),
+    // Whether the organization is proven to own the domain. The gateway does not serve the domain before.
+    ownership_status: Words(['PROVEN', 'UNPROVEN', 'TAKEN'] as const),
+    ownership_details: Nullable(Type.String()),
+    certificate_status: Words(certificateStatuses),
+    // The state of the certificate, or the action that the owner must take.
+    certificate_details: Type.String(),
+    certificate_valid_until: Nullable(DateTime),
+    // Time of the next attempt after a failure.
+    certificate_next_attempt: Nullable(DateTime),
+  }),
+);
 
 const flags = {
   generate_certificate: Type.Optional(Nullable(Type.Boolean({ default: true }))),
@@ -92,7 +98,7 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       summary: `Add a custom domain to ${kind.one}; it answers there from the next deployment on`,
       scope: 'WRITE',
       target,
-      body: Type.Object({ domain, ...flags }),
+      body: Named('CustomDomainRequest', Type.Object({ domain, ...flags })),
       status: 201,
       response: CustomDomain,
       errors: [400, 409],
@@ -105,7 +111,7 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       summary: `Edit a custom domain of ${kind.one}; the next deployment applies it`,
       scope: 'WRITE',
       target,
-      body: Type.Object({ domain: Type.Optional(domain), ...flags }),
+      body: Named('CustomDomainEditRequest', Type.Object({ domain: Type.Optional(domain), ...flags })),
       status: 200,
       response: CustomDomain,
       errors: [400, 409],
@@ -132,11 +138,14 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       target,
       status: 200,
       response: List(
-        Type.Object({
-          domain_name: Type.String(),
-          status: Words(domainChecks),
-          error_details: Type.Optional(Nullable(Type.String())),
-        }),
+        Named(
+          'CustomDomainCheck',
+          Type.Object({
+            domain_name: Type.String(),
+            status: Words(domainChecks),
+            error_details: Type.Optional(Nullable(Type.String())),
+          }),
+        ),
       ),
       errors: [],
     }),

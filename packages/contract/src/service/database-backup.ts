@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { oldHistoryPage, oldHistoryQuery } from '../deployment/old-history.ts';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Text, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Text, Uuid, Words, Named } from '../shape.ts';
 import { Failure, ServiceStatus } from '../shared/deployment.ts';
 import { databaseTypes } from '../shared/words.ts';
 import { kinds } from './kinds.ts';
@@ -14,55 +14,67 @@ export const restoreStates = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED'] as con
 
 const { properties: status } = ServiceStatus;
 
-const Backup = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  message: Type.String(),
-  status: Type.Optional(
-    Type.Object({
-      id: status.id,
-      state: status.state,
-      service_deployment_status: status.service_deployment_status,
-      last_deployment_date: status.last_deployment_date,
-      is_part_last_deployment: status.is_part_last_deployment,
-      status_details: status.status_details,
-      deployment_request_id: status.deployment_request_id,
-      deployment_requests_count: status.deployment_requests_count,
-    }),
-  ),
-  kind: Words(backupKinds),
-  backup_state: Words(backupStates),
-  database: Type.Object({ id: Uuid, name: Type.String(), type: Words(databaseTypes), version: Type.String() }),
-  /** The version that the database server reports. */
-  server_version: Nullable(Type.String()),
-  /** The container engine's id of the image that ran. */
-  image_id: Nullable(Type.String()),
-  /** Size of the encrypted file, in bytes. */
-  size_bytes: Nullable(Type.Integer()),
-  sha256: Nullable(Type.String()),
-  /** Bytes in use, as the database reports them. */
-  data_bytes: Nullable(Type.Integer()),
-  stored_at: Nullable(DateTime),
-  proven_at: Nullable(DateTime),
-  finished_at: Nullable(DateTime),
-  failure: Nullable(Failure),
-  /** A problem that the owner should fix although the backup succeeded. */
-  warning: Nullable(Type.String()),
-});
+const Backup = Named(
+  'DatabaseBackup',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    name: Type.String(),
+    message: Type.String(),
+    status: Type.Optional(
+      Named(
+        'DatabaseBackupStatus',
+        Type.Object({
+          id: status.id,
+          state: status.state,
+          service_deployment_status: status.service_deployment_status,
+          last_deployment_date: status.last_deployment_date,
+          is_part_last_deployment: status.is_part_last_deployment,
+          status_details: status.status_details,
+          deployment_request_id: status.deployment_request_id,
+          deployment_requests_count: status.deployment_requests_count,
+        }),
+      ),
+    ),
+    kind: Words(backupKinds),
+    backup_state: Words(backupStates),
+    database: Named(
+      'BackedUpDatabase',
+      Type.Object({ id: Uuid, name: Type.String(), type: Words(databaseTypes), version: Type.String() }),
+    ),
+    /** The version that the database server reports. */
+    server_version: Nullable(Type.String()),
+    /** The container engine's id of the image that ran. */
+    image_id: Nullable(Type.String()),
+    /** Size of the encrypted file, in bytes. */
+    size_bytes: Nullable(Type.Integer()),
+    sha256: Nullable(Type.String()),
+    /** Bytes in use, as the database reports them. */
+    data_bytes: Nullable(Type.Integer()),
+    stored_at: Nullable(DateTime),
+    proven_at: Nullable(DateTime),
+    finished_at: Nullable(DateTime),
+    failure: Nullable(Failure),
+    /** A problem that the owner should fix although the backup succeeded. */
+    warning: Nullable(Type.String()),
+  }),
+);
 
-const Restore = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: DateTime,
-  finished_at: Nullable(DateTime),
-  database_id: Uuid,
-  backup_id: Uuid,
-  safety_backup_id: Nullable(Uuid),
-  restore_state: Words(restoreStates),
-  failure: Nullable(Failure),
-});
+const Restore = Named(
+  'DatabaseRestore',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: DateTime,
+    finished_at: Nullable(DateTime),
+    database_id: Uuid,
+    backup_id: Uuid,
+    safety_backup_id: Nullable(Uuid),
+    restore_state: Words(restoreStates),
+    failure: Nullable(Failure),
+  }),
+);
 
 const at = '/database/{databaseId}' as const;
 const tag = kinds.DATABASE.Noun;
@@ -78,7 +90,7 @@ export const listDatabaseBackup = operation({
   target,
   query: oldHistoryQuery,
   status: 200,
-  response: Type.Object({ ...oldHistoryPage, results: Type.Array(Backup) }),
+  response: Named('DatabaseBackupPage', Type.Object({ ...oldHistoryPage, results: Type.Array(Backup) })),
   errors: [400],
 });
 
@@ -90,7 +102,7 @@ export const addBackupDatabase = operation({
   summary: 'Make a backup of a running database and prove it by a test restore; both continue after the response',
   scope: 'WRITE',
   target,
-  body: Type.Object({ name: Name, message: Text }),
+  body: Named('DatabaseBackupRequest', Type.Object({ name: Name, message: Text })),
   status: 201,
   response: Backup,
   errors: [400, 409],
@@ -120,7 +132,10 @@ export const restoreDatabase = operation({
   scope: 'WRITE',
   target,
   event: 'UPDATE',
-  body: Type.Object({ backup_id: Uuid, safety_backup: Type.Optional(Nullable(Type.Boolean({ default: true }))) }),
+  body: Named(
+    'DatabaseRestoreRequest',
+    Type.Object({ backup_id: Uuid, safety_backup: Type.Optional(Nullable(Type.Boolean({ default: true }))) }),
+  ),
   status: 202,
   response: Restore,
   errors: [400, 409],

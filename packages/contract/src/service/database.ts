@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words, Named } from '../shape.ts';
 import { DryRun } from '../shared/deployment.ts';
 import { databaseAccessibilities, databaseModes, databaseTypes, serviceStates } from '../shared/words.ts';
 import { Application } from './application.ts';
@@ -13,37 +13,40 @@ import * as shared from './shared-operations.ts';
 
 const diskTypes = ['gp2', 'gp3'] as const;
 
-export const Database = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  environment: Reference,
-  name: Type.String(),
-  description: Type.Optional(Type.String()),
-  service_type: Words(['DATABASE'] as const),
-  icon_uri: Type.String(),
-  type: Words(databaseTypes),
-  version: Type.String(),
-  mode: Words(databaseModes),
-  accessibility: Words(databaseAccessibilities, { default: 'PRIVATE' }),
-  /**
-   * The host name of the database. It is reachable by services of its environment, or by everybody if the database is
-   * public.
-   */
-  host: Type.Optional(Type.String()),
-  port: Type.Optional(Type.Integer()),
-  cpu: Type.Integer(),
-  memory: Type.Integer(),
-  /** Storage in GB. */
-  storage: Type.Integer(),
-  instance_type: Type.Optional(Type.String()),
-  maximum_cpu: Type.Optional(Type.Integer()),
-  maximum_memory: Type.Optional(Type.Integer()),
-  disk_encrypted: Type.Optional(Type.Boolean()),
-  disk_type: Type.Optional(Nullable(Words(diskTypes))),
-  annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
-  labels_groups: Type.Optional(Type.Array(LabelsGroup)),
-});
+export const Database = Named(
+  'Database',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    environment: Reference,
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    service_type: Words(['DATABASE'] as const),
+    icon_uri: Type.String(),
+    type: Words(databaseTypes),
+    version: Type.String(),
+    mode: Words(databaseModes),
+    accessibility: Words(databaseAccessibilities, { default: 'PRIVATE' }),
+    /**
+     * The host name of the database. It is reachable by services of its environment, or by everybody if the database is
+     * public.
+     */
+    host: Type.Optional(Type.String()),
+    port: Type.Optional(Type.Integer()),
+    cpu: Type.Integer(),
+    memory: Type.Integer(),
+    /** Storage in GB. */
+    storage: Type.Integer(),
+    instance_type: Type.Optional(Type.String()),
+    maximum_cpu: Type.Optional(Type.Integer()),
+    maximum_memory: Type.Optional(Type.Integer()),
+    disk_encrypted: Type.Optional(Type.Boolean()),
+    disk_type: Type.Optional(Nullable(Words(diskTypes))),
+    annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
+    labels_groups: Type.Optional(Type.Array(LabelsGroup)),
+  }),
+);
 
 const Version = Type.String({ pattern: '^[0-9]+(\\.[0-9]+){0,3}$', maxLength: 50 });
 
@@ -59,19 +62,25 @@ const fields = {
   icon_uri: processFields.icon_uri,
 };
 
-const DatabaseRequest = Type.Object({
-  name: Name,
-  type: Words(databaseTypes),
-  version: Version,
-  mode: Words(databaseModes),
-  ...fields,
-});
-const DatabaseEditRequest = Type.Object({
-  name: Type.Optional(Name),
-  version: Type.Optional(Nullable(Version)),
-  disk_type: Type.Optional(Nullable(Words(diskTypes))),
-  ...fields,
-});
+const DatabaseRequest = Named(
+  'DatabaseRequest',
+  Type.Object({
+    name: Name,
+    type: Words(databaseTypes),
+    version: Version,
+    mode: Words(databaseModes),
+    ...fields,
+  }),
+);
+const DatabaseEditRequest = Named(
+  'DatabaseEditRequest',
+  Type.Object({
+    name: Type.Optional(Name),
+    version: Type.Optional(Nullable(Version)),
+    disk_type: Type.Optional(Nullable(Words(diskTypes))),
+    ...fields,
+  }),
+);
 
 const at = '/database/{databaseId}' as const;
 const tag = kinds.DATABASE.Noun;
@@ -108,7 +117,10 @@ export const databaseOperations = {
     target,
     showsCredentials: true,
     status: 200,
-    response: Type.Object({ host: Type.String(), port: Type.Integer(), login: Type.String(), password: Type.String() }),
+    response: Named(
+      'DatabaseCredentials',
+      Type.Object({ host: Type.String(), port: Type.Integer(), login: Type.String(), password: Type.String() }),
+    ),
     errors: [],
   }),
   versions: operation({
@@ -159,10 +171,15 @@ export const databaseOperations = {
     target: 'environment',
     status: 200,
     response: List(
-      Type.Object({
-        database_type: Words(databaseTypes),
-        version: Type.Array(Type.Object({ name: Type.String(), supported_mode: Words(databaseModes) })),
-      }),
+      Named(
+        'DatabaseConfiguration',
+        Type.Object({
+          database_type: Words(databaseTypes),
+          version: Type.Array(
+            Named('DatabaseVersionMode', Type.Object({ name: Type.String(), supported_mode: Words(databaseModes) })),
+          ),
+        }),
+      ),
     ),
     errors: [],
   }),

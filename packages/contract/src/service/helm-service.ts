@@ -1,16 +1,24 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Optionals } from '../shape.ts';
+import { List, Optionals, Named } from '../shape.ts';
 import { kinds } from './kinds.ts';
 
-const KubernetesService = Type.Object({
-  metadata: Optionals({ name: Type.String() }),
-  service_spec: Optionals({
-    type: Type.String(),
-    ports: Type.Array(Type.Object({ name: Type.Optional(Type.String()), port: Type.Integer() })),
-    selectors: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })),
+const KubernetesService = Named(
+  'KubernetesService',
+  Type.Object({
+    metadata: Optionals({ name: Type.String() }),
+    service_spec: Named(
+      'KubernetesServiceSpec',
+      Optionals({
+        type: Type.String(),
+        ports: Type.Array(
+          Named('KubernetesServicePort', Type.Object({ name: Type.Optional(Type.String()), port: Type.Integer() })),
+        ),
+        selectors: Type.Array(Named('KubernetesSelector', Type.Object({ key: Type.String(), value: Type.String() }))),
+      }),
+    ),
   }),
-});
+);
 
 export const getHelmKubernetesServices = operation({
   id: 'getHelmKubernetesServices',

@@ -1,5 +1,5 @@
 import { operation } from '../operation.ts';
-import { Optionals, Uuid, Words } from '../shape.ts';
+import { Optionals, Uuid, Words, Named } from '../shape.ts';
 import { serviceStates } from '../shared/words.ts';
 
 /** Service types whose ports the gateway serves. The type is the first segment of the path. */
@@ -16,6 +16,6 @@ export const getIngressDeploymentStatus = operation({
   target: 'service',
   status: 200,
   // `routerId` is never set: the gateway has no routers.
-  response: Optionals({ routerId: Uuid, status: Words(serviceStates) }),
+  response: Named('IngressDeploymentStatus', Optionals({ routerId: Uuid, status: Words(serviceStates) })),
   errors: [],
 });

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Uuid } from '../shape.ts';
+import { Uuid, Named } from '../shape.ts';
 import { kinds } from './kinds.ts';
 
 const names = Type.Array(Type.String());
@@ -14,10 +14,10 @@ export const cleanFailedJobs = operation({
     'Remove what ended runs of jobs left on the cluster, of all jobs or those of `job_ids`; logs and history stay. Answers what was there',
   scope: 'DEPLOY',
   target: 'environment',
-  body: Type.Object({ job_ids: Type.Optional(Type.Array(Uuid, { maxItems: 1000 })) }),
+  body: Named('CleanFailedJobsRequest', Type.Object({ job_ids: Type.Optional(Type.Array(Uuid, { maxItems: 1000 })) })),
   bodyRequired: false,
   status: 200,
-  response: Type.Object({ clean_job_ids: Type.Array(Uuid), clean_kubernetes_jobs: names }),
+  response: Named('CleanFailedJobsResponse', Type.Object({ clean_job_ids: Type.Array(Uuid), clean_kubernetes_jobs: names })),
   errors: [400, 424],
 });
 
@@ -30,6 +30,6 @@ export const cleanFailedJob = operation({
   scope: 'DEPLOY',
   target: 'service',
   status: 200,
-  response: Type.Object({ clean_kubernetes_jobs: names }),
+  response: Named('CleanFailedJobResponse', Type.Object({ clean_kubernetes_jobs: names })),
   errors: [424],
 });

@@ -1,33 +1,44 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Nullable, Optionals, Uuid, Words } from '../shape.ts';
+import { DateTime, Named, Nullable, Optionals, Uuid, Words } from '../shape.ts';
 import { Log } from './parts.ts';
 
 export const logLevels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
 
-const Line = Type.Object({
-  ...Log.properties,
-  stream: Type.String({ description: 'stdout or stderr' }),
-  level: Nullable(Words(logLevels)),
-});
+const Line = Named(
+  'ServiceLogLine',
+  Type.Object({
+    ...Log.properties,
+    stream: Type.String({ description: 'stdout or stderr' }),
+    level: Nullable(Words(logLevels)),
+  }),
+);
 const Cursor = Type.String({ pattern: '^[0-9]{1,15}$' });
 const Pattern = Type.String({ minLength: 1, maxLength: 1000 });
 
 /** Lines of a log that meet conditions. */
-export const LogPage = Type.Object({
-  lines: Type.Array(
-    Type.Object({
-      ...Line.properties,
-      before: Type.Array(Line, { description: 'The lines before it, as many as `context`' }),
-      after: Type.Array(Line),
-    }),
-    { description: 'Oldest first' },
-  ),
-  older: Nullable(
-    Type.String({ description: '`before` of the next page; null: there is nothing older. A page may be empty and not the last' }),
-  ),
-  newer: Nullable(Type.String({ description: '`after` of the page that follows this one; null: nothing was found' })),
-});
+export const LogPage = Named(
+  'ServiceLogPage',
+  Type.Object({
+    lines: Type.Array(
+      Named(
+        'FoundServiceLogLine',
+        Type.Object({
+          ...Line.properties,
+          before: Type.Array(Line, { description: 'The lines before it, as many as `context`' }),
+          after: Type.Array(Line),
+        }),
+      ),
+      { description: 'Oldest first' },
+    ),
+    older: Nullable(
+      Type.String({
+        description: '`before` of the next page; null: there is nothing older. A page may be empty and not the last',
+      }),
+    ),
+    newer: Nullable(Type.String({ description: '`after` of the page that follows this one; null: nothing was found' })),
+  }),
+);
 
 export const searchServiceLog = operation({
   id: 'searchServiceLog',

@@ -1,50 +1,71 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Nullable, Optionals, Uuid } from '../shape.ts';
+import { DateTime, List, Nullable, Optionals, Uuid, Named } from '../shape.ts';
 import type { Kind } from './kinds.ts';
 
 const Amount = Type.Number({ minimum: 0 });
 
 /** The resources that a service used in one interval. Memory and volumes are in MiB, as everywhere. */
-const MetricsStep = Type.Object({
-  at: Type.Unsafe<string>({ ...DateTime, description: 'Beginning of the step' }),
-  instances: Type.Number({ minimum: 0, description: 'Running instances, on average' }),
-  maximum_instances: Type.Integer({ minimum: 0 }),
-  cpu: Nullable(
-    Type.Number({ minimum: 0, description: 'Millicores, of all instances together, on average; null: not measured' }),
-  ),
-  memory: Type.Number({ minimum: 0, description: 'MiB, of all instances together, on average' }),
-  maximum_memory: Amount,
-  network_received_bytes: Amount,
-  network_sent_bytes: Amount,
-  volumes: Nullable(Type.Number({ minimum: 0, description: 'MiB; null: it has none, or they cannot be measured' })),
-  requests: Type.Integer({ minimum: 0, description: 'HTTP and gRPC requests through the gateway; connections of TCP ports' }),
-  responses: Type.Object({
-    '1xx': Type.Integer(),
-    '2xx': Type.Integer(),
-    '3xx': Type.Integer(),
-    '4xx': Type.Integer(),
-    '5xx': Type.Integer(),
-  }),
-  latency_ms: Nullable(
-    Type.Object(
-      { p50: Amount, p90: Amount, p99: Amount },
-      { description: 'Until an instance began its response; null: none of them responded' },
+const MetricsStep = Named(
+  'MetricsStep',
+  Type.Object({
+    at: Type.Unsafe<string>({ ...DateTime, description: 'Beginning of the step' }),
+    instances: Type.Number({ minimum: 0, description: 'Running instances, on average' }),
+    maximum_instances: Type.Integer({ minimum: 0 }),
+    cpu: Nullable(
+      Type.Number({ minimum: 0, description: 'Millicores, of all instances together, on average; null: not measured' }),
     ),
-  ),
-  latency_buckets: Type.Array(
-    Type.Object({ up_to_ms: Nullable(Amount), count: Type.Integer({ minimum: 0 }) }, { description: 'null: all above' }),
-  ),
-});
-
-export const ServiceMetrics = Type.Object({
-  service_id: Uuid,
-  step_seconds: Type.Integer({ description: '60 up to two hours back, 300 beyond' }),
-  ...List(MetricsStep).properties,
-  scaling: Type.Array(Type.Object({ at: DateTime, from: Type.Integer(), to: Type.Integer(), reason: Type.String() }), {
-    description: 'Automatic changes of the number of instances, newest first',
+    memory: Type.Number({ minimum: 0, description: 'MiB, of all instances together, on average' }),
+    maximum_memory: Amount,
+    network_received_bytes: Amount,
+    network_sent_bytes: Amount,
+    volumes: Nullable(Type.Number({ minimum: 0, description: 'MiB; null: it has none, or they cannot be measured' })),
+    requests: Type.Integer({ minimum: 0, description: 'HTTP and gRPC requests through the gateway; connections of TCP ports' }),
+    responses: Named(
+      'MetricsResponses',
+      Type.Object({
+        '1xx': Type.Integer(),
+        '2xx': Type.Integer(),
+        '3xx': Type.Integer(),
+        '4xx': Type.Integer(),
+        '5xx': Type.Integer(),
+      }),
+    ),
+    latency_ms: Nullable(
+      Named(
+        'MetricsLatency',
+        Type.Object(
+          { p50: Amount, p90: Amount, p99: Amount },
+          { description: 'Until an instance began its response; null: none of them responded' },
+        ),
+      ),
+    ),
+    latency_buckets: Type.Array(
+      Named(
+        'MetricsLatencyBucket',
+        Type.Object({ up_to_ms: Nullable(Amount), count: Type.Integer({ minimum: 0 }) }, { description: 'null: all above' }),
+      ),
+    ),
   }),
-});
+);
+
+export const ServiceMetrics = Named(
+  'ServiceMetrics',
+  Type.Object({
+    service_id: Uuid,
+    step_seconds: Type.Integer({ description: '60 up to two hours back, 300 beyond' }),
+    ...List(MetricsStep).properties,
+    scaling: Type.Array(
+      Named(
+        'ServiceMetricsScaling',
+        Type.Object({ at: DateTime, from: Type.Integer(), to: Type.Integer(), reason: Type.String() }),
+      ),
+      {
+        description: 'Automatic changes of the number of instances, newest first',
+      },
+    ),
+  }),
+);
 
 /** The resources that a service used. */
 export function metricsOperations<const K extends Kind>(kind: K) {

@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Nullable } from '../shape.ts';
+import { Nullable, Named } from '../shape.ts';
 import type { Kind } from './kinds.ts';
 
-const Network = Type.Object({ sticky_session: Type.Boolean({ default: false }) });
+const Network = Named('ServiceNetwork', Type.Object({ sticky_session: Type.Boolean({ default: false }) }));
 
 const target = 'service' as const;
 
@@ -35,7 +35,10 @@ export function networkOperations<const K extends Kind>(kind: K) {
       summary: `Edit how the gateway distributes requests over the instances of ${kind.one}: sticky_session keeps a client on one instance by a cookie, from the next deployment on`,
       scope: 'WRITE',
       target,
-      body: Type.Object({ sticky_session: Type.Optional(Nullable(Type.Boolean({ default: false }))) }),
+      body: Named(
+        'ServiceNetworkRequest',
+        Type.Object({ sticky_session: Type.Optional(Nullable(Type.Boolean({ default: false }))) }),
+      ),
       status: 201,
       response: Network,
       errors: [400, 409],

@@ -1,7 +1,7 @@
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from '../deployment/old-history.ts';
 import { operation } from '../operation.ts';
-import { List, Name, Paging, Uuid, Words } from '../shape.ts';
+import { List, Name, Paging, Uuid, Words, Named } from '../shape.ts';
 import { DeploymentPlan, DryRun, ServiceHistory, ServiceStatus } from '../shared/deployment.ts';
 import { serviceStates } from '../shared/words.ts';
 import type { Kind } from './kinds.ts';
@@ -14,7 +14,10 @@ import { Link, Log } from './parts.ts';
  */
 
 const target = 'service' as const;
-const StatusOrPlan = Type.Intersect([ServiceStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]);
+const StatusOrPlan = Named(
+  'ServiceStatusOrPlan',
+  Type.Intersect([ServiceStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]),
+);
 
 /** Returns the operations create, read, list, edit and delete. */
 export function recordOperations<const K extends Kind, Shape extends TSchema, New extends TSchema, Edit extends TSchema>(
@@ -122,7 +125,7 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       body,
       bodyRequired: false,
       status: 202,
-      response: Type.Intersect([StatusOrPlan, answer]),
+      response: Named(`Deployed${kind.Noun}`, Type.Intersect([StatusOrPlan, answer])),
       errors: [400, 409],
     }),
     redeploy: operation({
@@ -264,10 +267,18 @@ export function oldHistoryOperations<const K extends Kind, const P extends TProp
       target,
       query: oldHistoryQuery,
       status: 200,
-      response: Type.Object({
-        ...oldHistoryPage,
-        results: Type.Array(Type.Object({ ...oldHistoryEntry, status: Type.Optional(Words(serviceStates)), ...fields })),
-      }),
+      response: Named(
+        `${kind.Noun}DeploymentHistory`,
+        Type.Object({
+          ...oldHistoryPage,
+          results: Type.Array(
+            Named(
+              `${kind.Noun}Deployment`,
+              Type.Object({ ...oldHistoryEntry, status: Type.Optional(Words(serviceStates)), ...fields }),
+            ),
+          ),
+        }),
+      ),
       errors: [400],
     }),
   };
@@ -285,7 +296,7 @@ export function cloneOperations<const K extends Kind, Shape extends TSchema>(kin
       summary: `Copy ${kind.one} with its variables, secrets, settings and restrictions into an environment of the organization; without data and custom domains, and nothing is deployed`,
       scope: 'WRITE',
       target,
-      body: Type.Object({ name: Name, environment_id: Uuid }),
+      body: Named('ServiceCloneRequest', Type.Object({ name: Name, environment_id: Uuid })),
       status: 202,
       response: record,
       errors: [400, 409],

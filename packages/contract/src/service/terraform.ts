@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words, Named } from '../shape.ts';
 import { DryRun } from '../shared/deployment.ts';
 import { terraformActions, terraformEngines } from '../shared/words.ts';
 import { advancedSettingsOperations, terraformSettings } from './advanced-settings.ts';
@@ -8,94 +8,143 @@ import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest } from './parts.ts';
 import * as shared from './shared-operations.ts';
 
-const AutoDeploy = Type.Object({ auto_deploy: Type.Boolean(), terraform_action: Words(['DEFAULT', 'PLAN', 'NOOP'] as const) });
-const ProviderVersion = Type.Object({
-  read_from_terraform_block: Type.Optional(Type.Boolean()),
-  explicit_version: Type.String(),
-});
-const JobResources = Type.Object({
-  cpu_milli: Type.Integer(),
-  ram_mib: Type.Integer(),
-  gpu: Type.Integer(),
-  storage_gib: Type.Integer(),
-});
+const AutoDeploy = Named(
+  'TerraformAutoDeploy',
+  Type.Object({ auto_deploy: Type.Boolean(), terraform_action: Words(['DEFAULT', 'PLAN', 'NOOP'] as const) }),
+);
+const ProviderVersion = Named(
+  'TerraformProviderVersion',
+  Type.Object({
+    read_from_terraform_block: Type.Optional(Type.Boolean()),
+    explicit_version: Type.String(),
+  }),
+);
+const JobResources = Named(
+  'TerraformJobResources',
+  Type.Object({
+    cpu_milli: Type.Integer(),
+    ram_mib: Type.Integer(),
+    gpu: Type.Integer(),
+    storage_gib: Type.Integer(),
+  }),
+);
 const none = Type.Object({});
 const ExtraArguments = Type.Record(Type.String(), Type.Array(Type.String()));
-const Fragment = Type.Object({
-  type: Words(['file', 'inline'] as const),
-  path: Type.Optional(Type.String()),
-  content: Type.Optional(Type.String()),
-});
+const Fragment = Named(
+  'TerraformDockerfileFragment',
+  Type.Object({
+    type: Words(['file', 'inline'] as const),
+    path: Type.Optional(Type.String()),
+    content: Type.Optional(Type.String()),
+  }),
+);
 
-export const Terraform = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  environment: Reference,
-  name: Type.String(),
-  description: Type.Optional(Type.String()),
-  timeout_sec: Type.Integer(),
-  auto_deploy: Type.Boolean(),
-  auto_deploy_config: AutoDeploy,
-  terraform_files_source: Type.Object({ git: Type.Object({ git_repository: GitRepository }) }),
-  terraform_variables_source: Type.Object({
-    tf_var_file_paths: Type.Array(Type.String()),
-    // The values of secrets are omitted.
-    tf_vars: Type.Array(Type.Object({ key: Type.String(), value: Type.Optional(Type.String()), secret: Type.Boolean() })),
+export const Terraform = Named(
+  'Terraform',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    environment: Reference,
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    timeout_sec: Type.Integer(),
+    auto_deploy: Type.Boolean(),
+    auto_deploy_config: AutoDeploy,
+    terraform_files_source: Type.Object({ git: Type.Object({ git_repository: GitRepository }) }),
+    terraform_variables_source: Named(
+      'TerraformVariablesSource',
+      Type.Object({
+        tf_var_file_paths: Type.Array(Type.String()),
+        // The values of secrets are omitted.
+        tf_vars: Type.Array(
+          Named(
+            'TerraformVariable',
+            Type.Object({ key: Type.String(), value: Type.Optional(Type.String()), secret: Type.Boolean() }),
+          ),
+        ),
+      }),
+    ),
+    // Exactly one of the three members is set.
+    backend: Named(
+      'TerraformBackend',
+      Type.Object({
+        kubernetes: Type.Optional(none),
+        user_provided: Type.Optional(none),
+        blueprint: Type.Optional(
+          Named(
+            'TerraformBackendBlueprint',
+            Type.Object({ type: Type.String(), config: Type.Record(Type.String(), Type.String()) }),
+          ),
+        ),
+      }),
+    ),
+    engine: Words(terraformEngines),
+    provider_version: ProviderVersion,
+    job_resources: JobResources,
+    use_cluster_credentials: Type.Boolean(),
+    action_extra_arguments: ExtraArguments,
+    dockerfile_fragment: Type.Optional(Nullable(Fragment)),
+    icon_uri: Type.String(),
+    service_type: Words(['TERRAFORM'] as const),
   }),
-  // Exactly one of the three members is set.
-  backend: Type.Object({
-    kubernetes: Type.Optional(none),
-    user_provided: Type.Optional(none),
-    blueprint: Type.Optional(Type.Object({ type: Type.String(), config: Type.Record(Type.String(), Type.String()) })),
-  }),
-  engine: Words(terraformEngines),
-  provider_version: ProviderVersion,
-  job_resources: JobResources,
-  use_cluster_credentials: Type.Boolean(),
-  action_extra_arguments: ExtraArguments,
-  dockerfile_fragment: Type.Optional(Nullable(Fragment)),
-  icon_uri: Type.String(),
-  service_type: Words(['TERRAFORM'] as const),
-});
+);
 
 const path = Type.String({ minLength: 1, maxLength: 1000 });
 const most = 2_147_483_647;
 
-const FilesRequest = Type.Object({ git_repository: Type.Optional(Nullable(GitRepositoryRequest)) });
-const VariablesRequest = Type.Object({
-  tf_var_file_paths: Type.Optional(Nullable(Type.Array(path, { maxItems: 100 }))),
-  tf_vars: Type.Optional(
-    Nullable(
-      Type.Array(
-        Type.Object({
-          key: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
-          value: Type.Optional(Nullable(Type.String({ maxLength: 100_000 }))),
-          secret: Type.Optional(Nullable(Type.Boolean())),
-        }),
-        { maxItems: 500 },
+const FilesRequest = Named(
+  'TerraformFilesRequest',
+  Type.Object({ git_repository: Type.Optional(Nullable(GitRepositoryRequest)) }),
+);
+const VariablesRequest = Named(
+  'TerraformVariablesRequest',
+  Type.Object({
+    tf_var_file_paths: Type.Optional(Nullable(Type.Array(path, { maxItems: 100 }))),
+    tf_vars: Type.Optional(
+      Nullable(
+        Type.Array(
+          Named(
+            'TerraformVariableRequest',
+            Type.Object({
+              key: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
+              value: Type.Optional(Nullable(Type.String({ maxLength: 100_000 }))),
+              secret: Type.Optional(Nullable(Type.Boolean())),
+            }),
+          ),
+          { maxItems: 500 },
+        ),
       ),
     ),
-  ),
-});
-const BackendRequest = Type.Object({
-  kubernetes: Type.Optional(Nullable(none)),
-  user_provided: Type.Optional(Nullable(none)),
-  blueprint: Type.Optional(
-    Nullable(
-      Type.Object({
-        type: Type.String({ minLength: 1, maxLength: 63 }),
-        config: Type.Optional(Nullable(Type.Record(Type.String(), Type.String({ maxLength: 10_000 })))),
-      }),
+  }),
+);
+const BackendRequest = Named(
+  'TerraformBackendRequest',
+  Type.Object({
+    kubernetes: Type.Optional(Nullable(none)),
+    user_provided: Type.Optional(Nullable(none)),
+    blueprint: Type.Optional(
+      Nullable(
+        Named(
+          'TerraformBackendRequestBlueprint',
+          Type.Object({
+            type: Type.String({ minLength: 1, maxLength: 63 }),
+            config: Type.Optional(Nullable(Type.Record(Type.String(), Type.String({ maxLength: 10_000 })))),
+          }),
+        ),
+      ),
     ),
-  ),
-});
-const JobResourcesRequest = Type.Object({
-  cpu_milli: Type.Integer({ minimum: 10, maximum: most }),
-  ram_mib: Type.Integer({ minimum: 64, maximum: most }),
-  gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
-  storage_gib: Type.Integer({ minimum: 1, maximum: 65_536 }),
-});
+  }),
+);
+const JobResourcesRequest = Named(
+  'TerraformJobResourcesRequest',
+  Type.Object({
+    cpu_milli: Type.Integer({ minimum: 10, maximum: most }),
+    ram_mib: Type.Integer({ minimum: 64, maximum: most }),
+    gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
+    storage_gib: Type.Integer({ minimum: 1, maximum: 65_536 }),
+  }),
+);
 
 const fields = {
   description: Type.Optional(Nullable(Text)),
@@ -120,27 +169,36 @@ const fields = {
   ),
   dockerfile_fragment: Type.Optional(
     Nullable(
-      Type.Object({
-        type: Words(['file', 'inline'] as const),
-        path: Type.Optional(Nullable(path)),
-        content: Type.Optional(Nullable(Type.String({ maxLength: 100_000 }))),
-      }),
+      Named(
+        'TerraformDockerfileFragmentRequest',
+        Type.Object({
+          type: Words(['file', 'inline'] as const),
+          path: Type.Optional(Nullable(path)),
+          content: Type.Optional(Nullable(Type.String({ maxLength: 100_000 }))),
+        }),
+      ),
     ),
   ),
 };
 
-const TerraformRequest = Type.Object({ name: Name, terraform_files_source: FilesRequest, ...fields });
-const TerraformEditRequest = Type.Object({
-  name: Type.Optional(Name),
-  terraform_files_source: Type.Optional(Nullable(FilesRequest)),
-  ...fields,
-});
+const TerraformRequest = Named('TerraformRequest', Type.Object({ name: Name, terraform_files_source: FilesRequest, ...fields }));
+const TerraformEditRequest = Named(
+  'TerraformEditRequest',
+  Type.Object({
+    name: Type.Optional(Name),
+    terraform_files_source: Type.Optional(Nullable(FilesRequest)),
+    ...fields,
+  }),
+);
 
-const DeployRequest = Type.Object({
-  id: Type.Optional(Nullable(Uuid)),
-  git_commit_id: Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }))),
-  action: Type.Optional(Nullable(Words(terraformActions))),
-});
+const DeployRequest = Named(
+  'TerraformDeployRequest',
+  Type.Object({
+    id: Type.Optional(Nullable(Uuid)),
+    git_commit_id: Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }))),
+    action: Type.Optional(Nullable(Words(terraformActions))),
+  }),
+);
 
 /** Whether the resources that Terraform created are destroyed as well. */
 const Removal = Type.Partial(Type.Object({ force_terraform_action: Words(['SKIP_DESTROY'] as const) }));
@@ -187,6 +245,6 @@ export const listTerraformVersions = operation({
   scope: 'READ',
   target: 'instance',
   status: 200,
-  response: List(Type.Object({ engine: Words(terraformEngines), version: Type.String() })),
+  response: List(Named('TerraformVersion', Type.Object({ engine: Words(terraformEngines), version: Type.String() }))),
   errors: [],
 });

@@ -1,5 +1,7 @@
+import { enumeration } from '../shape.ts';
+
 /** Word lists of the contract, in its order. */
-export const plans = [
+export const plans = enumeration('Plan', [
   'FREE',
   'TEAM',
   'TEAM_YEARLY',
@@ -11,42 +13,42 @@ export const plans = [
   'TEAM_2025',
   'BUSINESS_2025',
   'ENTERPRISE_2025',
-] as const;
+]);
 export type Plan = (typeof plans)[number];
 
-export const environmentModes = ['DEVELOPMENT', 'PREVIEW', 'PRODUCTION', 'STAGING'] as const;
+export const environmentModes = enumeration('EnvironmentMode', ['DEVELOPMENT', 'PREVIEW', 'PRODUCTION', 'STAGING']);
 export type EnvironmentMode = (typeof environmentModes)[number];
 
 /**
  * Rights of a custom role on a cluster, and in environments of one mode of a project. Each value contains the ones
  * before it.
  */
-export const clusterPermissions = ['VIEWER', 'ENV_CREATOR', 'ADMIN'] as const;
+export const clusterPermissions = enumeration('ClusterPermission', ['VIEWER', 'ENV_CREATOR', 'ADMIN']);
 export type ClusterPermission = (typeof clusterPermissions)[number];
-export const projectPermissions = ['NO_ACCESS', 'VIEWER', 'DEPLOYER', 'MANAGER'] as const;
+export const projectPermissions = enumeration('ProjectPermission', ['NO_ACCESS', 'VIEWER', 'DEPLOYER', 'MANAGER']);
 export type ProjectPermission = (typeof projectPermissions)[number];
 
 /** Older names of the members' roles. */
-export const memberRoles = ['ADMIN', 'DEVELOPER', 'OWNER', 'VIEWER'] as const;
+export const memberRoles = enumeration('MemberRole', ['ADMIN', 'DEVELOPER', 'OWNER', 'VIEWER']);
 export type MemberRole = (typeof memberRoles)[number];
-export const invitationStatuses = ['EXPIRED', 'PENDING'] as const;
+export const invitationStatuses = enumeration('InvitationStatus', ['EXPIRED', 'PENDING']);
 
-export const databaseTypes = ['MONGODB', 'MYSQL', 'POSTGRESQL', 'REDIS'] as const;
+export const databaseTypes = enumeration('DatabaseType', ['MONGODB', 'MYSQL', 'POSTGRESQL', 'REDIS']);
 export type DatabaseType = (typeof databaseTypes)[number];
 /** CONTAINER: an instance on the cluster with a volume. MANAGED: like CONTAINER, with backups. */
-export const databaseModes = ['CONTAINER', 'MANAGED'] as const;
-export const databaseAccessibilities = ['PRIVATE', 'PUBLIC'] as const;
+export const databaseModes = enumeration('DatabaseMode', ['CONTAINER', 'MANAGED']);
+export const databaseAccessibilities = enumeration('DatabaseAccessibility', ['PRIVATE', 'PUBLIC']);
 
 /**
  * The role of a scaler. PRIMARY is the regular scaler of a service; SAFETY prevents the service from having too few
  * instances. The scaler that requests the most instances takes effect.
  */
-export const scalerRoles = ['PRIMARY', 'SAFETY'] as const;
+export const scalerRoles = enumeration('ScalerRole', ['PRIMARY', 'SAFETY']);
 
-export const serviceTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM'] as const;
+export const serviceTypes = enumeration('ServiceType', ['APPLICATION', 'DATABASE', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM']);
 export type ServiceType = (typeof serviceTypes)[number];
 
-export const serviceStates = [
+export const serviceStates = enumeration('ServiceState', [
   'BUILDING',
   'BUILD_ERROR',
   'CANCELED',
@@ -76,10 +78,10 @@ export const serviceStates = [
   'WAITING_RESTARTING',
   'WAITING_RUNNING',
   'WAITING_STOPPING',
-] as const;
+]);
 export type ServiceState = (typeof serviceStates)[number];
 
-export const clusterStates = [
+export const clusterStates = enumeration('ClusterState', [
   'BUILDING',
   'BUILD_ERROR',
   'CANCELED',
@@ -104,25 +106,49 @@ export const clusterStates = [
   'RESTARTED',
   'RESTART_ERROR',
   'INVALID_CREDENTIALS',
-] as const;
+]);
 
-export const deploymentStatuses = ['NEVER_DEPLOYED', 'OUT_OF_DATE', 'UP_TO_DATE'] as const;
+export const deploymentStatuses = enumeration('DeploymentStatus', ['NEVER_DEPLOYED', 'OUT_OF_DATE', 'UP_TO_DATE']);
 /** Kinds of observations that report a condition of a deployed service; `docs/operate.md` explains them. */
-export const conditionKinds = ['INSTANCE_END', 'MEMORY', 'LIVENESS', 'READINESS', 'PROCESSES', 'DISK'] as const;
-export const conditionSeverities = ['WARNING', 'ERROR'] as const;
-export const runningStatuses = ['STARTING', 'RUNNING', 'WARNING', 'ERROR', 'STOPPING', 'STOPPED', 'COMPLETED'] as const;
+export const conditionKinds = enumeration('ConditionKind', [
+  'INSTANCE_END',
+  'MEMORY',
+  'LIVENESS',
+  'READINESS',
+  'PROCESSES',
+  'DISK',
+]);
+export const conditionSeverities = enumeration('ConditionSeverity', ['WARNING', 'ERROR']);
+export const runningStatuses = enumeration('RunningStatus', [
+  'STARTING',
+  'RUNNING',
+  'WARNING',
+  'ERROR',
+  'STOPPING',
+  'STOPPED',
+  'COMPLETED',
+]);
 
-export const actions = ['DEPLOY', 'DELETE', 'RESTART', 'STOP', 'UNKNOWN'] as const;
-export const actionStatuses = ['QUEUED', 'ONGOING', 'SUCCESS', 'ERROR', 'EXECUTING', 'CANCELED', 'CANCELING', 'NEVER'] as const;
-export const subActions = [
+export const actions = enumeration('ServiceAction', ['DEPLOY', 'DELETE', 'RESTART', 'STOP', 'UNKNOWN']);
+export const actionStatuses = enumeration('ActionStatus', [
+  'QUEUED',
+  'ONGOING',
+  'SUCCESS',
+  'ERROR',
+  'EXECUTING',
+  'CANCELED',
+  'CANCELING',
+  'NEVER',
+]);
+export const subActions = enumeration('SubAction', [
   'NONE',
   'TERRAFORM_PLAN_ONLY',
   'TERRAFORM_PLAN_AND_APPLY',
   'TERRAFORM_DESTROY',
   'TERRAFORM_FORCE_UNLOCK_STATE',
   'TERRAFORM_MIGRATE_STATE',
-] as const;
-export const triggerActions = [
+]);
+export const triggerActions = enumeration('TriggerAction', [
   'DEPLOY',
   'DELETE',
   'RESTART',
@@ -133,9 +159,9 @@ export const triggerActions = [
   'DELETE_RESOURCES_ONLY',
   'UNKNOWN',
   'UNINSTALL',
-] as const;
-export const stageStatuses = ['QUEUED', 'ONGOING', 'DONE', 'ERROR', 'SKIPPED', 'CANCELED'] as const;
-export const stepNames = [
+]);
+export const stageStatuses = enumeration('StageStatusWord', ['QUEUED', 'ONGOING', 'DONE', 'ERROR', 'SKIPPED', 'CANCELED']);
+export const stepNames = enumeration('StepName', [
   'REGISTRY_CREATE_REPOSITORY',
   'GIT_CLONE',
   'BUILD_QUEUEING',
@@ -145,15 +171,15 @@ export const stepNames = [
   'ROUTER_DEPLOYMENT',
   'MIRROR_IMAGE',
   'EXECUTING',
-] as const;
-export const stepStatuses = ['SUCCESS', 'ERROR', 'CANCEL', 'SKIP'] as const;
-export const origins = ['API', 'CLI', 'CONSOLE', 'GIT', 'SERVICE_INTERNAL', 'TERRAFORM_PROVIDER'] as const;
+]);
+export const stepStatuses = enumeration('StepStatus', ['SUCCESS', 'ERROR', 'CANCEL', 'SKIP']);
+export const origins = enumeration('Origin', ['API', 'CLI', 'CONSOLE', 'GIT', 'SERVICE_INTERNAL', 'TERRAFORM_PROVIDER']);
 export type Origin = (typeof origins)[number];
 
-export const gitProviders = ['HOSTA', 'HOSTB', 'HOSTC', 'GENERIC'] as const;
+export const gitProviders = enumeration('GitProvider', ['HOSTA', 'HOSTB', 'HOSTC', 'GENERIC']);
 export type GitProvider = (typeof gitProviders)[number];
 
-export const variableScopes = [
+export const variableScopes = enumeration('VariableScope', [
   'APPLICATION',
   'BUILT_IN',
   'ENVIRONMENT',
@@ -162,15 +188,15 @@ export const variableScopes = [
   'JOB',
   'HELM',
   'TERRAFORM',
-] as const;
+]);
 export type VariableScope = (typeof variableScopes)[number];
 /** Service types that have variables of their own. */
-export const serviceScopes = ['APPLICATION', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM'] as const;
+export const serviceScopes = enumeration('ServiceScope', ['APPLICATION', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM']);
 export type ServiceScope = (typeof serviceScopes)[number];
-export const variableTypes = ['VALUE', 'ALIAS', 'OVERRIDE', 'BUILT_IN', 'FILE'] as const;
-export const portProtocols = ['HTTP', 'GRPC', 'TCP', 'UDP'] as const;
+export const variableTypes = enumeration('VariableType', ['VALUE', 'ALIAS', 'OVERRIDE', 'BUILT_IN', 'FILE']);
+export const portProtocols = enumeration('PortProtocol', ['HTTP', 'GRPC', 'TCP', 'UDP']);
 
-export const containerRegistryKinds = [
+export const containerRegistryKinds = enumeration('ContainerRegistryKind', [
   'ECR',
   'VENDORA_CR',
   'HUBA_CR',
@@ -182,10 +208,10 @@ export const containerRegistryKinds = [
   'GENERIC_CR',
   'CLOUDC_ARTIFACT_REGISTRY',
   'VENDORB_CR',
-] as const;
+]);
 export type ContainerRegistryKind = (typeof containerRegistryKinds)[number];
 
-export const helmRepositoryKinds = [
+export const helmRepositoryKinds = enumeration('HelmRepositoryKind', [
   'HTTPS',
   'OCI_ECR',
   'OCI_VENDORA_CR',
@@ -194,16 +220,16 @@ export const helmRepositoryKinds = [
   'OCI_GENERIC_CR',
   'OCI_HOSTA_CR',
   'OCI_HOSTB_CR',
-] as const;
+]);
 export type HelmRepositoryKind = (typeof helmRepositoryKinds)[number];
 
-export const terraformEngines = ['TERRAFORM', 'OPEN_TOFU'] as const;
+export const terraformEngines = enumeration('TerraformEngine', ['TERRAFORM', 'OPEN_TOFU']);
 /** Actions that a Terraform deployment can run instead of an apply. */
-export const terraformActions = ['PLAN', 'FORCE_UNLOCK', 'MIGRATE_STATE'] as const;
+export const terraformActions = enumeration('TerraformAction', ['PLAN', 'FORCE_UNLOCK', 'MIGRATE_STATE']);
 /** Terraform commands for which users may set extra arguments. */
-export const terraformCommands = ['init', 'plan', 'apply', 'destroy'] as const;
+export const terraformCommands = enumeration('TerraformCommand', ['init', 'plan', 'apply', 'destroy']);
 
-export const annotationScopes = [
+export const annotationScopes = enumeration('AnnotationScope', [
   'DEPLOYMENTS',
   'STATEFUL_SETS',
   'SERVICES',
@@ -214,11 +240,19 @@ export const annotationScopes = [
   'SECRETS',
   'JOBS',
   'CRON_JOBS',
-] as const;
+]);
 export type AnnotationScope = (typeof annotationScopes)[number];
 
 /** Targets to which a group of annotations or labels may be attached. */
-export const groupItemTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'LIFECYCLE', 'ENVIRONMENT', 'CLUSTER', 'CRON'] as const;
+export const groupItemTypes = enumeration('GroupItemType', [
+  'APPLICATION',
+  'DATABASE',
+  'CONTAINER',
+  'LIFECYCLE',
+  'ENVIRONMENT',
+  'CLUSTER',
+  'CRON',
+]);
 export type GroupItemType = (typeof groupItemTypes)[number];
-export const weekdays = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;
+export const weekdays = enumeration('Weekday', ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY']);
 export type Weekday = (typeof weekdays)[number];

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { DateTime, Nullable, Uuid, Words } from '../shape.ts';
+import { DateTime, Nullable, Uuid, Words, Named } from '../shape.ts';
 import {
   actions,
   conditionKinds,
@@ -43,7 +43,9 @@ export const streamEvents = {
     service_type: Words(serviceTypes),
     state: Words(serviceStates),
     action: Words(actions),
-    failure: Nullable(Type.Object({ code: Type.String(), message: Type.String(), link: Type.String() })),
+    failure: Nullable(
+      Named('ServiceStateFailure', Type.Object({ code: Type.String(), message: Type.String(), link: Type.String() })),
+    ),
   }),
   /** The running status of a service's instances; null if there are none or their status is unknown. */
   RUNNING_STATUS: Type.Object({ ...location, service_id: Uuid, running_status: Nullable(Words(runningStatuses)) }),
@@ -139,7 +141,7 @@ function isStreamKind(name: string): name is StreamKind {
 export type StreamData = { readonly [Kind in StreamKind]: Static<(typeof streamEvents)[Kind]> };
 export type StreamControlData = { readonly [Name in keyof typeof streamControls]: Static<(typeof streamControls)[Name]> };
 
-type Named<Data> = { readonly [Name in keyof Data]: { readonly event: Name; readonly data: Data[Name] } }[keyof Data];
+type EventOf<Data> = { readonly [Name in keyof Data]: { readonly event: Name; readonly data: Data[Name] } }[keyof Data];
 
 /** One event of a stream. */
-export type StreamEvent = Named<StreamData> | Named<StreamControlData>;
+export type StreamEvent = EventOf<StreamData> | EventOf<StreamControlData>;

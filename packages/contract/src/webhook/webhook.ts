@@ -1,22 +1,25 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Nullable, Text, Uuid, Words } from '../shape.ts';
+import { DateTime, List, Nullable, Text, Uuid, Words, Named } from '../shape.ts';
 import { environmentModes } from '../shared/words.ts';
 import { webhookEvents, webhookKinds } from '../shared/events.ts';
 
-export const Webhook = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  kind: Type.Optional(Words(webhookKinds)),
-  target_url: Type.Optional(Type.String()),
-  target_secret_set: Type.Optional(Type.Boolean()),
-  description: Type.Optional(Type.String()),
-  enabled: Type.Optional(Type.Boolean()),
-  events: Type.Optional(Type.Array(Words(webhookEvents))),
-  project_names_filter: Type.Optional(Type.Array(Type.String())),
-  environment_types_filter: Type.Optional(Type.Array(Words(environmentModes))),
-});
+export const Webhook = Named(
+  'Webhook',
+  Type.Object({
+    id: Uuid,
+    created_at: DateTime,
+    updated_at: Type.Optional(DateTime),
+    kind: Type.Optional(Words(webhookKinds)),
+    target_url: Type.Optional(Type.String()),
+    target_secret_set: Type.Optional(Type.Boolean()),
+    description: Type.Optional(Type.String()),
+    enabled: Type.Optional(Type.Boolean()),
+    events: Type.Optional(Type.Array(Words(webhookEvents))),
+    project_names_filter: Type.Optional(Type.Array(Type.String())),
+    environment_types_filter: Type.Optional(Type.Array(Words(environmentModes))),
+  }),
+);
 
 const required = {
   target_url: Type.String({ minLength: 1, maxLength: 2000 }),
@@ -54,7 +57,10 @@ export const createOrganizationWebhook = operation({
   summary: 'Create a webhook: a URL that is notified of deployments',
   scope: 'WRITE',
   target: 'organization',
-  body: Type.Object({ ...required, kind: Type.Optional(Words(webhookKinds, { default: 'STANDARD' })), ...optional }),
+  body: Named(
+    'WebhookRequest',
+    Type.Object({ ...required, kind: Type.Optional(Words(webhookKinds, { default: 'STANDARD' })), ...optional }),
+  ),
   status: 201,
   response: Webhook,
   errors: [400],
@@ -81,7 +87,7 @@ export const editOrganizationWebhook = operation({
   summary: 'Edit a webhook; without `target_secret` its secret stays',
   scope: 'WRITE',
   target: 'organization',
-  body: Type.Object({ ...required, kind: Words(webhookKinds), ...optional }),
+  body: Named('WebhookEditRequest', Type.Object({ ...required, kind: Words(webhookKinds), ...optional })),
   status: 200,
   response: Webhook,
   errors: [400],
@@ -110,18 +116,21 @@ export const listWebhookEvent = operation({
   target: 'organization',
   status: 200,
   response: List(
-    Type.Object({
-      id: Uuid,
-      created_at: DateTime,
-      kind: Words(webhookKinds),
-      matched_event: Words(webhookEvents),
-      target_url_used: Type.String({ format: 'uri' }),
-      /** Headers and body of the request, without the signatures. */
-      request: Type.Object({}, { additionalProperties: true }),
-      /** 0: no response was received; `target_response_body` gives the reason. */
-      target_response_status_code: Type.Integer(),
-      target_response_body: Nullable(Type.String()),
-    }),
+    Named(
+      'WebhookEvent',
+      Type.Object({
+        id: Uuid,
+        created_at: DateTime,
+        kind: Words(webhookKinds),
+        matched_event: Words(webhookEvents),
+        target_url_used: Type.String({ format: 'uri' }),
+        /** Headers and body of the request, without the signatures. */
+        request: Type.Object({}, { additionalProperties: true }),
+        /** 0: no response was received; `target_response_body` gives the reason. */
+        target_response_status_code: Type.Integer(),
+        target_response_body: Nullable(Type.String()),
+      }),
+    ),
   ),
   errors: [],
 });

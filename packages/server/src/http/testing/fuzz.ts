@@ -50,7 +50,10 @@ interface Route {
 }
 
 const file = path.join(import.meta.dirname, '../../../../contract/generated/openapi.json');
-const document: Document = JSON.parse(readFileSync(file, 'utf8'));
+const source: unknown = JSON.parse(readFileSync(file, 'utf8'));
+// The generators of values know no references.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the document has this shape
+const document = withoutReferences(source) as Document;
 const routes: readonly Route[] = Object.entries(document.paths).flatMap(([template, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ id: operation.operationId, path: template, method, operation })),
 );
@@ -58,6 +61,24 @@ const routes: readonly Route[] = Object.entries(document.paths).flatMap(([templa
 const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'api', ...document });
+
+/** Returns a value of the document with the named shapes in place of the references to them. */
+function withoutReferences(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutReferences);
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value as { readonly $ref?: string };
+  const members = Object.entries($ref === undefined ? rest : { ...referredTo($ref), ...rest });
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutReferences(member)]));
+}
+
+function referredTo(reference: string): object {
+  const found = reference
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((at, key) => Object.entries(at ?? {}).find(([name]) => name === key)?.[1], source);
+  if (typeof found !== 'object' || found === null) throw new Error(`The document has no ${reference}.`);
+  return found;
+}
 
 /** Milliseconds until a request times out. */
 const longestMilliseconds = 5000;

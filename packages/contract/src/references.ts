@@ -1,0 +1,61 @@
+import { shapeName } from './shape.ts';
+
+/** The named shapes of a document, by name. */
+export type Shapes = Map<string, unknown>;
+
+/** Keywords that belong to the place where a shape is used, not to the shape. */
+const ofPlace = new Set(['description', 'default', 'readOnly', 'writeOnly', 'deprecated']);
+
+/**
+ * Returns the value with a reference in place of each named shape, and adds the shapes to `shapes`. Fails if two
+ * different shapes have one name.
+ */
+export function referring(value: unknown, shapes: Shapes): unknown {
+  if (Array.isArray(value)) return value.map((item) => referring(item, shapes));
+  if (!isRecord(value)) return value;
+  const shape = shapeName(value);
+  if (shape === undefined) return explained(mapped(value, shapes));
+  const entries = Object.entries(value).filter(([key]) => key !== 'x-shape');
+  const place = Object.fromEntries(entries.filter(([key]) => ofPlace.has(key)));
+  const plain = Object.fromEntries(entries.filter(([key]) => !ofPlace.has(key)));
+  const isNullable = Array.isArray(plain['type']) && plain['type'].includes('null');
+  const own = isNullable ? withoutNull(plain) : plain;
+  const component = explained({
+    ...(shape.description === undefined ? {} : { description: shape.description }),
+    ...mapped(own, shapes),
+  });
+  const former = shapes.get(shape.name);
+  if (former !== undefined && JSON.stringify(former) !== JSON.stringify(component)) {
+    throw new Error(`Two different shapes are named ${shape.name}:\n${JSON.stringify(former)}\n${JSON.stringify(component)}`);
+  }
+  shapes.set(shape.name, component);
+  const reference = { $ref: `#/components/schemas/${shape.name}` };
+  return isNullable ? { anyOf: [reference, { type: 'null' }], ...place } : { ...reference, ...place };
+}
+
+function mapped(value: Readonly<Record<string, unknown>>, shapes: Shapes): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, referring(member, shapes)]));
+}
+
+function withoutNull(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const types = [schema['type']].flat().filter((type) => type !== 'null');
+  const values = schema['enum'];
+  return {
+    ...schema,
+    type: types.length === 1 ? types[0] : types,
+    ...(Array.isArray(values) ? { enum: values.filter((value) => value !== null) } : {}),
+  };
+}
+
+/** Adds the meanings of the values to the description of a schema, for readers that do not know the extension. */
+function explained(schema: Record<string, unknown>): Record<string, unknown> {
+  const meanings = schema['x-enumDescriptions'];
+  if (!isRecord(meanings)) return schema;
+  const list = Object.entries(meanings).map(([value, meaning]) => `- \`${value}\`: ${String(meaning)}`);
+  const before = typeof schema['description'] === 'string' ? `${schema['description']}\n\n` : '';
+  return { ...schema, description: `${before}${list.join('\n')}` };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
