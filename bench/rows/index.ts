@@ -12,6 +12,7 @@ import { queueRow } from './queue.ts';
 import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
 import { restRow } from './rest.ts';
+import { statusRow } from './status.ts';
 import { startRow } from './start.ts';
 
 /** All rows, in the order of the budget table. */
@@ -25,6 +26,7 @@ export const rows: readonly Row[] = [
   growthRow,
   queueRow,
   restRow,
+  statusRow,
   startRow,
   memoryRow,
   redeploysRow,
