@@ -41,7 +41,7 @@ export async function statusOf(
 
 /**
  * Returns the status of every service of an environment, in the order of deployment. Runs two queries for any number
- * of services, and two more after a change of their configuration.
+ * of services, and three more after a change of their configuration.
  */
 export async function serviceStatuses(
   deps: Needs<'engine', keyof ReleaseSettings>,
