@@ -14,6 +14,7 @@ import { queueRow } from './queue.ts';
 import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
 import { restRow } from './rest.ts';
+import { statusRow } from './status.ts';
 import { startRow } from './start.ts';
 
 /** All rows, in the order of the budget table. */
@@ -29,6 +30,7 @@ export const rows: readonly Row[] = [
   logsRow,
   queueRow,
   restRow,
+  statusRow,
   startRow,
   memoryRow,
   redeploysRow,

@@ -1,6 +1,7 @@
 export { accessChannel, clustersChannel, domainsChannel } from './channels.ts';
 export { openDatabase, type Database, type DatabaseOptions, type Values, type Queryable } from './database.ts';
 export { declaredStatements, statement, type Statement } from './statement.ts';
+export { markOf } from './mark.ts';
 export { checkStatements, type BrokenStatement } from './check-statements.ts';
 export {
   DatabaseUnavailable,

@@ -12,7 +12,7 @@ import { cancel, queueRequest, withdraw } from './queue/request.ts';
 import { stateOf } from './states.ts';
 import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
-import { toDeploymentView, toEnvironmentView, toHistoryService, toServiceView } from './view.ts';
+import { toDeploymentView, toEnvironmentView, toHistoryService, toServiceState, toServiceView } from './view.ts';
 
 export interface PortParts {
   /** Cluster lookups, keyed by `cluster.driver`. */
@@ -47,6 +47,11 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
       const rows = ids.length === 0 ? [] : await db.many(views.serviceViews, [ids]);
       return rows.map((row) => toServiceView(kinds, row));
     },
+    serviceStates: async (db, ids) => {
+      const rows = ids.length === 0 ? [] : await db.many(views.serviceStates, [ids]);
+      return rows.map((row) => toServiceState(kinds, row));
+    },
+    stateMark: async (db, id) => (await db.one(views.stateMark, [id])).mark,
     stateOf: (action, phase, serviceType) => stateOf(action, phase, kinds.ofService(serviceType)),
     environment: async (db, id) => {
       const last = await db.maybe(views.environmentLast, [id]);

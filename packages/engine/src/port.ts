@@ -16,6 +16,7 @@ import type {
   HistoryServiceView,
   Page,
   ServedRoute,
+  ServiceStateView,
   ServiceView,
 } from './port/views.ts';
 
@@ -76,7 +77,11 @@ export interface EnginePort {
 
   /** Returns one view for each id, in the order of the ids. A service that the engine has never seen is READY. */
   services(db: Queryable, serviceIds: readonly string[]): Promise<readonly ServiceView[]>;
+  /** Returns the part of the same views that the state of an environment depends on. */
+  serviceStates(db: Queryable, serviceIds: readonly string[]): Promise<readonly ServiceStateView[]>;
   environment(db: Queryable, environmentId: string): Promise<EnvironmentView>;
+  /** Returns a text that changes when the states of an environment's services may have changed. */
+  stateMark(db: Queryable, environmentId: string): Promise<string>;
 
   /** Returns the state word of a service in a deployment. Pure. */
   stateOf(action: Action, phase: Phase, serviceType: string): StateWord;

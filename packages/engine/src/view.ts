@@ -1,21 +1,36 @@
 import type { Kinds } from './kinds/kinds.ts';
-import type { ConditionView, DeploymentView, EnvironmentView, HistoryServiceView, ServiceView, StepView } from './port.ts';
+import type {
+  ConditionView,
+  DeploymentView,
+  EnvironmentView,
+  HistoryServiceView,
+  ServiceStateView,
+  ServiceView,
+  StepView,
+} from './port.ts';
 import type { TerraformAction } from './model.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
 import type { ConditionRow } from './store/conditions.ts';
-import type { DeploymentRow, HistoryRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
+import type { DeploymentRow, HistoryRow, ServiceStateRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
 
 /** Returns `<environment id>-<counter>`; null before the deployment has left the queue. */
 export function executionId(environmentId: string, number: number | null): string | null {
   return number === null ? null : `${environmentId}-${number}`;
 }
 
-export function toServiceView(kinds: Kinds, row: ServiceViewRow): ServiceView {
-  const current = currentOf(kinds, row);
+export function toServiceState(kinds: Kinds, row: ServiceStateRow): ServiceStateView {
   const failed = row.phase === 'BUILD_FAILED' || row.phase === 'FAILED' || row.phase === 'CANCELED';
   return {
     serviceId: row.service_id,
-    ...current,
+    ...currentOf(kinds, row),
+    deployedConfigHash: row.config_hash,
+    lastAttemptFailed: failed && row.action === 'DEPLOY',
+  };
+}
+
+export function toServiceView(kinds: Kinds, row: ServiceViewRow): ServiceView {
+  return {
+    ...toServiceState(kinds, row),
     executionId: row.environment_id === null ? null : executionId(row.environment_id, row.execution_number),
     lastDeploymentAt: row.finished_at ?? row.started_at,
     isPartOfLastDeployment: row.is_last ?? false,
@@ -23,11 +38,9 @@ export function toServiceView(kinds: Kinds, row: ServiceViewRow): ServiceView {
     waitingRequestId: row.waiting_id,
     waitingRequests: row.waiting_count,
     failure: row.waiting_id === null || row.phase === null || !isFinished(row.phase) ? row.failure : null,
-    deployedConfigHash: row.config_hash,
     // Without a hash, the release was only begun.
     deployedReleaseId: row.config_hash === null ? null : row.runtime_release_id,
     deployedCommit: row.config_hash === null ? null : row.commit,
-    lastAttemptFailed: failed && row.action === 'DEPLOY',
     runningStatus: row.running_status,
     wantedInstances: row.wanted_instances,
     runningInstances: row.running_instances,
@@ -53,7 +66,7 @@ function terraformOf(
  * Returns the current state: a running deployment takes precedence over a waiting request, and a waiting request over a
  * finished deployment.
  */
-function currentOf(kinds: Kinds, row: ServiceViewRow): Pick<ServiceView, 'state' | 'action' | 'actionStatus'> {
+function currentOf(kinds: Kinds, row: ServiceStateRow): Pick<ServiceView, 'state' | 'action' | 'actionStatus'> {
   const running = row.phase !== null && !isFinished(row.phase);
   if (!running && row.waiting_action !== null) {
     return { state: stateOf(row.waiting_action, 'QUEUED'), action: actionWord(row.waiting_action), actionStatus: 'QUEUED' };

@@ -28,12 +28,23 @@ export interface ConditionView {
   readonly seenAt: string;
 }
 
-/** The engine's view of a service. */
-export interface ServiceView {
+/** The engine's view of a service, as far as the state of its environment depends on it. */
+export interface ServiceStateView {
   readonly serviceId: string;
   readonly state: StateWord;
   readonly action: ActionWord;
   readonly actionStatus: ActionStatusWord;
+  /**
+   * Hash of the configuration of the release that runs (or would run, if the service were not stopped); null: never
+   * deployed.
+   */
+  readonly deployedConfigHash: string | null;
+  /** Whether the latest deployment attempt failed or was canceled before it changed what runs. */
+  readonly lastAttemptFailed: boolean;
+}
+
+/** The engine's view of a service. */
+export interface ServiceView extends ServiceStateView {
   /** Execution id of the latest deployment that took the service out of the queue. */
   readonly executionId: string | null;
   readonly lastDeploymentAt: string | null;
@@ -42,15 +53,8 @@ export interface ServiceView {
   readonly waitingRequestId: string | null;
   readonly waitingRequests: number;
   readonly failure: FailureRecord | null;
-  /**
-   * Hash of the configuration of the release that runs (or would run, if the service were not stopped); null: never
-   * deployed.
-   */
-  readonly deployedConfigHash: string | null;
   readonly deployedReleaseId: string | null;
   readonly deployedCommit: ReleaseCommit | null;
-  /** Whether the latest deployment attempt failed or was canceled before it changed what runs. */
-  readonly lastAttemptFailed: boolean;
   /** The action of the latest deployment of a Terraform configuration; null: the service is none. */
   readonly terraformAction: TerraformAction | null;
   /**

@@ -1,4 +1,4 @@
-import { statement } from '@davit/db';
+import { markOf, statement } from '@davit/db';
 import type { Action, FailureRecord, ReleaseCommand, ReleaseCommit, TerraformAction } from '../model.ts';
 import type { Origin } from '../port.ts';
 import type { Phase } from '../states.ts';
@@ -74,6 +74,41 @@ export const serviceViews = statement<ServiceViewRow>(
     order by s.n`,
 );
 
+export type ServiceStateRow = Pick<
+  ServiceViewRow,
+  'service_id' | 'config_hash' | 'phase' | 'service_type' | 'action' | 'waiting_action'
+>;
+
+/** The part of `serviceViews` that the states of services are made of. */
+export const serviceStates = statement<ServiceStateRow>(
+  'serviceStates',
+  `select s.id as service_id, t.config_hash, l.phase, l.service_type, l.action,
+          (select d.action from deployment_service ds join deployment d on d.id = ds.deployment_id
+            where ds.service_id = s.id and d.status = 'QUEUED' order by d.sequence limit 1) as waiting_action
+     from unnest($1::uuid[]) with ordinality as s(id, n)
+     left join service_runtime t on t.service_id = s.id
+     left join lateral (
+       select ds.phase, ds.service_type, d.action from deployment_service ds join deployment d on d.id = ds.deployment_id
+        where ds.service_id = s.id and d.${started} order by d.sequence desc limit 1) l on true
+    order by s.n`,
+);
+
+/**
+ * Returns the mark of the states of an environment's services. Deployments that ended before the last one are left out:
+ * they do not change any more.
+ */
+export const stateMark = statement<{ mark: string }>(
+  'environmentStateMark',
+  `with recent as (
+     select d.id, ${markOf('d')} as mark from deployment d where d.environment_id = $1 and d.status in ('QUEUED', 'RUNNING')
+     union
+     (select d.id, ${markOf('d')} from deployment d where d.environment_id = $1 and d.${started} order by d.sequence desc limit 1))
+   select concat_ws(' ',
+     (select sum(mark) from recent),
+     (select sum(${markOf('s')}) from deployment_service s where s.deployment_id = any (array(select id from recent))),
+     (select sum(${markOf('t')}) from service_runtime t where t.environment_id = $1)) as mark`,
+);
+
 export interface DeploymentRow {
   readonly id: string;
   readonly environment_id: string;
@@ -91,7 +126,8 @@ export interface DeploymentRow {
 
 const deploymentColumns = `d.id, d.environment_id, d.execution_number, d.action, d.status, d.cancel_requested_at is not null as canceling,
   d.origin, d.triggered_by, d.created_at, d.started_at, d.finished_at,
-  exists (select 1 from deployment_service b where b.deployment_id = d.id and b.phase = 'BUILD_FAILED') as build_failed`;
+  d.status = 'FAILED' and exists (
+    select 1 from deployment_service b where b.deployment_id = d.id and b.phase = 'BUILD_FAILED') as build_failed`;
 
 export const environmentLast = statement<DeploymentRow>(
   'environmentLast',

@@ -7,7 +7,7 @@ import type { Needs } from '../../deps.ts';
 import type { ReleaseSettings } from '../service/index.ts';
 import { registryUses, type RegistryIds } from '../container-registry/index.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { serviceStatuses } from '../service/index.ts';
+import { currentServices, deploymentStatus, MarkedMemory, serviceStatuses } from '../service/index.ts';
 import * as store from './store.ts';
 
 export type EnvironmentStatus = Response<(typeof operations)['getEnvironmentStatus']>;
@@ -29,12 +29,17 @@ export async function readStatuses(
   environmentId: string,
 ): Promise<Statuses> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
-  const services = await deps.database.many(store.placedServices, [environmentId]);
   const statuses = await serviceStatuses(deps, deps.database, environmentId);
-  const typeOf = new Map(services.map(({ id, type }) => [id, type]));
-  const ofType = (type: string): ServiceStatus[] => statuses.filter(({ id }) => typeOf.get(id) === type);
+  const ofType = (wanted: string): ServiceStatus[] => statuses.filter(({ type }) => type === wanted).map(({ status }) => status);
+  const words = wordsOf(
+    statuses.map(({ isSkipped, status }) => ({
+      isSkipped,
+      state: status.state,
+      deploymentStatus: status.service_deployment_status,
+    })),
+  );
   return {
-    environment: toStatus(environmentId, await deps.engine.environment(deps.database, environmentId), statuses, services),
+    environment: toStatus(environmentId, await deps.engine.environment(deps.database, environmentId), words),
     applications: ofType('APPLICATION'),
     containers: ofType('CONTAINER'),
     jobs: ofType('JOB'),
@@ -64,7 +69,12 @@ export async function readRegistryStatuses(
   for (let first = 0; first < environments.length; first += environmentsAtOnce) {
     const some = environments.slice(first, first + environmentsAtOnce);
     const statuses = await Promise.all(some.map((id) => serviceStatuses(deps, deps.database, id)));
-    results.push(...statuses.flat().filter(({ id }) => ids.has(id)));
+    results.push(
+      ...statuses
+        .flat()
+        .map(({ status }) => status)
+        .filter(({ id }) => ids.has(id)),
+    );
   }
   return { results };
 }
@@ -76,8 +86,43 @@ export async function environmentStatus(
   environmentId: string,
 ): Promise<EnvironmentStatus> {
   const view = await deps.engine.environment(db, environmentId);
-  const services = await db.many(store.placedServices, [environmentId]);
-  return toStatus(environmentId, view, await serviceStatuses(deps, db, environmentId), services);
+  return toStatus(environmentId, view, await environmentWordsOf(deps, db, environmentId));
+}
+
+/** The part of an environment's status that depends on its services. `state` is null without services. */
+interface Words {
+  readonly state: StateWord | null;
+  readonly deploymentStatus: NonNullable<EnvironmentStatus['deployment_status']>;
+}
+
+const mostEnvironments = 20_000;
+/** By configuration, as the releases with which the services are compared. */
+const memories = new WeakMap<object, MarkedMemory<Words>>();
+
+/** Summarizes the services of an environment. They are only looked at one by one after something has changed. */
+async function environmentWordsOf(
+  deps: Needs<'engine', keyof ReleaseSettings>,
+  db: Queryable,
+  environmentId: string,
+): Promise<Words> {
+  const memory = memories.get(deps.config) ?? new MarkedMemory(mostEnvironments, () => 0);
+  memories.set(deps.config, memory);
+  const before = await deps.engine.stateMark(db, environmentId);
+  const { mark, services } = await currentServices(deps, db, environmentId);
+  const known = memory.get(environmentId, `${before} ${mark}`);
+  if (known !== undefined) return known;
+  const views = await deps.engine.serviceStates(
+    db,
+    services.map(({ id }) => id),
+  );
+  const words = wordsOf(
+    services.flatMap(({ isSkipped, hash }, index) => {
+      const view = views[index];
+      return view === undefined ? [] : [{ isSkipped, state: view.state, deploymentStatus: deploymentStatus(view, hash) }];
+    }),
+  );
+  memory.set(environmentId, `${before} ${mark}`, words);
+  return words;
 }
 
 /**
@@ -92,23 +137,21 @@ export async function environmentWords(
   if ((await database.maybe(store.environmentExists, [environmentId])) === undefined) return null;
   const view = await engine.environment(database, environmentId);
   const services = await database.many(store.placedServices, [environmentId]);
-  const statuses = await engine.services(
+  const views = await engine.serviceStates(
     database,
     services.map(({ id }) => id),
   );
-  return { state: stateOf(view, statuses), last_deployment_state: lastDeploymentState(view) };
+  const state = environmentState(views.map((service) => service.state));
+  return { state: state ?? lastDeploymentState(view), last_deployment_state: lastDeploymentState(view) };
 }
 
-function toStatus(
-  environmentId: string,
-  view: EnvironmentView,
-  statuses: readonly ServiceStatus[],
-  services: readonly store.PlacedServiceRow[],
-): EnvironmentStatus {
+function toStatus(environmentId: string, view: EnvironmentView, words: Words): EnvironmentStatus {
   const { last } = view;
   return {
     id: environmentId,
-    state: stateOf(view, statuses),
+    // An environment without services has the state of its own deployments. A deployment of no services also ends in
+    // DEPLOYED.
+    state: words.state ?? lastDeploymentState(view),
     last_deployment_state: lastDeploymentState(view),
     ...(last === null ? {} : { last_deployment_date: last.at }),
     last_deployment_id: last?.executionId ?? null,
@@ -116,20 +159,9 @@ function toStatus(
       last === null || last.totalMilliseconds === null ? null : Math.round(last.totalMilliseconds / 1000),
     origin: last?.origin ?? null,
     triggered_by: last?.triggeredBy ?? null,
-    deployment_status: deploymentStatus(statuses, services),
+    deployment_status: words.deploymentStatus,
     deployment_request_id: view.waitingRequestId,
   };
-}
-
-// An environment without services has the state of its own deployments. A deployment of no services also ends in
-// DEPLOYED.
-function stateOf(view: EnvironmentView, statuses: readonly Pick<ServiceStatus, 'state'>[]): EnvironmentStatus['state'] {
-  // A service's state is a state of the engine. The contract has further states, for things that the engine does not do
-  // yet.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const ofServices = environmentState(statuses.map(({ state }) => state as StateWord));
-  if (ofServices !== null) return ofServices;
-  return lastDeploymentState(view);
 }
 
 /**
@@ -142,12 +174,22 @@ export function lastDeploymentState({ last, waitingAction }: EnvironmentView): S
   return deploymentState(waitingAction, 'QUEUED', false);
 }
 
-function deploymentStatus(
-  statuses: readonly ServiceStatus[],
-  services: readonly store.PlacedServiceRow[],
-): NonNullable<EnvironmentStatus['deployment_status']> {
-  const skipped = new Set(services.filter((service) => service.is_skipped).map(({ id }) => id));
-  const words = statuses.filter(({ id }) => !skipped.has(id)).map((status) => status.service_deployment_status);
+interface ServiceWords {
+  readonly isSkipped: boolean;
+  readonly state: ServiceStatus['state'];
+  readonly deploymentStatus: ServiceStatus['service_deployment_status'];
+}
+
+function wordsOf(services: readonly ServiceWords[]): Words {
+  const compared = services.filter(({ isSkipped }) => !isSkipped).map((service) => service.deploymentStatus);
+  // A service's state is a state of the engine. The contract has further states, for things that the engine does not do
+  // yet.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const states = services.map(({ state }) => state as StateWord);
+  return { state: environmentState(states), deploymentStatus: summaryOf(compared) };
+}
+
+function summaryOf(words: readonly ServiceStatus['service_deployment_status'][]): Words['deploymentStatus'] {
   if (words.every((word) => word === 'NEVER_DEPLOYED')) return 'NEVER_DEPLOYED';
   return words.every((word) => word === 'UP_TO_DATE') ? 'UP_TO_DATE' : 'OUT_OF_DATE';
 }

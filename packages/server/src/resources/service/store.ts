@@ -1,4 +1,4 @@
-import { batchedStatement, creationEvent, statement } from '@davit/db';
+import { batchedStatement, creationEvent, markOf, statement } from '@davit/db';
 import type { ChartDetails, RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
 
 const recordColumns = `s.id, s.organization_id, s.environment_id, s.type, s.name, s.spec, s.created_at, s.updated_at,
@@ -16,11 +16,15 @@ const recordTables = `service s
   left join container_registry cr on cr.id = (s.spec ->> 'registry_id')::uuid
   left join service_runtime t on t.service_id = s.id`;
 
-const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name as stage_name, st.position as stage_position,
+/** `environment`: SQL for the id of the environment of the services. */
+const factsOf = (
+  environment: string,
+): string => `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name as stage_name, st.position as stage_position,
   p.created_at as project_created_at, e.name as environment_name, e.mode as environment_mode, e.created_at as environment_created_at,
   e.deleting as environment_deleting, e.cluster_id, c.cloud_provider, c.region,
   array(select d.host from custom_domain d where d.service_id = s.id and d.proven_at is not null order by d.host) as domains,
-  databases_of(s.environment_id) as databases`;
+  (select databases_of(${environment})) as databases`;
+const factsColumns = factsOf('s.environment_id');
 
 const factsTables = `${recordTables}
   join environment e on e.id = s.environment_id
@@ -63,10 +67,10 @@ export const findService = statement<{ id: string }>(
   `select id from service where id = $1 and ($2::text is null or type = $2) and ($3::uuid is null or organization_id = $3)`,
 );
 
-/** Returns the services in the order of deployment. */
+/** Returns the services in the order of deployment. The databases are read once for all services. */
 export const readEnvironmentFacts = statement<ServiceFacts>(
   'readEnvironmentServiceFacts',
-  `select ${factsColumns} from ${factsTables} where s.environment_id = $1 order by st.position, s.created_at, s.id`,
+  `select ${factsOf('$1')} from ${factsTables} where s.environment_id = $1 order by st.position, s.created_at, s.id`,
 );
 
 /**
@@ -76,6 +80,34 @@ export const readEnvironmentFacts = statement<ServiceFacts>(
 export const shareEnvironmentFacts = statement<ServiceFacts>(
   'shareEnvironmentServiceFacts',
   `select ${factsColumns} from ${factsTables} where s.environment_id = $1 order by st.position, s.created_at, s.id for share of s`,
+);
+
+const organizationOf = `(select organization_id from environment where id = $1)`;
+const marksOfOrganization = ['git_token', 'container_registry', 'helm_repository', 'annotation_group', 'label_group'].map(
+  (table) => `(select sum(${markOf('o')}) from ${table} o where o.organization_id = ${organizationOf})`,
+);
+
+/**
+ * Returns the mark of every row that `currentReleases` reads for the services of an environment. Of what runs, only the
+ * deployed commits count: the rest changes often and is not part of a release.
+ */
+export const releasesMark = statement<{ mark: string }>(
+  'readMarkOfReleases',
+  `with own as materialized (select array(select id from service where environment_id = $1) as ids)
+   select concat_ws(' ',
+     (select sum(${markOf('s')}) from service s where s.environment_id = $1),
+     (select ${markOf('e')}::text || ${markOf('p')} || ${markOf('c')}
+        from environment e join project p on p.id = e.project_id join cluster c on c.id = e.cluster_id where e.id = $1),
+     (select sum(${markOf('st')}) from deployment_stage st where st.environment_id = $1),
+     (select sum(hashtextextended(concat_ws(' ', t.service_id, t.desired = 'NONE', t.commit), 0)) from service_runtime t
+       where t.environment_id = $1),
+     (select sum(${markOf('d')}) from own, custom_domain d where d.service_id = any (own.ids)),
+     (select sum(${markOf('v')} + coalesce(${markOf('sv')}, 0)::numeric) from own, variable v
+        left join secret_value sv on sv.id = v.secret_value_id
+       where coalesce(v.service_id, v.environment_id, v.project_id) = any (
+         own.ids || $1::uuid || array(select project_id from environment where id = $1))),
+     ${marksOfOrganization.join(`,
+     `)}) as mark`,
 );
 
 /**

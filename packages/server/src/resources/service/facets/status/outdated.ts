@@ -16,7 +16,7 @@ export async function listOutdated(
   const { results } = await listServicesOfType(deps, caller, reference);
   const statuses = await serviceStatuses(deps, deps.database, reference.environmentId);
   const outdated = new Set(
-    statuses.filter((status) => status.service_deployment_status === 'OUT_OF_DATE').map((status) => status.id),
+    statuses.filter(({ status }) => status.service_deployment_status === 'OUT_OF_DATE').map(({ status }) => status.id),
   );
   return { results: results.filter(({ id }) => outdated.has(id)) };
 }

@@ -3,12 +3,19 @@ import type { Caller } from '../../../../auth/caller.ts';
 import type { Needs } from '../../../../deps.ts';
 import type { ReleaseSettings } from '../../release.ts';
 import { notFound } from '../../../shared/problems.ts';
-import { currentRelease, currentReleases } from '../../composition.ts';
+import { currentRelease } from '../../composition.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ServiceFacts } from '../../rows.ts';
 import { readVisibleEnvironment } from '../../environment.ts';
-import { readEnvironmentFacts, readFacts } from '../../store.ts';
+import { readFacts } from '../../store.ts';
+import { currentServices } from './current.ts';
 import { toServiceStatus, type ServiceStatusRecord } from './record.ts';
+
+export interface TypedStatus {
+  readonly type: string;
+  readonly isSkipped: boolean;
+  readonly status: ServiceStatusRecord;
+}
 
 /** Returns the status of a service. Runs three queries: the service, its variables, the engine's view. */
 export async function readServiceStatus(
@@ -33,31 +40,22 @@ export async function statusOf(
 }
 
 /**
- * Returns the status of every service of an environment, in the order of deployment. Runs three queries for any number
- * of services.
+ * Returns the status of every service of an environment, in the order of deployment. Runs two queries for any number
+ * of services, and three more after a change of their configuration.
  */
 export async function serviceStatuses(
   deps: Needs<'engine', keyof ReleaseSettings>,
   db: Queryable,
   environmentId: string,
-): Promise<ServiceStatusRecord[]> {
-  return (await typedStatuses(deps, db, environmentId)).map(({ status }) => status);
-}
-
-async function typedStatuses(
-  deps: Needs<'engine', keyof ReleaseSettings>,
-  db: Queryable,
-  environmentId: string,
-): Promise<{ readonly type: string; readonly status: ServiceStatusRecord }[]> {
-  const services = await db.many(readEnvironmentFacts, [environmentId]);
-  const releases = await currentReleases(deps, db, environmentId, services);
-  const ids = services.map((facts) => facts.id);
-  const views = ids.length === 0 ? [] : await deps.engine.services(db, ids);
-  return services.flatMap((facts, index) => {
+): Promise<TypedStatus[]> {
+  const { services } = await currentServices(deps, db, environmentId);
+  const views = await deps.engine.services(
+    db,
+    services.map(({ id }) => id),
+  );
+  return services.flatMap(({ type, isSkipped, hash }, index) => {
     const view = views[index];
-    const release = releases[index];
-    if (view === undefined || release === undefined) return [];
-    return [{ type: facts.type, status: toServiceStatus(view, deps.engine.hash(release.config)) }];
+    return view === undefined ? [] : [{ type, isSkipped, status: toServiceStatus(view, hash) }];
   });
 }
 
@@ -68,6 +66,6 @@ export async function listStatuses(
   { environmentId, type }: { readonly environmentId: string; readonly type: string },
 ): Promise<{ results: ServiceStatusRecord[] }> {
   await readVisibleEnvironment(deps.database, caller, environmentId);
-  const statuses = await typedStatuses(deps, deps.database, environmentId);
+  const statuses = await serviceStatuses(deps, deps.database, environmentId);
   return { results: statuses.filter((one) => one.type === type).map(({ status }) => status) };
 }
