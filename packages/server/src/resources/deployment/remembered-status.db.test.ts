@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import type { Statement } from '@davit/db';
 import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readEnvironmentFacts, releasesMark } from '../service/store.ts';
+import { readEnvironmentVariables } from '../variable/store.ts';
 import { environmentStatus } from './status.ts';
 
 let server: RunningServer;
@@ -67,3 +71,18 @@ test('after any change, the status is the same as one that is computed from scra
   await compare();
   expect([...words]).toEqual(expect.arrayContaining(['NEVER_DEPLOYED', 'OUT_OF_DATE', 'UP_TO_DATE', 'DEPLOYED']));
 });
+
+test('the mark of releases covers every table that releases are made of', async () => {
+  const read = [readEnvironmentFacts, readEnvironmentVariables].map(relationsOf);
+  const marked = await relationsOf(releasesMark);
+  const groups = ['annotation_group', 'label_group'];
+  expect(marked.toSorted()).toEqual([...new Set([...(await Promise.all(read)).flat(), ...groups])].toSorted());
+});
+
+/** Returns the tables that a statement reads. */
+async function relationsOf({ name, text }: Statement): Promise<string[]> {
+  const query = text.replaceAll('$1', `'${randomUUID()}'::uuid`);
+  const plan = await server.database.database.many({ name: `test_explain_${name}`, text: `explain (format json) ${query}` });
+  const found = JSON.stringify(plan).matchAll(/"Relation Name":"(\w+)"/g);
+  return [...new Set([...found].map(([, relation = '']) => relation))];
+}
