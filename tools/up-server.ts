@@ -21,9 +21,9 @@ export function isServing(server: Server): Promise<boolean> {
 
 /**
  * Starts `./davit serve` in the background and waits until it is ready. Its output goes to `serve.log` of the state
- * folder.
+ * folder. Returns a function that reads what it has printed since.
  */
-export async function startServer(server: Server): Promise<void> {
+export async function startServer(server: Server): Promise<() => string> {
   const logFile = path.join(server.stateFolder, 'serve.log');
   const log = openSync(logFile, 'a', 0o600);
   const logged = statSync(logFile).size;
@@ -35,13 +35,14 @@ export async function startServer(server: Server): Promise<void> {
     env: { ...process.env, DAVIT_HOME: server.stateFolder, DAVIT_ALLOW_LOCAL_REPOSITORIES: 'true' },
   });
   closeSync(log);
+  const printed = (): string => readFileSync(logFile).subarray(logged).toString('utf8');
   let end: string | undefined;
   child.once('error', (error) => (end = error.message));
   child.once('exit', (code, signal) => (end = signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`));
   const deadline = Date.now() + readyWithinMilliseconds;
   while (!(await isServing(server))) {
     if (end !== undefined || Date.now() > deadline) {
-      const output = readFileSync(logFile).subarray(logged).toString('utf8').trimEnd().split('\n').slice(-15).join('\n');
+      const output = printed().trimEnd().split('\n').slice(-15).join('\n');
       throw new Error(
         `Davit did not start: ${end ?? `it is not ready after ${readyWithinMilliseconds / 1000} s`}.\n${output}\nAll of its log is ${logFile}.`,
       );
@@ -50,6 +51,7 @@ export async function startServer(server: Server): Promise<void> {
   }
   writeFileSync(pidFile(server), `${child.pid}\n`);
   child.unref();
+  return printed;
 }
 
 /** Stops the server that `startServer` started, and waits until it has exited. */

@@ -33,10 +33,11 @@ async function up(): Promise<void> {
   mkdirSync(stateFolder, { recursive: true, mode: 0o711 });
   // Runs before the server: the first of the two starts the Podman service, and the other one adopts it.
   if (await ensureBaseImage(stateFolder)) say('made the base image of Node.js for the example');
+  let printed = (): string => '';
   if (await isServing(server)) say(`Davit is running at ${server.address}`);
   else {
     say('starting Davit');
-    await startServer(server);
+    printed = await startServer(server);
     say(`Davit answers at ${server.address}`);
   }
   const repository = ensureRepository(
@@ -51,7 +52,7 @@ async function up(): Promise<void> {
 ${answer.trim()}
 
   application   ${url}
-  console       ${server.address}/console/ (sign in with the token)
+  console       ${consoleLine(printed())}
   API           ${server.address} (reference: ${server.address}/docs)
   token         ${tokenFile()}
                 curl -H "Authorization: Token $(cat ${tokenFile()})" ${server.address}/organization
@@ -75,6 +76,14 @@ async function down(): Promise<void> {
   const left = await stopOwnPrograms(stateFolder);
   if (left > 0) say(`${left} containers of other services keep running, and with them the gateway and the engine`);
   say(`stopped; its data is in ${stateFolder}`);
+}
+
+/** Returns the address of the console; as long as nobody has an account, the link that makes the first one. */
+function consoleLine(printed: string): string {
+  const link = /\S+\/console\/first-run#\S+/.exec(printed)?.[0];
+  return link === undefined
+    ? `${server.address}/console/`
+    : `${link}\n                (creates the first account; valid for 24 hours)`;
 }
 
 function tokenFile(): string {

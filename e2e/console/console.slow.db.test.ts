@@ -47,6 +47,7 @@ test('a token signs in, a wrong one is refused, and one that is revoked leads ba
   const { browser, proxy, organization, api, server } = world;
   const page = await browser.context.newPage();
   await page.goto(`${proxy.baseUrl}/console/environment/${world.production}`);
+  await button(page, 'Use an API token').click();
   await page.getByLabel('API token').fill('dvt_wrong');
   await button(page, 'Sign in').click();
   await text(page, 'The server does not know this token').waitFor();

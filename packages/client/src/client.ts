@@ -46,7 +46,8 @@ export type StreamInput<Id extends StreamOperationId> = Needed<'params', PathPar
 export interface ClientOptions {
   /** Base URL, for example `http://127.0.0.1:4440`. */
   readonly baseUrl: string;
-  readonly token: string;
+  /** An API token. Left out: in a browser, the cookie of the session is sent. */
+  readonly token?: string;
   /**
    * User agent, which is recorded in the deployment history: it distinguishes `CLI <version>` and `Terraform provider
    * <version>`.
@@ -87,7 +88,7 @@ export function createClient(options: ClientOptions): Client {
   const send = options.fetch ?? fetch;
   const base = options.baseUrl.replace(/\/+$/, '');
   const headersOf = (accept: string): Record<string, string> => ({
-    authorization: `Token ${options.token}`,
+    ...(options.token === undefined ? {} : { authorization: `Token ${options.token}` }),
     accept,
     ...(options.userAgent === undefined ? {} : { 'user-agent': options.userAgent }),
   });

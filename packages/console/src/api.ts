@@ -1,13 +1,14 @@
 import { createClient, type Client } from '@davit/client';
 import { currentToken } from './session.ts';
 
-/** Returns a client with the rights of a token. */
-export function clientOf(token: string): Client {
+/** Returns a client with the rights of a token; null: with those of the browser's cookie. */
+export function clientOf(token: string | null): Client {
   // The browser's function must be called as a method of the window.
-  return createClient({ baseUrl: location.origin, token, fetch: (input, init) => fetch(input, init) });
+  const send: typeof fetch = (input, init) => fetch(input, init);
+  return createClient({ baseUrl: location.origin, ...(token !== null && { token }), fetch: send });
 }
 
 /** Returns the client of the current session. */
 export function api(): Client {
-  return clientOf(currentToken() ?? '');
+  return clientOf(currentToken());
 }

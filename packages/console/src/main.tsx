@@ -3,15 +3,25 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode, useSyncExternalStore, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from './data/queries.ts';
-import { SignIn } from './pages/sign-in.tsx';
+import { Device } from './doors/device.tsx';
+import { FirstRun } from './doors/first-run.tsx';
+import { Invitation } from './doors/invitation.tsx';
+import { NewPassword } from './doors/password.tsx';
+import { SignIn } from './doors/sign-in.tsx';
 import { router } from './router.tsx';
-import { currentToken, onSession } from './session.ts';
+import { currentSession, onSession } from './session.ts';
 import { applyTheme } from './theme.ts';
 import './styles.css';
 
 function Console(): ReactNode {
-  const token = useSyncExternalStore(onSession, currentToken);
-  return token === null ? <SignIn /> : <RouterProvider router={router} />;
+  const session = useSyncExternalStore(onSession, currentSession);
+  // These addresses are in links that somebody may open without an account.
+  const { pathname } = location;
+  if (pathname === '/console/first-run') return <FirstRun />;
+  if (pathname === '/console/invitation') return <Invitation />;
+  if (pathname === '/console/password') return <NewPassword />;
+  if (session === null) return <SignIn />;
+  return pathname === '/console/device' ? <Device /> : <RouterProvider router={router} />;
 }
 
 applyTheme();

@@ -1,7 +1,7 @@
 import { ApiError, type CallAnswer } from '@davit/client';
 import { MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import { signOut } from '../session.ts';
+import { forgetSession } from '../session.ts';
 import type { Service, ServiceType } from '../words.ts';
 
 /** A page of the deployments of a service. */
@@ -27,7 +27,7 @@ function notifyAll(): void {
 }
 
 function endedBy(error: Error): void {
-  if (error instanceof ApiError && error.status === 401) signOut(true);
+  if (error instanceof ApiError && error.status === 401) forgetSession(true);
 }
 
 export const queries = new QueryClient({

@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
+import { api } from '../api.ts';
 import { queries } from '../data/queries.ts';
 import { Menu } from '../parts/menu.tsx';
-import { signOut } from '../session.ts';
+import { currentToken, forgetSession } from '../session.ts';
 import { currentTheme, setTheme, themes } from '../theme.ts';
 import { sentence } from '../words.ts';
 
@@ -37,12 +38,22 @@ export function PersonMenu(props: PersonMenuProps): ReactNode {
       <button
         type="button"
         onClick={() => {
-          signOut();
-          queries.clear();
+          void signOut();
         }}
       >
         Sign out
       </button>
     </Menu>
   );
+}
+
+/** Ends the session. An API token stays valid, but this tab forgets it. */
+async function signOut(): Promise<void> {
+  // If the server does not answer, the cookie stays until it expires; this browser shows nothing any more.
+  if (currentToken() === null)
+    await api()
+      .call('deleteSession')
+      .catch(() => undefined);
+  forgetSession();
+  queries.clear();
 }

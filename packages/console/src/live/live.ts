@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { signOut } from '../session.ts';
+import { forgetSession } from '../session.ts';
 import { setConnection } from './connection.ts';
 import { followOrganization, type LiveMessage } from './stream.ts';
 
@@ -24,7 +24,7 @@ export function useLive(organizationId: string | null, queries: QueryClient): vo
 
 function receive(message: LiveMessage, queries: QueryClient, collected: Collected): void {
   if (message.kind === 'live') setConnection({ state: 'LIVE' });
-  else if (message.kind === 'ended') signOut(true);
+  else if (message.kind === 'ended') forgetSession(true);
   else if (message.kind === 'lost') setConnection({ state: 'LOST', since: message.since });
   else {
     const { event, data } = message.event;

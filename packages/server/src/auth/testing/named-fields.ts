@@ -60,6 +60,11 @@ const harmless: readonly Harmless[] = [
   { fields: /body:(features\[\]\.id|routes\[\]\.target)$/, because: 'is a word of the cluster itself' },
   { fields: /_probe\.type\.grpc\.service$/, because: 'is a word that the process behind the probe knows' },
   { fields: /createOrganizationApiToken body:scope$/, because: "is no place; it is compared with the maker's own rights" },
+  { fields: /(create|confirm)DeviceSignIn body:scope$/, because: "is no place; it is compared with the person's own rights" },
+  {
+    fields: /confirmDeviceSignIn body:organization_id$/,
+    because: 'is judged by the membership of the person, who is no caller of these tests (account/device.db.test.ts)',
+  },
   { fields: /deployTerraform body:id$/, because: 'repeats the id of the path and is not read' },
   { fields: /streamOrganization query:/, because: 'narrows a stream, of which each event is judged by itself' },
   { fields: /searchServiceLog query:(release_id|line)$/, because: 'selects lines of the service of the path' },

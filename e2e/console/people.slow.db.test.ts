@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { roleDescriptions } from '@davit/contract';
+import { findBrowser, openBrowser, type Page, type TestBrowser } from '@davit/testkit/browser';
+import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeFirstRunToken } from '../../packages/server/src/resources/account/index.ts';
+import { picture, violationsOf } from './world.ts';
+
+/* The pages that people see before they are signed in. */
+
+let server: RunningServer;
+const browsers: TestBrowser[] = [];
+beforeAll(async () => {
+  execFileSync('tools/dependencies.sh', { cwd: path.join(import.meta.dirname, '../..'), stdio: 'ignore' });
+  server = await startRunningServer();
+}, 60_000);
+afterAll(async () => {
+  for (const browser of browsers) await browser.close();
+  await server.close();
+});
+
+const password = 'correct horse battery';
+const ada = 'ada@example.org';
+
+/** Opens a page in a browser of its own, with no session. */
+async function openPage(address: string): Promise<Page> {
+  const browser = await openBrowser(findBrowser() ?? '');
+  browsers.push(browser);
+  browser.context.setDefaultTimeout(10_000);
+  const page = await browser.context.newPage();
+  await page.goto(new URL(address, server.baseUrl).href);
+  return page;
+}
+
+const fill = (page: Page, label: string, value: string): Promise<void> => page.getByLabel(label).fill(value);
+const press = (page: Page, name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
+
+/** Waits for the first page of the console, with this organization. */
+async function isInside(page: Page, organization: string): Promise<void> {
+  await page.waitForURL(/\/console\/?(?:organization\/[^/]+)?$/);
+  await page.getByText(organization).first().waitFor();
+}
+
+async function looksGood(page: Page, name: string): Promise<void> {
+  for (const scheme of ['light', 'dark'] as const) {
+    for (const width of [390, 1280]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height: 800 });
+      expect(await violationsOf(page)).toEqual([]);
+      expect(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      await picture(page, `${name}-${scheme}-${width}`);
+    }
+  }
+}
+
+test('the first person comes in by the link of the start, signs out, and in again with a password', async () => {
+  const page = await openPage(`/console/first-run#${await makeFirstRunToken(server.api.deps)}`);
+  await looksGood(page, 'first-run');
+  await fill(page, 'Your name', 'Ada');
+  await fill(page, 'E-mail address', ada);
+  await fill(page, 'Password, at least 10 characters', 'short');
+  await fill(page, 'Name of your organization (optional)', 'Shop');
+  await press(page, 'Create account');
+  await page.getByRole('alert').getByText('password').waitFor();
+  await fill(page, 'Password, at least 10 characters', password);
+  await press(page, 'Create account');
+  await isInside(page, 'Shop');
+  // Scripts cannot read the session, and nothing of it is kept where they can.
+  const visible = await page.evaluate<string>('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)');
+  expect(visible).not.toContain('dvs_');
+  await page.getByRole('button', { name: 'You' }).first().click();
+  await press(page, 'Sign out');
+  await looksGood(page, 'sign-in');
+  await fill(page, 'E-mail address', ada);
+  await fill(page, 'Password', 'not the password');
+  await press(page, 'Sign in');
+  await page.getByRole('alert').getByText('The e-mail address or the password is wrong.').waitFor();
+  await fill(page, 'Password', password);
+  await press(page, 'Sign in');
+  await isInside(page, 'Shop');
+  // The link works once.
+  const other = await openPage(page.url());
+  await page.reload();
+  await isInside(page, 'Shop');
+  await other.getByLabel('E-mail address').waitFor();
+}, 90_000);
+
+test('an invited person joins by the link, loses the password, and signs a program in', async () => {
+  const { id } = await server.organization('Bakery');
+  const params = { organizationId: id };
+  const admin = server.client();
+  const body = { email: 'grace@example.org', role_id: roleDescriptions.DEVOPS.id };
+  const { invitation_link: link } = await admin.call('postInviteMember', { params, body });
+  const { pathname, hash } = new URL(link);
+  const page = await openPage(`${pathname}${hash}`);
+  await page.getByRole('heading', { name: 'Join Bakery' }).waitFor();
+  await looksGood(page, 'invitation');
+  await fill(page, 'Your name', 'Grace');
+  await fill(page, 'Password, at least 10 characters', password);
+  await press(page, 'Create account and join');
+  await isInside(page, 'Bakery');
+
+  const { results } = await admin.call('getOrganizationMembers', { params });
+  const userId = results.find(({ email }) => email === 'grace@example.org')?.id ?? '';
+  const lost = new URL((await admin.call('createPasswordLink', { params: { ...params, userId } })).link);
+  await page.goto(`${server.baseUrl}${lost.pathname}${lost.hash}`);
+  await looksGood(page, 'password');
+  await fill(page, 'New password, at least 10 characters', 'another long password');
+  await press(page, 'Set password');
+  await fill(page, 'E-mail address', 'grace@example.org');
+  await fill(page, 'Password', 'another long password');
+  await press(page, 'Sign in');
+  await isInside(page, 'Bakery');
+
+  const begun = await admin.call('createDeviceSignIn', { body: { name: 'Command line on a laptop' } });
+  const { pathname: device, hash: code } = new URL(begun.verification_uri_complete);
+  await page.goto(`${server.baseUrl}${device}${code}`);
+  await page.getByRole('heading', { name: 'Sign Command line on a laptop in?' }).waitFor();
+  await looksGood(page, 'device');
+  await press(page, 'Sign it in');
+  await page.getByRole('heading', { name: 'Command line on a laptop is signed in' }).waitFor();
+  const { access_token: token } = await admin.call('getDeviceToken', { body: { device_code: begun.device_code } });
+  expect((await server.client(token).call('listOrganization')).results).toEqual([expect.objectContaining({ id })]);
+}, 90_000);

@@ -1,0 +1,56 @@
+import { useState, type ReactNode } from 'react';
+import { clientOf } from '../api.ts';
+import { beginWithCookie } from '../session.ts';
+import { Door, DoorForm, TextField, useAction } from './door.tsx';
+import { enterConsole, linkToken } from './link.ts';
+
+/** Creates the first account, by the link that the start of Davit prints. */
+export function FirstRun(): ReactNode {
+  const [name, setName] = useState('');
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const [organization, setOrganization] = useState('');
+  const { isBusy, wrong, run } = useAction();
+  const create = async (): Promise<void> => {
+    const named = organization.trim() === '' ? {} : { organization_name: organization.trim() };
+    const body = { token: linkToken(), email: email.trim(), password, name: name.trim(), ...named };
+    const { session_id: id } = await clientOf(null).call('createFirstAccount', { body });
+    beginWithCookie(id);
+    enterConsole();
+  };
+  return (
+    <Door title="Welcome to Davit" subtitle="Create the first account of this installation">
+      <DoorForm submit={isBusy ? 'Creating…' : 'Create account'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(create)}>
+        <TextField id="name" label="Your name" icon="person" autoComplete="name" value={name} onChange={setName} />
+        <TextField
+          id="email"
+          label="E-mail address"
+          icon="mail"
+          type="email"
+          autoComplete="username"
+          value={email}
+          onChange={setEmail}
+        />
+        <TextField
+          id="password"
+          label="Password, at least 10 characters"
+          icon="lock"
+          type="password"
+          autoComplete="new-password"
+          value={password}
+          onChange={setPassword}
+        />
+        <TextField
+          id="organization"
+          label="Name of your organization (optional)"
+          icon="home"
+          autoComplete="organization"
+          isOptional
+          value={organization}
+          onChange={setOrganization}
+        />
+      </DoorForm>
+      <p className="small-print">The link works once. Restart Davit to get another one.</p>
+    </Door>
+  );
+}

@@ -1,0 +1,30 @@
+import { useState, type ReactNode } from 'react';
+import { clientOf } from '../api.ts';
+import { Door, DoorForm, TextField, useAction } from './door.tsx';
+import { enterConsole, linkToken } from './link.ts';
+
+/** Sets a new password, by a link of an administrator or the operator. */
+export function NewPassword(): ReactNode {
+  const [password, setPassword] = useState('');
+  const { isBusy, wrong, run } = useAction();
+  const reset = async (): Promise<void> => {
+    await clientOf(null).call('resetPassword', { body: { token: linkToken(), password } });
+    enterConsole();
+  };
+  return (
+    <Door title="Set a new password">
+      <DoorForm submit="Set password" isBusy={isBusy} wrong={wrong} onSubmit={() => run(reset)}>
+        <TextField
+          id="password"
+          label="New password, at least 10 characters"
+          icon="lock"
+          type="password"
+          autoComplete="new-password"
+          value={password}
+          onChange={setPassword}
+        />
+      </DoorForm>
+      <p className="small-print">All your sessions end. Sign in with the new password afterwards.</p>
+    </Door>
+  );
+}

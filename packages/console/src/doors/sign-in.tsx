@@ -1,0 +1,102 @@
+import { ApiError } from '@davit/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { clientOf } from '../api.ts';
+import { queries } from '../data/queries.ts';
+import { Button } from '../parts/button.tsx';
+import { beginWithCookie, beginWithToken, wasEnded } from '../session.ts';
+import { Door, DoorForm, TextField, useAction } from './door.tsx';
+
+/** Signs a person in with a password, or a program's owner with an API token. */
+export function SignIn(): ReactNode {
+  const [usesToken, setUsesToken] = useState(false);
+  const options = useQuery({ queryKey: ['signInOptions'], queryFn: () => clientOf(null).call('getSignInOptions') });
+  const onlyToken = options.data?.passwords === false;
+  return (
+    <Door title="Sign in to Davit">
+      {usesToken || onlyToken ? <TokenForm /> : <PasswordForm />}
+      {!onlyToken && (
+        <Button look="quiet" onClick={() => setUsesToken(!usesToken)}>
+          {usesToken ? 'Use e-mail and password' : 'Use an API token'}
+        </Button>
+      )}
+    </Door>
+  );
+}
+
+function PasswordForm(): ReactNode {
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState<string | null>(null);
+  const { isBusy, wrong, run } = useAction(wasEnded() ? 'Your session has ended. Sign in again.' : null);
+  const signIn = async (): Promise<void> => {
+    const body = { email, password, ...(code !== null && { code }) };
+    try {
+      const { session_id: id } = await clientOf(null).call('signIn', { body });
+      queries.clear();
+      beginWithCookie(id);
+    } catch (error) {
+      const needsCode = error instanceof ApiError && error.code === 'SECOND_FACTOR_REQUIRED' && code === null;
+      if (!needsCode) throw error;
+      setCode('');
+    }
+  };
+  return (
+    <DoorForm submit={isBusy ? 'Signing in…' : 'Sign in'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(signIn)}>
+      <TextField
+        id="email"
+        label="E-mail address"
+        icon="mail"
+        type="email"
+        autoComplete="username"
+        value={email}
+        onChange={setEmail}
+      />
+      <TextField
+        id="password"
+        label="Password"
+        icon="lock"
+        type="password"
+        autoComplete="current-password"
+        value={password}
+        onChange={setPassword}
+      />
+      {code !== null && (
+        <TextField
+          id="code"
+          label="Code of your authenticator app, or a recovery code"
+          icon="key"
+          autoComplete="one-time-code"
+          value={code}
+          onChange={setCode}
+        />
+      )}
+    </DoorForm>
+  );
+}
+
+function TokenForm(): ReactNode {
+  const [token, setToken] = useState('');
+  const { isBusy, wrong, run } = useAction(wasEnded() ? 'Your session has ended. Sign in again.' : null);
+  const signIn = async (): Promise<void> => {
+    try {
+      await clientOf(token.trim()).call('listOrganization');
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 401) throw error;
+      throw new ApiError({ status: 401, code: error.code, message: 'The server does not know this token, or it has expired.' });
+    }
+    queries.clear();
+    beginWithToken(token.trim());
+  };
+  return (
+    <>
+      <DoorForm submit={isBusy ? 'Signing in…' : 'Sign in'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(signIn)}>
+        <TextField id="token" label="API token" icon="key" type="password" value={token} onChange={setToken} />
+      </DoorForm>
+      <p className="small-print">
+        The token stays in this tab and is forgotten when you close it. The first start of Davit writes the administrator’s token
+        to <code>admin-token</code> in its state folder.
+      </p>
+    </>
+  );
+}
