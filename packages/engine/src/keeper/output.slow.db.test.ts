@@ -114,7 +114,7 @@ test('what is known of the output of a service goes with the service', async () 
   await vi.waitFor(async () => expect(await lines(shop)).toEqual(['one']));
   const line = { stream: 'stdout', message: 'one', source_at: '2026-01-01T00:00:00Z', origin: 'pod' };
   await database.run(insertServiceLog, [shop.serviceId, null, 'other', 'other', JSON.stringify([line])]);
-  await database.run(trimServiceLogs, [0, 14]);
+  await database.run(trimServiceLogs, [0]);
   const service_id = shop.serviceId;
   expect(await database.many(positions)).toEqual([{ service_id }, { service_id }, { service_id }]);
   const { release: _release, ...bare } = shop;
