@@ -3,16 +3,16 @@ import { useState, type ReactNode } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
 
-interface DoorProps {
+interface CardPageProps {
   readonly title: string;
   readonly subtitle?: string;
   readonly children: ReactNode;
 }
 
 /** A page that one sees before one is signed in. */
-export function Door({ title, subtitle = location.host, children }: DoorProps): ReactNode {
+export function CardPage({ title, subtitle = location.host, children }: CardPageProps): ReactNode {
   return (
-    <main className="door">
+    <main className="card-page">
       <div className="card">
         <span className="tile">
           <Icon name="davit" size={20} />
@@ -33,8 +33,8 @@ interface FormProps {
   readonly onSubmit: () => void;
 }
 
-/** The form of a door: fields, what is wrong, and one button. */
-export function DoorForm({ children, submit, isBusy, wrong, onSubmit }: FormProps): ReactNode {
+/** The form of such a page: fields, what is wrong, and one button. */
+export function CardForm({ children, submit, isBusy, wrong, onSubmit }: FormProps): ReactNode {
   return (
     <form
       onSubmit={(event) => {

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { sentence } from '../words.ts';
-import { Door, DoorForm, TextField, useAction } from './door.tsx';
+import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
 import { linkToken } from './link.ts';
 
 const client = clientOf(null);
@@ -25,19 +25,19 @@ export function Device(): ReactNode {
   const [chosen, setChosen] = useState('');
   if (outcome !== null) {
     return (
-      <Door title={outcome} subtitle="You can close this page.">
+      <CardPage title={outcome} subtitle="You can close this page.">
         {null}
-      </Door>
+      </CardPage>
     );
   }
   if (program.data === undefined) {
     const refusal = asked === '' ? null : (program.error?.message ?? null);
     return (
-      <Door title="Sign a program in" subtitle="Enter the code that the program shows">
-        <DoorForm submit="Continue" isBusy={program.isFetching} wrong={refusal} onSubmit={() => setAsked(code.trim())}>
+      <CardPage title="Sign a program in" subtitle="Enter the code that the program shows">
+        <CardForm submit="Continue" isBusy={program.isFetching} wrong={refusal} onSubmit={() => setAsked(code.trim())}>
           <TextField id="code" label="Code" icon="key" value={code} onChange={setCode} />
-        </DoorForm>
-      </Door>
+        </CardForm>
+      </CardPage>
     );
   }
   const { name, address, scope } = program.data;
@@ -52,8 +52,8 @@ export function Device(): ReactNode {
     setOutcome(`${name} is refused`);
   };
   return (
-    <Door title={`Sign ${name} in?`} subtitle={`Asked from ${address}${scope === null ? '' : `, scope ${sentence(scope)}`}`}>
-      <DoorForm submit="Sign it in" isBusy={isBusy || organizationId === ''} wrong={wrong} onSubmit={() => run(confirm)}>
+    <CardPage title={`Sign ${name} in?`} subtitle={`Asked from ${address}${scope === null ? '' : `, scope ${sentence(scope)}`}`}>
+      <CardForm submit="Sign it in" isBusy={isBusy || organizationId === ''} wrong={wrong} onSubmit={() => run(confirm)}>
         <label htmlFor="organization">Organization</label>
         <div className="field">
           <select id="organization" value={organizationId} onChange={({ target }) => setChosen(target.value)}>
@@ -64,13 +64,13 @@ export function Device(): ReactNode {
             ))}
           </select>
         </div>
-      </DoorForm>
+      </CardForm>
       <Button look="quiet" onClick={() => run(deny)}>
         Refuse
       </Button>
       <p className="small-print">
         Only go on if you started this program and it shows the code {asked}. It gets a token with your rights.
       </p>
-    </Door>
+    </CardPage>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
 import { beginWithCookie, currentSession, currentToken } from '../session.ts';
-import { Door, DoorForm, TextField, useAction } from './door.tsx';
+import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Accepts an invitation, by the link that the inviting person passed on. */
@@ -16,26 +16,26 @@ export function Invitation(): ReactNode {
   });
   if (token === '') {
     return (
-      <Door title="An invitation to Davit">
+      <CardPage title="An invitation to Davit">
         <p className="small-print">This address is incomplete. Ask the person who invited you for the whole link.</p>
-      </Door>
+      </CardPage>
     );
   }
   if (invitation.data === undefined) {
     return (
-      <Door title="An invitation to Davit">
+      <CardPage title="An invitation to Davit">
         <p className="small-print" role="alert">
           {invitation.error?.message ?? 'Reading the invitation…'}
         </p>
-      </Door>
+      </CardPage>
     );
   }
   const { email, inviter, organization_name: organization, role_name: role } = invitation.data;
   const isPerson = currentSession() !== null && currentToken() === null;
   return (
-    <Door title={`Join ${organization}`} subtitle={`${inviter} invites ${email} as ${role}`}>
+    <CardPage title={`Join ${organization}`} subtitle={`${inviter} invites ${email} as ${role}`}>
       {isPerson ? <JoinForm token={token} /> : <AcceptForm token={token} email={email} />}
-    </Door>
+    </CardPage>
   );
 }
 
@@ -46,9 +46,9 @@ function JoinForm({ token }: { readonly token: string }): ReactNode {
     enterConsole();
   };
   return (
-    <DoorForm submit="Join with your account" isBusy={isBusy} wrong={wrong} onSubmit={() => run(join)}>
+    <CardForm submit="Join with your account" isBusy={isBusy} wrong={wrong} onSubmit={() => run(join)}>
       {null}
-    </DoorForm>
+    </CardForm>
   );
 }
 
@@ -64,7 +64,7 @@ function AcceptForm({ token, email }: { readonly token: string; readonly email: 
   };
   return (
     <>
-      <DoorForm submit="Create account and join" isBusy={isBusy} wrong={wrong} onSubmit={() => run(accept)}>
+      <CardForm submit="Create account and join" isBusy={isBusy} wrong={wrong} onSubmit={() => run(accept)}>
         <input type="hidden" autoComplete="username" value={email} readOnly />
         <TextField id="name" label="Your name" icon="person" autoComplete="name" value={name} onChange={setName} />
         <TextField
@@ -76,7 +76,7 @@ function AcceptForm({ token, email }: { readonly token: string; readonly email: 
           value={password}
           onChange={setPassword}
         />
-      </DoorForm>
+      </CardForm>
       <p className="small-print">
         If you have an account here, <a href="/console/">sign in</a>, then open the link again.
       </p>

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
-import { Door, DoorForm, TextField, useAction } from './door.tsx';
+import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Sets a new password, by a link of an administrator or the operator. */
@@ -12,8 +12,8 @@ export function NewPassword(): ReactNode {
     enterConsole();
   };
   return (
-    <Door title="Set a new password">
-      <DoorForm submit="Set password" isBusy={isBusy} wrong={wrong} onSubmit={() => run(reset)}>
+    <CardPage title="Set a new password">
+      <CardForm submit="Set password" isBusy={isBusy} wrong={wrong} onSubmit={() => run(reset)}>
         <TextField
           id="password"
           label="New password, at least 10 characters"
@@ -23,8 +23,8 @@ export function NewPassword(): ReactNode {
           value={password}
           onChange={setPassword}
         />
-      </DoorForm>
+      </CardForm>
       <p className="small-print">All your sessions end. Sign in with the new password afterwards.</p>
-    </Door>
+    </CardPage>
   );
 }

@@ -5,7 +5,7 @@ import { clientOf } from '../api.ts';
 import { queries } from '../data/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { beginWithCookie, beginWithToken, wasEnded } from '../session.ts';
-import { Door, DoorForm, TextField, useAction } from './door.tsx';
+import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
 
 /** Signs a person in with a password, or a program's owner with an API token. */
 export function SignIn(): ReactNode {
@@ -13,14 +13,14 @@ export function SignIn(): ReactNode {
   const options = useQuery({ queryKey: ['signInOptions'], queryFn: () => clientOf(null).call('getSignInOptions') });
   const onlyToken = options.data?.passwords === false;
   return (
-    <Door title="Sign in to Davit">
+    <CardPage title="Sign in to Davit">
       {usesToken || onlyToken ? <TokenForm /> : <PasswordForm />}
       {!onlyToken && (
         <Button look="quiet" onClick={() => setUsesToken(!usesToken)}>
           {usesToken ? 'Use e-mail and password' : 'Use an API token'}
         </Button>
       )}
-    </Door>
+    </CardPage>
   );
 }
 
@@ -42,7 +42,7 @@ function PasswordForm(): ReactNode {
     }
   };
   return (
-    <DoorForm submit={isBusy ? 'Signing in…' : 'Sign in'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(signIn)}>
+    <CardForm submit={isBusy ? 'Signing in…' : 'Sign in'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(signIn)}>
       <TextField
         id="email"
         label="E-mail address"
@@ -71,7 +71,7 @@ function PasswordForm(): ReactNode {
           onChange={setCode}
         />
       )}
-    </DoorForm>
+    </CardForm>
   );
 }
 
@@ -90,9 +90,9 @@ function TokenForm(): ReactNode {
   };
   return (
     <>
-      <DoorForm submit={isBusy ? 'Signing in…' : 'Sign in'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(signIn)}>
+      <CardForm submit={isBusy ? 'Signing in…' : 'Sign in'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(signIn)}>
         <TextField id="token" label="API token" icon="key" type="password" value={token} onChange={setToken} />
-      </DoorForm>
+      </CardForm>
       <p className="small-print">
         The token stays in this tab and is forgotten when you close it. The first start of Davit writes the administrator’s token
         to <code>admin-token</code> in its state folder.

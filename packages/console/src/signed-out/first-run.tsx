@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
 import { beginWithCookie } from '../session.ts';
-import { Door, DoorForm, TextField, useAction } from './door.tsx';
+import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Creates the first account, by the link that the start of Davit prints. */
@@ -19,8 +19,8 @@ export function FirstRun(): ReactNode {
     enterConsole();
   };
   return (
-    <Door title="Welcome to Davit" subtitle="Create the first account of this installation">
-      <DoorForm submit={isBusy ? 'Creating…' : 'Create account'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(create)}>
+    <CardPage title="Welcome to Davit" subtitle="Create the first account of this installation">
+      <CardForm submit={isBusy ? 'Creating…' : 'Create account'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(create)}>
         <TextField id="name" label="Your name" icon="person" autoComplete="name" value={name} onChange={setName} />
         <TextField
           id="email"
@@ -49,8 +49,8 @@ export function FirstRun(): ReactNode {
           value={organization}
           onChange={setOrganization}
         />
-      </DoorForm>
+      </CardForm>
       <p className="small-print">The link works once. Restart Davit to get another one.</p>
-    </Door>
+    </CardPage>
   );
 }

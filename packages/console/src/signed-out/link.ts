@@ -1,9 +1,9 @@
 /** Returns the token behind `#` of the address. Browsers do not send this part to servers. */
 export function linkToken(): string {
-  return decodeURIComponent(location.hash.slice(1));
+  return location.hash.slice(1);
 }
 
-/** Leaves a door: the console begins at its first page. */
+/** Leaves the page of a link for the first page of the console. */
 export function enterConsole(): void {
   location.replace('/console/');
 }
