@@ -106,7 +106,7 @@ test('an invited person joins by the link, loses the password, and signs a progr
   const lost = new URL((await admin.call('createPasswordLink', { params: { ...params, userId } })).link);
   await page.goto(`${server.baseUrl}${lost.pathname}${lost.hash}`);
   await looksGood(page, 'password');
-  await fill(page, 'New password, at least 10 characters', 'another long password');
+  await fill(page, 'Password, at least 10 characters', 'another long password');
   await press(page, 'Set password');
   await fill(page, 'E-mail address', 'grace@example.org');
   await fill(page, 'Password', 'another long password');

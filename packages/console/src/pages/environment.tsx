@@ -5,15 +5,14 @@ import { Fragment, memo, useMemo, type ReactNode } from 'react';
 import { detailsOf, environmentOf, historyOf, linksIn, servicesIn } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { DeploymentName, History } from '../parts/history.tsx';
 import { Ago, Cut, Head } from '../parts/page.tsx';
 import { ServiceStates, State, StateOf } from '../parts/state.tsx';
 import { duration, milliseconds } from '../time.ts';
 import {
-  deploymentNumber,
   isUnderWay,
   kindName,
   plural,
-  sentence,
   servicesOf,
   servicesOfStage,
   shapeOfService,
@@ -222,67 +221,49 @@ function troubleOf({
 export function DeploymentsOfEnvironment(): ReactNode {
   const environmentId = useEnvironmentId();
   const history = useQuery(historyOf(environmentId));
-  if (history.data === undefined) {
-    return history.error === null ? (
-      <div className="box">
-        <LoadingRows />
-      </div>
-    ) : (
-      <FailedFace error={history.error} />
-    );
-  }
-  if (history.data.length === 0) {
-    return (
-      <div className="box">
-        <Face icon="empty" title="Never deployed">
-          Deploy the environment: each deployment then stands here, with its log and, if it failed, its reason.
-        </Face>
-      </div>
-    );
-  }
   return (
-    <div className="box">
-      <table className="list">
-        <thead>
-          <tr>
-            <th className="w-[26%]">Deployment</th>
-            <th className="w-[22%]">State</th>
-            <th className="w-[32%]">Services</th>
-            <th>Time</th>
-          </tr>
-        </thead>
-        <tbody>
-          {history.data.map((one) => (
-            <tr key={one.identifier.execution_id}>
-              <td>
-                <div className="name">
-                  <Link
-                    to="/environment/$environmentId/deployment/$executionId"
-                    params={{ environmentId, executionId: one.identifier.execution_id }}
-                  >
-                    Deployment {deploymentNumber(one.identifier.execution_id)}
-                  </Link>
-                </div>
-                <div className="under">
-                  <Cut text={`${sentence(one.trigger_action)} by ${one.auditing_data.triggered_by}`} />
-                </div>
-              </td>
-              <td>
-                <StateOf word={one.status} />
-              </td>
-              <td className="wide-only">
-                <Cut text={one.stages.flatMap(({ services }) => services.map(({ identifier }) => identifier.name)).join(', ')} />
-              </td>
-              <td className="wide-only nowrap">
-                <Fragment>
-                  <Ago at={one.auditing_data.created_at} />
-                  <div className="under">{duration(milliseconds(one.total_duration))}</div>
-                </Fragment>
-              </td>
+    <History
+      history={history}
+      advice="Deploy the environment: each deployment then stands here, with its log and, if it failed, its reason."
+    >
+      {(entries) => (
+        <table className="list">
+          <thead>
+            <tr>
+              <th className="w-[26%]">Deployment</th>
+              <th className="w-[22%]">State</th>
+              <th className="w-[32%]">Services</th>
+              <th>Time</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {entries.map((one) => (
+              <tr key={one.identifier.execution_id}>
+                <DeploymentName
+                  environmentId={environmentId}
+                  executionId={one.identifier.execution_id}
+                  action={one.trigger_action}
+                  by={one.auditing_data.triggered_by}
+                />
+                <td>
+                  <StateOf word={one.status} />
+                </td>
+                <td className="wide-only">
+                  <Cut
+                    text={one.stages.flatMap(({ services }) => services.map(({ identifier }) => identifier.name)).join(', ')}
+                  />
+                </td>
+                <td className="wide-only nowrap">
+                  <Fragment>
+                    <Ago at={one.auditing_data.created_at} />
+                    <div className="under">{duration(milliseconds(one.total_duration))}</div>
+                  </Fragment>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </History>
   );
 }

@@ -3,6 +3,7 @@ import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { detailsOf, linksIn, serviceHistoryOf, servicesIn } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
+import { DeploymentName, History } from '../parts/history.tsx';
 import { Ago, Box, Cut, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
 import { Verdict } from '../parts/verdict.tsx';
@@ -278,75 +279,55 @@ export function DeploymentsOfService(): ReactNode {
 
 function HistoryTable({ service, status }: { readonly service: Service; readonly status: ServiceStatus | undefined }): ReactNode {
   const history = useQuery(serviceHistoryOf(service));
-  if (history.data === undefined) {
-    return history.error === null ? (
-      <div className="box">
-        <LoadingRows />
-      </div>
-    ) : (
-      <FailedFace error={history.error} />
-    );
-  }
-  if (history.data.length === 0) {
-    return (
-      <div className="box">
-        <Face icon="empty" title="Never deployed">
-          Deploy the service: each deployment then stands here, and its release can be deployed again.
-        </Face>
-      </div>
-    );
-  }
   return (
-    <div className="box">
-      <table className="list">
-        <thead>
-          <tr>
-            <th className="w-[24%]">Deployment</th>
-            <th className="w-[22%]">State</th>
-            <th className="w-[30%]">Version</th>
-            <th className="w-[12%]">Time</th>
-            <th>
-              <span className="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {history.data.map((entry, index) => (
-            <tr key={`${entry.identifier.execution_id} ${entry.auditing_data.created_at}`}>
-              <td>
-                <div className="name">
-                  <Link
-                    to="/environment/$environmentId/deployment/$executionId"
-                    params={{ environmentId: service.environment.id, executionId: entry.identifier.execution_id ?? '' }}
-                  >
-                    Deployment {deploymentNumber(entry.identifier.execution_id ?? '')}
-                  </Link>
-                </div>
-                <div className="under">
-                  <Cut text={`${sentence(entry.status_details.action)} by ${entry.auditing_data.triggered_by}`} />
-                </div>
-              </td>
-              <td>
-                <StateOf word={entry.status} />
-              </td>
-              <td className="wide-only">
-                <code>
-                  <Cut text={versionOf(entry)} />
-                </code>
-                <div className="under">
-                  <Cut text={'commit' in entry.details ? (entry.details.commit?.message ?? '') : ''} />
-                </div>
-              </td>
-              <td className="wide-only nowrap">
-                <Ago at={entry.auditing_data.created_at} />
-              </td>
-              <td className="do text-right">
-                <RollBack service={service} status={status} entry={entry} isNewest={index === 0} />
-              </td>
+    <History
+      history={history}
+      advice="Deploy the service: each deployment then stands here, and its release can be deployed again."
+    >
+      {(entries) => (
+        <table className="list">
+          <thead>
+            <tr>
+              <th className="w-[24%]">Deployment</th>
+              <th className="w-[22%]">State</th>
+              <th className="w-[30%]">Version</th>
+              <th className="w-[12%]">Time</th>
+              <th>
+                <span className="sr-only">Actions</span>
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {entries.map((entry, index) => (
+              <tr key={`${entry.identifier.execution_id} ${entry.auditing_data.created_at}`}>
+                <DeploymentName
+                  environmentId={service.environment.id}
+                  executionId={entry.identifier.execution_id ?? ''}
+                  action={entry.status_details.action}
+                  by={entry.auditing_data.triggered_by}
+                />
+                <td>
+                  <StateOf word={entry.status} />
+                </td>
+                <td className="wide-only">
+                  <code>
+                    <Cut text={versionOf(entry)} />
+                  </code>
+                  <div className="under">
+                    <Cut text={'commit' in entry.details ? (entry.details.commit?.message ?? '') : ''} />
+                  </div>
+                </td>
+                <td className="wide-only nowrap">
+                  <Ago at={entry.auditing_data.created_at} />
+                </td>
+                <td className="do text-right">
+                  <RollBack service={service} status={status} entry={entry} isNewest={index === 0} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </History>
   );
 }

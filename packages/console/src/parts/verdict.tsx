@@ -62,8 +62,8 @@ function seenIn({ evidence: { lines = [], exit, probe = [], listening = [], orig
   return [
     ...lines,
     ...(exit === undefined ? [] : [`exit code ${exit.code}${exit.out_of_memory ? ', killed for memory' : ''}`]),
-    ...probe.map((line) => `probe  ${line}`),
-    ...(listening.length === 0 ? [] : [`listens on  ${listening.join(', ')}`]),
+    ...probe.map((line) => `probe ${line}`),
+    ...(listening.length === 0 ? [] : [`listens on ${listening.join(', ')}`]),
     ...(original === undefined ? [] : [original]),
   ].join('\n');
 }

@@ -85,6 +85,22 @@ export function TextField({ id, label, icon, value, onChange, ...more }: TextFie
   );
 }
 
+type FilledField = Pick<TextFieldProps, 'value' | 'onChange'>;
+
+export function EmailField(props: FilledField): ReactNode {
+  return <TextField id="email" label="E-mail address" icon="mail" type="email" autoComplete="username" {...props} />;
+}
+
+export function NameField(props: FilledField): ReactNode {
+  return <TextField id="name" label="Your name" icon="person" autoComplete="name" {...props} />;
+}
+
+/** A password that a person chooses. */
+export function NewPasswordField(props: FilledField): ReactNode {
+  const label = 'Password, at least 10 characters';
+  return <TextField id="password" label={label} icon="lock" type="password" autoComplete="new-password" {...props} />;
+}
+
 /** Runs the action of a form: while it runs the form is busy, and what fails is shown. */
 export function useAction(first: string | null = null): {
   readonly isBusy: boolean;

@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
 import { beginWithCookie } from '../session.ts';
-import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
+import { CardForm, CardPage, EmailField, NameField, NewPasswordField, TextField, useAction } from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Creates the first account, by the link that the start of Davit prints. */
@@ -21,25 +21,9 @@ export function FirstRun(): ReactNode {
   return (
     <CardPage title="Welcome to Davit" subtitle="Create the first account of this installation">
       <CardForm submit={isBusy ? 'Creating…' : 'Create account'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(create)}>
-        <TextField id="name" label="Your name" icon="person" autoComplete="name" value={name} onChange={setName} />
-        <TextField
-          id="email"
-          label="E-mail address"
-          icon="mail"
-          type="email"
-          autoComplete="username"
-          value={email}
-          onChange={setEmail}
-        />
-        <TextField
-          id="password"
-          label="Password, at least 10 characters"
-          icon="lock"
-          type="password"
-          autoComplete="new-password"
-          value={password}
-          onChange={setPassword}
-        />
+        <NameField value={name} onChange={setName} />
+        <EmailField value={email} onChange={setEmail} />
+        <NewPasswordField value={password} onChange={setPassword} />
         <TextField
           id="organization"
           label="Name of your organization (optional)"

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
 import { beginWithCookie, currentSession, currentToken } from '../session.ts';
-import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
+import { CardForm, CardPage, NameField, NewPasswordField, useAction } from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Accepts an invitation, by the link that the inviting person passed on. */
@@ -66,16 +66,8 @@ function AcceptForm({ token, email }: { readonly token: string; readonly email: 
     <>
       <CardForm submit="Create account and join" isBusy={isBusy} wrong={wrong} onSubmit={() => run(accept)}>
         <input type="hidden" autoComplete="username" value={email} readOnly />
-        <TextField id="name" label="Your name" icon="person" autoComplete="name" value={name} onChange={setName} />
-        <TextField
-          id="password"
-          label="Password, at least 10 characters"
-          icon="lock"
-          type="password"
-          autoComplete="new-password"
-          value={password}
-          onChange={setPassword}
-        />
+        <NameField value={name} onChange={setName} />
+        <NewPasswordField value={password} onChange={setPassword} />
       </CardForm>
       <p className="small-print">
         If you have an account here, <a href="/console/">sign in</a>, then open the link again.

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
-import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
+import { CardForm, CardPage, NewPasswordField, useAction } from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Sets a new password, by a link of an administrator or the operator. */
@@ -14,15 +14,7 @@ export function NewPassword(): ReactNode {
   return (
     <CardPage title="Set a new password">
       <CardForm submit="Set password" isBusy={isBusy} wrong={wrong} onSubmit={() => run(reset)}>
-        <TextField
-          id="password"
-          label="New password, at least 10 characters"
-          icon="lock"
-          type="password"
-          autoComplete="new-password"
-          value={password}
-          onChange={setPassword}
-        />
+        <NewPasswordField value={password} onChange={setPassword} />
       </CardForm>
       <p className="small-print">All your sessions end. Sign in with the new password afterwards.</p>
     </CardPage>

@@ -5,7 +5,7 @@ import { clientOf } from '../api.ts';
 import { queries } from '../data/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { beginWithCookie, beginWithToken, wasEnded } from '../session.ts';
-import { CardPage, CardForm, TextField, useAction } from './card-page.tsx';
+import { CardForm, CardPage, EmailField, TextField, useAction } from './card-page.tsx';
 
 /** Signs a person in with a password, or a program's owner with an API token. */
 export function SignIn(): ReactNode {
@@ -43,15 +43,7 @@ function PasswordForm(): ReactNode {
   };
   return (
     <CardForm submit={isBusy ? 'Signing in…' : 'Sign in'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(signIn)}>
-      <TextField
-        id="email"
-        label="E-mail address"
-        icon="mail"
-        type="email"
-        autoComplete="username"
-        value={email}
-        onChange={setEmail}
-      />
+      <EmailField value={email} onChange={setEmail} />
       <TextField
         id="password"
         label="Password"
