@@ -62,7 +62,10 @@ test('the first person comes in by the link of the start, signs out, and in agai
   await fill(page, 'Password, at least 10 characters', 'short');
   await fill(page, 'Name of your organization (optional)', 'Shop');
   await press(page, 'Create account');
-  await page.getByRole('alert').getByText('password').waitFor();
+  await page
+    .getByRole('alert')
+    .getByText(/^Password must/)
+    .waitFor();
   await fill(page, 'Password, at least 10 characters', password);
   await press(page, 'Create account');
   await isInside(page, 'Shop');
@@ -84,6 +87,8 @@ test('the first person comes in by the link of the start, signs out, and in agai
   await page.reload();
   await isInside(page, 'Shop');
   await other.getByLabel('E-mail address').waitFor();
+  await other.goto(`${server.baseUrl}/console/password`);
+  await other.getByText('This address is incomplete.').waitFor();
 }, 90_000);
 
 test('an invited person joins by the link, loses the password, and signs a program in', async () => {

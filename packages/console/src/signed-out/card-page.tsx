@@ -25,6 +25,15 @@ export function CardPage({ title, subtitle = location.host, children }: CardPage
   );
 }
 
+/** Tells that the part of the address behind `#` is missing. */
+export function IncompleteLink({ title }: { readonly title: string }): ReactNode {
+  return (
+    <CardPage title={title}>
+      <p className="small-print">This address is incomplete. Open the whole link, with everything after #.</p>
+    </CardPage>
+  );
+}
+
 interface FormProps {
   readonly children: ReactNode;
   readonly submit: string;
@@ -126,5 +135,8 @@ export function useAction(first: string | null = null): {
 /** Returns what to tell a person whom the server refused. */
 function refusalOf(error: unknown): string {
   if (!(error instanceof ApiError)) return 'The server does not answer. Check that Davit runs, then try again.';
-  return [error.message, ...error.errors.map(({ path, message }) => `${path} ${message}.`)].join(' ');
+  const [first] = error.errors;
+  if (first === undefined) return error.message;
+  const words = `${first.path.replaceAll('_', ' ')} ${first.message}.`;
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

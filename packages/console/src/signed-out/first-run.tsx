@@ -1,7 +1,16 @@
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
 import { beginWithCookie } from '../session.ts';
-import { CardForm, CardPage, EmailField, NameField, NewPasswordField, TextField, useAction } from './card-page.tsx';
+import {
+  CardForm,
+  CardPage,
+  EmailField,
+  IncompleteLink,
+  NameField,
+  NewPasswordField,
+  TextField,
+  useAction,
+} from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Creates the first account, by the link that the start of Davit prints. */
@@ -18,6 +27,7 @@ export function FirstRun(): ReactNode {
     beginWithCookie(id);
     enterConsole();
   };
+  if (linkToken() === '') return <IncompleteLink title="Welcome to Davit" />;
   return (
     <CardPage title="Welcome to Davit" subtitle="Create the first account of this installation">
       <CardForm submit={isBusy ? 'Creating…' : 'Create account'} isBusy={isBusy} wrong={wrong} onSubmit={() => run(create)}>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
 import { beginWithCookie, currentSession, currentToken } from '../session.ts';
-import { CardForm, CardPage, NameField, NewPasswordField, useAction } from './card-page.tsx';
+import { CardForm, CardPage, IncompleteLink, NameField, NewPasswordField, useAction } from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Accepts an invitation, by the link that the inviting person passed on. */
@@ -14,13 +14,7 @@ export function Invitation(): ReactNode {
     enabled: token !== '',
     retry: false,
   });
-  if (token === '') {
-    return (
-      <CardPage title="An invitation to Davit">
-        <p className="small-print">This address is incomplete. Ask the person who invited you for the whole link.</p>
-      </CardPage>
-    );
-  }
+  if (token === '') return <IncompleteLink title="An invitation to Davit" />;
   if (invitation.data === undefined) {
     return (
       <CardPage title="An invitation to Davit">

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
-import { CardForm, CardPage, NewPasswordField, useAction } from './card-page.tsx';
+import { CardForm, CardPage, IncompleteLink, NewPasswordField, useAction } from './card-page.tsx';
 import { enterConsole, linkToken } from './link.ts';
 
 /** Sets a new password, by a link of an administrator or the operator. */
@@ -11,6 +11,7 @@ export function NewPassword(): ReactNode {
     await clientOf(null).call('resetPassword', { body: { token: linkToken(), password } });
     enterConsole();
   };
+  if (linkToken() === '') return <IncompleteLink title="Set a new password" />;
   return (
     <CardPage title="Set a new password">
       <CardForm submit="Set password" isBusy={isBusy} wrong={wrong} onSubmit={() => run(reset)}>
