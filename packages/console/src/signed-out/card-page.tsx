@@ -25,7 +25,7 @@ export function CardPage({ title, subtitle = location.host, children }: CardPage
   );
 }
 
-/** Tells that the part of the address behind `#` is missing. */
+/** Reports that the part of the address behind `#` is missing. */
 export function IncompleteLink({ title }: { readonly title: string }): ReactNode {
   return (
     <CardPage title={title}>
