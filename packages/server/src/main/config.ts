@@ -1,6 +1,7 @@
 import os from 'node:os';
 import path from 'node:path';
 import { logLevels, roles, type Configuration } from '../configuration.ts';
+import { prefixOf } from '../vocabulary/file.ts';
 import { ConfigurationReader, type Environment } from './configuration-reader.ts';
 
 /** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists all errors. */
@@ -8,6 +9,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
   const reader = new ConfigurationReader(environment);
   const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
   const databaseUrl = reader.databaseUrl('DATABASE_URL');
+  const vocabulary = reader.vocabulary('DAVIT_VOCABULARY');
   const allowLocalRepositories = reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false);
   const configuration: Omit<Configuration, 'unknownVariables'> = {
     stateFolder: path.resolve(reader.text('DAVIT_HOME', '.davit')),
@@ -23,6 +25,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
     allowedOrigins: reader.origins('DAVIT_ALLOWED_ORIGINS'),
+    vocabulary,
     ...signIn,
     passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
@@ -41,7 +44,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     privateRepositories: reader.places('DAVIT_ALLOW_PRIVATE_REPOSITORIES', allowLocalRepositories),
     allowHttpRegistries: reader.truth('DAVIT_ALLOW_HTTP_REGISTRIES', false),
     vendorRegistries: reader.vendorRegistries('DAVIT_VENDOR_REGISTRIES'),
-    variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', 'DAVIT'),
+    variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', prefixOf(vocabulary) ?? 'DAVIT'),
     localEngine: reader.truth('DAVIT_LOCAL_ENGINE', true),
     dockerHost: reader.optional('DOCKER_HOST'),
     buildMemoryMiB: reader.integer('DAVIT_BUILD_MEMORY_MIB', halfOfMemoryMiB(), 64, 1_048_576),

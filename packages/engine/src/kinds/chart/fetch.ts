@@ -1,7 +1,7 @@
 import { lstat, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isAppError } from '@davit/base';
-import { DriverError, type HelmInstall, type HelmValues } from '@davit/drivers';
+import { DriverError, type HelmInstall, type HelmSetting, type HelmValues } from '@davit/drivers';
 import { chartSourceOf } from './plan.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../../model.ts';
 import type { EngineParts } from '../../shared/parts.ts';
@@ -108,19 +108,34 @@ export async function installOf(context: StepContext): Promise<HelmInstall> {
   const source = helmOf(config);
   const folder = checkoutFolder(context);
   const { set, set_string: setString, set_json: setJson } = source.values;
+  const reference = parts.settings.clientTexts?.chartReference ?? null;
   const root = source.git === null ? folder : join(folder, 'source');
   return {
     chart: source.git === null ? join(folder, packaged) : join(root, source.git.rootPath),
     root,
-    values: {
+    values: inOwnWords(reference, {
       files: await valueFiles(context, source),
       set: set.map(pairOf),
       setString: setString.map(pairOf),
       setJson: setJson.map(pairOf),
-    },
+    }),
     variables: await variablesOf(config, parts),
     arguments: source.arguments,
     labels: labelsOf(context),
+  };
+}
+
+/** Returns the values with `davit.env.KEY` where clients refer to variables in their own words. Pure. */
+export function inOwnWords(reference: string | null, values: HelmValues): HelmValues {
+  if (reference === null) return values;
+  const pattern = new RegExp(`(?<![\\w.])${RegExp.escape(reference)}\\.(?=[A-Za-z_])`, 'g');
+  const own = (text: string): string => text.replaceAll(pattern, 'davit.env.');
+  const settings = (all: readonly HelmSetting[]): readonly HelmSetting[] => all.map(([name, value]) => [name, own(value)]);
+  return {
+    files: values.files.map(({ name, content }) => ({ name, content: own(content) })),
+    set: settings(values.set),
+    setString: settings(values.setString),
+    setJson: settings(values.setJson),
   };
 }
 
