@@ -30,12 +30,12 @@ export function answerStream<Request extends { readonly startedAt: number }>(
     reply.raw.flushHeaders();
     const { patienceMilliseconds, farewell } = stream;
     const outlet = openOutlet(reply.raw, { patienceMilliseconds, farewell });
-    await stream.run(wording === null ? outlet : inWords(outlet, wording.events()));
+    await stream.run(wording === null ? outlet : translatedOutlet(outlet, wording.events()));
   };
 }
 
-/** Returns an outlet that translates the data of events before it writes them. */
-function inWords(outlet: Outlet, translations: ReadonlyMap<string, (data: unknown) => unknown>): Outlet {
+/** Returns an outlet that translates the data of events, by their names, before it writes them. */
+export function translatedOutlet(outlet: Outlet, translations: ReadonlyMap<string, (data: unknown) => unknown>): Outlet {
   if (translations.size === 0) return outlet;
   const messageInWords = (message: string): string => {
     const translate = translations.get(/^event: (.*)$/m.exec(message)?.[1] ?? '');

@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { openApi, operationList } from '@davit/contract';
+import * as publicClient from 'qovery-typescript-axios';
 import { expect, test } from 'vitest';
+import { publicDescription, routeOf } from '@davit/testkit/public-description';
 import { Wordings } from '../http/wording.ts';
 import { ownVocabularyFile, prefixOf } from './file.ts';
 import { parseVocabulary, readVocabulary } from './read.ts';
+import { pathIn } from './shape.ts';
 
 const basePath = '/v/public';
 const own = JSON.parse(await readFile(ownVocabularyFile, 'utf8'));
@@ -64,3 +67,39 @@ test('the document in other words has the same operations, and all references ha
   const { schemas } = document['components'] as { readonly schemas: object };
   expect([...names].filter((name) => !Object.hasOwn(schemas, name ?? ''))).toEqual([]);
 });
+
+test('a method of the public client reaches each operation of the public description that Davit has', async () => {
+  const vocabulary = await readVocabulary({ basePath, file: null }, operationList);
+  const form = (method: string, path: string): string => `${method} ${path.replaceAll(/\{[^}]*\}/g, '{}')}`;
+  const sent = new Set(await requestsOfClient());
+  const described = new Set(publicDescription.operations.map((one) => routeOf(one)));
+  const unreached = operationList
+    .filter((operation) => described.has(routeOf(operation)))
+    .map(({ method, path }) => form(method, pathIn(path, vocabulary)))
+    .filter((request) => !sent.has(request) && !sent.has(request.replace('/azure/{}/', '/azure/aks/')));
+  expect(unreached).toEqual([]);
+});
+
+/** Returns method and path of each request that the client can make. */
+async function requestsOfClient(): Promise<string[]> {
+  const requests: string[] = [];
+  const argument = '5e0d3f0a-6c1b-4a57-9a53-0f3f7c6a1001';
+  for (const [name, make] of Object.entries(publicClient)) {
+    if (!name.endsWith('AxiosParamCreator') || typeof make !== 'function') continue;
+    const methods: Readonly<Record<string, (...values: string[]) => Promise<ClientRequest>>> = Reflect.apply(make, undefined, [
+      new publicClient.Configuration({ basePath: 'https://api.example.org' }),
+    ]);
+    for (const method of Object.values(methods)) {
+      // No method has more parameters.
+      const { url, options } = await method(...Array.from({ length: 20 }, () => argument));
+      const { pathname } = new URL(url, 'https://api.example.org');
+      requests.push(`${options.method ?? ''} ${pathname.replaceAll(argument, '{}')}`);
+    }
+  }
+  return requests;
+}
+
+interface ClientRequest {
+  readonly url: string;
+  readonly options: { readonly method?: string };
+}

@@ -1,11 +1,12 @@
 import { lstat, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isAppError } from '@davit/base';
-import { DriverError, type HelmInstall, type HelmSetting, type HelmValues } from '@davit/drivers';
+import { DriverError, type HelmInstall, type HelmValues } from '@davit/drivers';
 import { chartSourceOf } from './plan.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../../model.ts';
 import type { EngineParts } from '../../shared/parts.ts';
 import { isDatabaseUnreachable } from '../../shared/retry-policy.ts';
+import { inOwnWords } from './values.ts';
 import * as store from '../../store/helm.ts';
 import { checkoutFolder } from '../../steps/image.ts';
 import { sourceAt } from '../../steps/source.ts';
@@ -122,20 +123,6 @@ export async function installOf(context: StepContext): Promise<HelmInstall> {
     variables: await variablesOf(config, parts),
     arguments: source.arguments,
     labels: labelsOf(context),
-  };
-}
-
-/** Returns the values with `davit.env.KEY` where clients refer to variables in their own words. Pure. */
-export function inOwnWords(reference: string | null, values: HelmValues): HelmValues {
-  if (reference === null) return values;
-  const pattern = new RegExp(`(?<![\\w.])${RegExp.escape(reference)}\\.(?=[A-Za-z_])`, 'g');
-  const own = (text: string): string => text.replaceAll(pattern, 'davit.env.');
-  const settings = (all: readonly HelmSetting[]): readonly HelmSetting[] => all.map(([name, value]) => [name, own(value)]);
-  return {
-    files: values.files.map(({ name, content }) => ({ name, content: own(content) })),
-    set: settings(values.set),
-    setString: settings(values.setString),
-    setJson: settings(values.setJson),
   };
 }
 
