@@ -33,9 +33,9 @@ interface Shape {
 type OperationRequest = FastifyRequest<Shape>;
 
 /**
- * Adds the routes of an operation: at its path, or in other words at the paths of a wording. The checks run in this order: token (401), rate (429), ids (404), scope (403 or 404),
- * reading the body (413, 415, 400), validating the body (400). Then the handler runs, which checks that the caller may
- * see the resources it reads (404).
+ * Adds the routes of an operation: at its path, or in other words at the paths of a wording. The checks run in this
+ * order: token (401), rate (429), ids (404), scope (403 or 404), reading the body (413, 415, 400), validating the body
+ * (400). Then the handler runs, which checks that the caller may see the resources it reads (404).
  */
 export function addOperation(
   app: FastifyInstance,
@@ -213,7 +213,11 @@ function handlerOf(context: HttpContext, { operation, handler, open }: MountedOp
   if (operation.method === 'GET') {
     return readHandler(
       operation,
-      inWords(wording, (request, reply) => handle(call(request, reply)), wording?.answer),
+      inWords(
+        wording,
+        (request, reply) => handle(call(request, reply)),
+        (answer) => wording?.answer(answer),
+      ),
     );
   }
   const change = changeOf(operation);

@@ -79,16 +79,24 @@ export function readConfiguration(environment: Environment = process.env): Confi
     tofuProgram: reader.optional('DAVIT_TOFU_PROGRAM'),
     databaseCatalogueFile: reader.optional('DAVIT_DATABASE_CATALOGUE'),
     lifecycleTemplatesFile: reader.optional('DAVIT_LIFECYCLE_TEMPLATES'),
-    gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
-    gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),
-    previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),
-    previewHours: reader.integer('DAVIT_PREVIEW_HOURS', 168, 0, 87_600),
-    previewsPerEnvironment: reader.integer('DAVIT_PREVIEWS_PER_ENVIRONMENT', 20, 0, 10_000),
+    ...gitSettings(reader),
     logLevel: reader.word('DAVIT_LOG_LEVEL', logLevels, 'info'),
     logRequests: reader.truth('DAVIT_LOG_REQUESTS', false),
   };
   reader.finish();
   return { ...configuration, unknownVariables: reader.unknown() };
+}
+
+function gitSettings(
+  reader: ConfigurationReader,
+): Pick<Configuration, 'gitPollSeconds' | 'gitDeployForcePushes' | 'previewForks' | 'previewHours' | 'previewsPerEnvironment'> {
+  return {
+    gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
+    gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),
+    previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),
+    previewHours: reader.integer('DAVIT_PREVIEW_HOURS', 168, 0, 87_600),
+    previewsPerEnvironment: reader.integer('DAVIT_PREVIEWS_PER_ENVIRONMENT', 20, 0, 10_000),
+  };
 }
 
 function backupSettings(

@@ -64,8 +64,9 @@ test('the document in other words has the same operations, and all references ha
   expect(Object.keys(document['paths'] ?? {})).toHaveLength(new Set(operationList.map(({ path }) => path)).size);
   const text = JSON.stringify(document);
   const names = new Set([...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
-  const { schemas } = document['components'] as { readonly schemas: object };
-  expect([...names].filter((name) => !Object.hasOwn(schemas, name ?? ''))).toEqual([]);
+  expect(document).toMatchObject({
+    components: { schemas: Object.fromEntries([...names].map((name) => [name, expect.anything()])) },
+  });
 });
 
 test('a method of the public client reaches each operation of the public description that Davit has', async () => {

@@ -72,10 +72,10 @@ export function schemaIn<S extends object>(schema: S, vocabulary: Vocabulary, te
   };
   const fieldsIn = (properties: Readonly<Record<string, unknown>>): Record<string, unknown> =>
     Object.fromEntries(Object.entries(properties).map(([name, inner]) => [nameIn(name), walk(inner, name)]));
-  const namedIn = (shape: Readonly<Record<string, unknown>>): Record<string, unknown> => ({
+  const namedIn = ({ name, description, ...shape }: Readonly<Record<string, unknown>>): Record<string, unknown> => ({
     ...shape,
-    name: texts.name(String(shape['name'])),
-    ...(shape['description'] === undefined ? {} : { description: texts.prose(String(shape['description'])) }),
+    name: texts.name(String(name)),
+    ...(typeof description === 'string' && { description: texts.prose(description) }),
   });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the result has the same keywords
   return walk(schema, '') as S;

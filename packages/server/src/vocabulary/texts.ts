@@ -11,8 +11,8 @@ export interface Texts {
 }
 
 /**
- * Returns the translation of texts. A value that the contract also uses where the vocabulary leaves it as it is, such as
- * SERVICE, stays in sentences: its place there is not known.
+ * Returns the translation of texts. A value that the contract also uses where the vocabulary leaves it as it is, such
+ * as SERVICE, stays in sentences: its place there is not known.
  */
 export function textsOf(vocabulary: Vocabulary, operations: readonly Operation[]): Texts {
   const { names, fields, segments } = vocabulary;

@@ -1,10 +1,10 @@
 import { AppError, isRecord } from '@davit/base';
 import type { Direction, Pair, Vocabulary } from './vocabulary.ts';
 
-/** Returns the value in other words. It changes nothing in place, and returns the same value if it has none of the words. */
+/** Returns the value in other words: a changed copy, or the same value if it has none of the words. */
 export type Translation = (value: unknown) => unknown;
 
-/** What a translation needs of a schema. */
+/** The keywords of JSON Schema that a translation reads. */
 interface Schema {
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;

@@ -180,8 +180,8 @@ export class Fuzz {
   }
 
   /**
-   * Generates a request of any operation, a quarter of them in a client's words. Its ids are chosen when it is sent, because they change while the property
-   * runs.
+   * Generates a request of any operation, a quarter of them in a client's words. Its ids are chosen when it is sent,
+   * because they change while the property runs.
    */
   request(): fc.Arbitrary<FuzzRequest> {
     return fc

@@ -37,7 +37,8 @@ export const webhookCreate = statement<WebhookRow>(
 
 /**
  * $7: whether the secret changes to $8. If not, a webhook with a secret keeps its target. $9 to $12: null keeps the
- * former value. $13: base path of the request, which counts if the target changes. Disabling a webhook drops its pending deliveries.
+ * former value. $13: base path of the request, which counts if the target changes. Disabling a webhook drops its
+ * pending deliveries.
  */
 export const webhookEdit = statement<WebhookRow>(
   'webhook_edit',

@@ -36,7 +36,10 @@ export async function listWebhooks(deps: Needs<'database'>, caller: Caller, orga
   return { results };
 }
 
-/** Creates a webhook. Its deliveries use the words of the request. Fails with VALIDATION_FAILED if Davit may not call the URL. */
+/**
+ * Creates a webhook. Its deliveries use the words of the request. Fails with VALIDATION_FAILED if Davit may not call
+ * the URL.
+ */
 export async function createWebhook(
   deps: Needs<'database' | 'vault', 'allowPrivateTargets'>,
   caller: Caller,
