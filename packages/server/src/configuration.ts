@@ -27,6 +27,8 @@ export interface Configuration {
   readonly trustProxy: boolean;
   /** Origins of web pages that may use the API from a browser, such as `https://console.example.org`. */
   readonly allowedOrigins: readonly string[];
+  /** The vocabulary of clients that is served under a base path; null: none. */
+  readonly vocabulary: VocabularyConfiguration | null;
   /** OpenID Connect issuers whose JWTs are accepted, spelled exactly as in their `iss` claim. */
   readonly oidcIssuers: readonly string[];
   /** Accepted audiences; a JWT must have at least one of them. */
@@ -136,6 +138,13 @@ export interface Configuration {
   readonly logRequests: boolean;
   /** Variables that begin with DAVIT_ and are unknown. A warning at start lists them, since they may be misspelt. */
   readonly unknownVariables: readonly string[];
+}
+
+export interface VocabularyConfiguration {
+  /** For example `/v/public`. */
+  readonly basePath: string;
+  /** Path of the vocabulary's file; null: the vocabulary that comes with Davit. */
+  readonly file: string | null;
 }
 
 export interface AcmeConfiguration {
