@@ -552,5 +552,6 @@ async function makeFirstIds({ id: organizationId, tokens }: TestOrganization): P
     applicationId: application.id,
     containerId: container.id,
     helmId: helm.id,
+    serviceId: application.id,
   };
 }

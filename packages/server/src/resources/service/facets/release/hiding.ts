@@ -4,11 +4,11 @@ import type { ReleaseField } from '@davit/engine/port';
 const shortestValue = 4;
 
 interface Hiding {
-  setting(field: ReleaseField): { path: string; value: string | null; secret: boolean };
-  pair(
+  readonly setting: (field: ReleaseField) => { path: string; value: string | null; secret: boolean };
+  readonly pair: (
     before: ReleaseField | undefined,
     after: ReleaseField | undefined,
-  ): { before: string | null; after: string | null; secret: boolean };
+  ) => { before: string | null; after: string | null; secret: boolean };
 }
 
 /**
