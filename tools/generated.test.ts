@@ -130,6 +130,7 @@ test('what is served beside the public description is known', () => {
   expect(own.toSorted()).toEqual([
     'acceptInvitationLink',
     'changePassword',
+    'compareServiceReleases',
     'confirmDeviceSignIn',
     'confirmSecondFactor',
     'createDeviceSignIn',
@@ -150,6 +151,7 @@ test('what is served beside the public description is known', () => {
     'getDatabaseMetrics',
     'getDeviceToken',
     'getJobMetrics',
+    'getServiceRelease',
     'getSignInOptions',
     'joinByInvitationLink',
     'listDatabaseRestore',

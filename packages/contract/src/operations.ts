@@ -49,6 +49,7 @@ import { getHelmKubernetesServices } from './service/helm-service.ts';
 import * as ingress from './service/ingress.ts';
 import * as jobCleaning from './service/job-cleaning.ts';
 import { searchServiceLog } from './service/log-search.ts';
+import * as release from './service/release.ts';
 import { getTerraformResources } from './service/terraform-resource.ts';
 import * as stream from './stream/stream.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
@@ -107,6 +108,7 @@ const modules = {
   listTerraformVersions,
   getTerraformResources,
   searchServiceLog,
+  ...release,
   createHelmDefaultValues,
   getHelmKubernetesServices,
 };

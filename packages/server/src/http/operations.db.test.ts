@@ -107,6 +107,7 @@ async function makeBlind(): Promise<string> {
   return (await admin.call('createOrganizationApiToken', { params, body })).token;
 }
 
+const releaseOf = statement<{ id: string }>('test_release_of', 'select id from release where service_id = $1 limit 1');
 const attemptAdd = statement<{ id: string }>(
   'test_attempt_add',
   `with delivery as (
@@ -254,6 +255,7 @@ async function makeIds(): Promise<Record<string, string>> {
     clusterId: environment.cluster_id,
     customRoleId: role.id,
     backupId: randomUUID(),
+    releaseId: (await server.database.database.one(releaseOf, [application.id])).id,
     targetApplicationId: application.id,
     inviteId: invitation.id,
     sessionId: randomUUID(),
@@ -581,5 +583,6 @@ async function makeFirstIds({ id: organizationId, tokens }: TestOrganization): P
     applicationId: application.id,
     containerId: container.id,
     helmId: helm.id,
+    serviceId: application.id,
   };
 }
