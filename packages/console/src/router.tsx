@@ -55,6 +55,18 @@ const logs = createRoute({
 });
 const serviceDeployments = createRoute({ getParentRoute: () => service, path: '/deployments', component: DeploymentsOfService });
 
+// The further tabs of a service, each loaded when it is opened.
+const variables = createRoute({
+  getParentRoute: () => service,
+  path: '/variables',
+  validateSearch: ({ find, by }: Record<string, unknown>): { find?: string; by?: 'process' | 'scope' } => ({
+    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(by === 'scope' ? { by } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/variables/variables.tsx'), 'VariablesPage'),
+});
+const serviceTabs = [variables] as const;
+
 export const router = createRouter({
   basepath: '/console',
   routeTree: root.addChildren([
@@ -63,7 +75,7 @@ export const router = createRouter({
     parts,
     environment.addChildren([services, deployments]),
     deployment,
-    service.addChildren([summary, logs, serviceDeployments]),
+    service.addChildren([summary, logs, serviceDeployments, ...serviceTabs]),
   ]),
   scrollRestoration: true,
   defaultPreload: false,

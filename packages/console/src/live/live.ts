@@ -60,6 +60,8 @@ class Collected {
     for (const [environmentId, events] of this.#events) {
       const read = (key: string): void => void this.#queries.invalidateQueries({ queryKey: [key, environmentId] });
       read('details');
+      // Deployments and outputs of jobs write variables.
+      if (events.has('DEPLOYMENT')) read('variables');
       if (['DEPLOYMENT', 'QUEUE', 'SERVICE_STATE'].some((event) => events.has(event))) {
         for (const key of ['history', 'serviceHistory', 'links', 'services', 'deploymentLog']) read(key);
       } else if (events.has('STEP')) read('deploymentLog');

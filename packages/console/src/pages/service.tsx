@@ -19,6 +19,7 @@ import {
 } from '../words.ts';
 import { changedSince, nowOf, versionOf } from './explanation.tsx';
 import { RollBack, ServiceActions } from './service-actions.tsx';
+import { ServiceTabs } from './service-tabs.tsx';
 
 interface Shown {
   readonly service: Service | undefined;
@@ -71,6 +72,7 @@ export function ServicePage(): ReactNode {
         <Link to="/environment/$environmentId/service/$serviceId/deployments" params={params}>
           Deployments
         </Link>
+        {service !== undefined && <ServiceTabs service={service} />}
       </nav>
       <Outlet />
     </>
