@@ -3,7 +3,7 @@ import { Frame } from './frame/frame.tsx';
 import { DeploymentPage } from './pages/deployment.tsx';
 import { DeploymentsOfEnvironment, EnvironmentPage, ServicesOfEnvironment } from './pages/environment.tsx';
 import { Overview } from './pages/overview.tsx';
-import { DeploymentsOfService, ServicePage, Summary } from './pages/service.tsx';
+import { ServicePage, Summary } from './pages/service.tsx';
 import { Face } from './parts/face.tsx';
 
 const root = createRootRoute({
@@ -53,7 +53,6 @@ const logs = createRoute({
   }),
   component: lazyRouteComponent(() => import('./pages/logs.tsx'), 'LogsPage'),
 });
-const serviceDeployments = createRoute({ getParentRoute: () => service, path: '/deployments', component: DeploymentsOfService });
 
 // The further tabs of a service, each loaded when it is opened.
 const variables = createRoute({
@@ -65,7 +64,14 @@ const variables = createRoute({
   }),
   component: lazyRouteComponent(() => import('./pages/variables/variables.tsx'), 'VariablesPage'),
 });
-const serviceTabs = [variables] as const;
+const history = createRoute({
+  getParentRoute: () => service,
+  path: '/history',
+  validateSearch: ({ only }: Record<string, unknown>): { only?: 'all' | 'deployments' | 'changes' } =>
+    only === 'deployments' || only === 'changes' ? { only } : {},
+  component: lazyRouteComponent(() => import('./pages/history/history.tsx'), 'HistoryPage'),
+});
+const serviceTabs = [history, variables] as const;
 
 export const router = createRouter({
   basepath: '/console',
@@ -75,7 +81,7 @@ export const router = createRouter({
     parts,
     environment.addChildren([services, deployments]),
     deployment,
-    service.addChildren([summary, logs, serviceDeployments, ...serviceTabs]),
+    service.addChildren([summary, logs, ...serviceTabs]),
   ]),
   scrollRestoration: true,
   defaultPreload: false,
