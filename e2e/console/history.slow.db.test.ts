@@ -18,7 +18,7 @@ test('deployments and changes of the configuration are on one line; a rollback s
   const page = await world.open(`/environment/${production}/service/${services.web}/history`);
   await page
     .getByRole('row', { name: /Deployment 3/ })
-    .getByText('Deployed')
+    .getByText('Deployed', { exact: true })
     .waitFor();
   await page.getByText('Variable LEVEL added').waitFor();
   const changed = page.getByRole('row', { name: /Settings changed/ });
@@ -42,7 +42,7 @@ test('deployments and changes of the configuration are on one line; a rollback s
   await dialog.getByRole('button', { name: 'Roll back' }).click();
   await page
     .getByRole('row', { name: /Deployment 4/ })
-    .getByText('Deployed')
+    .getByText('Deployed', { exact: true })
     .waitFor();
   await page.close();
 }, 60_000);
