@@ -71,7 +71,15 @@ const history = createRoute({
     only === 'deployments' || only === 'changes' ? { only } : {},
   component: lazyRouteComponent(() => import('./pages/history/history.tsx'), 'HistoryPage'),
 });
-const serviceTabs = [history, variables] as const;
+const withFind = ({ find }: Record<string, unknown>): { find?: string } =>
+  typeof find === 'string' && find !== '' ? { find } : {};
+const settings = createRoute({
+  getParentRoute: () => service,
+  path: '/settings',
+  validateSearch: withFind,
+  component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
+});
+const serviceTabs = [history, variables, settings] as const;
 
 export const router = createRouter({
   basepath: '/console',

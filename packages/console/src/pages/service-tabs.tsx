@@ -12,6 +12,9 @@ export function ServiceTabs({ service }: { readonly service: Service }): ReactNo
           Variables
         </Link>
       )}
+      <Link to="/environment/$environmentId/service/$serviceId/settings" params={params}>
+        Settings
+      </Link>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useId, type ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
+import { Conflict } from '../../parts/conflict.tsx';
 import { Ago, Cut } from '../../parts/page.tsx';
-import { Mark } from '../../parts/state.tsx';
 import {
   conflictOf,
   inheritedAt,
@@ -146,7 +146,14 @@ function EditedValue(props: EditedProps): ReactNode {
   return (
     <>
       {edit.change === 'DELETE' ? <Deletion slot={slot} edit={edit} /> : <Input {...props} />}
-      {conflict !== null && <Conflict {...props} now={conflict.now} />}
+      {conflict !== null && (
+        <Conflict
+          did={conflictWords(edit, conflict.now)}
+          value={conflict.now?.value ?? undefined}
+          onKeep={() => props.onEdit({ ...edit, base: conflict.now, isOpen: true }, edit)}
+          onTake={() => props.onUndo(edit)}
+        />
+      )}
       {edit.error !== undefined && (
         <div className="wrong" role="alert">
           {edit.error}
@@ -225,21 +232,8 @@ function Input({ slot, layer, place, edit, names, onEdit }: EditedProps): ReactN
   );
 }
 
-function Conflict({ edit, now, onEdit, onUndo }: EditedProps & { readonly now: Variable | null }): ReactNode {
-  const theirs =
-    now === null ? 'deleted it' : now.is_secret ? 'set another secret' : edit.base === null ? 'created it with' : 'set it to';
-  return (
-    <div className="conflict" role="alert">
-      <span>
-        <Mark shape="warn" /> Meanwhile somebody {theirs}
-        {now !== null && !now.is_secret && <span className="mono"> {(now.value ?? '').slice(0, 200)}</span>}.
-      </span>
-      <Button isSmall onClick={() => onEdit({ ...edit, base: now, isOpen: true }, edit)}>
-        Keep mine
-      </Button>
-      <Button isSmall onClick={() => onUndo(edit)}>
-        Take theirs
-      </Button>
-    </div>
-  );
+function conflictWords({ base }: Edit, now: Variable | null): string {
+  if (now === null) return 'deleted it';
+  if (now.is_secret) return 'set another secret';
+  return base === null ? 'created it with' : 'set it to';
 }
