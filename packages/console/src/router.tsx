@@ -79,7 +79,14 @@ const settings = createRoute({
   validateSearch: withFind,
   component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
 });
-const serviceTabs = [history, variables, settings] as const;
+const metrics = createRoute({
+  getParentRoute: () => service,
+  path: '/metrics',
+  validateSearch: ({ minutes }: Record<string, unknown>): { minutes?: number } =>
+    minutes === 360 || minutes === 1440 ? { minutes } : {},
+  component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
+});
+const serviceTabs = [metrics, history, variables, settings] as const;
 
 export const router = createRouter({
   basepath: '/console',

@@ -68,9 +68,6 @@ export function ServicePage(): ReactNode {
         <Link to="/environment/$environmentId/service/$serviceId/logs" params={params}>
           Logs
         </Link>
-        <Link to="/environment/$environmentId/service/$serviceId/history" params={params}>
-          History
-        </Link>
         {service !== undefined && <ServiceTabs service={service} />}
       </nav>
       <Outlet />
