@@ -196,6 +196,7 @@ export function serviceLine(scope: LogScope, line: ServiceLogLine): LineEvent {
       message: line.message,
       pod_name: line.instance,
       version: line.releaseId,
+      level: line.level,
     },
   };
 }
