@@ -99,6 +99,7 @@ export async function runProgram(words: readonly string[], surroundings: Surroun
     return exitCodes.done;
   }
   await run(application, words, cli);
+  await cli.out.flush();
   if (cli.out.failure !== null) {
     cli.out.talk(`davit: the output cannot be written: ${cli.out.failure.message}`);
     return exitCodes.failed;

@@ -2,19 +2,26 @@ import type { Received } from '@davit/client';
 import type { Mark, Output } from './output/output.ts';
 import { duration, phrase, width } from './output/text.ts';
 
-/** The parts of a deployment of one service, as people see them. Several steps belong to one phase. */
+/**
+ * The parts of a deployment of one service, as people see them: while they go on, when they are done (null: no longer
+ * shown), and when they failed. Several steps belong to one phase.
+ */
 const phases = {
-  GIT_CLONE: ['fetching', 'fetched', 'not fetched'],
-  MIRROR_IMAGE: ['copying', 'copied', 'not copied'],
-  BUILD_QUEUEING: ['waiting to build', 'waited', 'not built'],
+  GIT_CLONE: ['fetching', null, 'not fetched'],
+  MIRROR_IMAGE: ['copying', null, 'not copied'],
+  REGISTRY_CREATE_REPOSITORY: ['preparing', null, 'not prepared'],
+  BUILD_QUEUEING: ['waiting to build', null, 'not built'],
   BUILD: ['building', 'built', 'not built'],
-  DEPLOYMENT_QUEUEING: ['waiting', 'waited', 'not started'],
-  DEPLOYMENT: ['starting', 'started', 'not ready'],
+  DEPLOYMENT_QUEUEING: ['waiting', null, 'not started'],
+  DEPLOYMENT: ['starting', 'ready', 'not ready'],
   ROUTER_DEPLOYMENT: ['switching', 'switched', 'not switched'],
   EXECUTING: ['running', 'ran', 'failed'],
-  REGISTRY_CREATE_REPOSITORY: ['preparing', 'prepared', 'not prepared'],
+  /** Former instances answer their last requests and stop. */
+  FINISHING: ['finishing', null, 'not finished'],
 } as const;
 type PhaseName = keyof typeof phases;
+/** Kinds of services whose instances are not there to stay. */
+const runsOnce: ReadonlySet<string> = new Set(['JOB', 'TERRAFORM', 'HELM']);
 
 interface Phase {
   readonly name: PhaseName;
@@ -26,6 +33,7 @@ interface Phase {
 export interface ServiceProgress {
   readonly id: string;
   readonly name: string;
+  readonly type: string;
   state: string;
   /** Milliseconds since 1970. */
   readonly since: number;
@@ -72,6 +80,7 @@ export class Progress {
     const service = this.services.get(data.service_id) ?? {
       id: data.service_id,
       name: data.service_name,
+      type: data.service_type,
       state: data.state,
       since: at,
       isOver: false,
@@ -83,7 +92,7 @@ export class Progress {
     service.failure = data.failure;
     if (!isEnd(data.state) || service.isOver) return [];
     service.isOver = true;
-    const milestones = closePhases(service, at, data.failure === null ? 'done' : 'failed');
+    const milestones = closePhases(service, at, data.failure !== null ? 'failed' : data.state === 'CANCELED' ? 'off' : 'done');
     const text = data.failure === null ? phrase(data.state) : `${phrase(data.state)}: ${data.failure.message}`;
     return [...milestones, { at, service: service.name, mark: markOf(data.state), text }];
   }
@@ -96,27 +105,38 @@ export class Progress {
     this.#steps.set(key, `${data.status} ${data.attempt}`);
     const at = Date.parse(data.finished_at ?? data.started_at ?? data.at);
     const last = service.phases.at(-1);
-    if (last?.name === data.step_name) {
+    const name = phaseOf(service, data.step_name);
+    // Former instances may stop after the service has reached its state.
+    if (service.isOver && name === 'FINISHING') return [];
+    if (last?.name === name) {
       last.endedAt = data.finished_at === null ? null : at;
       if (data.status === 'FAILED') last.outcome = 'failed';
       return [];
     }
     const milestones = closePhases(service, Date.parse(data.started_at ?? data.at), 'done');
     const startedAt = Date.parse(data.started_at ?? data.at);
-    const outcome = data.status === 'FAILED' ? 'failed' : data.status === 'CANCELED' ? 'off' : 'going';
-    service.phases.push({ name: data.step_name, startedAt, endedAt: data.finished_at === null ? null : at, outcome });
+    const outcome = data.status === 'FAILED' ? 'failed' : data.status === 'CANCELED' ? 'off' : service.isOver ? 'done' : 'going';
+    service.phases.push({ name, startedAt, endedAt: data.finished_at === null ? null : at, outcome });
     return milestones;
   }
 }
 
-function closePhases(service: ServiceProgress, at: number, outcome: 'done' | 'failed'): Milestone[] {
+function phaseOf({ type, phases: earlier }: ServiceProgress, metric: PhaseName): PhaseName {
+  if (metric !== 'DEPLOYMENT') return metric;
+  if (earlier.some(({ name }) => name === 'ROUTER_DEPLOYMENT')) return 'FINISHING';
+  return runsOnce.has(type) ? 'EXECUTING' : metric;
+}
+
+function closePhases(service: ServiceProgress, at: number, outcome: 'done' | 'failed' | 'off'): Milestone[] {
   const last = service.phases.at(-1);
   if (last === undefined || last.outcome === 'done') return [];
   if (last.outcome === 'going') last.outcome = outcome;
   last.endedAt ??= at;
   // A failure is reported with its message, by the state of the service.
   if (last.outcome !== 'done') return [];
-  const text = `${phases[last.name][1]} ${duration(last.endedAt - last.startedAt)}`;
+  const word = phases[last.name][1];
+  if (word === null) return [];
+  const text = `${word} ${duration(last.endedAt - last.startedAt)}`;
   return [{ at: last.endedAt, service: service.name, mark: 'ok', text }];
 }
 
@@ -141,12 +161,11 @@ export function progressLine(
   options: { now: number; pad: number; columns: number },
 ): string {
   const { now, pad, columns } = options;
-  const parts = service.phases.map((phase) => phaseText(phase, out, now));
-  if (service.isOver && service.failure === null && !/^(DEPLOYED|RESTARTED)$/.test(service.state)) {
-    parts.push(`${out.mark(markOf(service.state))} ${phrase(service.state)}`);
-  } else if (parts.length === 0 || (service.isOver && service.phases.every(({ outcome }) => outcome === 'done'))) {
-    if (parts.length === 0) parts.push(`${out.mark(markOf(service.state))} ${phrase(service.state)}`);
-  }
+  const shown = service.phases.filter(({ name, outcome }) => outcome !== 'done' || phases[name][1] !== null);
+  const parts = shown.map((phase) => phaseText(phase, out, now));
+  const isCanceled = shown.at(-1)?.outcome === 'off';
+  const isRemarkable = service.isOver && !isCanceled && service.failure === null && !/^(DEPLOYED|RESTARTED)$/.test(service.state);
+  if (parts.length === 0 || isRemarkable) parts.push(`${out.mark(markOf(service.state))} ${phrase(service.state)}`);
   const name = service.name.padEnd(pad);
   while (parts.length > 1 && width(`  ${name}  ${parts.join('  ')}`) > columns) parts.shift();
   return `  ${name}  ${parts.join('  ')}`;
@@ -157,5 +176,5 @@ function phaseText({ name, startedAt, endedAt, outcome }: Phase, out: Output, no
   const time = out.style('grey', duration(Math.max(0, (endedAt !== null && outcome !== 'going' ? endedAt : now) - startedAt)));
   if (outcome === 'going') return `${out.mark('go')} ${out.style('blue', going)} ${time}`;
   if (outcome === 'failed') return `${out.mark('bad')} ${failed} ${out.style('grey', 'after')} ${time}`;
-  return outcome === 'off' ? `${out.mark('off')} canceled` : `${out.mark('ok')} ${done} ${time}`;
+  return outcome === 'off' ? `${out.mark('off')} canceled` : `${out.mark('ok')} ${done ?? ''} ${time}`;
 }

@@ -50,7 +50,8 @@ function show(cli: Cli, { site, details, services }: Seen): void {
   if (all.length === 0) out.talk('  There is no service yet. Make one of a folder: davit up');
   const pad = Math.max(4, ...all.map(({ status: { id } }) => (services.get(id)?.name ?? id).length));
   const limit = Math.min(pad, out.dataColumns === Infinity ? pad : 24);
-  details.stages.forEach((stage, index) => showStage(cli, stage, { number: index + 1, pad: limit, services }));
+  const used = details.stages.filter((stage) => statusesOf(stage).length > 0);
+  used.forEach((stage, index) => showStage(cli, stage, { number: index + 1, pad: limit, services }));
   const stale = all.filter(({ status: one }) => isOutOfDate(one)).map(({ status: { id } }) => services.get(id)?.name ?? id);
   if (stale.length > 0)
     out.talk(`\n  * ${plural(stale.length, 'service')} with changes that are not deployed: davit deploy ${stale[0]}`);
@@ -78,7 +79,6 @@ function showStage(
 ): void {
   const { out } = cli;
   const statuses = statusesOf(stage);
-  if (statuses.length === 0) return;
   out.data('');
   out.data(`  ${number} ${stage.stage.name}`);
   for (const { status: one } of statuses) {

@@ -2,7 +2,7 @@ import { codeOf } from '../errors.ts';
 
 /** A stream as commands write to it. `columns` is there if it is a terminal. */
 export interface Sink {
-  write(text: string): boolean;
+  write(text: string, onWritten?: (error?: Error | null) => void): boolean;
   on(event: 'error', listener: (error: Error) => void): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -91,6 +91,15 @@ export class Output {
   raw(text: string): void {
     if (this.#closed.signal.aborted || this.#failure !== null) return;
     this.#stdout.write(text);
+  }
+
+  /** Waits until all data is written, or could not be. */
+  async flush(): Promise<void> {
+    if (this.#closed.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#closed.signal.addEventListener('abort', () => resolve(), { once: true });
+      this.#stdout.write('', () => resolve());
+    });
   }
 
   json(value: unknown): void {
