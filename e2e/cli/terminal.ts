@@ -26,7 +26,7 @@ export interface RunOptions {
 
 /** A command that runs. */
 export interface Running {
-  /** What it has written to stdout, or to stderr, so far. */
+  /** Return the text that it has written so far. */
   readonly out: () => string;
   readonly err: () => string;
   kill(signal: NodeJS.Signals): void;
@@ -35,7 +35,7 @@ export interface Running {
 
 /** A command in a pseudo-terminal. Its stdout and stderr are one screen. */
 export interface InTerminal {
-  /** What was written to the screen so far, with its escape sequences. */
+  /** Returns the text on the screen so far, with its escape sequences. */
   readonly screen: () => string;
   type(text: string): void;
   readonly ended: Promise<{ readonly code: number | null; readonly screen: string }>;

@@ -67,7 +67,7 @@ export class Cli implements CommandContext {
     return Date.now() + this.#ahead;
   }
 
-  /** Opens the session of the command: DAVIT_SERVER with DAVIT_TOKEN, or the context that is named, linked or current. */
+  /** Opens the session: DAVIT_SERVER with DAVIT_TOKEN, or the context that is named, linked or current. */
   async session(flags: Pick<ServerFlags, 'context'>): Promise<Session> {
     const { DAVIT_SERVER: server = '', DAVIT_TOKEN: token = '' } = this.environment;
     if (server !== '' && token !== '') {

@@ -15,7 +15,7 @@ interface Declaration<Flags extends Readonly<Partial<Record<keyof Flags, unknown
   readonly brief: string;
   /** Further sentences for the help. */
   readonly details?: string;
-  /** What can be typed after the name of the command, and what that does. At least one. */
+  /** The words after the name of the command, and their effect. At least one example. */
   readonly examples: readonly (readonly [string, string])[];
   readonly flags: FlagParametersForType<Flags, Cli>;
   readonly aliases?: Aliases<keyof Flags & string>;
@@ -51,7 +51,7 @@ export function command<Flags extends Readonly<Partial<Record<keyof Flags, unkno
   return buildCommand<BaseFlags, readonly string[], Cli>({
     docs: {
       brief,
-      ...(details !== undefined && { fullDescription: wrap(details, 80).join('\n') }),
+      ...(details !== undefined && { fullDescription: wrap(`${brief}. ${details}`, 80).join('\n') }),
       customUsage: examples.map(([input, brief]) => ({ input, brief })),
     },
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the flags are checked by the type of the declaration

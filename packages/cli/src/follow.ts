@@ -63,6 +63,7 @@ class Follower {
   readonly #leave = new AbortController();
   readonly #begunAt = Date.now();
   #drawn = 0;
+  #drawing: ReturnType<typeof setTimeout> | undefined;
   #lastAlive = Date.now();
   #lastLine = '';
   #isOpen = false;
@@ -79,7 +80,7 @@ class Follower {
   async run(): Promise<Progress> {
     const { timeout } = this.#flags;
     const timer = timeout === undefined ? undefined : setTimeout(() => this.#leave.abort(tooLong(timeout)), timeout * 1000);
-    const drawing = this.#isDrawn ? setInterval(() => this.#draw(), drawMilliseconds) : undefined;
+    if (this.#isDrawn) this.#keepDrawing();
     const waiting = setTimeout(() => this.#sayWaiting(), silenceMilliseconds);
     const onInterrupt = (): void => this.#onInterrupt();
     process.on('SIGINT', onInterrupt);
@@ -93,7 +94,7 @@ class Follower {
     } finally {
       clearTimeout(timer);
       clearTimeout(waiting);
-      clearInterval(drawing);
+      clearTimeout(this.#drawing);
       process.removeListener('SIGINT', onInterrupt);
       this.#endKeys();
     }
@@ -166,6 +167,11 @@ class Follower {
     this.#drawn = lines.length;
   }
 
+  #keepDrawing(): void {
+    this.#draw();
+    this.#drawing = setTimeout(() => this.#keepDrawing(), drawMilliseconds);
+  }
+
   #clear(): void {
     if (this.#drawn > 0) this.#cli.out.draw(`\u001B[${this.#drawn}A\u001B[0J`);
     this.#drawn = 0;
@@ -185,7 +191,7 @@ class Follower {
   }
 
   readonly #onKey = (key: Buffer): void => {
-    // Of a terminal in raw mode, Ctrl-C is a byte instead of a signal.
+    // A terminal in raw mode sends Ctrl-C as a byte instead of a signal.
     if (key.includes(3)) this.#onInterrupt();
     if (!key.toString().toLowerCase().includes('c')) return;
     this.#endKeys();

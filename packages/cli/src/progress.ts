@@ -52,7 +52,7 @@ export interface Milestone {
   readonly text: string;
 }
 
-/** What is known of a deployment from the events of its stream. */
+/** The state of a deployment, from the events of its stream. */
 export class Progress {
   readonly services = new Map<string, ServiceProgress>();
   /** QUEUED, RUNNING or one of the words with which a deployment ends. */

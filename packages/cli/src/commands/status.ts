@@ -11,7 +11,7 @@ import { stateWord, statusesOf, type ServiceStatus } from '../statuses.ts';
 type Details = CallAnswer<'getEnvironmentStatusesWithStages'>;
 type Stage = Details['stages'][number];
 
-/** What `status` shows, read at the same time: one round trip. */
+/** The records that `status` shows. They are read at the same time, in one round trip. */
 interface Seen {
   readonly site: Site;
   readonly details: Details;

@@ -20,7 +20,7 @@ const scopeFlags = {
     kind: 'enum',
     values: ['project', 'environment', 'service'],
     optional: true,
-    brief: 'Of the project, the environment or the service. Default: the service, if there is one',
+    brief: 'Of which of these. Default: the service, if there is one',
   } as const,
 };
 const scopeAliases = { ...placeAliases, s: 'service' } as const;

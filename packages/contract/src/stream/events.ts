@@ -113,7 +113,7 @@ export const streamEvents = {
     message: Type.String(),
     pod_name: Type.String(),
     version: Nullable(Type.String()),
-    /** What the line says of itself; null if it says nothing. */
+    /** The level that the line names; null if it names none. */
     level: Nullable(Words(logLevels)),
   }),
 } as const;

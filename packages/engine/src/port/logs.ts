@@ -22,7 +22,7 @@ export interface ServiceLogLine {
   readonly message: string;
   readonly instance: string;
   readonly releaseId: string | null;
-  /** What the line says of itself; null if it says nothing. */
+  /** The level that the line names; null if it names none. */
   readonly level: LogLevel | null;
 }
 

@@ -203,8 +203,8 @@ export function serviceLine(scope: LogScope, line: ServiceLogLine): LineEvent {
 }
 
 /**
- * Returns the current state of a deployment, its services and the steps that have begun, for a stream that begins during
- * the deployment.
+ * Returns the current state of a deployment, its services and the steps that have begun, for a stream that begins
+ * during the deployment.
  */
 export function presentState(view: DeploymentView, steps: readonly BegunStepView[], projectId: string): StreamEvent[] {
   const location = (at: string): { at: string; project_id: string; environment_id: string } => ({
