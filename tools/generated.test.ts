@@ -86,6 +86,7 @@ test('what needs no token is known', () => {
     'getSignInOptions',
     'readInvitationLink',
     'resetPassword',
+    'revokeDeviceToken',
     'signIn',
   ]);
 });
@@ -166,6 +167,7 @@ test('what is served beside the public description is known', () => {
     'redeliverWebhookEvent',
     'resetPassword',
     'restoreDatabase',
+    'revokeDeviceToken',
     'searchServiceLog',
     'signIn',
     'streamDeployment',
