@@ -80,8 +80,10 @@ test('what needs no token is known', () => {
   const open = operationList.filter(({ audience }) => audience === 'anybody').map(({ id }) => id);
   expect(open.toSorted()).toEqual([
     'acceptInvitationLink',
+    'completeIssuerSignIn',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'getDeviceToken',
     'getSignInOptions',
     'readInvitationLink',
@@ -130,10 +132,12 @@ test('what is served beside the public description is known', () => {
   expect(own.toSorted()).toEqual([
     'acceptInvitationLink',
     'changePassword',
+    'completeIssuerSignIn',
     'confirmDeviceSignIn',
     'confirmSecondFactor',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'createPasswordLink',
     'createSecondFactor',
     'createServiceGitWebhook',

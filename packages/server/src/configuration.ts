@@ -31,6 +31,8 @@ export interface Configuration {
   readonly oidcIssuers: readonly string[];
   /** Accepted audiences; a JWT must have at least one of them. */
   readonly oidcAudiences: readonly string[];
+  /** Davit as a client of these issuers: people sign in through them in the browser. */
+  readonly oidcClients: readonly OidcClient[];
   /** Whether people can sign in with a password. */
   readonly passwords: boolean;
   /** Public URL of this API without a trailing slash; null: the host and port on which it listens. */
@@ -136,6 +138,13 @@ export interface Configuration {
   readonly logRequests: boolean;
   /** Variables that begin with DAVIT_ and are unknown. A warning at start lists them, since they may be misspelt. */
   readonly unknownVariables: readonly string[];
+}
+
+export interface OidcClient {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** null: a public client, which has only PKCE. */
+  readonly clientSecret: Sensitive | null;
 }
 
 export interface AcmeConfiguration {

@@ -6,7 +6,7 @@ import { ConfigurationReader, type Environment } from './configuration-reader.ts
 /** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists all errors. */
 export function readConfiguration(environment: Environment = process.env): Configuration {
   const reader = new ConfigurationReader(environment);
-  const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
+  const signIn = signInSettings(reader);
   const databaseUrl = reader.databaseUrl('DATABASE_URL');
   const allowLocalRepositories = reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false);
   const configuration: Omit<Configuration, 'unknownVariables'> = {
@@ -24,7 +24,6 @@ export function readConfiguration(environment: Environment = process.env): Confi
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
     allowedOrigins: reader.origins('DAVIT_ALLOWED_ORIGINS'),
     ...signIn,
-    passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
@@ -86,6 +85,15 @@ export function readConfiguration(environment: Environment = process.env): Confi
   };
   reader.finish();
   return { ...configuration, unknownVariables: reader.unknown() };
+}
+
+function signInSettings(
+  reader: ConfigurationReader,
+): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences' | 'oidcClients' | 'passwords'> {
+  return {
+    ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE', 'DAVIT_OIDC_CLIENT_ID', 'DAVIT_OIDC_CLIENT_SECRET'),
+    passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
+  };
 }
 
 function backupSettings(
