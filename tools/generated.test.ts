@@ -80,8 +80,10 @@ test('what needs no token is known', () => {
   const open = operationList.filter(({ audience }) => audience === 'anybody').map(({ id }) => id);
   expect(open.toSorted()).toEqual([
     'acceptInvitationLink',
+    'completeIssuerSignIn',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'getDeviceToken',
     'getSignInOptions',
     'readInvitationLink',
@@ -132,10 +134,12 @@ test('what is served beside the public description is known', () => {
     'acceptInvitationLink',
     'changePassword',
     'compareServiceReleases',
+    'completeIssuerSignIn',
     'confirmDeviceSignIn',
     'confirmSecondFactor',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'createPasswordLink',
     'createSecondFactor',
     'createServiceGitWebhook',

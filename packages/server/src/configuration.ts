@@ -33,6 +33,8 @@ export interface Configuration {
   readonly oidcIssuers: readonly string[];
   /** Accepted audiences; a JWT must have at least one of them. */
   readonly oidcAudiences: readonly string[];
+  /** Davit as a client of these issuers: people sign in through them in the browser. */
+  readonly oidcClients: readonly OidcClient[];
   /** Whether people can sign in with a password. */
   readonly passwords: boolean;
   /** Public URL of this API without a trailing slash; null: the host and port on which it listens. */
@@ -145,6 +147,13 @@ export interface VocabularyConfiguration {
   readonly basePath: string;
   /** Path of the vocabulary's file; null: the vocabulary that comes with Davit. */
   readonly file: string | null;
+}
+
+export interface OidcClient {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** null: a public client, which has only PKCE. */
+  readonly clientSecret: Sensitive | null;
 }
 
 export interface AcmeConfiguration {

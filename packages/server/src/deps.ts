@@ -1,7 +1,9 @@
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
+import type { IssuerClients } from './auth/issuer-clients.ts';
 import type { Passwords } from './auth/passwords.ts';
 import type { Sessions } from './auth/sessions.ts';
+import type { SignInStates } from './auth/sign-in-states.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DatabaseCatalogue } from './catalogue/databases.ts';
 import type { LifecycleTemplates } from './catalogue/lifecycle-templates.ts';
@@ -28,6 +30,8 @@ export interface Deps {
   readonly tokens: { forget(): void };
   readonly sessions: Sessions;
   readonly passwords: Passwords;
+  readonly signInStates: SignInStates;
+  readonly issuerClients: IssuerClients;
   readonly counts: PlatformCounts;
 }
 

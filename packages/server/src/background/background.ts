@@ -1,6 +1,7 @@
 import { Loop } from '@davit/base';
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
+import { trimAccounts } from '../resources/account/index.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import {
@@ -63,7 +64,7 @@ export class Background {
       look: () => this.#trim(),
       everyMilliseconds: trimEveryMilliseconds,
       onError: (error) => {
-        const message = 'old events, keys and deliveries could not be removed; the next attempt is in an hour';
+        const message = 'old events, keys, deliveries and links could not be removed; the next attempt is in an hour';
         parts.log.warn({ err: error }, message);
       },
     });
@@ -114,5 +115,6 @@ export class Background {
     await trimIdempotencyKeys(database);
     await trimDeliveries(database);
     await trimGitEvents(database);
+    await trimAccounts(database);
   }
 }

@@ -7,9 +7,11 @@ import type { EngineCounts, EngineHooks, EnginePort } from '@davit/engine/port';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import path from 'node:path';
 import { Authenticator } from '../auth/authenticator.ts';
+import { IssuerClients } from '../auth/issuer-clients.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { Passwords } from '../auth/passwords.ts';
 import { Sessions } from '../auth/sessions.ts';
+import { SignInStates } from '../auth/sign-in-states.ts';
 import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../catalogue/read.ts';
@@ -150,6 +152,8 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     tokens: authenticator,
     sessions,
     passwords: new Passwords(),
+    signInStates: new SignInStates(database, vault, systemClock),
+    issuerClients: new IssuerClients(config.oidcClients, issuers),
     streams,
     counts,
   };

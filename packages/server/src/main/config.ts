@@ -7,7 +7,7 @@ import { ConfigurationReader, type Environment } from './configuration-reader.ts
 /** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists all errors. */
 export function readConfiguration(environment: Environment = process.env): Configuration {
   const reader = new ConfigurationReader(environment);
-  const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
+  const signIn = signInSettings(reader);
   const databaseUrl = reader.databaseUrl('DATABASE_URL');
   const vocabulary = reader.vocabulary('DAVIT_VOCABULARY');
   const allowLocalRepositories = reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false);
@@ -27,7 +27,6 @@ export function readConfiguration(environment: Environment = process.env): Confi
     allowedOrigins: reader.origins('DAVIT_ALLOWED_ORIGINS'),
     vocabulary,
     ...signIn,
-    passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
@@ -96,6 +95,15 @@ function gitSettings(
     previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),
     previewHours: reader.integer('DAVIT_PREVIEW_HOURS', 168, 0, 87_600),
     previewsPerEnvironment: reader.integer('DAVIT_PREVIEWS_PER_ENVIRONMENT', 20, 0, 10_000),
+  };
+}
+
+function signInSettings(
+  reader: ConfigurationReader,
+): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences' | 'oidcClients' | 'passwords'> {
+  return {
+    ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE', 'DAVIT_OIDC_CLIENT_ID', 'DAVIT_OIDC_CLIENT_SECRET'),
+    passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
   };
 }
 
