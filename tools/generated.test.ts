@@ -130,6 +130,7 @@ test('what is served beside the public description is known', () => {
   expect(own.toSorted()).toEqual([
     'acceptInvitationLink',
     'changePassword',
+    'checkGitRepository',
     'compareServiceReleases',
     'confirmDeviceSignIn',
     'confirmSecondFactor',
