@@ -53,7 +53,7 @@ export const ServiceMetrics = Named(
   'ServiceMetrics',
   Type.Object({
     service_id: Uuid,
-    step_seconds: Type.Integer({ description: '60 up to two hours back, 300 beyond' }),
+    step_seconds: Type.Integer({ description: '60 up to two hours back, 300 up to a day, 3600 beyond' }),
     ...List(MetricsStep).properties,
     scaling: Type.Array(
       Named(
@@ -61,7 +61,7 @@ export const ServiceMetrics = Named(
         Type.Object({ at: DateTime, from: Type.Integer(), to: Type.Integer(), reason: Type.String() }),
       ),
       {
-        description: 'Automatic changes of the number of instances, newest first',
+        description: 'Automatic changes of the number of instances in that time, of the last day, newest first',
       },
     ),
   }),
@@ -75,10 +75,10 @@ export function metricsOperations<const K extends Kind>(kind: K) {
       method: 'GET',
       path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/metrics`,
       tag: kind.Noun,
-      summary: `Read what ${kind.one} used in the last \`minutes\`, at most a day, oldest first; steps without running instances are omitted`,
+      summary: `Read what ${kind.one} used in the last \`minutes\`, at most 30 days, oldest first; steps without running instances are omitted`,
       scope: 'READ',
       target: 'service',
-      query: Optionals({ minutes: Type.Integer({ minimum: 1, maximum: 1440, default: 60 }) }),
+      query: Optionals({ minutes: Type.Integer({ minimum: 1, maximum: 43_200, default: 60 }) }),
       status: 200,
       response: ServiceMetrics,
       errors: [400],

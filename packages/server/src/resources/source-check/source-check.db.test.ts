@@ -70,6 +70,40 @@ test('a Dockerfile is found, with its arguments and images', async () => {
   });
 });
 
+test('a repository says what it can be deployed as, below its root path', async () => {
+  const look = (repository: object) =>
+    api.call('checkGitRepository', { ...at, body: { git_repository: { url, ...repository } } });
+  expect(await look({})).toEqual({
+    commit_id: expect.stringMatching(/^[0-9a-f]{40}$/),
+    default_branch: 'main',
+    branches: ['main'],
+    dockerfiles: [
+      {
+        path: 'web/Dockerfile',
+        ports: [],
+        stages: ['build'],
+        arguments: ['VERSION', 'TOKEN'],
+        images: ['registry.example.org/node:${VERSION}'],
+        fault: null,
+      },
+    ],
+    compose_file: null,
+    charts: ['bare', 'chart'],
+    terraform: false,
+    languages: [],
+    complete: true,
+  });
+  expect(await look({ root_path: '/chart', branch: 'main' })).toMatchObject({ dockerfiles: [], charts: ['.'] });
+  for (const [repository, path] of [
+    [{ branch: 'nope' }, 'branch'],
+    [{ root_path: '/nope' }, 'root_path'],
+    [{ url: `${locked.url}/shop.git` }, 'url'],
+  ] as const) {
+    const errors = [{ path: `git_repository.${path}` }];
+    await expect(look(repository)).rejects.toMatchObject({ status: 400, code: 'SOURCE_NOT_USABLE', errors });
+  }
+});
+
 test('what is wrong is told with its cause and its field', async () => {
   const nowhere = url.replace('shop', 'nope');
   for (const [call, cause, path] of [
