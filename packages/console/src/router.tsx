@@ -86,7 +86,22 @@ const metrics = createRoute({
     minutes === 360 || minutes === 1440 ? { minutes } : {},
   component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
 });
-const serviceTabs = [metrics, history, variables, settings] as const;
+const domains = createRoute({
+  getParentRoute: () => service,
+  path: '/domains',
+  component: lazyRouteComponent(() => import('./pages/domains/domains.tsx'), 'DomainsPage'),
+});
+const connection = createRoute({
+  getParentRoute: () => service,
+  path: '/connection',
+  component: lazyRouteComponent(() => import('./pages/database/connection.tsx'), 'ConnectionPage'),
+});
+const backups = createRoute({
+  getParentRoute: () => service,
+  path: '/backups',
+  component: lazyRouteComponent(() => import('./pages/database/backups.tsx'), 'BackupsPage'),
+});
+const serviceTabs = [metrics, history, variables, domains, connection, backups, settings] as const;
 
 export const router = createRouter({
   basepath: '/console',
