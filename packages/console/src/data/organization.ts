@@ -19,7 +19,8 @@ export const helmRepositoriesOf = (organizationId: string) =>
 export const gitTokensOf = (organizationId: string) =>
   queryOptions({
     queryKey: ['gitTokens', organizationId],
-    queryFn: async ({ signal }) => (await api().call('listOrganizationGitTokens', { params: { organizationId }, signal })).results,
+    queryFn: async ({ signal }) =>
+      (await api().call('listOrganizationGitTokens', { params: { organizationId }, signal })).results,
   });
 
 export const clustersOf = (organizationId: string) =>

@@ -74,7 +74,13 @@ const image = (path: string, { registries }: Offers): Entry[] => [
     control: { kind: 'pick', options: registries, none: 'Choose a registry' },
     section: sourceSection,
   },
-  { path: `${path}image_name`, label: 'Image', help: 'As library/nginx, without the tag.', control: text, section: sourceSection },
+  {
+    path: `${path}image_name`,
+    label: 'Image',
+    help: 'As library/nginx, without the tag.',
+    control: text,
+    section: sourceSection,
+  },
   { path: `${path}tag`, label: 'Tag', help: 'As 1.29.', control: text, section: sourceSection },
 ];
 
@@ -305,7 +311,15 @@ export const newKinds: readonly NewKind[] = [
     title: 'Application',
     about: 'Built from a git repository with a Dockerfile, and run permanently.',
     create: 'createApplication',
-    initial: { ...repository, dockerfile_path: 'Dockerfile', healthchecks: {}, ports: [], auto_deploy: true, ...sizes, ...counts },
+    initial: {
+      ...repository,
+      dockerfile_path: 'Dockerfile',
+      healthchecks: {},
+      ports: [],
+      auto_deploy: true,
+      ...sizes,
+      ...counts,
+    },
     entries: (_values, offers) => [
       name,
       ...git('git_repository', offers),

@@ -33,9 +33,7 @@ export function NewServicePage(): ReactNode {
         }
       />
       <Kinds environmentId={environmentId} chosen={kind} />
-      {kind !== null && (
-        <ServiceForm key={kind.type} kind={kind} environmentId={environmentId} organizationId={organizationId} />
-      )}
+      {kind !== null && <ServiceForm key={kind.type} kind={kind} environmentId={environmentId} organizationId={organizationId} />}
     </>
   );
 }
@@ -96,9 +94,7 @@ function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps):
         refusal={refusal}
         onSubmit={create}
         after={{
-          [sourceSection]: (form) => (
-            <SourceCheck environmentId={environmentId} type={kind.type} form={form} refusal={refusal} />
-          ),
+          [sourceSection]: (form) => <SourceCheck environmentId={environmentId} type={kind.type} form={form} refusal={refusal} />,
         }}
       />
     </div>
@@ -122,9 +118,7 @@ function useOffers(environmentId: string, organizationId: string, helmRepository
     databases: new Map(
       databases.map(({ database_type: type, version }) => [
         type,
-        [...new Set(version.map(({ name }) => name))].toSorted((one, other) =>
-          other.localeCompare(one, 'en', { numeric: true }),
-        ),
+        [...new Set(version.map(({ name }) => name))].toSorted((one, other) => other.localeCompare(one, 'en', { numeric: true })),
       ]),
     ),
   };

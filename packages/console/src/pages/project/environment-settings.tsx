@@ -115,7 +115,9 @@ function DeleteEnvironment({ environmentId, name, refusal }: PartProps): ReactNo
   return (
     <Box title="Delete">
       <div className="setting">
-        <p className="text-muted">The environment is deleted with its services, their volumes and databases, and their addresses.</p>
+        <p className="text-muted">
+          The environment is deleted with its services, their volumes and databases, and their addresses.
+        </p>
         <div>
           <Button refusal={refusal} onClick={() => ask(true)}>
             Delete {name}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { dockerfileFacts } from './facts.ts';
 
-test('tells arguments and images, each once, without stages and scratch', () => {
+test('tells arguments, images and ports, each once, without stages and scratch', () => {
   const content = `ARG VERSION=22
 FROM node:\${VERSION} AS build
 ARG TOKEN
@@ -11,10 +11,13 @@ FROM node:\${VERSION}
 FROM scratch
 FROM nginx:1
 COPY --from=build /a /b
+EXPOSE 80 443/tcp 53/udp 90-99 $PORT
+EXPOSE 80
 `;
   expect(dockerfileFacts(content)).toEqual({
     argumentNames: ['VERSION', 'TOKEN'],
     images: ['node:${VERSION}', 'nginx:1'],
+    ports: [80, 443],
     fault: null,
   });
 });
