@@ -103,13 +103,38 @@ const backups = createRoute({
 });
 const serviceTabs = [metrics, history, variables, domains, connection, backups, settings] as const;
 
+// Pages where something begins: projects, environments, services.
+const newProject = createRoute({
+  getParentRoute: () => root,
+  path: '/organization/$organizationId/new',
+  component: lazyRouteComponent(() => import('./pages/project/new-project.tsx'), 'NewProjectPage'),
+});
+const project = createRoute({
+  getParentRoute: () => root,
+  path: '/project/$projectId',
+  component: lazyRouteComponent(() => import('./pages/project/project.tsx'), 'ProjectPage'),
+});
+const newService = createRoute({
+  getParentRoute: () => root,
+  path: '/environment/$environmentId/new',
+  validateSearch: ({ kind }: Record<string, unknown>): { kind?: string } => (typeof kind === 'string' ? { kind } : {}),
+  component: lazyRouteComponent(() => import('./pages/new-service/new-service.tsx'), 'NewServicePage'),
+});
+const environmentSettings = createRoute({
+  getParentRoute: () => environment,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/project/environment-settings.tsx'), 'EnvironmentSettings'),
+});
+const beginnings = [newProject, project, newService] as const;
+
 export const router = createRouter({
   basepath: '/console',
   routeTree: root.addChildren([
     overview,
     organization,
     parts,
-    environment.addChildren([services, deployments]),
+    environment.addChildren([services, deployments, environmentSettings]),
+    ...beginnings,
     deployment,
     service.addChildren([summary, logs, ...serviceTabs]),
   ]),
