@@ -151,3 +151,15 @@ test('without a terminal it is told by flags; a folder of no known kind is refus
   const again = await terminal.run(['up', '--detach', '--quiet'], { folder: plain });
   expect(again).toMatchObject({ code: 0, out: expect.stringMatching(/^[\da-f-]{36}\n$/) });
 });
+
+test('a git repository elsewhere is deployed, and the folder is linked to it', async () => {
+  const empty = path.join(terminal.home, 'empty');
+  await mkdir(empty);
+  const words = ['up', '--yes', '--repository', 'https://git.example.org/acme/web.git', '--port', '3000', '--project', 'acme'];
+  const made = await terminal.run(words, { folder: empty });
+  expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^http:\/\/web-/) });
+  expect(made.err).toContain('(branch main)');
+  const again = await terminal.run(['up'], { folder: empty });
+  expect(again).toMatchObject({ code: 0 });
+  expect(again.err).not.toContain('changed since');
+});

@@ -7,7 +7,7 @@ import { CliError, exitCodes, misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deployBody } from '../kinds.ts';
 import { duration, plural, size } from '../output/text.ts';
-import { organizationOf, type PlaceFlags, type ServiceReference, type Site } from '../place.ts';
+import { organizationOf, type PlaceFlags, type Service, type ServiceReference, type Site } from '../place.ts';
 import { detect, exposedPort, findPort, openFolder, type Detected } from '../up/detect.ts';
 import { dockerfileFor, dockerignoreFor } from '../up/dockerfile.ts';
 import { DeploymentWatch } from '../up/deployment-watch.ts';
@@ -21,6 +21,8 @@ type UpFlags = PlaceFlags &
     readonly noPort: boolean;
     readonly dockerfile?: string;
     readonly cluster?: string;
+    readonly repository?: string;
+    readonly branch?: string;
     readonly yes: boolean;
   };
 
@@ -36,6 +38,7 @@ export const up = command<UpFlags>({
     ['--yes --name shop-api --environment shop/production', 'without questions'],
     ['--port 8080', 'if the program does not say on which port it listens'],
     ['--no-port', 'for a program that answers no requests'],
+    ['--repository https://git.example.org/acme/web --port 3000', 'deploy a git repository instead of this folder'],
   ],
   flags: {
     ...placeFlags,
@@ -45,13 +48,15 @@ export const up = command<UpFlags>({
     noPort: flags.flag('The program listens on no port'),
     dockerfile: flags.text('The Dockerfile. Default: Dockerfile', 'file'),
     cluster: flags.text('Make the environment on this cluster. Default: the default one', 'name'),
+    repository: flags.text('Deploy this git repository instead of the folder', 'url'),
+    branch: flags.text('The branch of the repository. Default: main', 'name'),
     yes: flags.flag('Do not ask'),
   },
   aliases: { ...placeAliases, y: 'yes' },
   run: async (cli, given) => {
     const session = await cli.session(given);
     const known = await linkedApplication(session);
-    if (known !== null && given.name === undefined) return send(cli, session, known, given);
+    if (known !== null && given.name === undefined && given.repository === undefined) return send(cli, session, known, given);
     const plan = await makePlan(cli, session, given);
     showPlan(cli, plan);
     if (!given.yes) await consent(cli);
@@ -63,6 +68,8 @@ export const up = command<UpFlags>({
 interface Application {
   readonly site: Site;
   readonly service: ServiceReference;
+  /** Whether its files are pushed; otherwise they come from a repository elsewhere. */
+  readonly isPushed: boolean;
 }
 
 /** Returns the application that the folder is linked to; null if there is none, or it was deleted. */
@@ -71,9 +78,16 @@ async function linkedApplication(session: Session): Promise<Application | null> 
   if (link === null || link.service === null || link.service.type !== 'APPLICATION') return null;
   const { organization, project, environment, service } = link;
   const { results } = await session.client.call('listServicesByEnvironmentId', { params: { environmentId: environment.id } });
-  if (!results.some(({ id }) => id === service.id)) return null;
+  const found = results.find(({ id }) => id === service.id);
+  if (found === undefined) return null;
   const site = { ...session, place: { organization, project, environment } };
-  return { site, service: { id: service.id, name: service.name, type: 'APPLICATION' } };
+  return { site, service: { id: service.id, name: service.name, type: 'APPLICATION' }, isPushed: isPushed(found) };
+}
+
+/** Returns whether the files of a service are pushed to Davit. */
+function isPushed(service: Service): boolean {
+  if (service.service_type !== 'APPLICATION') return false;
+  return /\/git\/[^/]+\/[^/]+\/[^/]+\.git$/.test(service.git_repository?.url ?? '');
 }
 
 interface Plan {
@@ -87,10 +101,23 @@ interface Plan {
   readonly port: { readonly number: number; readonly from: string } | null;
   readonly dockerfile: { readonly name: string; readonly text: string | null };
   readonly found: Detected | null;
+  /** A repository elsewhere; null: the folder is pushed. */
+  readonly repository: { readonly url: string; readonly branch: string } | null;
 }
 
 async function makePlan(cli: Cli, session: Session, given: UpFlags): Promise<Plan> {
   const dockerfileName = given.dockerfile ?? 'Dockerfile';
+  if (given.repository !== undefined) {
+    const port = given.noPort ? null : await portOf(cli, given, { existing: '', found: null, name: dockerfileName });
+    const repository = { url: given.repository, branch: given.branch ?? branch };
+    return {
+      ...(await findTarget(cli, session, given)),
+      found: null,
+      port,
+      dockerfile: { name: dockerfileName, text: null },
+      repository,
+    };
+  }
   const folder = openFolder(cli.folder);
   const existing = await folder.read(dockerfileName);
   if (existing === null && given.dockerfile !== undefined) throw misused(`There is no ${dockerfileName} in this folder.`);
@@ -104,7 +131,7 @@ async function makePlan(cli: Cli, session: Session, given: UpFlags): Promise<Pla
   const text = found === null ? null : dockerfileFor(given.port === undefined ? found : { ...found, port: given.port });
   const port = given.noPort ? null : await portOf(cli, given, { existing, found, name: dockerfileName });
   const place = await findTarget(cli, session, given);
-  return { ...place, found, port, dockerfile: { name: dockerfileName, text } };
+  return { ...place, found, port, dockerfile: { name: dockerfileName, text }, repository: null };
 }
 
 interface Sources {
@@ -113,14 +140,14 @@ interface Sources {
   readonly name: string;
 }
 
-async function portOf(cli: Cli, { port }: UpFlags, { existing, found, name }: Sources): Promise<Plan['port']> {
-  if (port !== undefined) return { number: port, from: '--port' };
+async function portOf(cli: Cli, given: UpFlags, { existing, found, name }: Sources): Promise<Plan['port']> {
+  if (given.port !== undefined) return { number: given.port, from: '--port' };
   if (found !== null)
     return { number: found.port, from: found.portFrom === null ? 'set by the Dockerfile' : `${found.portFrom} listens there` };
   const exposed = exposedPort(existing ?? '');
   if (exposed !== null) return { number: exposed, from: `${name} exposes it` };
   const folder = openFolder(cli.folder);
-  const stated = await findPort(folder, await folder.list());
+  const stated = given.repository === undefined ? await findPort(folder, await folder.list()) : null;
   if (stated !== null) return { number: stated.port, from: `${stated.from} listens there` };
   const answer = await cli.ask('  On which port does the program listen? ');
   if (answer !== null && /^\d{1,5}$/.test(answer)) return { number: Number(answer), from: 'as you say' };
@@ -137,7 +164,8 @@ async function findTarget(cli: Cli, session: Session, given: UpFlags): Promise<T
       .toLowerCase()
       .replaceAll(/[^a-z\d-]+/g, '-')
       .replaceAll(/^-+|-+$/g, '') || 'app';
-  const name = given.name ?? folderName;
+  const ofRepository = given.repository === undefined ? undefined : path.posix.basename(given.repository, '.git');
+  const name = given.name ?? ofRepository ?? folderName;
   const wanted = given.environment ?? cli.environment['DAVIT_ENVIRONMENT'] ?? 'production';
   const at = wanted.indexOf('/');
   const projectName = given.project ?? cli.environment['DAVIT_PROJECT'] ?? (at === -1 ? name : wanted.slice(0, at));
@@ -185,7 +213,7 @@ function named<Item extends Named>(all: readonly Item[], wanted: string): Item |
   return all.find(({ id, name }) => id === wanted || name.toLowerCase() === wanted.toLowerCase());
 }
 
-function showPlan(cli: Cli, { name, project, environment, clusterName, port, dockerfile, found }: Plan): void {
+function showPlan(cli: Cli, { name, project, environment, clusterName, port, dockerfile, found, repository }: Plan): void {
   const { out } = cli;
   const kind =
     found === null
@@ -198,6 +226,7 @@ function showPlan(cli: Cli, { name, project, environment, clusterName, port, doc
   line('Project', nameOf(project), isNew(project));
   line('Environment', `${nameOf(environment)} on ${clusterName}`, isNew(environment));
   line('Port', port === null ? 'none' : String(port.number), port?.from ?? '');
+  if (repository !== null) line('Repository', repository.url, `branch ${repository.branch}`);
   const lines = dockerfile.text?.split('\n').length ?? 0;
   if (dockerfile.text !== null) line('Dockerfile', `${plural(lines - 1, 'line')}, written`, 'have a look and commit it');
   out.talk();
@@ -231,7 +260,7 @@ async function carryOut(cli: Cli, session: Session, plan: Plan): Promise<Applica
   const site: Site = { ...session, place: { organization, project, environment } };
   const service = await makeService(site, plan);
   if (session.name !== null) await linkFolder(cli, site, service);
-  return { site, service };
+  return { site, service, isPushed: plan.repository === null };
 }
 
 function makeEnvironment({ client }: Session, projectId: string, { environment, clusterId }: Plan) {
@@ -245,8 +274,7 @@ async function makeService(site: Site, plan: Plan): Promise<ServiceReference> {
   const params = { environmentId: environment.id };
   const existing = named((await site.client.call('listServicesByEnvironmentId', { params })).results, plan.name);
   if (existing !== undefined) {
-    const url = existing.service_type === 'APPLICATION' ? (existing.git_repository?.url ?? '') : '';
-    if (!url.includes('/git/')) {
+    if (!isPushed(existing) || plan.repository !== null) {
       throw misused(
         `There is a service ${existing.name} already, which does not come from a folder.`,
         'Choose another name: davit up --name NAME',
@@ -258,7 +286,10 @@ async function makeService(site: Site, plan: Plan): Promise<ServiceReference> {
     plan.port === null ? [] : [{ internal_port: plan.port.number, publicly_accessible: true, protocol: 'HTTP' as const }];
   const body = {
     name: plan.name,
-    git_repository: { url: repositoryUrl(site.context.server, [project.name, environment.name, plan.name]), branch },
+    git_repository: plan.repository ?? {
+      url: repositoryUrl(site.context.server, [project.name, environment.name, plan.name]),
+      branch,
+    },
     dockerfile_path: plan.dockerfile.name,
     ports,
     healthchecks: {},
@@ -273,9 +304,11 @@ function repositoryUrl(server: string, names: readonly [project: string, environ
 }
 
 /** Sends the folder, follows its deployment and prints the address. */
-async function send(cli: Cli, session: Session, { site, service }: Application, given: UpFlags): Promise<ExitCode> {
+async function send(cli: Cli, session: Session, application: Application, given: UpFlags): Promise<ExitCode> {
   const { out } = cli;
+  const { site, service, isPushed } = application;
   announce(cli, site.place);
+  if (!isPushed) return deploy(cli, site, service, given);
   const snapshots = new Snapshots(cli.folder, cacheFolder(cli), `${session.context.server} ${service.id}`);
   const snapshot = await snapshots.take();
   for (const name of snapshot.submodules) {
@@ -287,7 +320,7 @@ async function send(cli: Cli, session: Session, { site, service }: Application, 
     out.talk(`  ${what} changed since the last deployment`);
   }
   if (snapshot.changedFiles === 0) return deploy(cli, site, service, given);
-  return push(cli, { site, service }, { snapshots, snapshot, given });
+  return push(cli, application, { snapshots, snapshot, given });
 }
 
 interface Sending {
