@@ -80,8 +80,10 @@ test('what needs no token is known', () => {
   const open = operationList.filter(({ audience }) => audience === 'anybody').map(({ id }) => id);
   expect(open.toSorted()).toEqual([
     'acceptInvitationLink',
+    'completeIssuerSignIn',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'getDeviceToken',
     'getSignInOptions',
     'readInvitationLink',
@@ -131,10 +133,13 @@ test('what is served beside the public description is known', () => {
   expect(own.toSorted()).toEqual([
     'acceptInvitationLink',
     'changePassword',
+    'compareServiceReleases',
+    'completeIssuerSignIn',
     'confirmDeviceSignIn',
     'confirmSecondFactor',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'createPasswordLink',
     'createSecondFactor',
     'createServiceGitWebhook',
@@ -151,6 +156,7 @@ test('what is served beside the public description is known', () => {
     'getDatabaseMetrics',
     'getDeviceToken',
     'getJobMetrics',
+    'getServiceRelease',
     'getSignInOptions',
     'joinByInvitationLink',
     'listDatabaseRestore',

@@ -1,4 +1,5 @@
 import type { Action, FailureRecord, ReleaseCommand, ReleaseCommit, TerraformAction } from '../model.ts';
+import type { ReleaseField } from '../plan/fields.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from '../states.ts';
 import type { Origin } from './request.ts';
 
@@ -163,4 +164,13 @@ export interface ClearedRuns {
   readonly serviceId: string;
   /** Names of the instances on the cluster. */
   readonly instances: readonly string[];
+}
+
+/** A release as it was deployed, or would be deployed. */
+export interface ReleaseView {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly commit: ReleaseCommit | null;
+  readonly fields: readonly ReleaseField[];
 }
