@@ -15,6 +15,7 @@ const complete = [
   'parameters.ts',
   'project/',
   'service/release.ts',
+  'shared/',
   'shared/release.ts',
 ];
 
