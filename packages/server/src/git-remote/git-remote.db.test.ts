@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DriverError } from '@davit/drivers';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -108,8 +109,13 @@ test('a push deploys, and its log and its result come back', async () => {
 test('a failed deployment comes back with its cause, and the commits are stored', async () => {
   const at = await repository('fails');
   await makeApplication('broken');
-  server.fake.failNext('build', { cause: 'BUILD_FAILED', message: 'npm ended with code 1', hint: 'Run the command by hand.' });
+  server.fake.script = {
+    before: ({ method }) => {
+      if (method === 'build') throw new DriverError({ cause: 'BUILD_COMMAND_FAILED', message: 'npm ended with code 1' });
+    },
+  };
   const pushed = await git(at, 'push', remote('broken'), 'main');
+  server.fake.script = {};
   expect(pushed.code).toBe(0);
   expect(pushed.text).toContain('remote: Failed:');
   expect(pushed.text).toContain('remote: What to do:');

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { AppError, isAppError, ownRepositoryId, pause } from '@davit/base';
 import { operations } from '@davit/contract';
 import type { Database } from '@davit/db';
@@ -166,13 +167,13 @@ function* resultOf({ status }: DeploymentView, name: string): Generator<string> 
 
 /** Returns the new commit of the deployed branch, from what the hook reports; null if the push does not change it. */
 async function commitOf({ report }: GitProcess, branch: string): Promise<string | null> {
-  let text = '';
-  for await (const chunk of report) text += String(chunk);
-  for (const line of text.split('\n')) {
+  let found: string | null = null;
+  for await (const line of createInterface({ input: report })) {
+    if (line === 'end') return found;
     const [, commit = '', reference] = line.split(' ');
-    if (reference === `refs/heads/${branch}` && /[1-9a-f]/.test(commit)) return commit;
+    if (reference === `refs/heads/${branch}` && /[1-9a-f]/.test(commit)) found = commit;
   }
-  return null;
+  throw new AppError({ code: 'SOURCE_NOT_USABLE', message: 'The push was refused.' });
 }
 
 /** Returns the organizations that the caller may see; null: all. */

@@ -63,10 +63,12 @@ while read -r old new ref; do
 done
 `;
 
-/** Hands what changed to the server by descriptor 3, and prints what the server answers by descriptor 4. */
+/**
+ * Hands what changed to the server by descriptor 3, and prints what the server answers by descriptor 4. git itself holds
+ * descriptor 3, too, so a line ends the report, and not the end of the stream.
+ */
 const postReceive = `#!/bin/sh
-cat >&3
-exec 3>&-
+{ cat; echo end; } >&3
 exec cat <&4
 `;
 

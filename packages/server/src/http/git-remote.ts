@@ -104,6 +104,8 @@ export async function addGitRemote(app: FastifyInstance, context: HttpContext, r
       ? remote.answer(git, row, (id, commit) => deploy(request, id, commit), gone.signal)
       : Promise.resolve(void git.answer.end());
     await finish(git.output, reply);
+    // git ended before it has read everything, for example because the push is too large.
+    if (!request.raw.complete) request.raw.socket.destroy();
     await Promise.all([sent, answered, git.ended]);
     clearTimeout(late);
   }
