@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DriverError } from '@davit/drivers';
@@ -7,6 +8,7 @@ import { startRunningServer, type RunningServer } from '@davit/testkit/running-s
 import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { gitRepositories } from './repositories.ts';
+import { tidyRepositories } from './tidy.ts';
 
 /* Stories with the real git client. */
 
@@ -216,13 +218,24 @@ test('a push that is killed in the middle leaves a repository that works, and it
   expect((await git(at, 'ls-remote', remote('killed'))).text).toContain('refs/heads/main');
 });
 
-test('repositories without an application are removed after a while', async () => {
-  const repositories = gitRepositories(server.api.deps.config);
-  const home = path.join(server.api.deps.config.stateFolder, 'git');
-  const before = await readdir(home);
-  await repositories.tidy(new Set(), new AbortController().signal);
-  // They are younger than a day.
-  expect(await readdir(home)).toEqual(before);
+test('repositories without an application, and what killed pushes left, are removed after a while', async () => {
+  const { config } = server.api.deps;
+  const home = path.join(config.stateFolder, 'git');
+  const url = `davit:${randomUUID()}`;
+  const unused = await gitRepositories(config).open(url, 'main');
+  const leftover = path.join(home, '.new-killed');
+  await mkdir(leftover);
+  const { signal } = new AbortController();
+  await tidyRepositories(server.api.deps, signal);
+  expect(await readdir(home)).toEqual(expect.arrayContaining([path.basename(unused), '.new-killed']));
+  const longAgo = new Date(Date.now() - 25 * 3_600_000);
+  for (const one of [unused, leftover]) await utimes(one, longAgo, longAgo);
+  await tidyRepositories(server.api.deps, signal);
+  const left = await readdir(home);
+  expect(left).not.toContain(path.basename(unused));
+  expect(left).not.toContain('.new-killed');
+  // Those of applications stay.
+  expect((await git(folder, 'ls-remote', remote())).text).toContain('refs/heads/main');
 });
 
 test('the id of a repository opens nothing for another service', async () => {
