@@ -81,6 +81,11 @@ export interface RouteTable {
   readonly tcp: readonly TcpRoute[];
   /** Without an HTTPS port the gateway keeps the certificates but does not use them. Default: none. */
   readonly certificates?: readonly HostCertificate[];
+  /**
+   * Further hosts of routes whose HTTP requests are redirected to HTTPS, because the certificate of a wildcard above
+   * them is presented. Default: none.
+   */
+  readonly redirects?: readonly string[];
   /** Challenges take precedence over all routes. Default: none. */
   readonly challenges?: readonly HttpChallenge[];
 }

@@ -4,13 +4,14 @@ import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { messageOf, pause } from '@davit/base';
-import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
+import type { Gateway, HttpRoute, RouteTable, RouteTraffic } from '../gateway.ts';
 import { DriverError, RoutesLeftOutError } from '../errors.ts';
 import { certificateFile, certificateFolder } from './certificates.ts';
 import { changesTo } from './changes.ts';
 import { settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import { failure, HaproxyProcess, isPortTaken } from './haproxy-process.ts';
+import { refuseOwnHosts, withOwnRoutes } from './own-routes.ts';
 import { refusedRoutes, withoutRoutes } from './refused.ts';
 import type { ErrorPages } from './pages.ts';
 import type { Serving } from './runtime-api.ts';
@@ -35,6 +36,10 @@ export interface GatewayOptions {
    * none.
    */
   readonly trustedProxies?: readonly string[];
+  /** Routes of Davit itself, which are always served. No route of a table may have their hosts. Default: none. */
+  readonly ownRoutes?: readonly HttpRoute[];
+  /** Seconds for which browsers remember that a host is reached over HTTPS only (RFC 6797); default 0: not at all. */
+  readonly hstsSeconds?: number;
   /** Receives a line about events that an operator may want to know. */
   readonly log?: (line: string) => void;
 }
@@ -102,6 +107,7 @@ class HaproxyGateway implements LocalGateway {
   }
 
   private checked(table: RouteTable): RouteTable {
+    refuseOwnHosts(table, this.options.ownRoutes ?? []);
     return checkedTable(table, this.options.port, this.options.httpsPort);
   }
 
@@ -198,6 +204,7 @@ class HaproxyGateway implements LocalGateway {
       httpsPort: this.options.httpsPort ?? null,
       bindAddress: this.options.bindAddress,
       trustedProxies: this.options.trustedProxies ?? [],
+      hstsSeconds: this.options.hstsSeconds ?? 0,
       errorPages: this.options.errorPages ?? {},
       threads: Math.min(availableParallelism(), 8),
       user: process.getuid?.() === 0 && !(await this.mustStayRoot()) ? await unprivilegedUser() : null,
@@ -231,7 +238,8 @@ class HaproxyGateway implements LocalGateway {
     const former = this.table;
     let serving = await this.current();
     const leftOut = await this.blockedRoutes(table, serving);
-    const shown = { ...table, certificates: settings.httpsPort === null ? [] : (table.certificates ?? []) };
+    const all = withOwnRoutes(table, this.options.ownRoutes ?? []);
+    const shown = { ...all, certificates: settings.httpsPort === null ? [] : (table.certificates ?? []) };
     let served = withoutRoutes(shown, leftOut);
     for (let round = 0; ; round += 1) {
       let changes = serving === null ? null : changesTo(served, serving, settingsFingerprint(this.settings ?? settings));

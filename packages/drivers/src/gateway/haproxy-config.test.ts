@@ -12,6 +12,7 @@ const settings: GatewaySettings = {
   httpsPort: null,
   bindAddress: '0.0.0.0',
   trustedProxies: [],
+  hstsSeconds: 0,
   errorPages: {},
   threads: 2,
   user: { name: 'haproxy', group: 'haproxy' },

@@ -92,25 +92,41 @@ function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDomains):
     http.push(...routes.http);
     tcp.push(...routes.tcp);
   }
-  const certificates = domains.certificates.length === 0 ? [] : certificatesOf(domains, http, plainHosts(services));
+  const { certificates, redirects } = certificatesOf(domains, http, services);
   return {
     http,
     tcp,
     ...(certificates.length > 0 && { certificates }),
+    ...(redirects.length > 0 && { redirects }),
     ...(domains.challenges.length > 0 && { challenges: domains.challenges }),
   };
 }
 
-/** Returns the certificates of hosts that have a route. */
+/**
+ * Returns the certificates of hosts that have a route and those of Davit's own hosts, and the hosts below own wildcards
+ * that are redirected to HTTPS.
+ */
 function certificatesOf(
-  { certificates }: GatewayDomains,
+  { certificates, redirects = [] }: GatewayDomains,
   http: readonly HttpRoute[],
-  plain: ReadonlySet<string>,
-): readonly HostCertificate[] {
+  services: ReadonlyMap<string, Entry>,
+): { readonly certificates: readonly HostCertificate[]; readonly redirects: readonly string[] } {
+  if (certificates.length === 0) return { certificates: [], redirects: [] };
+  const plain = plainHosts(services);
   const served = new Set(http.flatMap(({ hosts }) => hosts));
-  return certificates.flatMap((one) =>
-    served.has(one.host) ? [{ ...one, redirect: one.redirect && !plain.has(one.host) }] : [],
-  );
+  const wildcards = new Set(certificates.flatMap(({ host, isOwn }) => (isOwn === true && isWildcard(host) ? [host] : [])));
+  const below = [...served].filter((host) => wildcards.has(`*${host.slice(host.indexOf('.'))}`) && !plain.has(host));
+  return {
+    certificates: certificates.flatMap(({ host, pem, redirect, isOwn }) => {
+      if (isOwn !== true && !served.has(host)) return [];
+      return [{ host, pem, redirect: redirect && !plain.has(host) && !wildcards.has(host) }];
+    }),
+    redirects: [...redirects, ...below],
+  };
+}
+
+function isWildcard(host: string): boolean {
+  return host.startsWith('*.');
 }
 
 /**
