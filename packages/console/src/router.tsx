@@ -3,7 +3,7 @@ import { Frame } from './frame/frame.tsx';
 import { DeploymentPage } from './pages/deployment.tsx';
 import { DeploymentsOfEnvironment, EnvironmentPage, ServicesOfEnvironment } from './pages/environment.tsx';
 import { Overview } from './pages/overview.tsx';
-import { DeploymentsOfService, ServicePage, Summary } from './pages/service.tsx';
+import { ServicePage, Summary } from './pages/service.tsx';
 import { Face } from './parts/face.tsx';
 
 const root = createRootRoute({
@@ -53,7 +53,40 @@ const logs = createRoute({
   }),
   component: lazyRouteComponent(() => import('./pages/logs.tsx'), 'LogsPage'),
 });
-const serviceDeployments = createRoute({ getParentRoute: () => service, path: '/deployments', component: DeploymentsOfService });
+
+// The further tabs of a service, each loaded when it is opened.
+const variables = createRoute({
+  getParentRoute: () => service,
+  path: '/variables',
+  validateSearch: ({ find, by }: Record<string, unknown>): { find?: string; by?: 'process' | 'scope' } => ({
+    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(by === 'scope' ? { by } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/variables/variables.tsx'), 'VariablesPage'),
+});
+const history = createRoute({
+  getParentRoute: () => service,
+  path: '/history',
+  validateSearch: ({ only }: Record<string, unknown>): { only?: 'all' | 'deployments' | 'changes' } =>
+    only === 'deployments' || only === 'changes' ? { only } : {},
+  component: lazyRouteComponent(() => import('./pages/history/history.tsx'), 'HistoryPage'),
+});
+const withFind = ({ find }: Record<string, unknown>): { find?: string } =>
+  typeof find === 'string' && find !== '' ? { find } : {};
+const settings = createRoute({
+  getParentRoute: () => service,
+  path: '/settings',
+  validateSearch: withFind,
+  component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
+});
+const metrics = createRoute({
+  getParentRoute: () => service,
+  path: '/metrics',
+  validateSearch: ({ minutes }: Record<string, unknown>): { minutes?: number } =>
+    minutes === 360 || minutes === 1440 ? { minutes } : {},
+  component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
+});
+const serviceTabs = [metrics, history, variables, settings] as const;
 
 export const router = createRouter({
   basepath: '/console',
@@ -63,7 +96,7 @@ export const router = createRouter({
     parts,
     environment.addChildren([services, deployments]),
     deployment,
-    service.addChildren([summary, logs, serviceDeployments]),
+    service.addChildren([summary, logs, ...serviceTabs]),
   ]),
   scrollRestoration: true,
   defaultPreload: false,

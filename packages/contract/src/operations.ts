@@ -1,4 +1,5 @@
 import * as device from './account/device.ts';
+import * as issuer from './account/issuer.ts';
 import * as accountLink from './account/link.ts';
 import * as secondFactor from './account/second-factor.ts';
 import * as session from './account/session.ts';
@@ -49,6 +50,7 @@ import { getHelmKubernetesServices } from './service/helm-service.ts';
 import * as ingress from './service/ingress.ts';
 import * as jobCleaning from './service/job-cleaning.ts';
 import { searchServiceLog } from './service/log-search.ts';
+import * as release from './service/release.ts';
 import { getTerraformResources } from './service/terraform-resource.ts';
 import * as stream from './stream/stream.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
@@ -76,6 +78,7 @@ const modules = {
   ...role,
   ...account,
   ...signIn,
+  ...issuer,
   ...accountLink,
   ...device,
   ...secondFactor,
@@ -107,6 +110,7 @@ const modules = {
   listTerraformVersions,
   getTerraformResources,
   searchServiceLog,
+  ...release,
   createHelmDefaultValues,
   getHelmKubernetesServices,
 };

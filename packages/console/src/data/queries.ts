@@ -127,6 +127,26 @@ export const refusalIn = (environmentId: string) =>
     },
   });
 
+/**
+ * Whether the session may edit in an environment: null if it may, otherwise the reason. The server is asked for an edit
+ * of a version that never was: who may edit is told that the version differs, and nothing changes.
+ */
+export const editRefusalIn = (environmentId: string) =>
+  queryOptions({
+    queryKey: ['editRefusal', environmentId],
+    staleTime: 60_000,
+    queryFn: async ({ signal }): Promise<string | null> => {
+      try {
+        await api().call('editEnvironment', { params: { environmentId }, body: {}, ifUpdatedAt: 'never', signal });
+        return null;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 403) return error.message;
+        if (error instanceof ApiError && (error.status === 412 || error.status === 409)) return null;
+        throw error;
+      }
+    },
+  });
+
 const historyCalls: Readonly<Record<ServiceType, (id: string, signal: AbortSignal) => Promise<ServiceHistory>>> = {
   APPLICATION: (applicationId, signal) =>
     api().call('listApplicationDeploymentHistoryV2', { params: { applicationId }, query: page, signal }),

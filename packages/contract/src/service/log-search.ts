@@ -1,9 +1,8 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, Named, Nullable, Optionals, Uuid, Words } from '../shape.ts';
+import { logLevels } from '../shared/words.ts';
 import { Log } from './parts.ts';
-
-export const logLevels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
 
 const Line = Named(
   'ServiceLogLine',

@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import { DateTime, Nullable, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, Nullable, Uuid, Words, Named } from '../shape.ts';
+import { ChangedSinceSuccess } from './release.ts';
 import * as words from './words.ts';
 
 export const StatusDetails = Named(
@@ -11,23 +12,33 @@ export const StatusDetails = Named(
   }),
 );
 
+const Fault = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  hint: Type.String(),
+  link: Type.String(),
+  evidence: Named(
+    'FailureEvidence',
+    Type.Object({
+      lines: Type.Optional(Type.Array(Type.String())),
+      exit: Type.Optional(Named('FailureExit', Type.Object({ code: Type.Integer(), out_of_memory: Type.Boolean() }))),
+      probe: Type.Optional(Type.Array(Type.String())),
+      listening: Type.Optional(Type.Array(Type.String())),
+      original: Type.Optional(Type.String()),
+    }),
+  ),
+});
+
 /** The reason why a deployment of a service failed, and how to fix it. An addition to the contract's fields. */
 export const Failure = Named(
   'DeploymentFailure',
   Type.Object({
-    code: Type.String(),
-    message: Type.String(),
-    hint: Type.String(),
-    link: Type.String(),
-    evidence: Named(
-      'FailureEvidence',
-      Type.Object({
-        lines: Type.Optional(Type.Array(Type.String())),
-        exit: Type.Optional(Named('FailureExit', Type.Object({ code: Type.Integer(), out_of_memory: Type.Boolean() }))),
-        probe: Type.Optional(Type.Array(Type.String())),
-        listening: Type.Optional(Type.Array(Type.String())),
-        original: Type.Optional(Type.String()),
-      }),
+    ...Fault.properties,
+    changed_since_success: Type.Optional(
+      about(
+        'What changed since the service last worked. null: it never worked. Absent: no release was deployed.',
+        Nullable(ChangedSinceSuccess),
+      ),
     ),
   }),
 );
@@ -38,7 +49,7 @@ export const Condition = Named(
   Type.Object({
     kind: Words(words.conditionKinds),
     severity: Words(words.conditionSeverities),
-    ...Failure.properties,
+    ...Fault.properties,
     instance: Nullable(Type.String()),
     occurrences: Type.Integer(),
     since: DateTime,

@@ -108,6 +108,10 @@ export const clusterStates = enumeration('ClusterState', [
   'INVALID_CREDENTIALS',
 ]);
 
+/** Levels that lines of logs name, the least severe first. */
+export const logLevels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
 export const deploymentStatuses = enumeration('DeploymentStatus', ['NEVER_DEPLOYED', 'OUT_OF_DATE', 'UP_TO_DATE']);
 /** Kinds of observations that report a condition of a deployed service; `docs/operate.md` explains them. */
 export const conditionKinds = enumeration('ConditionKind', [

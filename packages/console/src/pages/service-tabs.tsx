@@ -1,0 +1,29 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { hasMetrics } from '../data/metrics.ts';
+import type { Service } from '../words.ts';
+
+/** The tabs of a service that depend on its kind. */
+export function ServiceTabs({ service }: { readonly service: Service }): ReactNode {
+  const params = { environmentId: service.environment.id, serviceId: service.id };
+  return (
+    <>
+      {hasMetrics(service) && (
+        <Link to="/environment/$environmentId/service/$serviceId/metrics" params={params}>
+          Metrics
+        </Link>
+      )}
+      <Link to="/environment/$environmentId/service/$serviceId/history" params={params}>
+        History
+      </Link>
+      {service.service_type !== 'DATABASE' && (
+        <Link to="/environment/$environmentId/service/$serviceId/variables" params={params}>
+          Variables
+        </Link>
+      )}
+      <Link to="/environment/$environmentId/service/$serviceId/settings" params={params}>
+        Settings
+      </Link>
+    </>
+  );
+}
