@@ -10,7 +10,8 @@ import { certificateFile, certificateFolder } from './certificates.ts';
 import { changesTo } from './changes.ts';
 import { settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';
-import { failure, HaproxyProcess, isPortTaken } from './haproxy-process.ts';
+import { failure, HaproxyProcess } from './haproxy-process.ts';
+import { isPortTaken, newPorts, refuseUnavailable, type OwnPort } from './ports.ts';
 import { refuseOwnHosts, withOwnRoutes } from './own-routes.ts';
 import { refusedRoutes, withoutRoutes } from './refused.ts';
 import type { ErrorPages } from './pages.ts';
@@ -304,10 +305,8 @@ class HaproxyGateway implements LocalGateway {
   }
 
   private async startProcess(table: RouteTable): Promise<void> {
-    const { port, httpsPort } = this.options;
     if (await this.haproxy.isComingBack()) return;
-    await this.refuseTaken(port, 'DAVIT_GATEWAY_PORT');
-    if (httpsPort !== undefined) await this.refuseTaken(httpsPort, 'DAVIT_GATEWAY_HTTPS_PORT');
+    for (const own of this.ownPorts()) await refuseUnavailable(own, this.options.bindAddress);
     await this.writeFiles(table);
     try {
       await this.haproxy.spawn();
@@ -324,19 +323,17 @@ class HaproxyGateway implements LocalGateway {
     }
   }
 
-  private async refuseTaken(port: number, variable: string): Promise<void> {
-    const { bindAddress } = this.options;
-    if (!(await isPortTaken(port, bindAddress))) return;
-    throw new DriverError({
-      cause: 'PORT_TAKEN',
-      message: `Port ${port} of ${bindAddress}, on which the gateway should listen, is in use by another program.`,
-      hint: `Set ${variable} to a free port, or end the other program, then start Davit again.`,
-    });
+  private ownPorts(): OwnPort[] {
+    const { port, httpsPort } = this.options;
+    const https = httpsPort === undefined ? [] : [{ port: httpsPort, variable: 'DAVIT_GATEWAY_HTTPS_PORT' }];
+    return [{ port, variable: 'DAVIT_GATEWAY_PORT' }, ...https];
   }
 
   private async reload(table: RouteTable): Promise<void> {
     const names = Object.keys(toConfiguration(await this.prepare(), table));
     const before = await this.haproxy.read(names);
+    const { bindAddress } = this.options;
+    for (const own of newPorts(this.ownPorts(), before, bindAddress)) await refuseUnavailable(own, bindAddress);
     await this.writeFiles(table);
     // The replaced worker may exit at once, and its counters are lost with it.
     await this.count().catch((error: unknown) => this.log(`requests could not be counted before a reload: ${String(error)}`));

@@ -435,7 +435,8 @@ function serverLines(backends: readonly Backend[], protocol: 'HTTP' | 'GRPC' | '
     .join('');
 }
 
-function listenAddress(address: string, port: number): string {
+/** Returns the address in the syntax of `bind`. */
+export function listenAddress(address: string, port: number): string {
   if (address === '::') return `[::]:${port} v4v6`;
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
