@@ -133,6 +133,12 @@ export interface Gateway {
    */
   apply(table: RouteTable): Promise<void>;
 
+  /**
+   * Serves these certificates and challenges in addition to what is served, and leaves all routes as they are. For the
+   * time before the routes are known. Absent if the gateway has no routes of Davit's own.
+   */
+  applyDomains?(domains: Pick<RouteTable, 'certificates' | 'challenges'>): Promise<void>;
+
   /** Resolves once no request is under way at these backends, or after the timeout. */
   awaitDrained(backendIds: readonly string[], timeoutMilliseconds: number): Promise<void>;
 

@@ -129,6 +129,16 @@ class HaproxyGateway implements LocalGateway {
     return await done;
   }
 
+  async applyDomains({ certificates = [], challenges = [] }: Pick<RouteTable, 'certificates' | 'challenges'>): Promise<void> {
+    await this.enqueue(async () => {
+      await this.prepare();
+      const hosts = new Set(certificates.map(({ host }) => host));
+      const others = (this.table.certificates ?? []).filter(({ host }) => !hosts.has(host));
+      const table = this.checked({ ...this.table, certificates: [...others, ...certificates], challenges });
+      await this.converge(table).catch((error: unknown) => this.logLeftOut(error));
+    });
+  }
+
   async awaitDrained(backendIds: readonly string[], timeoutMilliseconds: number): Promise<void> {
     const deadline = performance.now() + timeoutMilliseconds;
     const prefixes = backendIds.map((id) => `${id}:`);

@@ -189,6 +189,23 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title} with the API of Davit`, () => {
     await next.start();
     expect((await ask('davit.test', own.certificate)).echo.name).toBe('api');
   });
+
+  it('gets its certificate before any route is known, and keeps the routes that it served', async () => {
+    const api = httpRoute('davit-api', ['davit.test'], [await setup.backend('api')]);
+    const first = await setup.gateway({ httpsPort, ownRoutes: [api] });
+    const a = await testCertificate('a.test');
+    const service = httpRoute('a', ['a.test'], [await setup.backend('one')]);
+    await first.apply({ http: [service], tcp: [], certificates: [shown('a.test', a)] });
+    first.detach();
+    const next = await setup.gateway({ httpsPort, ownRoutes: [api] });
+    await next.start();
+    const own = await testCertificate('davit.test');
+    const challenges = [{ host: 'davit.test', token: 'tok', answer: 'tok.thumb' }];
+    await next.applyDomains?.({ certificates: [shown('davit.test', own, true)], challenges });
+    expect((await ask('davit.test', own.certificate)).echo.name).toBe('api');
+    expect((await setup.ask('davit.test', '/.well-known/acme-challenge/tok')).text).toBe('tok.thumb');
+    expect((await ask('a.test', a.certificate)).echo.name).toBe('one');
+  });
 });
 
 describe.skipIf(!hasHaproxy)(`${title} without a port for HTTPS`, () => {

@@ -128,6 +128,19 @@ test('a certificate of Davit itself is shown without a service, and a wildcard l
   });
 });
 
+test('the certificate of Davit itself does not wait until the routes of services are known', async () => {
+  const applied: unknown[] = [];
+  const fake = createFakeCluster();
+  const applyDomains = (domains: unknown) => Promise.resolve(void applied.push(domains));
+  const sync = new GatewaySync({ ...fake.gateway, check: () => undefined, applyDomains }, true);
+  const { pem } = await testCertificate('davit.example.org');
+  const own = { host: 'davit.example.org', pem, redirect: true };
+  const other = { host: 'shop.example.org', pem, redirect: true };
+  await sync.setDomains({ certificates: [{ ...own, isOwn: true }, other], challenges: [] });
+  expect(applied).toEqual([{ certificates: [own], challenges: [] }]);
+  expect(fake.routes).toMatchObject({ http: [] });
+});
+
 test('a change that did not reach the gateway reaches it at the next look', async () => {
   const fake = createFakeCluster();
   const sync = new GatewaySync(fake.gateway);

@@ -378,7 +378,19 @@ export class GatewaySync {
     if (text === this.#domainsText) return;
     this.#domains = usable(this.#gateway, domains);
     if (this.#loaded) await this.#apply();
+    else await this.#applyOwn(this.#domains);
     this.#domainsText = text;
+  }
+
+  /**
+   * Serves Davit's own certificates and all challenges before the routes of services are known. They are known only
+   * once the container engine has answered, and the API must be reachable without it.
+   */
+  async #applyOwn({ certificates, challenges }: GatewayDomains): Promise<void> {
+    const own = certificates.flatMap(({ host, pem, redirect, isOwn }) =>
+      isOwn === true ? [{ host, pem, redirect: redirect && !isWildcard(host) }] : [],
+    );
+    if (own.length > 0 || challenges.length > 0) await this.#gateway.applyDomains?.({ certificates: own, challenges });
   }
 
   awaitDrained(instanceIds: readonly string[], timeoutMilliseconds: number): Promise<void> {

@@ -25,6 +25,8 @@ const ordersAtOnce = 16;
 const minute = 60_000;
 // Public authorities allow five failures per name and hour.
 const failureBackoff = { first: 5 * minute, most: 720 * minute };
+// The authority has counted no failure. The gateway may be starting.
+const ownBackoff = { first: minute / 4, most: 60 * minute };
 const dnsBackoff = { first: minute / 4, most: 15 * minute };
 
 export interface IssuerParts {
@@ -225,7 +227,7 @@ export class CertificateIssuer {
     const isDns = source === 'DNS';
     const attempts = due.attempts + Number(!isDns && source !== 'LIMIT');
     const checks = isDns ? due.checks + 1 : 0;
-    const { first, most } = isDns ? dnsBackoff : failureBackoff;
+    const { first, most } = { DNS: dnsBackoff, GATEWAY: ownBackoff, AUTHORITY: failureBackoff, LIMIT: ownBackoff }[source];
     const pause = Math.max(backoffMilliseconds(isDns ? checks : attempts, first, most), (retryAfterSeconds ?? 0) * 1000);
     if (due.purpose !== 'DOMAIN' && due.failure?.message !== message) {
       this.#parts.log.warn({ host: due.host, reason: message }, 'a certificate of this installation cannot be issued');
