@@ -11,6 +11,7 @@ import { link } from './commands/place.ts';
 import { listContexts, login, logout, useContext, whoami } from './commands/sign-in.ts';
 import { explain, history, ps, status } from './commands/status.ts';
 import * as token from './commands/token.ts';
+import { up } from './commands/up.ts';
 import * as variables from './commands/variables.ts';
 import { exitCodes } from './errors.ts';
 import { version } from './version.ts';
@@ -25,6 +26,7 @@ const routes = buildRouteMap({
       docs: { brief: 'Servers that you are signed in to' },
     }),
     link,
+    up,
     status,
     ps,
     deploy,

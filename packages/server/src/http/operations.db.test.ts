@@ -540,10 +540,11 @@ describe('where its second id belongs elsewhere', () => {
 
   test.each(secondIds.map((operation) => [operation.id, operation] as const))('%s answers 404', async (_id, operation) => {
     await expectNoChange(async () => {
-      // The first id belongs to the other organization, the second one to the owner's. Even the administrator must not
-      // get a mixture.
+      // The last id belongs to the owner's organization, those before it to the other one. Even the administrator must
+      // not get a mixture.
       const known = knownId(operation);
-      const idOf: Ids = (name) => firsts[name] ?? known(name);
+      const last = [...operation.path.matchAll(/\{(\w+Id)\}/g)].at(-1)?.[1];
+      const idOf: Ids = (name) => (name === last ? undefined : firsts[name]) ?? known(name);
       for (const token of [other.tokens.ADMIN, server.adminToken]) {
         for (const base of bases)
           expect(await errorOf(await send(operation, token, { idOf, base }), 404)).toMatchObject({ code: 'NOT_FOUND' });
