@@ -22,7 +22,7 @@ export interface InstallationRow {
   readonly expired_certificates: number;
   readonly missing_certificates: number;
   readonly failing_certificates: number;
-  /** Certificates of Davit's own name and of the wildcard above addresses. `seconds` until it expires; null: there is none. */
+  /** Certificates of Davit's own names. `seconds`: until it expires; null: there is none. */
   readonly own_certificates: readonly { host: string; is_failing: boolean; seconds: number | null }[];
   readonly soonest_expiry_seconds: number | null;
   readonly webhook_pending: number;

@@ -168,7 +168,8 @@ test('ports and certificates of HTTPS that are not to be had fail', async () => 
   const https = { DAVIT_PUBLIC_URL: `https://davit.example.org:${await listen()}` };
   const port = new URL(https.DAVIT_PUBLIC_URL).port;
   const environment = { ...https, DAVIT_GATEWAY_HTTPS_PORT: port };
-  await finds(environment, /^FAIL {2}gateway: .*EADDRINUSE\n.*set DAVIT_GATEWAY_HTTPS_PORT/m);
+  const { code } = await finds(environment, /^FAIL {2}gateway: .*EADDRINUSE\n.*set DAVIT_GATEWAY_HTTPS_PORT/m);
+  expect(code).toBe(1);
   const server = await startTestServer({ environment: { DATABASE_URL: database.connectionString } });
   const given = { ...environment, DATABASE_URL: server.database.connectionString };
   await finds(given, /^WARN {2}database: davit\.example\.org has no certificate yet/m);

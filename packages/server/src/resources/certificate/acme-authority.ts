@@ -12,8 +12,8 @@ import * as store from './store.ts';
 
 /*
  * Obtains certificates from an ACME server (RFC 8555), which requests the answer to its challenge at port 80 of the
- * domain, or as a TXT record in DNS. An order is stored before anything else happens to it. After a crash, the next process resumes the same
- * order, so that a crash does not use up the rate limits of the authority.
+ * domain, or as a TXT record in DNS. An order is stored before anything else happens to it. After a crash, the next
+ * process resumes the same order, so that a crash does not use up the rate limits of the authority.
  */
 
 export interface AcmeSettings {

@@ -240,7 +240,8 @@ describe.skipIf(!hasPebble)(`an ACME server${remedy}`, () => {
   test('is still used after a process died before it had stored the account', async () => {
     await server.database.database.run(loseAccount, [pebble.directory]);
     const made = await Promise.all([add(unique(), true), add(unique(), true)]);
-    await Promise.all(made.map((one) => reaches(one, 'SERVED')));
+    const statuses = await Promise.all(made.map((one) => reaches(one, 'SERVED')));
+    expect(statuses.map((status) => status.certificate_next_attempt)).toEqual([null, null]);
   });
 
   test('finishes an order that a process left when it died', async () => {
