@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as plainRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -38,6 +38,8 @@ interface Installation {
   readonly api: Client;
   readonly environmentId: string;
   readonly ports: { readonly http: number; readonly https: number };
+  /** Messages of the log. */
+  readonly log: readonly string[];
   close(): Promise<void>;
 }
 
@@ -72,7 +74,9 @@ async function install(environment: Readonly<Record<string, string>>): Promise<I
   });
   await engine?.start();
   const { connectionString } = server.database;
-  const log = { info: () => undefined, warn: () => undefined };
+  const lines: string[] = [];
+  const note = (_details: object, message: string): void => void lines.push(message);
+  const log = { info: note, warn: note };
   const background = new Background({ deps: server.api.deps, connectionString, version: '1', log });
   await background.start();
   const organization = await server.organization();
@@ -87,7 +91,7 @@ async function install(environment: Readonly<Record<string, string>>): Promise<I
     await pebble.close();
     await rm(folder, { recursive: true, force: true });
   };
-  return { server, pebble, api, environmentId: made.id, ports: { http, https }, close };
+  return { server, pebble, api, environmentId: made.id, ports: { http, https }, log: lines, close };
 }
 
 /** Deploys an application, and returns its host. */
@@ -156,12 +160,22 @@ const certificates = statement<{ host: string; is_served: boolean; source: strin
   `select host, sealed is not null as is_served, failure ->> 'source' as source from certificate order by host`,
 );
 
+const failureOf = statement<{ message: string }>(
+  'test_tls_failure',
+  `select failure ->> 'message' as message from certificate where host = $1 and failure is not null`,
+);
+
+async function metricsOf({ server }: Installation): Promise<string> {
+  const headers = { authorization: `Bearer ${server.adminToken}` };
+  return (await fetch(`${server.baseUrl}/metrics`, { headers })).text();
+}
+
 const isPossible = hasPebble && hasNamed;
 const remedy = isPossible ? '' : ' (skipped: the program pebble or named is missing; apt-get install pebble bind9)';
 
 describe.skipIf(!isPossible)(`HTTPS of an installation${remedy}`, () => {
   beforeAll(async () => {
-    dns = await Named.start(zone, ['davit A 127.0.0.1', '*.apps A 127.0.0.1']);
+    dns = await Named.start(zone, ['davit A 127.0.0.1', 'shop A 127.0.0.1', '*.apps A 127.0.0.1']);
   });
   afterAll(async () => {
     await dns?.close();
@@ -201,10 +215,7 @@ describe.skipIf(!isPossible)(`HTTPS of an installation${remedy}`, () => {
       const body = { domain: publicHost };
       const refused = installation.api.call('createApplicationCustomDomain', { params: { applicationId: id }, body });
       await expect(refused).rejects.toThrow('this Davit itself');
-      const metrics = await fetch(`${installation.server.baseUrl}/metrics`, {
-        headers: { authorization: `Bearer ${installation.server.adminToken}` },
-      });
-      expect(await metrics.text()).toMatch(/^davit_certificate_own_expiry_seconds\{host="davit\.example\.net"\} \d/m);
+      expect(await metricsOf(installation)).toMatch(/^davit_certificate_own_expiry_seconds\{host="davit\.example\.net"\} \d/m);
     } finally {
       await installation.close();
     }
@@ -227,6 +238,38 @@ describe.skipIf(!isPossible)(`HTTPS of an installation${remedy}`, () => {
       expect((await ask(installation, `http://${second.host}/`)).status).not.toBe(308);
     } finally {
       await installation.close();
+    }
+  });
+
+  test('does not keep other certificates waiting for DNS, and says why it has none', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'davit-tls-program-'));
+    const program = path.join(folder, 'program');
+    const done = path.join(folder, 'done');
+    // A provider of DNS that takes its time and then refuses.
+    await writeFile(program, `#!/bin/sh\nuntil [ -e ${done} ]; do sleep 0.1; done\necho "$1 $2: key 123 is wrong"\nexit 7\n`);
+    await chmod(program, 0o755);
+    const installation = await install({ DAVIT_DNS_PROGRAM: program, DAVIT_DNS_WAIT_SECONDS: '0' });
+    try {
+      const { api, server, log } = installation;
+      expect((await answers(installation, `https://${publicHost}/healthz`)).status).toBe(200);
+      const { id } = await deploy(installation);
+      const params = { applicationId: id };
+      const body = { domain: `shop.${zone}` };
+      const { id: customDomainId } = await api.call('createApplicationCustomDomain', { params, body });
+      const status = await until(async () => {
+        const now = await api.call('getCustomDomainStatus', { params: { ...params, customDomainId } });
+        return now.certificate_valid_until === null ? undefined : now;
+      });
+      expect(status.certificate_next_attempt).toBeNull();
+      await writeFile(done, '');
+      const { message } = await until(() => server.database.database.maybe(failureOf, [`*.${gatewayDomain}`]));
+      expect(message).toContain('the program of DAVIT_DNS_PROGRAM ended with exit code 7; the log of Davit has its output');
+      expect(log).toContain(`DAVIT_DNS_PROGRAM: add _acme-challenge.${gatewayDomain}: key 123 is wrong`);
+      expect(await metricsOf(installation)).toContain(`davit_certificate_own_failing{host="*.${gatewayDomain}"} 1`);
+    } finally {
+      await writeFile(done, '');
+      await installation.close();
+      await rm(folder, { recursive: true, force: true });
     }
   });
 
