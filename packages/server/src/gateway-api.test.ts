@@ -39,5 +39,8 @@ test('the gateway leaves the public URL to a proxy in front, unless it is told w
 test('the API believes the addresses of callers that its own gateway names, and of no other proxy', () => {
   expect(trustedProxies(read({}))).toEqual(['127.0.0.0/8', '::1', '127.0.0.1']);
   expect(trustedProxies(read({ DAVIT_GATEWAY_HTTPS_PORT: '8443' }))).toBe(false);
+  const apart = { DAVIT_ROLE: 'api', DAVIT_GATEWAY_API: '127.0.0.1:4440' };
+  expect(trustedProxies(read(apart))).toEqual(['127.0.0.0/8', '::1', '127.0.0.1']);
+  expect(trustedProxies(read({ DAVIT_ROLE: 'api' }))).toBe(false);
   expect(trustedProxies(read({ DAVIT_TRUST_PROXY: 'true' }))).toBe(true);
 });

@@ -24,7 +24,7 @@ export function gatewayApi(config: GatewayApiSettings): GatewayApi | null {
   // A certificate is issued for names only.
   if (host.startsWith('[') || isIP(host) !== 0) return null;
   if (config.gatewayApi !== null) return config.gatewayApi.length === 0 ? null : { host, places: config.gatewayApi };
-  const place = ownPlace(config);
+  const place = config.role === 'all' ? ownPlace(config) : null;
   // With another port, the operator has put a proxy of his own in front of the API.
   const isAtGateway = Number(url.port === '' ? 443 : url.port) === gatewayHttpsPort;
   return isAtGateway && place !== null ? { host, places: [place] } : null;
@@ -32,7 +32,7 @@ export function gatewayApi(config: GatewayApiSettings): GatewayApi | null {
 
 /** Returns where this process serves the API; null if it does not, or at a port that is chosen later. */
 function ownPlace({ host, port, role }: GatewayApiSettings): NetworkPlace | null {
-  if (role !== 'all' || port === 0) return null;
+  if (role === 'worker' || port === 0) return null;
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1', localhost: '127.0.0.1' }[host] ?? host;
   return isIP(address) === 0 ? null : { host: address, port };
 }

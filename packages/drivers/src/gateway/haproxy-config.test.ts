@@ -101,6 +101,7 @@ it('leads the hosts below a wildcard to HTTPS that are named, and sends HSTS onl
 it('keeps the hosts of Davit itself from all other routes, whatever their path', () => {
   const own = [{ ...table.http[0]!, id: 'davit-api', hosts: ['davit.example.org'] }];
   expect(withOwnRoutes(table, own).http.map(({ id }) => id)).toEqual(['davit-api', 'web', 'api']);
+  expect(withOwnRoutes(table, own).redirects).toEqual(['davit.example.org']);
   expect(() => refuseOwnHosts(table, own)).not.toThrow();
   const taken = only([one], { hosts: ['x.test', 'davit.example.org'], pathPrefix: '/console' });
   expect(() => refuseOwnHosts(taken, own)).toThrow('Route web has the host davit.example.org, at which Davit itself answers');

@@ -171,7 +171,7 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title} with the API of Davit`, () => {
     const options = { httpsPort, ownRoutes: [api], hstsSeconds: 60 };
     const gateway = await setup.gateway(options);
     await gateway.start();
-    expect((await setup.echo('davit.test')).name).toBe('api');
+    expect((await setup.ask('davit.test')).headers.location).toBe(`https://davit.test:${httpsPort}/`);
     const [own, star] = [await testCertificate('davit.test'), await testCertificate('*.b.test')];
     const service = httpRoute('a', ['a.b.test', 'c.b.test'], [await setup.backend('one')]);
     const certificates = [shown('davit.test', own, true), shown('*.b.test', star)];

@@ -6,9 +6,14 @@ import { DriverError } from '../errors.ts';
  * they are served from the start, also while no container engine is reachable.
  */
 
-/** Returns the table with the own routes added. */
+/**
+ * Returns the table with the own routes added. Their hosts lead to HTTPS even before they have a certificate: passwords
+ * and tokens must not be sent in the clear.
+ */
 export function withOwnRoutes(table: RouteTable, own: readonly HttpRoute[]): RouteTable {
-  return own.length === 0 ? table : { ...table, http: [...own, ...table.http] };
+  if (own.length === 0) return table;
+  const redirects = [...(table.redirects ?? []), ...own.flatMap(({ hosts }) => hosts)];
+  return { ...table, http: [...own, ...table.http], redirects };
 }
 
 /** Fails with GATEWAY_FAILED if a route of the table has a host of Davit's own, whatever its path. */

@@ -19,8 +19,6 @@ export interface GatewayDomains {
    * service wants HTTP too.
    */
   readonly certificates: readonly DomainCertificate[];
-  /** Davit's own hosts below a wildcard that are redirected to HTTPS. Default: none. */
-  readonly redirects?: readonly string[];
   readonly challenges: readonly HttpChallenge[];
 }
 

@@ -107,7 +107,7 @@ function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDomains):
  * that are redirected to HTTPS.
  */
 function certificatesOf(
-  { certificates, redirects = [] }: GatewayDomains,
+  { certificates }: GatewayDomains,
   http: readonly HttpRoute[],
   services: ReadonlyMap<string, Entry>,
 ): { readonly certificates: readonly HostCertificate[]; readonly redirects: readonly string[] } {
@@ -121,7 +121,7 @@ function certificatesOf(
       if (isOwn !== true && !served.has(host)) return [];
       return [{ host, pem, redirect: redirect && !plain.has(host) && !wildcards.has(host) }];
     }),
-    redirects: [...redirects, ...below],
+    redirects: below,
   };
 }
 

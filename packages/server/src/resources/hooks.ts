@@ -29,7 +29,7 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
     isPlainRegistry: (registryId) => isPlainRegistry(database, registryId),
     domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
     releaseRemarks: (serviceId, releaseId) => rollbackRemarks(database, serviceId, releaseId),
-    gatewayDomains: gatewayDomains(database, vault, config),
+    gatewayDomains: gatewayDomains(database, vault),
     clusters: () => readClusterAccess(database, vault),
     claimCluster: (clusterId, identity) => claimCluster(database, clusterId, identity),
     deploymentStarted: (tx, id, action) => addDeploymentEvent(tx, id, action, 'STARTED'),

@@ -2,8 +2,6 @@ import { isAppError } from '@davit/base';
 import type { Database } from '@davit/db';
 import type { GatewayDomains } from '@davit/engine/port';
 import type { Vault } from '../../secrets/vault.ts';
-import { gatewayApi } from '../../gateway-api.ts';
-import { wildcardAbove, type OwnNameSettings } from './own-names.ts';
 import * as store from './store.ts';
 
 /**
@@ -23,8 +21,7 @@ function opened(vault: Vault, id: string, sealed: Uint8Array): string | null {
  * Returns what gateways need to know about domains in addition to the running services. The function runs at each
  * change of any domain, so it decrypts a certificate once and keeps the text until the certificate is replaced.
  */
-export function gatewayDomains(database: Database, vault: Vault, config: OwnNameSettings): () => Promise<GatewayDomains> {
-  const publicHost = gatewayApi(config)?.host;
+export function gatewayDomains(database: Database, vault: Vault): () => Promise<GatewayDomains> {
   let known = new Map<string, { readonly sealed: string; readonly pem: string }>();
   return async () => {
     const rows = await database.many(store.listServed);
@@ -37,17 +34,15 @@ export function gatewayDomains(database: Database, vault: Vault, config: OwnName
       if (pem !== null) next.set(host, { sealed: text, pem });
     }
     known = next;
-    const own = new Set(rows.flatMap(({ host, purpose }) => (purpose === 'INSTALLATION' ? [host] : [])));
     return {
       certificates: rows.flatMap(({ host, purpose, use_cdn }) => {
         const pem = next.get(host)?.pem;
         if (pem === undefined) return [];
-        if (own.has(host)) return [{ host, pem, redirect: true, isOwn: true as const }];
+        if (purpose === 'INSTALLATION') return [{ host, pem, redirect: true, isOwn: true as const }];
         // A proxy in front of the gateway terminates HTTPS itself and may send requests over HTTP only, so there is no
         // redirect.
         return [{ host, pem, redirect: purpose === 'ADDRESS' || use_cdn === false }];
       }),
-      ...(publicHost !== undefined && !own.has(publicHost) && own.has(wildcardAbove(publicHost)) && { redirects: [publicHost] }),
       challenges,
     };
   };
