@@ -38,8 +38,8 @@ export interface GatewayOptions {
    */
   readonly trustedProxies?: readonly string[];
   /**
-   * Routes of Davit itself, which are always served, over HTTPS only. No route of a table may have their hosts. Default:
-   * none.
+   * Routes of Davit itself, which are always served, over HTTPS only. No route of a table may have their hosts.
+   * Default: none.
    */
   readonly ownRoutes?: readonly HttpRoute[];
   /** Seconds for which browsers remember that a host is reached over HTTPS only (RFC 6797); default 0: not at all. */
