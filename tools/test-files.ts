@@ -18,6 +18,7 @@ export const onOneEngine: readonly string[] = [
   'e2e/reboot.engine.test.ts',
   'packages/server/src/resources/certificate/acme.engine.test.ts',
   'packages/engine/src/keeper/log-flood.engine.test.ts',
+  'packages/server/src/main/tls.engine.test.ts',
   'e2e/load.engine.test.ts',
   'packages/drivers/src/gateway/https.engine.test.ts',
   'e2e/git-event.engine.test.ts',

@@ -47,6 +47,16 @@ export interface Configuration {
   /** The certificate authority; null: an authority of the installation itself. */
   readonly acme: AcmeConfiguration | null;
   readonly gatewayDomain: string;
+  /** Where the gateway finds the API; null: at this process, if the public URL has the gateway's HTTPS port. */
+  readonly gatewayApi: readonly NetworkPlace[] | null;
+  /** Seconds of Strict-Transport-Security; 0: the header is not sent. */
+  readonly hstsSeconds: number;
+  /** Certificates of the addresses that services get below `gatewayDomain`: none, one for all, or one each. */
+  readonly addressCertificates: (typeof addressCertificateModes)[number];
+  /** New certificates of such addresses within seven days. */
+  readonly addressCertificatesPerWeek: number;
+  /** How records for DNS challenges (DNS-01) are created; null: they cannot be. */
+  readonly dnsChallenge: DnsChallengeConfiguration | null;
   /** DNS servers that check custom domains, `address` or `address:port`; empty: the servers of this machine. */
   readonly dnsServers: readonly string[];
   /** Whether a custom domain is served only after DNS proves that it belongs to its organization. */
@@ -147,6 +157,36 @@ export interface Configuration {
   readonly logRequests: boolean;
   /** Variables that begin with DAVIT_ and are unknown. A warning at start lists them, since they may be misspelt. */
   readonly unknownVariables: readonly string[];
+}
+
+export const addressCertificateModes = ['none', 'wildcard', 'each'] as const;
+
+/** An IP address and a port. */
+export interface NetworkPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface DnsChallengeConfiguration {
+  /** Dynamic updates (RFC 2136), or a program of the operator's. */
+  readonly by: DnsUpdateConfiguration | { readonly program: string };
+  /** Seconds between the change of DNS and the check by the authority. */
+  readonly waitSeconds: number;
+}
+
+export interface DnsUpdateConfiguration {
+  readonly server: NetworkPlace;
+  /** The zone; null: the server is asked. */
+  readonly zone: string | null;
+  /** Key of TSIG (RFC 8945); null: updates are not signed. */
+  readonly key: TsigKey | null;
+}
+
+export interface TsigKey {
+  readonly name: string;
+  readonly algorithm: 'hmac-sha256' | 'hmac-sha384' | 'hmac-sha512';
+  /** In base64. */
+  readonly secret: Sensitive;
 }
 
 export interface VocabularyConfiguration {

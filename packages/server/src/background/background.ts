@@ -28,7 +28,7 @@ export interface BackgroundParts {
   /** Connection string of the database of `deps`. */
   readonly connectionString: string;
   readonly version: string;
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: { info(details: object, message: string): void; warn(details: object, message: string): void };
 }
 
 /**

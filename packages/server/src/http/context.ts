@@ -26,7 +26,8 @@ export interface ServerOptions {
   readonly limiter: RateLimiter;
   readonly metrics: PlatformMetrics;
   readonly bodyLimitBytes: number;
-  readonly trustProxy: boolean;
+  /** Proxies whose `X-Forwarded-For` is believed: all, none, or networks. */
+  readonly trustProxy: boolean | string[];
   /** Public URL of this API without a trailing slash; null: unknown. */
   readonly publicUrl: string | null;
   /** Origins whose pages may use the API from a browser. Empty: only pages of this server's own origin may. */

@@ -22,6 +22,7 @@ import { RateLimiter } from '../http/rate-limit.ts';
 import type { ServerOptions } from '../http/context.ts';
 import { createServer } from '../http/server.ts';
 import type { Writing } from '../http/writing.ts';
+import { trustedProxies } from '../gateway-api.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { noteServiceAccounts } from '../resources/cluster/index.ts';
 import { PlatformCounts } from '../metrics/counts.ts';
@@ -219,7 +220,7 @@ async function makeServer(
     limiter,
     metrics: new PlatformMetrics({ ...deps, ...config, backupFolder, version, log: logger ?? silent }),
     bodyLimitBytes: config.bodyLimitBytes,
-    trustProxy: config.trustProxy,
+    trustProxy: trustedProxies(config),
     publicUrl: config.publicUrl,
     allowedOrigins: config.allowedOrigins,
     ...(vocabulary !== null && { vocabulary }),
