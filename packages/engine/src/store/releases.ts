@@ -55,3 +55,9 @@ export const secretPaths = statement<{ path: string }>(
        from jsonb_path_query(r.config, '$.source.variables[*] ? (exists(@.parts[*].secret))') e) named
     where r.service_id = $1`,
 );
+
+/** Parameter: ids of releases. */
+export const portsOfReleases = statement<{ id: string; ports: ReleaseConfig['ports'] }>(
+  'portsOfReleases',
+  `select id, config -> 'ports' as ports from release where id = any ($1::uuid[])`,
+);

@@ -63,7 +63,7 @@ export async function environmentLinks(
 }
 
 /** Returns the custom hosts of these ports that respond over HTTPS. */
-async function securedHosts(
+export async function securedHosts(
   { config }: Needs<never, 'gatewayHttpsPort'>,
   db: Queryable,
   services: readonly ReleaseConfig['ports'][],
