@@ -80,12 +80,15 @@ test('what needs no token is known', () => {
   const open = operationList.filter(({ audience }) => audience === 'anybody').map(({ id }) => id);
   expect(open.toSorted()).toEqual([
     'acceptInvitationLink',
+    'completeIssuerSignIn',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'getDeviceToken',
     'getSignInOptions',
     'readInvitationLink',
     'resetPassword',
+    'revokeDeviceToken',
     'signIn',
   ]);
 });
@@ -132,10 +135,12 @@ test('what is served beside the public description is known', () => {
     'changePassword',
     'checkGitRepository',
     'compareServiceReleases',
+    'completeIssuerSignIn',
     'confirmDeviceSignIn',
     'confirmSecondFactor',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'createPasswordLink',
     'createSecondFactor',
     'createServiceGitWebhook',
@@ -168,6 +173,7 @@ test('what is served beside the public description is known', () => {
     'redeliverWebhookEvent',
     'resetPassword',
     'restoreDatabase',
+    'revokeDeviceToken',
     'searchServiceLog',
     'signIn',
     'streamDeployment',

@@ -1,4 +1,5 @@
 import * as device from './account/device.ts';
+import * as issuer from './account/issuer.ts';
 import * as accountLink from './account/link.ts';
 import * as secondFactor from './account/second-factor.ts';
 import * as session from './account/session.ts';
@@ -79,6 +80,7 @@ const modules = {
   ...role,
   ...account,
   ...signIn,
+  ...issuer,
   ...accountLink,
   ...device,
   ...secondFactor,

@@ -9,13 +9,14 @@ import { missingWords } from './testing/missing-words.ts';
  * complete. When all are here, the list is deleted.
  */
 const complete = [
+  'account/issuer.ts',
   'environment/repository-check.ts',
   'errors.ts',
   'organization/overview.ts',
   'parameters.ts',
   'project/',
   'service/release.ts',
-  'shared/release.ts',
+  'shared/',
 ];
 
 test('complete files lack no words', async () => {

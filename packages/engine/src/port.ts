@@ -11,6 +11,7 @@ import type { Phase, StateWord } from './states.ts';
 import type { SourceAnswer, SourceQuestion, SourceReader } from './port/source.ts';
 import type {
   ClearedRuns,
+  BegunStepView,
   ConditionView,
   DeploymentView,
   EnvironmentView,
@@ -103,6 +104,8 @@ export interface EnginePort {
 
   /** Returns a request or deployment, whatever its outcome; null if it is unknown. */
   deployment(db: Queryable, deploymentId: string): Promise<DeploymentView | null>;
+  /** Returns the steps of a deployment that have begun, in the order in which they began. */
+  deploymentSteps(db: Queryable, deploymentId: string): Promise<readonly BegunStepView[]>;
 
   /** Return the waiting requests, first in line first. */
   queueOfEnvironment(db: Queryable, environmentId: string): Promise<readonly DeploymentView[]>;

@@ -5,7 +5,7 @@ import type { Calls } from './calls.ts';
 import { digest } from './digest.ts';
 
 /** The only file of a fake repository. */
-const fakeDockerfile = 'FROM scratch\n';
+const fakeDockerfile = 'FROM scratch\nEXPOSE 8080\n';
 
 const fakeCommit = { message: 'a change', authorName: 'An Author', createdAt: '2026-01-01T00:00:00.000Z', tag: '' };
 

@@ -113,6 +113,17 @@ export interface HistoryServiceView {
   readonly stage: { readonly id: string | null; readonly name: string; readonly position: number };
 }
 
+/** A step of a service in a deployment, which has begun. */
+export interface BegunStepView {
+  readonly serviceId: string;
+  readonly name: string;
+  readonly metric: 'GIT_CLONE' | 'BUILD' | 'MIRROR_IMAGE' | 'DEPLOYMENT' | 'ROUTER_DEPLOYMENT' | 'EXECUTING';
+  readonly status: 'PENDING' | 'RUNNING' | 'DONE' | 'SKIPPED' | 'FAILED' | 'CANCELED';
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+}
+
 export interface DeploymentView {
   readonly deploymentId: string;
   readonly environmentId: string;

@@ -47,6 +47,8 @@ const silent: Readonly<Record<string, string>> = {
   readDeviceSignIn: 'looks at a program that waits and changes nothing',
   confirmDeviceSignIn: 'the event is that of the token, when the program gets it',
   denyDeviceSignIn: 'of a program that gets nothing',
+  createIssuerSignIn: 'of nobody yet: the person signs in at the issuer',
+  completeIssuerSignIn: 'of a person, who belongs to no organization',
   signIn: 'of a person, who belongs to no organization',
   createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };

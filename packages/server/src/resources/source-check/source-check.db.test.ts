@@ -20,7 +20,7 @@ let url: string;
 beforeAll(async () => {
   const repository = new TestRepository(join(scratch.path, 'shop.git'));
   repository.commit('first', {
-    'web/Dockerfile': 'ARG VERSION=1\nFROM registry.example.org/node:${VERSION} AS build\nARG TOKEN\nFROM build\n',
+    'web/Dockerfile': 'ARG VERSION=1\nFROM registry.example.org/node:${VERSION} AS build\nARG TOKEN\nFROM build\nEXPOSE 3000\n',
     'web/broken': 'RUM x\n',
     'chart/values.yaml': 'a: 1\n',
     'chart/Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
@@ -57,11 +57,12 @@ const dockerfile = (body: object = {}, repository: object = {}) =>
     body: { git_repository: { url, branch: 'main', root_path: '/web', ...repository }, dockerfile_path: 'Dockerfile', ...body },
   });
 
-test('a Dockerfile is found, with its arguments and images', async () => {
+test('a Dockerfile is found, with its arguments, images and ports', async () => {
   const expected = {
     dockerfile_path: 'Dockerfile',
     arg: ['VERSION', 'TOKEN'],
     repositories: ['registry.example.org/node:${VERSION}'],
+    ports: [3000],
   };
   expect(await dockerfile()).toEqual(expected);
   expect(await dockerfile({ dockerfile_path: '/web/Dockerfile' }, { branch: null, root_path: null })).toEqual({

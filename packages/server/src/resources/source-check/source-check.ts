@@ -45,9 +45,10 @@ export async function checkDockerfile(
   if (typeof content !== 'string') {
     throw notUsable('dockerfile_path', 'DOCKERFILE_MISSING', `There is no file ${dockerfile_path} in the repository.`);
   }
-  const { argumentNames, images, fault } = deps.readDockerfile(content);
+  const { argumentNames, images, ports, fault } = deps.readDockerfile(content);
   if (fault !== null) throw notUsable('dockerfile_path', 'DOCKERFILE_INVALID', `Line ${fault.line}: ${fault.message}.`);
-  return { dockerfile_path, arg: [...argumentNames], repositories: [...images] };
+  const tcpPorts = ports.filter(({ protocol }) => protocol === 'TCP').map(({ port }) => port);
+  return { dockerfile_path, arg: [...argumentNames], repositories: [...images], ports: tcpPorts };
 }
 
 /** Fails with SOURCE_NOT_USABLE if the repository cannot be read or one of the files is missing. */
