@@ -41,7 +41,7 @@ export const deployedRelease = statement<ReleaseRow>(
 
 /**
  * Returns the paths of all values that contained a secret in any release of a service, as `fieldsOf` names them. It reads
- * each release: about 2 ms for 100 releases of 50 variables.
+ * each release: some 5 ms for 100 releases of 50 variables, 35 ms for 1,000.
  */
 export const secretPaths = statement<{ path: string }>(
   'secretPathsOfReleases',
