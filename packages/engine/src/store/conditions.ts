@@ -21,7 +21,7 @@ export const conditionsOf = (service: string): string =>
              'occurrences', c.occurrences, 'since', c.since, 'seen_at', c.seen_at) order by c.severity, c.since)
       from service_condition c where c.service_id = ${service})`;
 
-/** Returns the conditions of services, worst and oldest first. Parameter: ids of services. Almost no service has any. */
+/** Returns the conditions of services, worst and oldest first. Parameter: ids of services. Few services have any. */
 export const conditionsOfServices = statement<ConditionRow & { service_id: string }>(
   'conditionsOfServices',
   `select service_id, kind, severity, failure, instance_name, occurrences, since, seen_at from service_condition

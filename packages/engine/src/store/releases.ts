@@ -19,9 +19,9 @@ export const releasesOfService = statement<ReleaseRow>(
 );
 
 /**
- * Returns the release with which the service worked last. Parameters: service, and a release; deployments since the first
- * one of this release do not count. null: all deployments count. A deployment of a Terraform configuration that only
- * planned counts as well: its settings were accepted.
+ * Returns the release with which the service worked last. Parameters: service, and a release; deployments since the
+ * first one of this release do not count. null: all deployments count. A deployment of a Terraform configuration that
+ * only planned counts as well: its settings were accepted.
  */
 export const lastWorking = statement<ReleaseRow & { worked_at: string }>(
   'lastWorkingRelease',
@@ -40,8 +40,8 @@ export const deployedRelease = statement<ReleaseRow>(
 );
 
 /**
- * Returns the paths of all values that contained a secret in any release of a service, as `fieldsOf` names them. It reads
- * each release: some 5 ms for 100 releases of 50 variables, 35 ms for 1,000.
+ * Returns the paths of all values that contained a secret in any release of a service, as `fieldsOf` names them. It
+ * reads each release: some 5 ms for 100 releases of 50 variables, 35 ms for 1,000.
  */
 export const secretPaths = statement<{ path: string }>(
   'secretPathsOfReleases',

@@ -73,7 +73,6 @@ test('the overview agrees with the statuses: what runs, what is out of date, wha
     { severity: 'ERROR', code: 'IMAGE_NOT_FOUND', message: expect.stringContaining('there is none'), since: expect.any(String) },
   ]);
 
-  // What is stopped has no address that answers; what was deployed stays known.
   await api.call('stopEnvironment', { params: { environmentId } });
   await until('STOPPED', 'STOPPED');
 });

@@ -9,7 +9,10 @@ import * as store from './store.ts';
 
 type Overview = Response<(typeof operations)['getOrganizationOverview']>;
 
-/** Returns the environments of an organization with their services. The number of queries does not depend on the services. */
+/**
+ * Returns the environments of an organization with their services. The number of queries does not depend on the
+ * services.
+ */
 export async function readOrganizationOverview(
   deps: Needs<'database' | 'engine', keyof ReleaseSettings | 'gatewayHttpsPort'>,
   caller: Caller,

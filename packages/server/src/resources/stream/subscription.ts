@@ -274,8 +274,8 @@ export class Subscription implements Stream {
 
   /**
    * Returns a writer that sends several events in one write. The position advances after each write, so that events are
-   * not sent again if a later write fails. Both methods return false, and write nothing more, if the caller may no longer
-   * read all of the page.
+   * not sent again if a later write fails. Both methods return false, and write nothing more, if the caller may no
+   * longer read all of the page.
    */
   #writer(outlet: Outlet, mayRead: () => boolean = () => true): Writer {
     let text = '';
@@ -301,7 +301,10 @@ export class Subscription implements Stream {
     return this.#end !== undefined || outlet.gone.aborted;
   }
 
-  /** Writes a text, after checking rights that may have changed. Returns false, and writes nothing, if they do not suffice. */
+  /**
+   * Writes a text, after checking rights that may have changed. Returns false, and writes nothing, if they do not
+   * suffice.
+   */
   async #write(outlet: Outlet, text: string, mayRead: () => boolean = () => true): Promise<boolean> {
     await this.#admit();
     if (!mayRead()) return false;

@@ -34,8 +34,8 @@ const memories = new WeakMap<object, MarkedMemory<readonly Remembered[]>>();
 
 /**
  * Returns the overviews of the services of environments, by environment, in the order of deployment. Services are only
- * read in environments in which something has changed since the last call. A whole request for 1,000 services takes 20 ms
- * without a change, and 40 ms after an edit of one of them (bench, two busy cores).
+ * read in environments in which something has changed since the last call. A whole request for 1,000 services takes
+ * 20 ms without a change, and 40 ms after an edit of one of them (bench, two busy cores).
  */
 export async function serviceOverviews(
   deps: Deps,
