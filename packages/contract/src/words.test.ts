@@ -12,11 +12,11 @@ const complete = [
   'account/issuer.ts',
   'environment/repository-check.ts',
   'errors.ts',
+  'organization/overview.ts',
   'parameters.ts',
   'project/',
   'service/release.ts',
   'shared/',
-  'shared/release.ts',
 ];
 
 test('complete files lack no words', async () => {

@@ -5,6 +5,7 @@ import type {
   EnvironmentView,
   HistoryServiceView,
   ReleaseView,
+  ServiceOverview,
   ServiceStateView,
   ServiceView,
   StepView,
@@ -14,7 +15,14 @@ import { fieldsOf } from './plan/fields.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
 import type { ConditionRow } from './store/conditions.ts';
 import type { ReleaseRow } from './store/releases.ts';
-import type { DeploymentRow, HistoryRow, ServiceStateRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
+import type {
+  DeploymentRow,
+  HistoryRow,
+  ServiceOverviewRow,
+  ServiceStateRow,
+  ServiceViewRow,
+  StepMetricRow,
+} from './store/views.ts';
 
 /** Returns `<environment id>-<counter>`; null before the deployment has left the queue. */
 export function executionId(environmentId: string, number: number | null): string | null {
@@ -52,7 +60,19 @@ export function toServiceView(kinds: Kinds, row: ServiceViewRow): ServiceView {
   };
 }
 
-function toCondition({ instance_name, since, seen_at, ...row }: ConditionRow): ConditionView {
+export function toServiceOverview(kinds: Kinds, row: ServiceOverviewRow): ServiceOverview {
+  return {
+    ...toServiceState(kinds, row),
+    runningStatus: row.running_status,
+    runningInstances: row.running_instances,
+    wantedInstances: row.wanted_instances,
+    releaseId: row.release_id,
+    lastDeploymentAt: row.last_deployment_at,
+    failure: row.waiting_action === null && row.phase !== null && isFinished(row.phase) ? row.failure : null,
+  };
+}
+
+export function toCondition({ instance_name, since, seen_at, ...row }: ConditionRow): ConditionView {
   // Times inside of JSON are in PostgreSQL's format.
   return { ...row, instance: instance_name, since: new Date(since).toISOString(), seenAt: new Date(seen_at).toISOString() };
 }

@@ -63,7 +63,7 @@ export async function environmentLinks(
 }
 
 /** Returns the hosts of these ports that respond over HTTPS, and wildcards above them. */
-async function securedHosts(
+export async function securedHosts(
   { config }: Needs<never, 'gatewayHttpsPort'>,
   db: Queryable,
   services: readonly ReleaseConfig['ports'][],
