@@ -6,8 +6,8 @@ import { createShop, type Shop } from '../console/shop.ts';
 import { buildCommandLine, openTerminal, program, type Terminal } from './terminal.ts';
 
 /*
- * Floors of the command line on an idle machine: 60 ms for --version beyond bare Node.js, 120 ms for status beyond it, one
- * round trip. The bounds here are wide, as other tests run at the same time; DAVIT_TEST_BUDGETS prints the figures.
+ * Floors of the command line on an idle machine: 60 ms for --version beyond bare Node.js, 120 ms for status beyond it,
+ * one round trip. The bounds here are wide, as other tests run at the same time; DAVIT_TEST_BUDGETS prints the figures.
  */
 const slack = 15;
 

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { buildCommandLine, openTerminal, type Terminal } from './terminal.ts';
 
 /*
- * A folder becomes an address. The server's own git remote is not part of this test: a web server before Davit takes the
- * pushes with git http-backend, and requests a deployment for each, as the remote does.
+ * A folder becomes an address. The server's own git remote is not part of this test: a web server before Davit takes
+ * the pushes with git http-backend, and requests a deployment for each, as the remote does.
  */
 
 let server: RunningServer;

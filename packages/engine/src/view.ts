@@ -1,5 +1,6 @@
 import type { Kinds } from './kinds/kinds.ts';
 import type {
+  BegunStepView,
   ConditionView,
   DeploymentView,
   EnvironmentView,
@@ -14,7 +15,7 @@ import { fieldsOf } from './plan/fields.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
 import type { ConditionRow } from './store/conditions.ts';
 import type { ReleaseRow } from './store/releases.ts';
-import type { DeploymentRow, HistoryRow, ServiceStateRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
+import type { BegunStepRow, DeploymentRow, HistoryRow, ServiceStateRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
 
 /** Returns `<environment id>-<counter>`; null before the deployment has left the queue. */
 export function executionId(environmentId: string, number: number | null): string | null {
@@ -214,6 +215,10 @@ export function toEnvironmentView(
 
 export function toReleaseView({ id, config, commit, image_id: imageId, ...row }: ReleaseRow): ReleaseView {
   return { id, createdAt: row.created_at, createdBy: row.created_by, commit, fields: fieldsOf({ config, commit, imageId }) };
+}
+
+export function toBegunStep({ service_id, started_at, finished_at, ...step }: BegunStepRow): BegunStepView {
+  return { ...step, serviceId: service_id, startedAt: started_at, finishedAt: finished_at };
 }
 
 function between(from: string | null, to: string | null): number {

@@ -8,7 +8,7 @@ interface Watched {
 /** Milliseconds in which the deployment of a push is reported after the push has ended. */
 const soonMilliseconds = 3000;
 
-/** Waits for the next deployment of a service, whoever requests it. */
+/** Waits for the next deployment of a service, by any caller. */
 export class DeploymentWatch {
   readonly #leave = new AbortController();
   /** Resolves when nothing that happens is missed any more. */
@@ -30,7 +30,7 @@ export class DeploymentWatch {
         reject(error instanceof Error ? error : new Error(String(error)));
       });
     });
-    // Whoever waits for one of both is told.
+    // A failure rejects the promise for which the caller waits; nobody may wait for the other one.
     this.opened.catch(() => undefined);
     this.found.catch(() => undefined);
   }

@@ -63,7 +63,7 @@ export class Snapshots {
 
   /**
    * Pushes a commit to a branch. The token reaches git in a variable of its environment, which no other user can read.
-   * Whoever pushed there in between is not overwritten: the snapshot becomes the next commit.
+   * A commit that somebody else pushed in between is not overwritten: the snapshot becomes the next commit.
    */
   async push({ commit, tree }: Snapshot, target: Target): Promise<string> {
     const sent = await this.#push(commit, target);
