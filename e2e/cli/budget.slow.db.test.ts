@@ -63,6 +63,9 @@ test('no command calls the server unless it has to', async () => {
   for (const words of offline) expect(await terminal.run(words, { environment })).toMatchObject({ code: 0 });
   const completed = await terminal.run(['__complete', 'varia'], { environment });
   expect(completed).toMatchObject({ code: 0, out: 'variables\n' });
+  const bash = `davit() { '${process.execPath}' '${program}' "$@"; }; eval "$(davit completion bash)"; COMP_CWORD=2
+    COMP_WORDS=(davit database ba); _davit; echo "\${COMPREPLY[@]}"`;
+  expect(execFileSync('bash', ['-c', bash], { env: terminal.environmentOf(environment), encoding: 'utf8' })).toBe('backup\n');
   const flags = await terminal.run(['__complete', 'deploy', '--det'], { environment });
   expect(flags).toMatchObject({ code: 0, out: '--detach\n' });
 });

@@ -43,8 +43,10 @@ async function endTool(script: string, code = 0): Promise<void> {
     fake.write(instance.id, '/davit/out/backup/facts', 'version 17.2\nbytes 4096\n');
     fake.write(instance.id, '/davit/out/backup', 'all of the data');
   } else if (code === 0) {
-    const puts = () => fake.calls.filter(({ method, service }) => method === 'putInto' && service === instance.service).length;
-    await vi.waitFor(() => expect(puts()).toBeGreaterThanOrEqual(2), 20_000);
+    await vi.waitFor(() => {
+      const puts = fake.calls.filter(({ method, service }) => method === 'putInto' && service === instance.service);
+      if (puts.length < 2) throw new Error('the files of the backup are missing');
+    }, 20_000);
   }
   fake.kill(instance.id, code);
 }
