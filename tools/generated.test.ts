@@ -133,6 +133,7 @@ test('what is served beside the public description is known', () => {
   expect(own.toSorted()).toEqual([
     'acceptInvitationLink',
     'changePassword',
+    'checkGitRepository',
     'compareServiceReleases',
     'completeIssuerSignIn',
     'confirmDeviceSignIn',

@@ -31,6 +31,7 @@ export type Project = AnswerOf<'getProject'>;
 export type ProjectRequest = RequestOf<'createProject'>;
 export type ProjectEditRequest = RequestOf<'editProject'>;
 export type ReleaseComparison = AnswerOf<'compareServiceReleases'>;
+export type RepositoryCheck = AnswerOf<'checkGitRepository'>;
 export type ServiceRelease = AnswerOf<'getServiceRelease'>;
 export type ServiceStatus = AnswerOf<'getApplicationStatus'>;
 export type Terraform = AnswerOf<'getTerraform'>;

@@ -86,7 +86,46 @@ const metrics = createRoute({
     minutes === 360 || minutes === 1440 ? { minutes } : {},
   component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
 });
-const serviceTabs = [metrics, history, variables, settings] as const;
+const domains = createRoute({
+  getParentRoute: () => service,
+  path: '/domains',
+  component: lazyRouteComponent(() => import('./pages/domains/domains.tsx'), 'DomainsPage'),
+});
+const connection = createRoute({
+  getParentRoute: () => service,
+  path: '/connection',
+  component: lazyRouteComponent(() => import('./pages/database/connection.tsx'), 'ConnectionPage'),
+});
+const backups = createRoute({
+  getParentRoute: () => service,
+  path: '/backups',
+  component: lazyRouteComponent(() => import('./pages/database/backups.tsx'), 'BackupsPage'),
+});
+const serviceTabs = [metrics, history, variables, domains, connection, backups, settings] as const;
+
+// Pages where something begins: projects, environments, services.
+const newProject = createRoute({
+  getParentRoute: () => root,
+  path: '/organization/$organizationId/new',
+  component: lazyRouteComponent(() => import('./pages/project/new-project.tsx'), 'NewProjectPage'),
+});
+const project = createRoute({
+  getParentRoute: () => root,
+  path: '/project/$projectId',
+  component: lazyRouteComponent(() => import('./pages/project/project.tsx'), 'ProjectPage'),
+});
+const newService = createRoute({
+  getParentRoute: () => root,
+  path: '/environment/$environmentId/new',
+  validateSearch: ({ kind }: Record<string, unknown>): { kind?: string } => (typeof kind === 'string' ? { kind } : {}),
+  component: lazyRouteComponent(() => import('./pages/new-service/new-service.tsx'), 'NewServicePage'),
+});
+const environmentSettings = createRoute({
+  getParentRoute: () => environment,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/project/environment-settings.tsx'), 'EnvironmentSettings'),
+});
+const beginnings = [newProject, project, newService] as const;
 
 export const router = createRouter({
   basepath: '/console',
@@ -94,7 +133,8 @@ export const router = createRouter({
     overview,
     organization,
     parts,
-    environment.addChildren([services, deployments]),
+    environment.addChildren([services, deployments, environmentSettings]),
+    ...beginnings,
     deployment,
     service.addChildren([summary, logs, ...serviceTabs]),
   ]),

@@ -24,6 +24,7 @@ import * as labelsGroup from './group/labels-group.ts';
 import { createHelmDefaultValues } from './environment/helm-values.ts';
 import * as lifecycleTemplate from './environment/lifecycle-template.ts';
 import * as overview from './environment/overview.ts';
+import { checkGitRepository } from './environment/repository-check.ts';
 import * as selection from './environment/selection.ts';
 import * as gitCommit from './git/commit.ts';
 import * as gitEvent from './git/event.ts';
@@ -90,6 +91,7 @@ const modules = {
   ...selection,
   ...clone,
   ...check,
+  checkGitRepository,
   ...stage,
   ...queue,
   ...history,

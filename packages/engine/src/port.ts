@@ -128,9 +128,9 @@ export interface EnginePort {
   searchLog(db: Queryable, serviceId: string, search: LogSearch, signal: AbortSignal): Promise<LogPage | null>;
 
   /**
-   * Returns the resource use of a service during the last `minutes` (1 to 1440), oldest step first. Steps are one
-   * minute long up to two hours back, and five minutes beyond. Steps in which no instance ran and none was wanted are
-   * omitted.
+   * Returns the resource use of a service during the last `minutes` (1 to 43,200), oldest step first. Steps are one
+   * minute long up to two hours back, five minutes up to a day, and an hour beyond. Steps in which no instance ran and
+   * none was wanted are omitted.
    */
   metrics(
     db: Queryable,

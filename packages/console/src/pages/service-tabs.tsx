@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { hasDomains } from '../data/domains.ts';
 import { hasMetrics } from '../data/metrics.ts';
 import type { Service } from '../words.ts';
 
@@ -20,6 +21,21 @@ export function ServiceTabs({ service }: { readonly service: Service }): ReactNo
         <Link to="/environment/$environmentId/service/$serviceId/variables" params={params}>
           Variables
         </Link>
+      )}
+      {hasDomains(service) && (
+        <Link to="/environment/$environmentId/service/$serviceId/domains" params={params}>
+          Domains
+        </Link>
+      )}
+      {service.service_type === 'DATABASE' && (
+        <>
+          <Link to="/environment/$environmentId/service/$serviceId/connection" params={params}>
+            Connection
+          </Link>
+          <Link to="/environment/$environmentId/service/$serviceId/backups" params={params}>
+            Backups
+          </Link>
+        </>
       )}
       <Link to="/environment/$environmentId/service/$serviceId/settings" params={params}>
         Settings

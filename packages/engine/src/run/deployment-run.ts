@@ -7,6 +7,7 @@ import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import type { StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import * as store from '../store/journal.ts';
+import { removeMetrics } from '../store/metrics.ts';
 import { readRuntimes } from '../store/requests.ts';
 import { sentenceOf, withChanges } from './changed-since.ts';
 import { DeploymentLog } from './deployment-log.ts';
@@ -325,7 +326,10 @@ export class DeploymentRun {
       return this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines });
     await this.#journal.transaction(async (tx) => {
       await this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines, db: tx });
-      if (deployment.action === 'DELETE') await parts.hooks.serviceDeleted(tx, serviceId);
+      if (deployment.action === 'DELETE') {
+        await parts.hooks.serviceDeleted(tx, serviceId);
+        await tx.run(removeMetrics, [serviceId]);
+      }
       await tx.run(store.removeReleases, [serviceId]);
       await tx.run(store.removeServiceLog, [serviceId]);
       await tx.run(store.removeLogSegments, [serviceId]);
