@@ -149,8 +149,8 @@ export function markOf(state: string): Mark {
   if (state.endsWith('ERROR')) return 'bad';
   if (/^(QUEUED|WAITING.*|.*_QUEUED|RECAP)$/.test(state)) return 'wait';
   if (state === 'RUNNING') return 'ok';
-  if (state.endsWith('ING')) return 'go';
   if (state === 'UNAVAILABLE' || state === 'WARNING') return 'warn';
+  if (state.endsWith('ING')) return 'go';
   return /^(DEPLOYED|RESTARTED|COMPLETED)$/.test(state) ? 'ok' : 'off';
 }
 
