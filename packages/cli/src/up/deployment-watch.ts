@@ -59,7 +59,8 @@ export class DeploymentWatch {
     const input = { params: { organizationId }, query: { kinds: 'SERVICE_STATE', serviceId }, signal: this.#leave.signal };
     for await (const { event, data } of client.stream('streamOrganization', input)) {
       if (event === 'OPEN') onOpen();
-      if (event === 'SERVICE_STATE') return onFound(data.deployment_request_id);
+      // Later states may be those of an earlier deployment that is about to end.
+      if (event === 'SERVICE_STATE' && data.state === 'DEPLOYMENT_QUEUED') return onFound(data.deployment_request_id);
     }
   }
 }
