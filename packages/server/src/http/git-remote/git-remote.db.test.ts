@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createFakeCluster, createGitSource } from '@davit/drivers';
+import { createFakeCluster, createGitSource, DriverError, type FakeCluster } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,13 +11,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestRepository } from '../../../../drivers/src/source/testing.ts';
 
 let server: TestServer;
+let fake: FakeCluster;
 let engine: Engine | undefined;
 let owner: TestOrganization;
 let environmentId: string;
 const folder = mkdtempSync(path.join(tmpdir(), 'davit-git-remote-'));
 
 beforeAll(async () => {
-  const { cluster, builder, carrier, gateway } = createFakeCluster();
+  fake = createFakeCluster();
+  const { cluster, builder, carrier, gateway } = fake;
   server = await startTestServer({
     engine: (parts) => {
       const ownRepositories = path.join(path.dirname(parts.settings.workFolder), 'repositories');
@@ -60,9 +62,9 @@ function remoteOf(name: string, token: string): string {
   return url.href;
 }
 
-async function application(name: string, dockerfile = 'Dockerfile'): Promise<string> {
+async function application(name: string): Promise<string> {
   const git_repository = { url: `${server.baseUrl}/git/shop/staging/${name}.git`, branch: 'main' };
-  const body = { name, git_repository, dockerfile_path: dockerfile };
+  const body = { name, git_repository, dockerfile_path: 'Dockerfile' };
   return (await server.client(owner.tokens.WRITE).call('createApplication', { params: { environmentId }, body })).id;
 }
 
@@ -90,6 +92,21 @@ test('a push deploys the commit and reports it, a later one too, also a forced o
   const other = await git(sources, 'push', url, 'main:topic');
   expect(other.text).toContain('Davit deploys the branch main; this push did not change it.');
   expect((await git(sources, 'clone', '--quiet', remoteOf('web', owner.tokens.READ), 'back')).code).toBe(0);
+}, 120_000);
+
+test('a failed deployment says its cause and what to do, and the branch keeps the commit', async () => {
+  await application('broken');
+  fake.script = {
+    before: ({ method }) => {
+      if (method === 'build') throw new DriverError({ cause: 'BUILD_COMMAND_FAILED', message: 'RUN make ended with code 2' });
+    },
+  };
+  const pushed = await git(repository(), 'push', remoteOf('broken', owner.tokens.WRITE), 'main');
+  fake.script = {};
+  expect(pushed.text).toContain('RUN make ended with code 2');
+  expect(pushed.text).toContain('The last lines of the build log say why.');
+  expect(pushed.text).toContain('remote: The deployment of broken has ended: FAILED');
+  expect(pushed.code).toBe(0);
 }, 120_000);
 
 test('a push without an application, tags and foreign references are refused with a sentence', async () => {
