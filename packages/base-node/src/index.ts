@@ -4,4 +4,3 @@ export { bodyOf, chunksOf, isSevered, OversizedResponse, SeveredResponse, send, 
 export { openConnection, type Connection, type ConnectionInput, type TlsSettings } from './http/connection.ts';
 export { call, HttpRefusal, stream, wordsOf, type JsonAnswer, type JsonApi, type JsonRequest } from './http/json-api.ts';
 export { inPieces, openPiece, sealPieces, tagBytes, type PieceName, type StreamKey } from './sealed-pieces.ts';
-export { ownRepositoryFolder } from './own-repository.ts';

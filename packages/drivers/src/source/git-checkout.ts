@@ -31,9 +31,7 @@ export class GitCheckout {
 
   /** Leaves the files of the commit and of its submodules in the folder, and no `.git`. */
   async checkout(wanted: string): Promise<Commit> {
-    const { repository, source } = this.#call;
-    // The URL of a local repository has no credentials, and its path on this machine is nobody's business.
-    this.#options.context.log(`Fetching commit ${wanted} of ${repository.isLocal ? source.url : repository.url}`);
+    this.#options.context.log(`Fetching commit ${wanted} of ${this.#call.repository.url}`);
     const { kept } = this.#options;
     const { signal } = this.#call;
     const attempt: Attempt = { wanted, replacesKept: false, usesKept: false };

@@ -1,7 +1,6 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve as resolvePath } from 'node:path';
-import { ownRepositoryFolder } from '@davit/base-node';
+import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
 import type { Commit, GitSource, KeptSources, SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
@@ -21,11 +20,6 @@ export interface GitSourceOptions {
    * where everybody may. Default: false.
    */
   readonly allowLocalRepositories?: boolean;
-  /**
-   * Folder of the repositories that Davit keeps itself. A source that has one there is read without network. Default:
-   * there are none.
-   */
-  readonly ownRepositories?: string;
   /** Limit of the disk space of a checkout, in bytes. Default: 5 GB. */
   readonly maximumBytes?: number;
   /**
@@ -63,11 +57,7 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
   const proxy = options.mayReach === undefined || hasProxy() ? null : new GitProxy(options.mayReach);
   const kept = options.kept === undefined ? null : new KeptObjects(options.kept);
   const call = async <T>(source: GitSource, context: CallContext, action: (call: GitCall) => Promise<T>): Promise<T> => {
-    const own = await ownFolder(options.ownRepositories, source);
-    const repository = parseRepository(own === null ? source : { url: own }, {
-      allowLocal: own !== null || (options.allowLocalRepositories ?? false),
-      maximumBytes,
-    });
+    const repository = parseRepository(source, { allowLocal: options.allowLocalRepositories ?? false, maximumBytes });
     if (source.branch !== undefined && !isBranchName(source.branch)) throw notABranch(source.branch);
     if (options.mayReach !== undefined) await refuseHost(repository, options.mayReach);
     await refusePlain(repository, options.mayReadPlainly ?? isLoopback);
@@ -114,19 +104,6 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
       ),
     kept: kept === null ? undefined : keptSources(kept, limits),
   };
-}
-
-/** Returns the folder of the source if Davit keeps its repository; otherwise null. */
-async function ownFolder(root: string | undefined, { url, organization }: GitSource): Promise<string | null> {
-  if (root === undefined || organization === undefined) return null;
-  const folder = ownRepositoryFolder(resolvePath(root), organization, url);
-  return stat(folder).then(
-    () => folder,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    },
-  );
 }
 
 function keptSources(kept: KeptObjects, limits: GitLimits): KeptSources {

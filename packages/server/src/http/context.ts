@@ -24,8 +24,6 @@ export interface ServerOptions {
   readonly limiter: RateLimiter;
   readonly metrics: PlatformMetrics;
   readonly bodyLimitBytes: number;
-  /** Folder of the repositories that services are pushed to. */
-  readonly repositoriesFolder: string;
   readonly trustProxy: boolean;
   /** Public URL of this API without a trailing slash; null: unknown. */
   readonly publicUrl: string | null;

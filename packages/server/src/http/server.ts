@@ -10,7 +10,6 @@ import { answerClientError, handleErrors, overloaded, sendError, toError } from 
 import { RequestDurations } from '../metrics/requests.ts';
 import type { HttpContext, ServerOptions } from './context.ts';
 import { addGitInbox } from './git-inbox.ts';
-import { addGitRemote } from './git-remote/routes.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import { collectMethods } from './methods.ts';
 import type { MountedOperation } from './mount.ts';
@@ -76,7 +75,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.vocabulary !== undefined) addVocabulary(app, context, options.vocabulary);
   await addGitInbox(app, context, options.gitInbox);
   await addTerraformState(app, context);
-  await addGitRemote(app, context);
   await addPages(app, context);
   return app;
 }

@@ -216,7 +216,6 @@ async function makeServer(
     limiter,
     metrics: new PlatformMetrics({ ...deps, ...config, backupFolder, version, log: logger ?? silent }),
     bodyLimitBytes: config.bodyLimitBytes,
-    repositoriesFolder: path.join(config.stateFolder, 'repositories'),
     trustProxy: config.trustProxy,
     publicUrl: config.publicUrl,
     allowedOrigins: config.allowedOrigins,

@@ -43,7 +43,6 @@ function gitOptions(config: Configuration): GitSourceOptions {
   const mayReach = reachable(privateRepositories);
   return {
     allowLocalRepositories,
-    ownRepositories: path.join(stateFolder, 'repositories'),
     ...(privateRepositories !== true && { mayReach }),
     // On the file system of the work folder, so that objects are linked and not copied.
     ...(keptSourcesMiB > 0 && {
