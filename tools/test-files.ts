@@ -24,6 +24,7 @@ export const onOneEngine: readonly string[] = [
   'packages/drivers/src/gateway/refused-routes.engine.test.ts',
   'e2e/up.engine.test.ts',
   'e2e/public-client.engine.test.ts',
+  'e2e/git-remote.engine.test.ts',
   'e2e/https.engine.test.ts',
   'e2e/lifecycle-template.engine.test.ts',
   'packages/drivers/src/gateway/gateway.engine.test.ts',

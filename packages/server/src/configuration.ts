@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Sensitive } from '@davit/base';
 import type { ClusterSettingsTable } from './cluster-settings.ts';
 import type { VendorRegistries } from './vendors.ts';
@@ -81,6 +82,12 @@ export interface Configuration {
   readonly minFreeDiskMiB: number;
   /** MiB that the build cache of the container engine may use; 0: no limit. */
   readonly buildCacheMiB: number;
+  /** Folder of the repositories that are pushed to Davit; null: `git` in the state folder. */
+  readonly gitFolder: string | null;
+  /** MiB that one push may send. */
+  readonly gitPushMiB: number;
+  /** MiB that one pushed repository may use. */
+  readonly gitRepositoryMiB: number;
   /** MiB of objects of git repositories that are kept between deployments; 0: none. */
   readonly keptSourcesMiB: number;
   /** Seconds that a service must run without a fault before a condition is cleared. */
@@ -163,6 +170,11 @@ export interface AcmeConfiguration {
   /** File with root certificates that are trusted for the directory itself, in addition to the usual ones. */
   readonly rootsFile: string | null;
   readonly binding: { readonly keyId: string; readonly hmacKey: Sensitive } | null;
+}
+
+/** Returns the folder of the repositories that are pushed to Davit. */
+export function gitFolderOf({ gitFolder, stateFolder }: Settings<'gitFolder' | 'stateFolder'>): string {
+  return gitFolder ?? path.join(stateFolder, 'git');
 }
 
 /** The named settings, as parameter of code that reads no others: `Settings<'publicUrl'>`. */

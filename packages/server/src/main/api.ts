@@ -15,6 +15,8 @@ import { SignInStates } from '../auth/sign-in-states.ts';
 import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../catalogue/read.ts';
+import { GitRemote } from '../git-remote/git-remote.ts';
+import { gitRepositories } from '../git-remote/repositories.ts';
 import { RateLimitSharing } from '../http/rate-limit-sharing.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
 import type { ServerOptions } from '../http/context.ts';
@@ -213,6 +215,7 @@ async function makeServer(
     vault,
     authenticator,
     gitInbox: new GitInbox({ database, vault }),
+    gitRemote: new GitRemote({ database, engine, repositories: gitRepositories(config) }),
     limiter,
     metrics: new PlatformMetrics({ ...deps, ...config, backupFolder, version, log: logger ?? silent }),
     bodyLimitBytes: config.bodyLimitBytes,

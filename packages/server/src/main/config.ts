@@ -88,8 +88,21 @@ export function readConfiguration(environment: Environment = process.env): Confi
 
 function gitSettings(
   reader: ConfigurationReader,
-): Pick<Configuration, 'gitPollSeconds' | 'gitDeployForcePushes' | 'previewForks' | 'previewHours' | 'previewsPerEnvironment'> {
+): Pick<
+  Configuration,
+  | 'gitPollSeconds'
+  | 'gitDeployForcePushes'
+  | 'gitFolder'
+  | 'gitPushMiB'
+  | 'gitRepositoryMiB'
+  | 'previewForks'
+  | 'previewHours'
+  | 'previewsPerEnvironment'
+> {
   return {
+    gitFolder: reader.optional('DAVIT_GIT_FOLDER'),
+    gitPushMiB: reader.integer('DAVIT_GIT_PUSH_MIB', 512, 1, 1_048_576),
+    gitRepositoryMiB: reader.integer('DAVIT_GIT_REPOSITORY_MIB', 2048, 1, 1_048_576),
     gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
     gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),
     previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),

@@ -16,7 +16,7 @@ import {
   type LocalGateway,
 } from '@davit/drivers';
 import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
-import type { Configuration } from '../configuration.ts';
+import { gitFolderOf, type Configuration } from '../configuration.ts';
 import { lateCluster, rememberSuccess } from './late-cluster.ts';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
 import { noEngine } from './no-engine.ts';
@@ -43,6 +43,7 @@ function gitOptions(config: Configuration): GitSourceOptions {
   const mayReach = reachable(privateRepositories);
   return {
     allowLocalRepositories,
+    ownRepositories: gitFolderOf(config),
     ...(privateRepositories !== true && { mayReach }),
     // On the file system of the work folder, so that objects are linked and not copied.
     ...(keptSourcesMiB > 0 && {
