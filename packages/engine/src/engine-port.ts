@@ -15,6 +15,7 @@ import * as releases from './store/releases.ts';
 import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
 import {
+  toBegunStep,
   toCondition,
   toDeploymentView,
   toEnvironmentView,
@@ -74,13 +75,7 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     },
     environmentHistory: async (db, id, page) =>
       withServices(kinds, db, await db.many(views.environmentHistory, [id, ...limits(page)])),
-    deploymentSteps: async (db, id) =>
-      (await db.many(views.begunSteps, [id])).map(({ service_id, started_at, finished_at, ...step }) => ({
-        ...step,
-        serviceId: service_id,
-        startedAt: started_at,
-        finishedAt: finished_at,
-      })),
+    deploymentSteps: async (db, id) => (await db.many(views.begunSteps, [id])).map(toBegunStep),
     deployment: async (db, id) => (await withServices(kinds, db, await db.many(views.deploymentById, [id])))[0] ?? null,
     queueOfEnvironment: async (db, id) => withServices(kinds, db, await db.many(views.environmentQueue, [id])),
     queueOfService: async (db, id) => withServices(kinds, db, await db.many(views.serviceQueue, [id])),

@@ -1,5 +1,6 @@
 import type { Kinds } from './kinds/kinds.ts';
 import type {
+  BegunStepView,
   ConditionView,
   DeploymentView,
   EnvironmentView,
@@ -16,6 +17,7 @@ import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from
 import type { ConditionRow } from './store/conditions.ts';
 import type { ReleaseRow } from './store/releases.ts';
 import type {
+  BegunStepRow,
   DeploymentRow,
   HistoryRow,
   ServiceOverviewRow,
@@ -234,6 +236,10 @@ export function toEnvironmentView(
 
 export function toReleaseView({ id, config, commit, image_id: imageId, ...row }: ReleaseRow): ReleaseView {
   return { id, createdAt: row.created_at, createdBy: row.created_by, commit, fields: fieldsOf({ config, commit, imageId }) };
+}
+
+export function toBegunStep({ service_id, started_at, finished_at, ...step }: BegunStepRow): BegunStepView {
+  return { ...step, serviceId: service_id, startedAt: started_at, finishedAt: finished_at };
 }
 
 function between(from: string | null, to: string | null): number {

@@ -198,7 +198,7 @@ export const deploymentById = statement<DeploymentRow>(
   `select ${deploymentColumns} from deployment d where d.id = $1`,
 );
 
-interface BegunStepRow {
+export interface BegunStepRow {
   readonly service_id: string;
   readonly name: string;
   readonly metric: BegunStepView['metric'];
