@@ -101,7 +101,27 @@ const backups = createRoute({
   path: '/backups',
   component: lazyRouteComponent(() => import('./pages/database/backups.tsx'), 'BackupsPage'),
 });
-const serviceTabs = [metrics, history, variables, domains, connection, backups, settings] as const;
+const runs = createRoute({
+  getParentRoute: () => service,
+  path: '/runs',
+  component: lazyRouteComponent(() => import('./pages/runs/runs.tsx'), 'RunsPage'),
+});
+const gitEvents = createRoute({
+  getParentRoute: () => service,
+  path: '/git-events',
+  component: lazyRouteComponent(() => import('./pages/git-events/git-events.tsx'), 'GitEventsPage'),
+});
+const serviceTabs = [metrics, history, variables, domains, connection, backups, runs, gitEvents, settings] as const;
+const previews = createRoute({
+  getParentRoute: () => environment,
+  path: '/previews',
+  component: lazyRouteComponent(() => import('./pages/previews/previews.tsx'), 'PreviewsPage'),
+});
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: '/organization/$organizationId/webhooks',
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
+});
 
 export const router = createRouter({
   basepath: '/console',
@@ -109,7 +129,8 @@ export const router = createRouter({
     overview,
     organization,
     parts,
-    environment.addChildren([services, deployments]),
+    webhooks,
+    environment.addChildren([services, deployments, previews]),
     deployment,
     service.addChildren([summary, logs, ...serviceTabs]),
   ]),

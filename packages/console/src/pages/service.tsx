@@ -5,6 +5,7 @@ import { detailsOf, linksIn, serviceHistoryOf, servicesIn } from '../data/querie
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { Verdict } from '../parts/verdict.tsx';
 import {
   deploymentNumber,
@@ -61,7 +62,7 @@ export function ServicePage(): ReactNode {
         facts={service !== undefined && status !== undefined && <Facts service={service} status={status} />}
         actions={service !== undefined && <ServiceActions service={service} status={status} />}
       />
-      <nav className="tabs" aria-label="Service">
+      <Tabs label="Service">
         <Link to="/environment/$environmentId/service/$serviceId" params={params} activeOptions={{ exact: true }}>
           Summary
         </Link>
@@ -69,7 +70,7 @@ export function ServicePage(): ReactNode {
           Logs
         </Link>
         {service !== undefined && <ServiceTabs service={service} />}
-      </nav>
+      </Tabs>
       <Outlet />
     </>
   );
