@@ -123,6 +123,30 @@ const webhooks = createRoute({
   component: lazyRouteComponent(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
 });
 
+// Pages where something begins: projects, environments, services.
+const newProject = createRoute({
+  getParentRoute: () => root,
+  path: '/organization/$organizationId/new',
+  component: lazyRouteComponent(() => import('./pages/project/new-project.tsx'), 'NewProjectPage'),
+});
+const project = createRoute({
+  getParentRoute: () => root,
+  path: '/project/$projectId',
+  component: lazyRouteComponent(() => import('./pages/project/project.tsx'), 'ProjectPage'),
+});
+const newService = createRoute({
+  getParentRoute: () => root,
+  path: '/environment/$environmentId/new',
+  validateSearch: ({ kind }: Record<string, unknown>): { kind?: string } => (typeof kind === 'string' ? { kind } : {}),
+  component: lazyRouteComponent(() => import('./pages/new-service/new-service.tsx'), 'NewServicePage'),
+});
+const environmentSettings = createRoute({
+  getParentRoute: () => environment,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/project/environment-settings.tsx'), 'EnvironmentSettings'),
+});
+const beginnings = [newProject, project, newService] as const;
+
 export const router = createRouter({
   basepath: '/console',
   routeTree: root.addChildren([
@@ -130,7 +154,8 @@ export const router = createRouter({
     organization,
     parts,
     webhooks,
-    environment.addChildren([services, deployments, previews]),
+    environment.addChildren([services, deployments, previews, environmentSettings]),
+    ...beginnings,
     deployment,
     service.addChildren([summary, logs, ...serviceTabs]),
   ]),

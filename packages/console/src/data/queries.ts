@@ -56,6 +56,12 @@ export const projectsOf = (organizationId: string) =>
     queryFn: async ({ signal }) => (await api().call('listProject', { params: { organizationId }, signal })).results,
   });
 
+export const projectOf = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId],
+    queryFn: ({ signal }) => api().call('getProject', { params: { projectId }, signal }),
+  });
+
 export const environmentsOf = (projectId: string) =>
   queryOptions({
     queryKey: ['environments', projectId],

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Name, Named, Uuid } from '../shape.ts';
+import { about, DateTime, Name, Named, Nullable, Uuid } from '../shape.ts';
 
 const tag = 'Sign-in';
 
@@ -15,7 +15,7 @@ export const SignedIn = Named(
   'SignedIn',
   Type.Object({
     person_id: Uuid,
-    email: Type.String(),
+    email: about('The address of the person. null: the issuer states none.', Nullable(Type.String())),
     session_id: Uuid,
     expires_at: DateTime,
   }),
@@ -31,7 +31,14 @@ export const getSignInOptions = operation({
   target: 'instance',
   audience: 'anybody',
   status: 200,
-  response: Named('SignInOptions', Type.Object({ passwords: Type.Boolean(), issuers: Type.Array(Type.String()) })),
+  response: Named(
+    'SignInOptions',
+    Type.Object({
+      passwords: Type.Boolean(),
+      issuers: Type.Array(Type.String()),
+      browser_issuers: about('Those of the issuers through which people sign in in a browser.', Type.Array(Type.String())),
+    }),
+  ),
   errors: [],
 });
 
