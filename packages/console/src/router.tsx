@@ -83,7 +83,7 @@ const metrics = createRoute({
   getParentRoute: () => service,
   path: '/metrics',
   validateSearch: ({ minutes }: Record<string, unknown>): { minutes?: number } =>
-    minutes === 360 || minutes === 1440 ? { minutes } : {},
+    typeof minutes === 'number' && [360, 1440, 10_080, 43_200].includes(minutes) ? { minutes } : {},
   component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
 });
 const domains = createRoute({
@@ -111,7 +111,16 @@ const gitEvents = createRoute({
   path: '/git-events',
   component: lazyRouteComponent(() => import('./pages/git-events/git-events.tsx'), 'GitEventsPage'),
 });
-const serviceTabs = [metrics, history, variables, domains, connection, backups, runs, gitEvents, settings] as const;
+const compare = createRoute({
+  getParentRoute: () => service,
+  path: '/compare',
+  validateSearch: ({ from, to }: Record<string, unknown>): { from?: string | undefined; to?: string | undefined } => ({
+    ...(typeof from === 'string' && { from }),
+    ...(typeof to === 'string' && { to }),
+  }),
+  component: lazyRouteComponent(() => import('./pages/compare/compare.tsx'), 'ComparePage'),
+});
+const serviceTabs = [metrics, history, compare, variables, domains, connection, backups, runs, gitEvents, settings] as const;
 const previews = createRoute({
   getParentRoute: () => environment,
   path: '/previews',

@@ -238,7 +238,22 @@ function factsOf(service: Service, status: ServiceStatus, addresses: readonly st
           </a>
         )),
   ]);
-  rows.push(['Configuration', sentence(status.service_deployment_status)]);
+  rows.push([
+    'Configuration',
+    status.service_deployment_status === 'OUT_OF_DATE' ? (
+      <Link
+        key="changes"
+        className="link"
+        to="/environment/$environmentId/service/$serviceId/compare"
+        params={{ environmentId: service.environment.id, serviceId: service.id }}
+        search={{}}
+      >
+        Out of date: what a deployment would change
+      </Link>
+    ) : (
+      sentence(status.service_deployment_status)
+    ),
+  ]);
   if ('git_repository' in service && service.git_repository !== undefined) {
     const { url, branch = '' } = service.git_repository;
     rows.push(['Source', <bdi key="source">{`${url}${branch === '' ? '' : `, branch ${branch}`}`}</bdi>]);

@@ -38,6 +38,8 @@ const ranges = [
   ['60', '1 hour'],
   ['360', '6 hours'],
   ['1440', '1 day'],
+  ['10080', '7 days'],
+  ['43200', '30 days'],
 ] as const;
 type Range = (typeof ranges)[number][0];
 const minute = 60_000;
