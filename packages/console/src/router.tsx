@@ -113,7 +113,7 @@ const gitEvents = createRoute({
 });
 const compare = createRoute({
   getParentRoute: () => service,
-  path: '/compare',
+  path: '/history/compare',
   validateSearch: ({ from, to }: Record<string, unknown>): { from?: string | undefined; to?: string | undefined } => ({
     ...(typeof from === 'string' && { from }),
     ...(typeof to === 'string' && { to }),

@@ -244,7 +244,7 @@ function factsOf(service: Service, status: ServiceStatus, addresses: readonly st
       <Link
         key="changes"
         className="link"
-        to="/environment/$environmentId/service/$serviceId/compare"
+        to="/environment/$environmentId/service/$serviceId/history/compare"
         params={{ environmentId: service.environment.id, serviceId: service.id }}
         search={{}}
       >

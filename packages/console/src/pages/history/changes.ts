@@ -23,6 +23,7 @@ const unsaid = new Set([
   'key',
   'stage_entered_at',
   'stage_entry_id',
+  'stage_entry_updated_at',
   'type',
 ]);
 

@@ -60,7 +60,7 @@ function Line({ service, status }: { readonly service: Service; readonly status:
         />
         <Link
           className="button"
-          to="/environment/$environmentId/service/$serviceId/compare"
+          to="/environment/$environmentId/service/$serviceId/history/compare"
           params={{ environmentId: service.environment.id, serviceId: service.id }}
           search={{}}
         >
@@ -176,7 +176,7 @@ function DeploymentRow({ service, status, entry, isNewest }: DeploymentRowProps)
           {entry.release_id !== null && (
             <Link
               className="button quiet small"
-              to="/environment/$environmentId/service/$serviceId/compare"
+              to="/environment/$environmentId/service/$serviceId/history/compare"
               params={{ environmentId: service.environment.id, serviceId: service.id }}
               search={{ to: entry.release_id }}
             >
