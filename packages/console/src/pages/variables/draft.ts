@@ -26,6 +26,8 @@ export interface Edit {
   readonly isSecret: boolean;
   /** Path of a new file; null: no file, or the path of the existing variable. */
   readonly mountPath: string | null;
+  /** What a new alias is an alias of. */
+  readonly aliasOf?: Pick<Variable, 'id' | 'key'>;
   /** The record at this place when the edit began; null if there was none. */
   readonly base: Variable | null;
   /** Whether its field is open although it may change nothing yet. */
