@@ -50,7 +50,7 @@ test('deployments and changes of the configuration are on one line; a rollback s
     .waitFor();
   await page.getByRole('link', { name: 'History' }).first().click();
 
-  // What a rollback changes is what the server plans, and the current release cannot be rolled back to.
+  // A rollback shows the server's plan, and the current release cannot be rolled back to.
   const first = page.getByRole('row', { name: /Deployment 1/ });
   const newest = page.getByRole('row', { name: /Deployment 3/ });
   expect(await newest.getByRole('button', { name: 'Roll back' }).getAttribute('title')).toBe('This release is deployed now.');

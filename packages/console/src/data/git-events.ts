@@ -21,7 +21,7 @@ export const gitEventsOf = ({ id, environment }: Service) =>
     queryFn: async ({ signal }) => (await api().call('listServiceGitEvents', { params: { serviceId: id }, signal })).results,
   });
 
-/** Whether the git host tells Davit of pushes; null if the service has no host that could. */
+/** Whether the git host reports pushes to Davit; null if the service has no host that could. */
 export const webhookStatusOf = ({ id, environment }: Service) =>
   queryOptions({
     queryKey: ['gitWebhookStatus', environment.id, id],

@@ -22,7 +22,7 @@ export const deliveriesOf = (organizationId: string, webhookId: string) =>
 
 /**
  * Whether the session may edit webhooks: null if it may, otherwise the reason. The server is asked to create a webhook
- * without events: who may create one is told what is missing, and nothing is created.
+ * without events: if the session may create one, the server refuses the body, and nothing is created.
  */
 export const webhookRefusalIn = (organizationId: string) =>
   queryOptions({

@@ -27,7 +27,7 @@ const unsaid = new Set([
   'type',
 ]);
 
-/** Returns the fields that a change of the audit log set, sorted by name. Values of secrets are masked by the server. */
+/** Returns the fields that a change of the audit log set, sorted by name. The server masks secrets. */
 export function fieldChanges({
   change,
   original_change: former,

@@ -83,7 +83,7 @@ function Line({ service, status }: { readonly service: Service; readonly status:
   );
 }
 
-/** What the line lacks, so that nobody takes an incomplete one for the whole. */
+/** Says what the line lacks, so that nobody takes an incomplete one for the whole. */
 function Missing({ isForbidden, error }: { readonly isForbidden: boolean; readonly error: Error | null }): ReactNode {
   if (!isForbidden && error === null) return null;
   return (

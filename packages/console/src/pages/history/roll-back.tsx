@@ -53,7 +53,7 @@ export function RollBack({ service, status, entry, isNewest }: RollBackProps): R
   );
 }
 
-/** What the rollback changes in the service as it is deployed now. */
+/** Shows what the rollback changes in the service as it is deployed now. */
 interface PlanProps {
   readonly service: Service;
   readonly releaseId: string;

@@ -12,7 +12,7 @@ import { useService } from '../service.tsx';
 import { Chart, type Marker } from './chart.tsx';
 import { charts, isMeasured, seriesOf, type Metrics } from './series.ts';
 
-/** What a service uses, on one axis of time with its deployments. */
+/** The resources that a service uses, on one axis of time with its deployments. */
 export function MetricsPage(): ReactNode {
   const { service } = useService();
   if (service === undefined) {

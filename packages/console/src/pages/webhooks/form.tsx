@@ -33,7 +33,7 @@ function requestOf(webhook: Webhook | null): WebhookRequest {
   };
 }
 
-/** Asks for the address of a webhook and of what it is told. */
+/** Asks for the address of a webhook and for the events that it gets. */
 export function WebhookForm({ organizationId, webhook, onClose }: WebhookFormProps): ReactNode {
   const queries = useQueryClient();
   const [request, setRequest] = useState<WebhookRequest>(() => requestOf(webhook));
@@ -116,7 +116,7 @@ function Fields({ request, hasSecret, error, onChange }: FieldsProps): ReactNode
         )}
       </FormField>
       <fieldset className="choices">
-        <legend>Told of</legend>
+        <legend>Events</legend>
         {events.map((event) => (
           <label key={event} className="check">
             <input

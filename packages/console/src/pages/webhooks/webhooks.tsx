@@ -25,7 +25,7 @@ export function WebhooksPage(): ReactNode {
     <>
       <Head
         title="Webhooks"
-        facts={<span>Addresses of yours that are told of deployments</span>}
+        facts={<span>Addresses of yours that get a request for each deployment</span>}
         actions={
           <Button look="main" refusal={mayNot} onClick={() => add(true)}>
             Add a webhook
@@ -102,9 +102,7 @@ function WebhookBox({ organizationId, webhook, refusal }: WebhookBoxProps): Reac
           onConfirm={() => remove.mutate()}
           onClose={() => ask(null)}
         >
-          <p>
-            {url} is no longer told of deployments. Deliveries that wait for another attempt, and the list of attempts, are lost.
-          </p>
+          <p>{url} gets no more requests. Deliveries that wait for another attempt, and the list of attempts, are lost.</p>
         </Confirm>
       )}
     </Box>
