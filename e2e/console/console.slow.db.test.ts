@@ -247,6 +247,12 @@ test('services are found and opened by keyboard alone, and nothing went wrong in
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'cache' }).waitFor();
   await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor();
+  await page.keyboard.type('production worker variables');
+  await page.getByRole('option', { name: 'worker: Variables' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByText('DAVIT_APPLICATION_ID', { exact: true }).waitFor();
+  await page.keyboard.press('Control+k');
   await page.keyboard.press('Escape');
   await page.getByRole('combobox').waitFor({ state: 'detached' });
   await page.close();
