@@ -251,7 +251,7 @@ test('services are found and opened by keyboard alone, and nothing went wrong in
   await page.keyboard.type('production worker variables');
   await page.getByRole('option', { name: 'worker: Variables' }).waitFor();
   await page.keyboard.press('Enter');
-  await page.getByText('DAVIT_APPLICATION_ID', { exact: true }).waitFor();
+  await text(page, 'DAVIT_APPLICATION_ID').waitFor();
   await page.keyboard.press('Control+k');
   await page.keyboard.press('Escape');
   await page.getByRole('combobox').waitFor({ state: 'detached' });
