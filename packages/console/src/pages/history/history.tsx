@@ -193,7 +193,8 @@ function DeploymentRow({ service, status, entry, isNewest }: DeploymentRowProps)
 const shortest = 2;
 
 function ChangeRow({ event }: { readonly event: AuditEvent }): ReactNode {
-  const fields = fieldChanges(event);
+  // The ids of stages say nothing that the title does not say.
+  const fields = fieldChanges(event).filter(({ field }) => field !== 'stage_id');
   return (
     <tr className="change">
       <td>
