@@ -130,6 +130,53 @@ test('an invited person joins by the link, loses the password, and signs a progr
   expect((await server.client(token).call('listOrganization')).results).toEqual([expect.objectContaining({ id })]);
 }, 90_000);
 
+test('a person signs in with a passkey of the browser, until a reset of the password removes it', async () => {
+  const place = server.baseUrl.replace('127.0.0.1', 'localhost');
+  const { id } = await server.organization('Library');
+  const params = { organizationId: id };
+  const invited = { params, body: { email: 'heidi@example.org' } };
+  const { invitation_link: link } = await server.client().call('postInviteMember', invited);
+  const page = await openPage(`${place}/console/invitation${new URL(link).hash}`);
+  await fill(page, 'Your name', 'Heidi');
+  await fill(page, 'Password, at least 10 characters', password);
+  await press(page, 'Create account and join');
+  await isInside(page, 'Library');
+  const devices = await page.context().newCDPSession(page);
+  await devices.send('WebAuthn.enable');
+  const options = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true } as const;
+  await devices.send('WebAuthn.addVirtualAuthenticator', {
+    options: { ...options, isUserVerified: true, automaticPresenceSimulation: true },
+  });
+  // The account page adds passkeys like this.
+  const status = await page.evaluate<number>(`(async () => {
+    const send = (path, body) => fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    const options = await (await send('/account/passkey/challenge', { password: ${JSON.stringify(password)} })).json();
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+    const credential = (await navigator.credentials.create({ publicKey })).toJSON();
+    return (await send('/account/passkey', { name: 'Laptop', credential })).status;
+  })()`);
+  expect(status).toBe(201);
+  const signOut = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'You' }).first().click();
+    await press(page, 'Sign out');
+  };
+  await signOut();
+  await looksGood(page, 'sign-in-passkey');
+  await press(page, 'Sign in with a passkey');
+  await isInside(page, 'Library');
+  const { results } = await server.client().call('getOrganizationMembers', { params });
+  const userId = results.find(({ email }) => email === 'heidi@example.org')?.id ?? '';
+  const lost = new URL((await server.client().call('createPasswordLink', { params: { ...params, userId } })).link);
+  await page.goto(`${place}${lost.pathname}${lost.hash}`);
+  await fill(page, 'Password, at least 10 characters', 'another long password');
+  await press(page, 'Set password');
+  await page.getByText('One passkey was removed').waitFor();
+  await looksGood(page, 'passkey-removed');
+  await press(page, 'Sign in');
+  await press(page, 'Sign in with a passkey');
+  await page.getByRole('alert').getByText('The passkey is not known here').waitFor();
+}, 90_000);
+
 test('a person signs in through an issuer, arrives where they wanted to go, and gets out of a refusal', async () => {
   const issuer = await OpenIdIssuer.start();
   const other = await startRunningServer({ DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_CLIENT_ID: OpenIdIssuer.clientId });

@@ -36,6 +36,7 @@ export const getSignInOptions = operation({
     Type.Object({
       passwords: Type.Boolean(),
       issuers: Type.Array(Type.String()),
+      passkeys: about('Whether people sign in with passkeys at this address: not at an IP address.', Type.Boolean()),
       browser_issuers: about('Those of the issuers through which people sign in in a browser.', Type.Array(Type.String())),
     }),
   ),

@@ -7,8 +7,10 @@ import * as device from './device.ts';
 import { createFirstAccount } from './first-run.ts';
 import { beginIssuerSignIn, finishIssuerSignIn } from './issuer.ts';
 import { changePassword } from './password.ts';
+import * as passkey from './passkey.ts';
 import { createPasswordLink, resetPassword } from './reset.ts';
-import { confirmSecondFactor, createSecondFactor, deleteSecondFactor, readSecurity } from './second-factor.ts';
+import { confirmSecondFactor, createSecondFactor, deleteSecondFactor } from './second-factor.ts';
+import { readSecurity } from './security.ts';
 import { readOptions, signIn, type Begun } from './sign-in.ts';
 
 type AccountDeps = Needs<
@@ -17,6 +19,7 @@ type AccountDeps = Needs<
 >;
 
 export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
+  mountPasskeys(mounting, deps);
   mounting
     .on(operations.getAccountInformation, ({ caller }) => account.readAccount(deps, caller))
     .on(operations.editAccountInformation, ({ caller, body }) => account.editAccount(deps, caller, body))
@@ -40,7 +43,7 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.denyDeviceSignIn, (call) => device.denyDeviceSignIn(deps, call, call.body.user_code))
     .on(operations.createPasswordLink, ({ caller, params }) => createPasswordLink(deps, caller, params))
     .on(operations.resetPassword, ({ body }) => resetPassword(deps, body))
-    .on(operations.getSignInOptions, () => Promise.resolve(readOptions(deps)))
+    .on(operations.getSignInOptions, ({ client }) => Promise.resolve(readOptions(deps, passkey.hasPasskeys(deps, client))))
     .on(operations.signIn, async ({ client, body }) => withCookie(client, await signIn(deps, client, body)))
     .on(operations.createIssuerSignIn, async ({ client, body }) => {
       const { url, state } = await beginIssuerSignIn(deps, client, body);
@@ -51,6 +54,25 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     )
     .on(operations.createFirstAccount, async ({ client, body }) =>
       withCookie(client, await createFirstAccount(deps, client, body)),
+    );
+}
+
+function mountPasskeys(mounting: Mounting, deps: AccountDeps): void {
+  mounting
+    .on(operations.listPasskeys, ({ caller }) => passkey.listPasskeys(deps, caller))
+    .on(operations.createPasskeyChallenge, async (call) => {
+      const { options, state } = await passkey.challengeNewPasskey(deps, call, call.body);
+      return new WithCookie(options, call.client.signInStateCookie(state));
+    })
+    .on(operations.createPasskey, (call) => passkey.createPasskey(deps, call, call.body))
+    .on(operations.editPasskey, ({ caller, params, body }) => passkey.renamePasskey(deps, caller, params.passkeyId, body.name))
+    .on(operations.deletePasskey, ({ caller, params }) => passkey.deletePasskey(deps, caller, params.passkeyId))
+    .on(operations.createPasskeySignIn, ({ client }) => {
+      const { options, state } = passkey.challengeSignIn(deps, client);
+      return Promise.resolve(new WithCookie(options, client.signInStateCookie(state)));
+    })
+    .on(operations.signInWithPasskey, async ({ client, body }) =>
+      withCookie(client, await passkey.signInWithPasskey(deps, client, body)),
     );
 }
 

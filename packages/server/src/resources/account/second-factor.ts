@@ -9,10 +9,8 @@ import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { invalid } from '../shared/problems.ts';
 import { personOf } from './account.ts';
-import { accountByPerson } from './local.ts';
 import { confirmPassword } from './password.ts';
 
-type Security = Response<(typeof operations)['getAccountSecurity']>;
 type Secret = Response<(typeof operations)['createSecondFactor']>;
 type Codes = Response<(typeof operations)['confirmSecondFactor']>;
 type WithPassword = Body<(typeof operations)['createSecondFactor']>;
@@ -25,7 +23,6 @@ interface FromPerson {
 interface FactorRow {
   readonly sealed: Buffer;
   readonly is_confirmed: boolean;
-  readonly codes: number;
 }
 
 const recoveryCodes = 10;
@@ -34,9 +31,7 @@ const recoveryBytes = 10;
 
 const factorRead = statement<FactorRow>(
   'second_factor_read',
-  `select sealed, confirmed_at is not null as is_confirmed,
-          (select count(*)::int from recovery_code where recovery_code.person_id = second_factor.person_id) as codes
-     from second_factor where person_id = $1`,
+  `select sealed, confirmed_at is not null as is_confirmed from second_factor where person_id = $1`,
 );
 
 /** Stores a secret that is not confirmed. A confirmed one is not replaced. */
@@ -67,18 +62,6 @@ export const factorDeleteByEmail = statement(
   'second_factor_delete_by_email',
   'delete from second_factor where person_id = (select person_id from local_account where email = $1)',
 );
-
-export async function readSecurity({ database }: Needs<'database'>, caller: Caller): Promise<Security> {
-  const { id } = personOf(caller);
-  const account = await database.maybe(accountByPerson, [id]);
-  const factor = await database.maybe(factorRead, [id]);
-  return {
-    email: account?.email ?? null,
-    has_password: account !== undefined,
-    has_second_factor: factor?.is_confirmed === true,
-    recovery_codes: factor?.codes ?? 0,
-  };
-}
 
 /** Returns a new secret, for the application of the person. ALREADY_EXISTS, NO_PASSWORD, VALIDATION_FAILED. */
 export async function createSecondFactor(deps: Deps, from: FromPerson, { password }: WithPassword): Promise<Secret> {

@@ -18,9 +18,13 @@ export interface Begun<Answer = SignedIn> {
   readonly answer: Answer;
 }
 
-export function readOptions({ config }: Needs<never, 'passwords' | 'oidcIssuers' | 'oidcClients'>): Options {
+type OptionDeps = Needs<never, 'passwords' | 'oidcIssuers' | 'oidcClients'>;
+
+/** `passkeys`: whether browsers offer them at the address of this request. */
+export function readOptions({ config }: OptionDeps, passkeys: boolean): Options {
   return {
     passwords: config.passwords,
+    passkeys,
     issuers: [...config.oidcIssuers],
     browser_issuers: config.oidcClients.map(({ issuer }) => issuer),
   };

@@ -48,6 +48,12 @@ const silent: Readonly<Record<string, string>> = {
   denyDeviceSignIn: 'of a program that gets nothing',
   createIssuerSignIn: 'of nobody yet: the person signs in at the issuer',
   completeIssuerSignIn: 'of a person, who belongs to no organization',
+  createPasskeyChallenge: 'asks for something to sign, and changes nothing',
+  createPasskey: 'of a person, who belongs to no organization',
+  editPasskey: 'of a person, who belongs to no organization',
+  deletePasskey: 'of a person, who belongs to no organization',
+  createPasskeySignIn: 'asks for something to sign, and changes nothing',
+  signInWithPasskey: 'of a person, who belongs to no organization',
   signIn: 'of a person, who belongs to no organization',
   createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };

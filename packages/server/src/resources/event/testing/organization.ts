@@ -156,6 +156,8 @@ export const peopleRecipes: Recipes = {
     body: ({ deviceCode }) => ({ device_code: deviceCode }),
     event: 'CREATE ORGANIZATION API_TOKEN',
   },
+  editPasskey: { ...own, ids: (fixture) => ({ ...fixture.here, passkeyId: randomUUID() }), body: () => ({ name: 'Phone' }) },
+  deletePasskey: { ...own, ids: (fixture) => ({ ...fixture.here, passkeyId: randomUUID() }) },
   deleteSecondFactor: { ...own, body: () => ({ password: 'x' }) },
   joinByInvitationLink: {
     ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),
