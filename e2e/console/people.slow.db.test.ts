@@ -2,10 +2,12 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { roleDescriptions } from '@davit/contract';
 import { findBrowser, openBrowser, type Page, type TestBrowser } from '@davit/testkit/browser';
+import { MailSink } from '@davit/testkit/mail-sink';
 import { OpenIdIssuer } from '@davit/testkit/openid-issuer';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeFirstRunToken } from '../../packages/server/src/resources/account/index.ts';
+import { mailSenderOf } from '../../packages/server/src/background/background.ts';
+import { createAccountOf, makeFirstRunToken } from '../../packages/server/src/resources/account/index.ts';
 import { picture, violationsOf } from './world.ts';
 
 /* The pages that people see before they are signed in. */
@@ -175,6 +177,38 @@ test('a person signs in with a passkey of the browser, until a reset of the pass
   await press(page, 'Sign in');
   await press(page, 'Sign in with a passkey');
   await page.getByRole('alert').getByText('The passkey is not known here').waitFor();
+}, 90_000);
+
+test('a person who forgot the password gets a link by mail', async () => {
+  const sink = await MailSink.start();
+  const environment = {
+    DAVIT_SMTP_URL: sink.url,
+    DAVIT_MAIL_FROM: 'davit@example.org',
+    DAVIT_PUBLIC_URL: 'http://davit.example',
+  };
+  const other = await startRunningServer(environment);
+  const sender = mailSenderOf({ deps: other.api.deps, log: { warn: () => undefined } });
+  try {
+    await createAccountOf(other.database.database, ada);
+    const page = await openPage(`${other.baseUrl}/console/`);
+    await page.getByRole('link', { name: 'Forgotten password' }).click();
+    await looksGood(page, 'forgotten');
+    await fill(page, 'E-mail address', ada);
+    await press(page, 'Send me a link');
+    await page.getByRole('heading', { name: 'Look at your mail' }).waitFor();
+    await looksGood(page, 'forgotten-sent');
+    await sender?.idle();
+    expect(sink.received).toHaveLength(1);
+    const link = /http:\/\/davit\.example(\/console\/password#[\w-]+)/.exec(sink.received[0]?.text ?? '')?.[1] ?? '';
+    await page.goto(`${other.baseUrl}${link}`);
+    await fill(page, 'Password, at least 10 characters', password);
+    await press(page, 'Set password');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  } finally {
+    await sender?.stop();
+    await other.close();
+    await sink.close();
+  }
 }, 90_000);
 
 test('a person signs in through an issuer, arrives where they wanted to go, and gets out of a refusal', async () => {

@@ -33,6 +33,8 @@ export interface Configuration {
   readonly oidcAudiences: readonly string[];
   /** Davit as a client of these issuers: people sign in through them in the browser. */
   readonly oidcClients: readonly OidcClient[];
+  /** How mails are sent; null: none are. */
+  readonly mail: MailConfiguration | null;
   /** Whether people can sign in with a password. */
   readonly passwords: boolean;
   /** Public URL of this API without a trailing slash; null: the host and port on which it listens. */
@@ -138,6 +140,13 @@ export interface Configuration {
   readonly logRequests: boolean;
   /** Variables that begin with DAVIT_ and are unknown. A warning at start lists them, since they may be misspelt. */
   readonly unknownVariables: readonly string[];
+}
+
+export interface MailConfiguration {
+  /** `smtp://` or `smtps://`, with the credentials. */
+  readonly url: Sensitive;
+  /** The sender, such as `Davit <davit@example.org>`. */
+  readonly from: string;
 }
 
 export interface OidcClient {

@@ -23,6 +23,11 @@ export function SignIn(): ReactNode {
       ) : (
         <>
           {hasPasswords && <PasswordForm />}
+          {options.data?.sends_mail === true && (
+            <p>
+              <a href="/console/forgotten">Forgotten password</a>
+            </p>
+          )}
           {options.data?.passkeys === true && window.PublicKeyCredential !== undefined && <PasskeyButton />}
           <IssuerButtons issuers={issuers} />
         </>

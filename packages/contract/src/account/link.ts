@@ -77,6 +77,30 @@ export const createPasswordLink = operation({
   errors: [409],
 });
 
+export const requestPasswordReset = operation({
+  id: 'requestPasswordReset',
+  method: 'POST',
+  path: '/passwordReset/request',
+  tag,
+  summary: 'Ask for a mail to set a new password',
+  description: `
+    Mails a link to set a new password, if there is an account with this address. The answer is the same, after the same
+    time, if there is none. The link works once, for two hours. Everybody may ask; an address gets at most three mails in
+    an hour.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`FORBIDDEN\` (403) | The installation sends no mail, or passwords are switched off. | Ask an administrator of your organization for a link, or the operator. |
+  `,
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  body: Type.Object({ email: about('The e-mail address of the account.', Type.String({ minLength: 1, maxLength: 320 })) }),
+  status: 204,
+  response: null,
+  errors: [],
+});
+
 export const resetPassword = operation({
   id: 'resetPassword',
   method: 'POST',

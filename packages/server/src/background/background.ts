@@ -1,7 +1,7 @@
 import { Loop } from '@davit/base';
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
-import { trimAccounts } from '../resources/account/index.ts';
+import { trimAccounts, writePasswordMail } from '../resources/account/index.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type PollClock,
   type PreviewClock,
 } from '../resources/git-event/index.ts';
+import { MailSender, trimMails } from '../resources/mail/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
 import { trimStream } from '../resources/stream/index.ts';
 import { followBackups } from './backups.ts';
@@ -37,6 +38,7 @@ export interface BackgroundParts {
 export class Background {
   readonly #parts: BackgroundParts;
   readonly #deliverer: WebhookDeliverer;
+  readonly #mails: MailSender | null;
   #issuer: CertificateIssuer | undefined;
   #proofs: Followed | undefined;
   #rules: Followed | undefined;
@@ -53,6 +55,7 @@ export class Background {
     const allowPrivateTargets = config.allowPrivateTargets;
     this.#git = new GitWorker(parts.deps, parts.log);
     this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, counts, allowPrivateTargets });
+    this.#mails = mailSenderOf(parts);
     this.#trims = new Loop({
       look: () => this.#trim(),
       everyMilliseconds: trimEveryMilliseconds,
@@ -77,6 +80,7 @@ export class Background {
       await this.#issuer.start();
     }
     this.#deliverer.start();
+    this.#mails?.start();
     this.#proofs = followProofs(this.#parts.deps, this.#parts.log);
     this.#git.start();
     this.#previews = followPreviews(this.#parts.deps, this.#parts.log);
@@ -96,6 +100,7 @@ export class Background {
     await this.#rules?.stop();
     await this.#backups?.stop();
     await this.#deliverer.stop();
+    await this.#mails?.stop();
     await this.#git.stop();
     await this.#previews?.stop();
     await this.#polls?.stop();
@@ -109,5 +114,14 @@ export class Background {
     await trimDeliveries(database);
     await trimGitEvents(database);
     await trimAccounts(database);
+    await trimMails(database);
   }
+}
+
+/** Returns what sends mails; null: the operator has configured no mail server. */
+export function mailSenderOf({ deps, log }: Pick<BackgroundParts, 'deps' | 'log'>): MailSender | null {
+  const { database, vault, config } = deps;
+  const { mail } = config;
+  if (mail === null) return null;
+  return new MailSender({ database, vault, mail, log, write: { PASSWORD: (tx, to) => writePasswordMail(deps, tx, to) } });
 }

@@ -24,7 +24,6 @@ export function readConfiguration(environment: Environment = process.env): Confi
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
     allowedOrigins: reader.origins('DAVIT_ALLOWED_ORIGINS'),
     ...signIn,
-    publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
     gatewayHttpsPort: reader.otherPort('DAVIT_GATEWAY_HTTPS_PORT', ['DAVIT_GATEWAY_PORT', 4480]),
@@ -89,8 +88,11 @@ export function readConfiguration(environment: Environment = process.env): Confi
 
 function signInSettings(
   reader: ConfigurationReader,
-): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences' | 'oidcClients' | 'passwords'> {
+): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences' | 'oidcClients' | 'passwords' | 'publicUrl' | 'mail'> {
+  const publicUrl = reader.address('DAVIT_PUBLIC_URL');
   return {
+    publicUrl,
+    mail: reader.mail('DAVIT_SMTP_URL', 'DAVIT_MAIL_FROM', publicUrl),
     ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE', 'DAVIT_OIDC_CLIENT_ID', 'DAVIT_OIDC_CLIENT_SECRET'),
     passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
   };

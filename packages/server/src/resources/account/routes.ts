@@ -4,6 +4,7 @@ import type { ClientFacts } from '../../http/client-facts.ts';
 import { WithCookie, type Mounting } from '../../http/mount.ts';
 import * as account from './account.ts';
 import * as device from './device.ts';
+import { requestPasswordReset } from './forgotten.ts';
 import { createFirstAccount } from './first-run.ts';
 import { beginIssuerSignIn, finishIssuerSignIn } from './issuer.ts';
 import { changePassword } from './password.ts';
@@ -15,7 +16,7 @@ import { readOptions, signIn, type Begun } from './sign-in.ts';
 
 type AccountDeps = Needs<
   'database' | 'tokens' | 'sessions' | 'passwords' | 'vault' | 'issuerClients' | 'signInStates',
-  'passwords' | 'oidcIssuers' | 'oidcClients' | 'host' | 'port' | 'publicUrl'
+  'passwords' | 'mail' | 'oidcIssuers' | 'oidcClients' | 'host' | 'port' | 'publicUrl'
 >;
 
 export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
@@ -42,6 +43,7 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.confirmDeviceSignIn, (call) => device.confirmDeviceSignIn(deps, call, call.body))
     .on(operations.denyDeviceSignIn, (call) => device.denyDeviceSignIn(deps, call, call.body.user_code))
     .on(operations.createPasswordLink, ({ caller, params }) => createPasswordLink(deps, caller, params))
+    .on(operations.requestPasswordReset, ({ client, body }) => requestPasswordReset(deps, client, body))
     .on(operations.resetPassword, ({ body }) => resetPassword(deps, body))
     .on(operations.getSignInOptions, ({ client }) => Promise.resolve(readOptions(deps, passkey.hasPasskeys(deps, client))))
     .on(operations.signIn, async ({ client, body }) => withCookie(client, await signIn(deps, client, body)))

@@ -18,13 +18,14 @@ export interface Begun<Answer = SignedIn> {
   readonly answer: Answer;
 }
 
-type OptionDeps = Needs<never, 'passwords' | 'oidcIssuers' | 'oidcClients'>;
+type OptionDeps = Needs<never, 'passwords' | 'mail' | 'oidcIssuers' | 'oidcClients'>;
 
 /** `passkeys`: whether browsers offer them at the address of this request. */
 export function readOptions({ config }: OptionDeps, passkeys: boolean): Options {
   return {
     passwords: config.passwords,
     passkeys,
+    sends_mail: config.passwords && config.mail !== null,
     issuers: [...config.oidcIssuers],
     browser_issuers: config.oidcClients.map(({ issuer }) => issuer),
   };

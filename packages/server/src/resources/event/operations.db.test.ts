@@ -38,6 +38,7 @@ const silent: Readonly<Record<string, string>> = {
   endOtherSessions: 'of a person, who belongs to no organization',
   changePassword: 'of a person, who belongs to no organization',
   readInvitationLink: 'looks at an invitation and changes nothing',
+  requestPasswordReset: 'of nobody: there may be no account',
   resetPassword: 'of a person, who belongs to no organization',
   createSecondFactor: 'of a person, who belongs to no organization',
   confirmSecondFactor: 'of a person, who belongs to no organization',
