@@ -1,7 +1,7 @@
 import { Loop } from '@davit/base';
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
-import { trimAccounts, writePasswordMail } from '../resources/account/index.ts';
+import { moveRefusals, trimAccounts, writePasswordMail } from '../resources/account/index.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import {
@@ -22,6 +22,7 @@ import { followRules } from './rules.ts';
 
 const trimEveryMilliseconds = 3_600_000;
 const trimStreamEveryMilliseconds = 60_000;
+const refusalsEveryMilliseconds = 10_000;
 
 export interface BackgroundParts {
   readonly deps: Deps;
@@ -48,6 +49,7 @@ export class Background {
   #polls: PollClock | undefined;
   readonly #trims: Loop;
   readonly #streamTrims: Loop;
+  readonly #refusals: Loop;
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
@@ -63,6 +65,11 @@ export class Background {
         const message = 'old events, keys, deliveries and links could not be removed; the next attempt is in an hour';
         parts.log.warn({ err: error }, message);
       },
+    });
+    this.#refusals = new Loop({
+      look: () => moveRefusals(database),
+      everyMilliseconds: refusalsEveryMilliseconds,
+      onError: (error) => parts.log.warn({ err: error }, 'refused sign-ins could not be moved to the audit log'),
     });
     this.#streamTrims = new Loop({
       look: () => trimStream(database, { seconds: config.streamRetentionMinutes * 60 }),
@@ -87,14 +94,14 @@ export class Background {
     this.#polls = followRepositories(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#backups = followBackups(this.#parts.deps, this.#parts.log);
-    for (const trims of [this.#trims, this.#streamTrims]) {
+    for (const trims of [this.#trims, this.#streamTrims, this.#refusals]) {
       trims.start();
       void trims.wake();
     }
   }
 
   async stop(): Promise<void> {
-    const trimsEnded = Promise.all([this.#trims.stop(), this.#streamTrims.stop()]);
+    const trimsEnded = Promise.all([this.#trims.stop(), this.#streamTrims.stop(), this.#refusals.stop()]);
     await this.#issuer?.stop();
     await this.#proofs?.stop();
     await this.#rules?.stop();

@@ -1,3 +1,4 @@
+export { moveRefusals } from './audit.ts';
 export { writePasswordMail } from './forgotten.ts';
 export { personOf } from './account.ts';
 export { makeFirstRunToken } from './first-run.ts';

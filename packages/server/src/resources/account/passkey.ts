@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
-import { isUniqueViolation } from '@davit/db';
+import { isUniqueViolation, type Queryable } from '@davit/db';
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
 import { attemptSucceeded, takeAttempt } from '../../auth/attempts.ts';
 import type { Caller } from '../../auth/caller.ts';
@@ -11,6 +11,7 @@ import type { ClientFacts } from '../../http/client-facts.ts';
 import { invalid, notFound } from '../shared/problems.ts';
 import { expired } from '../../auth/sign-in-states.ts';
 import { personOf } from './account.ts';
+import { recordPersonEvent, recordRefusal } from './audit.ts';
 import { requirePasswords } from './local.ts';
 import * as store from './passkey-store.ts';
 import { confirmPassword } from './password.ts';
@@ -110,6 +111,7 @@ export async function createPasskey(deps: Deps, { caller, client }: FromPerson, 
   try {
     const row = await deps.database.maybe(store.passkeyCreate, values);
     if (row === undefined) throw tooMany();
+    await recordPersonEvent(deps.database, personId, { type: 'CREATE', part: 'PASSKEY', operation: 'createPasskey', client });
     return toPasskey(row);
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
@@ -125,8 +127,10 @@ export async function renamePasskey({ database }: Needs<'database'>, caller: Cal
 }
 
 /** Removes a passkey of the caller. NOT_FOUND. */
-export async function deletePasskey({ database }: Needs<'database'>, caller: Caller, id: string): Promise<void> {
-  if ((await database.run(store.passkeyDelete, [personOf(caller).id, id])) === 0) throw notFound('passkey');
+export async function deletePasskey({ database }: Needs<'database'>, { caller, client }: FromPerson, id: string): Promise<void> {
+  const { id: personId } = personOf(caller);
+  if ((await database.run(store.passkeyDelete, [personId, id])) === 0) throw notFound('passkey');
+  await recordPersonEvent(database, personId, { type: 'DELETE', part: 'PASSKEY', operation: 'deletePasskey', client });
 }
 
 /** Returns a challenge for whoever wants to sign in. FORBIDDEN. */
@@ -147,16 +151,30 @@ export async function signInWithPasskey(deps: Deps, client: ClientFacts, { crede
   const state = deps.signInStates.open<ChallengeState>('PASSKEY', client.signInState);
   await deps.signInStates.use(state);
   const attempt = { subject: `passkey ${credential.id}`, address: client.address };
-  await takeAttempt(deps.database, attempt);
+  const count = await takeAttempt(deps.database, attempt);
   const known = await deps.database.maybe(store.passkeyByCredential, [credential.id]);
   if (known === undefined) throw refused();
+  try {
+    await useKnown(deps.database, known, { state: state.content, credential });
+  } catch (error) {
+    await recordRefusal(deps.database, { email: known.email, operation: 'signInWithPasskey', client, count });
+    throw error;
+  }
+  await attemptSucceeded(deps.database, attempt);
+  const session = await beginSession(deps, client, { personId: known.person_id, operation: 'signInWithPasskey' });
+  return { session, answer: toSignedIn(known.person_id, known.email, session) };
+}
+
+/** Verifies the answer of a passkey and notes its use. SIGN_IN_REFUSED. */
+async function useKnown(
+  database: Queryable,
+  known: store.StoredPasskey,
+  { state, credential }: { readonly state: ChallengeState; readonly credential: SignInRequest['credential'] },
+): Promise<void> {
   const { userHandle } = credential.response;
   if (typeof userHandle === 'string' && userHandle !== handleOf(known.person_id)) throw refused();
-  const counter = await counterOf(known, state.content, credential);
-  if ((await deps.database.run(store.passkeyUse, [known.id, counter])) === 0) throw refused();
-  await attemptSucceeded(deps.database, attempt);
-  const session = await beginSession(deps, client, known.person_id);
-  return { session, answer: toSignedIn(known.person_id, known.email, session) };
+  const counter = await counterOf(known, state, credential);
+  if ((await database.run(store.passkeyUse, [known.id, counter])) === 0) throw refused();
 }
 
 /** Verifies the answer of a passkey and returns its counter. SIGN_IN_REFUSED. */

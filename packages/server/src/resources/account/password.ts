@@ -6,6 +6,7 @@ import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { invalid } from '../shared/problems.ts';
 import { personOf } from './account.ts';
+import { recordPersonEvent } from './audit.ts';
 import { securityOf } from './security.ts';
 import { accountByPerson, requirePasswords, setPassword, type LocalAccount } from './local.ts';
 
@@ -53,6 +54,8 @@ export async function changePassword(
       throw invalid('current_password', 'was changed at the same time');
     }
     await deps.sessions.endAll(id, sessionId, tx);
+    const { client } = from;
+    await recordPersonEvent(tx, id, { type: 'UPDATE', part: 'PASSWORD', operation: 'changePassword', client });
   });
   deps.tokens.forget();
   return securityOf(deps.database, id);

@@ -3,6 +3,8 @@ import type { Body, operations, PathParameters, Response } from '@davit/contract
 import { statement, type Queryable } from '@davit/db';
 import { isOwner, type Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
+import type { ClientFacts } from '../../http/client-facts.ts';
+import { recordPersonEvent } from './audit.ts';
 import { pageLink } from '../shared/page-link.ts';
 import { notFound } from '../shared/problems.ts';
 import { makeLink, readLink, takeLink } from './links.ts';
@@ -72,6 +74,7 @@ export function makePasswordToken(database: Queryable, personId: string): Promis
  */
 export async function resetPassword(
   deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
+  client: ClientFacts,
   { token, password }: ResetRequest,
 ): Promise<Reset> {
   requirePasswords(deps);
@@ -82,6 +85,7 @@ export async function resetPassword(
     if (person_id === null) throw new Error('a link to set a password names no person');
     await setPassword(tx, person_id, { hash, former: null });
     await deps.sessions.endAll(person_id, null, tx);
+    await recordPersonEvent(tx, person_id, { type: 'UPDATE', part: 'PASSWORD', operation: 'resetPassword', client });
     const removed = await tx.run(passkeysDelete, [person_id]);
     const { has_second_factor } = await securityOf(tx, person_id);
     return { removed_passkeys: removed, has_second_factor };

@@ -26,12 +26,12 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.editAccountInformation, ({ caller, body }) => account.editAccount(deps, caller, body))
     .on(operations.createSession, ({ caller }) => account.createSession(deps, caller))
     .on(operations.deleteSession, async ({ caller, client }) => {
-      await account.deleteSession(deps, caller);
+      await account.deleteSession(deps, { caller, client });
       return new WithCookie(undefined, client.cookie(null));
     })
     .on(operations.listSessions, ({ caller }) => account.listSessions(deps, caller))
-    .on(operations.endSession, ({ caller, params }) => account.endSession(deps, caller, params.sessionId))
-    .on(operations.endOtherSessions, ({ caller }) => account.endOtherSessions(deps, caller))
+    .on(operations.endSession, (call) => account.endSession(deps, call, call.params.sessionId))
+    .on(operations.endOtherSessions, (call) => account.endOtherSessions(deps, call))
     .on(operations.changePassword, (call) => changePassword(deps, call, call.body))
     .on(operations.getAccountSecurity, ({ caller }) => readSecurity(deps, caller))
     .on(operations.createSecondFactor, (call) => createSecondFactor(deps, call, call.body))
@@ -44,7 +44,7 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.denyDeviceSignIn, (call) => device.denyDeviceSignIn(deps, call, call.body.user_code))
     .on(operations.createPasswordLink, ({ caller, params }) => createPasswordLink(deps, caller, params))
     .on(operations.requestPasswordReset, ({ client, body }) => requestPasswordReset(deps, client, body))
-    .on(operations.resetPassword, ({ body }) => resetPassword(deps, body))
+    .on(operations.resetPassword, ({ client, body }) => resetPassword(deps, client, body))
     .on(operations.getSignInOptions, ({ client }) => Promise.resolve(readOptions(deps, passkey.hasPasskeys(deps, client))))
     .on(operations.signIn, async ({ client, body }) => withCookie(client, await signIn(deps, client, body)))
     .on(operations.createIssuerSignIn, async ({ client, body }) => {
@@ -68,7 +68,7 @@ function mountPasskeys(mounting: Mounting, deps: AccountDeps): void {
     })
     .on(operations.createPasskey, (call) => passkey.createPasskey(deps, call, call.body))
     .on(operations.editPasskey, ({ caller, params, body }) => passkey.renamePasskey(deps, caller, params.passkeyId, body.name))
-    .on(operations.deletePasskey, ({ caller, params }) => passkey.deletePasskey(deps, caller, params.passkeyId))
+    .on(operations.deletePasskey, (call) => passkey.deletePasskey(deps, call, call.params.passkeyId))
     .on(operations.createPasskeySignIn, ({ client }) => {
       const { options, state } = passkey.challengeSignIn(deps, client);
       return Promise.resolve(new WithCookie(options, client.signInStateCookie(state)));

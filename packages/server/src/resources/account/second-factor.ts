@@ -9,6 +9,7 @@ import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { invalid } from '../shared/problems.ts';
 import { personOf } from './account.ts';
+import { recordPersonEvent } from './audit.ts';
 import { confirmPassword } from './password.ts';
 
 type Secret = Response<(typeof operations)['createSecondFactor']>;
@@ -90,6 +91,7 @@ export async function confirmSecondFactor(deps: Deps, { caller, client }: FromPe
     await tx.run(codesCreate, [id, codes.map(hashOf)]);
     // These sessions began without the second factor.
     await deps.sessions.endAll(id, sessionId, tx);
+    await recordPersonEvent(tx, id, { type: 'CREATE', part: 'SECOND_FACTOR', operation: 'confirmSecondFactor', client });
   });
   await attemptSucceeded(deps.database, attempt);
   deps.tokens.forget();
@@ -99,7 +101,14 @@ export async function confirmSecondFactor(deps: Deps, { caller, client }: FromPe
 /** Removes the second factor. NO_PASSWORD, VALIDATION_FAILED. */
 export async function deleteSecondFactor(deps: Deps, from: FromPerson, { password }: WithPassword): Promise<void> {
   const { person_id } = await confirmPassword(deps, from, { field: 'password', password });
-  await deps.database.run(factorDelete, [person_id]);
+  const { client } = from;
+  if ((await deps.database.run(factorDelete, [person_id])) === 0) return;
+  await recordPersonEvent(deps.database, person_id, {
+    type: 'DELETE',
+    part: 'SECOND_FACTOR',
+    operation: 'deleteSecondFactor',
+    client,
+  });
 }
 
 /**
