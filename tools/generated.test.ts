@@ -90,6 +90,7 @@ test('what needs no token is known', () => {
     'readInvitationLink',
     'requestPasswordReset',
     'resetPassword',
+    'revokeDeviceToken',
     'signIn',
     'signInWithPasskey',
   ]);
@@ -135,6 +136,8 @@ test('what is served beside the public description is known', () => {
   expect(own.toSorted()).toEqual([
     'acceptInvitationLink',
     'changePassword',
+    'checkGitRepository',
+    'compareServiceReleases',
     'completeIssuerSignIn',
     'confirmDeviceSignIn',
     'confirmSecondFactor',
@@ -162,6 +165,7 @@ test('what is served beside the public description is known', () => {
     'getDatabaseMetrics',
     'getDeviceToken',
     'getJobMetrics',
+    'getServiceRelease',
     'getSignInOptions',
     'joinByInvitationLink',
     'listDatabaseRestore',
@@ -178,6 +182,7 @@ test('what is served beside the public description is known', () => {
     'requestPasswordReset',
     'resetPassword',
     'restoreDatabase',
+    'revokeDeviceToken',
     'searchServiceLog',
     'signIn',
     'signInWithPasskey',

@@ -44,9 +44,22 @@ export function openApi(operations: readonly Operation[], version: string): Reco
       },
       parameters: { ...pathParametersOf(operations), ...sharedParameters },
       responses: errorResponses(operations, shapes),
-      schemas: Object.fromEntries([...shapes].toSorted(([one], [other]) => (one < other ? -1 : 1))),
+      schemas: sortedByLastWord(shapes),
     },
   };
+}
+
+/**
+ * Returns the shapes sorted by the words of their names, from the last word on. Similar shapes are then close together
+ * (`ContainerRequest`, `JobRequest`), which makes the compressed document a kilobyte smaller.
+ */
+function sortedByLastWord(shapes: Shapes): Record<string, unknown> {
+  const reversed = (name: string): string =>
+    name
+      .split(/(?=[A-Z])/)
+      .toReversed()
+      .join(' ');
+  return Object.fromEntries([...shapes].toSorted(([one], [other]) => (reversed(one) < reversed(other) ? -1 : 1)));
 }
 
 function describe(operation: Operation): Record<string, unknown> {

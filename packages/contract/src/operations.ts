@@ -25,6 +25,7 @@ import * as labelsGroup from './group/labels-group.ts';
 import { createHelmDefaultValues } from './environment/helm-values.ts';
 import * as lifecycleTemplate from './environment/lifecycle-template.ts';
 import * as overview from './environment/overview.ts';
+import { checkGitRepository } from './environment/repository-check.ts';
 import * as selection from './environment/selection.ts';
 import * as gitCommit from './git/commit.ts';
 import * as gitEvent from './git/event.ts';
@@ -51,6 +52,7 @@ import { getHelmKubernetesServices } from './service/helm-service.ts';
 import * as ingress from './service/ingress.ts';
 import * as jobCleaning from './service/job-cleaning.ts';
 import { searchServiceLog } from './service/log-search.ts';
+import * as release from './service/release.ts';
 import { getTerraformResources } from './service/terraform-resource.ts';
 import * as stream from './stream/stream.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
@@ -91,6 +93,7 @@ const modules = {
   ...selection,
   ...clone,
   ...check,
+  checkGitRepository,
   ...stage,
   ...queue,
   ...history,
@@ -111,6 +114,7 @@ const modules = {
   listTerraformVersions,
   getTerraformResources,
   searchServiceLog,
+  ...release,
   createHelmDefaultValues,
   getHelmKubernetesServices,
 };

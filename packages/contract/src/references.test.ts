@@ -30,7 +30,6 @@ test('a named shape stands once, and what a place adds stands beside the referen
     type: 'string',
     enum: ['RED', 'BLUE'],
     description: 'The color of a thing.\n\n- `RED`: As a tomato.\n- `BLUE`: As the sky.',
-    'x-enumDescriptions': { RED: 'As a tomato.', BLUE: 'As the sky.' },
   });
   expect(shapes.get('Thing')).toMatchObject({
     description: 'A thing.',

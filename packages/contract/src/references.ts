@@ -47,13 +47,13 @@ function withoutNull(schema: Readonly<Record<string, unknown>>): Record<string, 
   };
 }
 
-/** Adds the meanings of the values to the description of a schema, for readers that do not know the extension. */
+/** Moves the meanings of the values to the description of a schema, where every reader and generator shows them. */
 function explained(schema: Record<string, unknown>): Record<string, unknown> {
-  const meanings = schema['x-enumDescriptions'];
+  const { 'x-enumDescriptions': meanings, ...rest } = schema;
   if (!isRecord(meanings)) return schema;
   const list = Object.entries(meanings).map(([value, meaning]) => `- \`${value}\`: ${String(meaning)}`);
   const before = typeof schema['description'] === 'string' ? `${schema['description']}\n\n` : '';
-  return { ...schema, description: `${before}${list.join('\n')}` };
+  return { ...rest, description: `${before}${list.join('\n')}` };
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -126,6 +126,6 @@ export const Text = Type.String({ maxLength: 10_000 });
 export const Count = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 
 export const Paging = Optionals({
-  page: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-  pageSize: Type.Integer({ minimum: 1, maximum: 1000, default: 20 }),
+  page: about('The page to return, counted from 1.', Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  pageSize: about('How many records a page has.', Type.Integer({ minimum: 1, maximum: 1000, default: 20 })),
 });

@@ -27,6 +27,8 @@ export interface Configuration {
   readonly trustProxy: boolean;
   /** Origins of web pages that may use the API from a browser, such as `https://console.example.org`. */
   readonly allowedOrigins: readonly string[];
+  /** The vocabulary of clients that is served under a base path; null: none. */
+  readonly vocabulary: VocabularyConfiguration | null;
   /** OpenID Connect issuers whose JWTs are accepted, spelled exactly as in their `iss` claim. */
   readonly oidcIssuers: readonly string[];
   /** Accepted audiences; a JWT must have at least one of them. */
@@ -147,6 +149,13 @@ export interface MailConfiguration {
   readonly url: Sensitive;
   /** The sender, such as `Davit <davit@example.org>`. */
   readonly from: string;
+}
+
+export interface VocabularyConfiguration {
+  /** For example `/v/public`. */
+  readonly basePath: string;
+  /** Path of the vocabulary's file; null: the vocabulary that comes with Davit. */
+  readonly file: string | null;
 }
 
 export interface OidcClient {

@@ -11,6 +11,7 @@ import type { Configuration, Settings } from './configuration.ts';
 import type { PlatformCounts } from './metrics/counts.ts';
 import type { DockerfileFacts } from './dockerfile.ts';
 import type { Vault } from './secrets/vault.ts';
+import type { Vocabulary } from './vocabulary/vocabulary.ts';
 
 /** The dependencies of all rules, created in `main/api.ts` and in tests. A rule asks for `Needs`, not for all. */
 export interface Deps {
@@ -18,6 +19,8 @@ export interface Deps {
   readonly engine: EnginePort;
   readonly vault: Vault;
   readonly config: Configuration;
+  /** Words of clients that are served under an own base path; null: none. */
+  readonly vocabulary: Vocabulary | null;
   readonly catalogue: Catalogue;
   readonly databases: DatabaseCatalogue;
   readonly lifecycleTemplates: LifecycleTemplates;

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Name, Named, Nullable, Uuid, Words } from '../shape.ts';
+import { about, DateTime, Name, Named, Nullable, Uuid, Words } from '../shape.ts';
 
 const tag = 'Sign-in';
 /** Scopes below that of all rights of the person. */
@@ -56,6 +56,30 @@ export const getDeviceToken = operation({
       expires_at: DateTime,
     }),
   ),
+  errors: [400],
+});
+
+export const revokeDeviceToken = operation({
+  id: 'revokeDeviceToken',
+  method: 'POST',
+  path: '/deviceSignIn/revoke',
+  tag,
+  summary: 'Revoke the token of a program: sign it out',
+  description: `Deletes a token that \`getDeviceToken\` returned; it stops working at once. Whoever has the token may do so.
+
+    A token that is unknown, was revoked or has expired changes nothing and returns 204 as well, so that a repetition is
+    safe. So does a token that was created in another way: other programs may use it too, and \`deleteOrganizationApiToken\`
+    deletes it.`,
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  event: 'DELETE',
+  body: Named(
+    'DeviceTokenRevocation',
+    Type.Object({ access_token: about('The token, as `getDeviceToken` returned it.', Type.String({ maxLength: 200 })) }),
+  ),
+  status: 204,
+  response: null,
   errors: [400],
 });
 

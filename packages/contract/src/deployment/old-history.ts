@@ -1,13 +1,18 @@
 import Type from 'typebox';
-import { DateTime, Uuid } from '../shape.ts';
+import { about, DateTime, Uuid } from '../shape.ts';
 
 /* Shapes that the older versions of the histories share. */
 
 export const oldHistoryEntry = {
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.Optional(Type.String()),
+  id: about('Identifies the deployment.', Uuid),
+  created_at: about('When it was requested.', DateTime),
+  updated_at: Type.Optional(about('When it last changed.', DateTime)),
+  name: Type.Optional(about('The name of the service.', Type.String())),
 };
-export const oldHistoryQuery = Type.Partial(Type.Object({ startId: Uuid }));
-export const oldHistoryPage = { page: Type.Integer(), page_size: Type.Integer() };
+export const oldHistoryQuery = Type.Partial(
+  Type.Object({ startId: about('The last record that was read: those before it are returned.', Uuid) }),
+);
+export const oldHistoryPage = {
+  page: about('The number of this page, from 1.', Type.Integer()),
+  page_size: about('How many records a page has.', Type.Integer()),
+};

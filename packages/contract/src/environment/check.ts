@@ -12,7 +12,7 @@ export const checkDockerfile = operation({
   method: 'POST',
   path: `${at}/checkDockerfile`,
   tag,
-  summary: 'Check a Dockerfile in a git repository; returns the arguments that it declares and its base images',
+  summary: 'Check a Dockerfile in a git repository; returns its arguments, base images and exposed ports',
   scope: 'WRITE',
   target: 'environment',
   body: Named('DockerfileCheckRequest', Type.Object({ git_repository: GitRepositoryRequest, dockerfile_path: path })),
@@ -23,6 +23,8 @@ export const checkDockerfile = operation({
       dockerfile_path: Type.String(),
       arg: Type.Optional(Type.Array(Type.String())),
       repositories: Type.Optional(Type.Array(Type.String())),
+      /** TCP ports that its EXPOSE lines name. */
+      ports: Type.Optional(Type.Array(Type.Integer())),
     }),
   ),
   errors: [400],

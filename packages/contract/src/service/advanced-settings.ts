@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
-import { Nullable, Words, Named } from '../shape.ts';
+import { about, Named, Nullable, Words } from '../shape.ts';
 import type { ServiceType } from '../shared/words.ts';
 import type { Kind } from './kinds.ts';
 
@@ -19,21 +19,36 @@ const truth = (description: string) => Type.Boolean({ default: false, descriptio
 const gracePeriod = 'deployment.termination_grace_period_seconds';
 
 const processSettings = {
-  [gracePeriod]: seconds(3600),
+  [gracePeriod]: about('Seconds between SIGTERM and SIGKILL; by default those of the installation.', seconds(3600)),
   'security.read_only_root_filesystem': truth('Processes can write to volumes only; files of FILE variables cannot be placed'),
 };
 
 const rolloutSettings = {
-  'deployment.update_strategy.type': Words(['RollingUpdate', 'Recreate'] as const, {
-    default: 'RollingUpdate',
-    description: 'Recreate: the running instances stop before new ones start',
-  }),
+  'deployment.update_strategy.type': about(
+    'How new instances replace the running ones.',
+    Words(
+      {
+        RollingUpdate: 'New instances start before the others stop.',
+        Recreate: 'The others stop first; it is unavailable in between.',
+      },
+      {
+        default: 'RollingUpdate',
+        description: 'Recreate: the running instances stop before new ones start',
+      },
+    ),
+  ),
 };
 
 const buildSettings = {
-  'build.timeout_max_sec': seconds(86_400, 3600),
-  'build.cpu_max_in_milli': Type.Integer({ minimum: 100, maximum: 1_024_000 }),
-  'build.ram_max_in_gib': Type.Integer({ minimum: 1, maximum: 1024 }),
+  'build.timeout_max_sec': about('Seconds after which a build fails with STEP_TIMEOUT.', seconds(86_400, 3600)),
+  'build.cpu_max_in_milli': about(
+    'The CPU limit of a build in millicores; at most that of the installation.',
+    Type.Integer({ minimum: 100, maximum: 1_024_000 }),
+  ),
+  'build.ram_max_in_gib': about(
+    'The memory limit of a build in GiB; at most that of the installation.',
+    Type.Integer({ minimum: 1, maximum: 1024 }),
+  ),
   'build.disable_buildkit_cache': truth('Every step of a build runs again, without the cache'),
 };
 
@@ -48,9 +63,18 @@ const gatewaySettings = {
     default: 0,
     description: 'Requests that announce a longer body get 413; 0: no limit',
   }),
-  'network.ingress.proxy_connect_timeout_seconds': seconds(300, 4),
-  'network.ingress.proxy_read_timeout_seconds': seconds(86_400, 3600),
-  'network.ingress.grpc_read_timeout_seconds': seconds(86_400, 3600),
+  'network.ingress.proxy_connect_timeout_seconds': about(
+    'Seconds until an instance has to accept a connection.',
+    seconds(300, 4),
+  ),
+  'network.ingress.proxy_read_timeout_seconds': about(
+    'Seconds between two parts of a response of HTTP ports, then 504.',
+    seconds(86_400, 3600),
+  ),
+  'network.ingress.grpc_read_timeout_seconds': about(
+    'Seconds between two parts of a response of GRPC ports, then 504.',
+    seconds(86_400, 3600),
+  ),
   'network.ingress.whitelist_source_range': listed(
     '0.0.0.0/0,::/0',
     'Addresses and networks, separated by commas; all others get 403',
@@ -93,7 +117,7 @@ const scalingSettings = {
     description: 'Instances are added while their average cpu utilization is higher, and removed while fewer would suffice',
   }),
   'hpa.memory.average_utilization_percent': Nullable(
-    Type.Integer({ minimum: 1, maximum: 95, description: 'The same for memory; null: memory is not considered' }),
+    Type.Integer({ minimum: 1, maximum: 95, description: 'As for cpu, for memory; null: memory is not considered' }),
   ),
 };
 
@@ -105,7 +129,7 @@ export const advancedSettings = {
   JOB: { ...processSettings, ...buildSettings },
   HELM: {},
   // On a stop request, Terraform finishes the running operations and stores its state.
-  TERRAFORM: { [gracePeriod]: seconds(3600, 60) },
+  TERRAFORM: { [gracePeriod]: about('Seconds in which Terraform may finish and store its state.', seconds(3600, 60)) },
 } as const satisfies Record<ServiceType, object>;
 
 /** All settings of a type, and the request that changes some of them. null resets a setting to its default. */
@@ -114,8 +138,8 @@ function shapes<P extends Record<string, TSchema>>(Noun: string, settings: P) {
   const nullable = Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, Nullable(schema)]));
   const change = Type.Unsafe<Change>(Type.Partial(Type.Object(nullable)));
   return {
-    all: Named(`${Noun}AdvancedSettings`, Type.Object(settings)),
-    change: Named(`${Noun}AdvancedSettingsRequest`, change),
+    all: Named(`${Noun}AdvancedSettings`, Type.Object(settings), 'The advanced settings, with defaults where nothing was set.'),
+    change: Named(`${Noun}AdvancedSettingsRequest`, change, 'The settings to change; null restores a default.'),
   };
 }
 
@@ -142,7 +166,11 @@ export function advancedSettingsOperations<
       method: 'GET',
       path,
       tag,
-      summary: `Read the advanced settings of ${kind.one}, defaults included`,
+      summary: `Read the advanced settings of ${kind.one}`,
+      description: `
+        Returns all settings that have an effect on this type of service, with defaults where nothing was set. Types
+        without such settings have an empty object.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -154,7 +182,12 @@ export function advancedSettingsOperations<
       method: 'PUT',
       path,
       tag,
-      summary: `Edit the advanced settings of ${kind.one}; omitted settings stay, null is the default, and the next deployment applies them`,
+      summary: `Edit the advanced settings of ${kind.one}`,
+      description: `
+        Changes the settings that the request names; null restores a default. The next deployment applies them:
+        until then the service is OUT_OF_DATE. A setting without effect on this type of service is refused, and the
+        answer lists the others.
+      `,
       scope: 'WRITE',
       target,
       body: change,
@@ -171,7 +204,11 @@ export const getDefaultApplicationAdvancedSettings = operation({
   id: 'getDefaultApplicationAdvancedSettings',
   path: '/defaultApplicationAdvancedSettings',
   tag: 'Application',
-  summary: 'Read the defaults of the advanced settings of applications',
+  summary: 'Read the default settings of applications',
+  description: `
+    Returns the advanced settings of a new application: the defaults of this installation. It does not depend on who
+    asks, nor on any organization.
+  `,
   response: applicationSettings.all,
   ...defaults,
 });
@@ -180,7 +217,11 @@ export const getDefaultContainerAdvancedSettings = operation({
   id: 'getDefaultContainerAdvancedSettings',
   path: '/defaultContainerAdvancedSettings',
   tag: 'Container',
-  summary: 'Read the defaults of the advanced settings of containers',
+  summary: 'Read the default settings of containers',
+  description: `
+    Returns the advanced settings of a new container: the defaults of this installation. It does not depend on who
+    asks, nor on any organization.
+  `,
   response: containerSettings.all,
   ...defaults,
 });
@@ -189,7 +230,11 @@ export const getDefaultHelmAdvancedSettings = operation({
   id: 'getDefaultHelmAdvancedSettings',
   path: '/defaultHelmAdvancedSettings',
   tag: 'Helm',
-  summary: 'Read the defaults of the advanced settings of helm services; there are none yet',
+  summary: 'Read the default settings of Helm charts',
+  description: `
+    Returns the advanced settings of a new Helm chart. The object is empty, because no setting has an effect on Helm
+    charts yet.
+  `,
   response: helmSettings.all,
   ...defaults,
 });
@@ -198,7 +243,11 @@ export const getDefaultJobAdvancedSettings = operation({
   id: 'getDefaultJobAdvancedSettings',
   path: '/defaultJobAdvancedSettings',
   tag: 'Job',
-  summary: 'Read the defaults of the advanced settings of jobs',
+  summary: 'Read the default settings of jobs',
+  description: `
+    Returns the advanced settings of a new job: the defaults of this installation. It does not depend on who asks,
+    nor on any organization.
+  `,
   response: jobSettings.all,
   ...defaults,
 });
@@ -207,7 +256,11 @@ export const getDefaultTerraformAdvancedSettings = operation({
   id: 'getDefaultTerraformAdvancedSettings',
   path: '/defaultTerraformAdvancedSettings',
   tag: 'Terraform',
-  summary: 'Read the defaults of the advanced settings of terraform services',
+  summary: 'Read the default settings of Terraform',
+  description: `
+    Returns the advanced settings of a new Terraform configuration: the defaults of this installation. It does not
+    depend on any organization.
+  `,
   response: terraformSettings.all,
   ...defaults,
 });

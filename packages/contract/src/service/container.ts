@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
-import { DateTime, Name, Nullable, Reference, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, Name, Named, Nullable, Reference, Uuid, Words } from '../shape.ts';
 import { DryRun } from '../shared/deployment.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
 import { Autoscaling } from './autoscaling.ts';
@@ -17,67 +17,80 @@ import * as shared from './shared-operations.ts';
 export const RegistryDetails = Named(
   'ContainerRegistryDetails',
   Type.Object({
-    id: Uuid,
-    name: Type.String(),
-    url: Type.String(),
-    kind: Words(containerRegistryKinds),
+    id: about('Identifies it; it never changes.', Uuid),
+    name: about('The name of the registry.', Type.String()),
+    url: about('The address of the registry.', Type.String()),
+    kind: about('The vendor of the registry.', Words(containerRegistryKinds)),
   }),
+  'The container registry of an image.',
 );
 
 export const Container = Named(
   'Container',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    storage: Type.Optional(Type.Array(Storage)),
-    image_name: Type.String(),
-    tag: Type.String(),
-    registry_id: Type.Optional(Uuid),
-    registry: RegistryDetails,
-    environment: Reference,
-    maximum_cpu: Type.Integer(),
-    maximum_memory: Type.Integer(),
-    maximum_gpu: Type.Integer(),
-    name: Type.String(),
-    description: Type.Optional(Type.String()),
-    arguments: Type.Optional(Type.Array(Type.String())),
-    entrypoint: Type.Optional(Type.String()),
-    cpu: Type.Integer(),
-    memory: Type.Integer(),
-    gpu: Type.Integer(),
-    min_running_instances: Type.Integer(),
-    max_running_instances: Type.Integer(),
-    healthchecks: Healthchecks,
-    auto_preview: Type.Boolean(),
-    ports: Type.Optional(Type.Array(ServicePort)),
-    auto_deploy: Type.Optional(Type.Boolean()),
-    annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
-    labels_groups: Type.Optional(Type.Array(LabelsGroup)),
-    icon_uri: Type.String(),
-    service_type: Words(['CONTAINER'] as const),
-    autoscaling: Type.Optional(Autoscaling),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    storage: Type.Optional(about('The volumes of the service.', Type.Array(Storage))),
+    image_name: about('The name of the image in the registry.', Type.String()),
+    tag: about('The tag of the image.', Type.String()),
+    registry_id: Type.Optional(about('The registry of the image.', Uuid)),
+    registry: about('The registry of the image.', RegistryDetails),
+    environment: about('The environment it belongs to.', Reference),
+    maximum_cpu: about('What the cluster has, in millicores.', Type.Integer()),
+    maximum_memory: about('What the cluster has, in MB.', Type.Integer()),
+    maximum_gpu: about('What the cluster has; always 0.', Type.Integer()),
+    name: about('Its name, unique in the environment without regard to case.', Type.String()),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
+    arguments: Type.Optional(about('The arguments of the process; empty: those of the image.', Type.Array(Type.String()))),
+    entrypoint: Type.Optional(about('The program. Absent: that of the image.', Type.String())),
+    cpu: about('The CPU limit of an instance, in millicores.', Type.Integer()),
+    memory: about('The memory limit of an instance, in MB.', Type.Integer()),
+    gpu: about('GPUs of an instance; always 0.', Type.Integer()),
+    min_running_instances: about('The least instances.', Type.Integer()),
+    max_running_instances: about('The most instances; -1: as the cluster can hold.', Type.Integer()),
+    healthchecks: about('Its readiness and liveness probes.', Healthchecks),
+    auto_preview: about('Whether pull requests get a preview with it.', Type.Boolean()),
+    ports: Type.Optional(about('The ports of the service.', Type.Array(ServicePort))),
+    auto_deploy: Type.Optional(about('Whether a notified image tag deploys it.', Type.Boolean())),
+    annotations_groups: Type.Optional(about('The annotation groups that it uses.', Type.Array(AnnotationsGroup))),
+    labels_groups: Type.Optional(about('The label groups that it uses.', Type.Array(LabelsGroup))),
+    icon_uri: about('The icon of the service.', Type.String()),
+    service_type: about('Always CONTAINER; it tells records of several types apart.', Words(['CONTAINER'] as const)),
+    autoscaling: Type.Optional(about('Scaling by events. Absent: by CPU and memory.', Autoscaling)),
   }),
+  'A service that runs an image of a container registry.',
 );
 
 const image = {
-  registry_id: Uuid,
-  image_name: Type.String({ minLength: 1, maxLength: 255 }),
-  tag: Type.String({ minLength: 1, maxLength: 255 }),
+  registry_id: about('A container registry of the organization.', Uuid),
+  image_name: about('The image without registry and tag, such as `acme/shop`.', Type.String({ minLength: 1, maxLength: 255 })),
+  tag: about('The tag of the image, such as `1.4`.', Type.String({ minLength: 1, maxLength: 255 })),
 };
 
-const ContainerRequest = Named('ContainerRequest', Type.Object({ name: Name, ...image, ...processFields }));
+const ContainerRequest = Named(
+  'ContainerRequest',
+  Type.Object({ name: about('Its name; no other service of the environment may have it.', Name), ...image, ...processFields }),
+  'A container to create.',
+);
 const ContainerEditRequest = Named(
   'ContainerEditRequest',
-  Type.Object({ ...Type.Partial(Type.Object({ name: Name, ...image })).properties, ...processFields }),
+  Type.Object({
+    ...Type.Partial(
+      Type.Object({ name: about('Its new name; no other service of the environment may have it.', Name), ...image }),
+    ).properties,
+    ...processFields,
+  }),
+  'The fields of a container to change; the others stay.',
 );
 
 const DeployRequest = Named(
   'ContainerDeployRequest',
   Type.Object({
-    image_tag: Type.Optional(Nullable(image.tag)),
-    release_id: Type.Optional(Nullable(Uuid)),
+    image_tag: Type.Optional(about('Another tag of the image; it becomes the configured one.', Nullable(image.tag))),
+    release_id: Type.Optional(about('An earlier release from the history, to roll back; not with a tag.', Nullable(Uuid))),
   }),
+  'What to deploy. Without a body: the configured tag.',
 );
 
 export const containerOperations = {
@@ -86,18 +99,20 @@ export const containerOperations = {
     query: DryRun,
     body: DeployRequest,
     answer: Type.Object({}),
-    summary:
-      'Deploy a container: its image at its tag, at `image_tag`, which then becomes its tag, or an earlier release by `release_id`',
+    description: `
+      Starts the image at its tag, at \`image_tag\`, which then becomes its tag, or an earlier release by \`release_id\`,
+      which is a rollback. New instances replace the running ones when they are ready; if one fails, the former ones stay.
+    `,
   }),
   ...shared.restartOperations(kinds.CONTAINER),
   ...shared.stopOperations(kinds.CONTAINER),
   ...shared.statusOperations(kinds.CONTAINER),
   ...shared.historyOperations(kinds.CONTAINER),
   ...shared.oldHistoryOperations(kinds.CONTAINER, {
-    image_name: Type.Optional(Type.String()),
-    tag: Type.Optional(Type.String()),
-    arguments: Type.Optional(Type.Array(Type.String())),
-    entrypoint: Type.Optional(Type.String()),
+    image_name: Type.Optional(about('The image that was deployed.', Type.String())),
+    tag: Type.Optional(about('The tag that was deployed.', Type.String())),
+    arguments: Type.Optional(about('The arguments of the process.', Type.Array(Type.String()))),
+    entrypoint: Type.Optional(about('The program. Absent: that of the image.', Type.String())),
   }),
   ...customDomainOperations(kinds.CONTAINER, { Word: 'Container' }),
   ...customDomainStatusOperations(kinds.CONTAINER, { Word: 'Container' }),

@@ -1,41 +1,50 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Nullable, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, enumeration, List, Named, Nullable, Uuid, Words } from '../shape.ts';
 import type { Kind } from './kinds.ts';
 
 /** Results of the DNS check of a domain, as named in the contract. */
-export const domainChecks = [
-  'RESOLVES_TO_IP',
-  'MATCHES_LOAD_BALANCER_HOST',
-  'DOMAIN_NOT_CONFIGURED',
-  'DOMAIN_LINKED_TO_WRONG_HOST',
-  'GENERIC_FAILURE',
-] as const;
+export const domainChecks = enumeration(
+  'DomainCheck',
+  {
+    RESOLVES_TO_IP: 'It has an address; with `use_cdn` more is not known.',
+    MATCHES_LOAD_BALANCER_HOST: 'It leads to `validation_domain`.',
+    DOMAIN_NOT_CONFIGURED: 'The name does not exist.',
+    DOMAIN_LINKED_TO_WRONG_HOST: 'It leads elsewhere.',
+    GENERIC_FAILURE: 'DNS gave no answer.',
+  },
+  'Where a domain leads by DNS.',
+);
 
 /** WAITING: the owner of the domain must act. States after SERVED mean that an earlier certificate is still served. */
-export const certificateStatuses = [
-  'NOT_SERVED',
-  'WAITING',
-  'ISSUING',
-  'FAILED',
-  'SERVED',
-  'RENEWAL_FAILING',
-  'EXPIRED',
-] as const;
+export const certificateStatuses = enumeration(
+  'CertificateStatus',
+  {
+    NOT_SERVED: 'There will be none: not requested, or HTTPS is off.',
+    WAITING: 'Deploy the service, or correct DNS.',
+    ISSUING: 'It is being issued.',
+    FAILED: 'The authority refused; it is retried.',
+    SERVED: 'It is served, and renewed in time.',
+    RENEWAL_FAILING: 'Still served, but the last renewal failed.',
+    EXPIRED: 'Still served, but it has expired.',
+  },
+  'Whether a certificate is served for a domain.',
+);
 
 const CustomDomain = Named(
   'CustomDomain',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    domain: Type.String(),
-    generate_certificate: Type.Boolean(),
-    use_cdn: Type.Optional(Type.Boolean()),
-    validation_domain: Type.Optional(Type.String()),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    domain: about('The host name; `*.` matches one label.', Type.String()),
+    generate_certificate: about('Whether Davit obtains and renews a certificate.', Type.Boolean()),
+    use_cdn: Type.Optional(about('Whether a CDN answers the domain.', Type.Boolean())),
+    validation_domain: Type.Optional(about('Where its CNAME record has to lead.', Type.String())),
     // The contract allows only this value.
-    status: Type.Optional(Words(['VALIDATION_PENDING'] as const)),
+    status: Type.Optional(about('Always this value; see `dns_status` of its status.', Words(['VALIDATION_PENDING'] as const))),
   }),
+  'A domain of yours that leads to a service.',
 );
 
 /** The custom domain with details that are determined at the time of reading. */
@@ -43,23 +52,35 @@ const CustomDomainStatus = Named(
   'CustomDomainStatus',
   Type.Object({
     ...CustomDomain.properties,
-    dns_status: Words(domainChecks),
-    dns_details: Nullable(Type.String()),
+    dns_status: about('Where the domain leads by DNS.', Words(domainChecks)),
+    dns_details: about('What DNS said, and what is expected; null: all is well.', Nullable(Type.String())),
     // Whether the organization is proven to own the domain. The gateway does not serve the domain before.
-    ownership_status: Words(['PROVEN', 'UNPROVEN', 'TAKEN'] as const),
-    ownership_details: Nullable(Type.String()),
-    certificate_status: Words(certificateStatuses),
+    ownership_status: about(
+      'Whether the organization is proven to own it.',
+      Words({
+        PROVEN: 'It may be served.',
+        UNPROVEN: 'Create the record in `ownership_details`.',
+        TAKEN: 'Another organization has it.',
+      }),
+    ),
+    ownership_details: about('The DNS records to create; null: nothing to do.', Nullable(Type.String())),
+    certificate_status: about('Whether a certificate is served.', Words(certificateStatuses)),
     // The state of the certificate, or the action that the owner must take.
-    certificate_details: Type.String(),
-    certificate_valid_until: Nullable(DateTime),
+    certificate_details: about('The state of the certificate, and what you have to do.', Type.String()),
+    certificate_valid_until: about('When the served certificate expires; null: none.', Nullable(DateTime)),
     // Time of the next attempt after a failure.
-    certificate_next_attempt: Nullable(DateTime),
+    certificate_next_attempt: about('When it is tried again; null: no attempt is planned.', Nullable(DateTime)),
   }),
+  'A custom domain, with DNS, ownership and certificate as they are now.',
 );
 
 const flags = {
-  generate_certificate: Type.Optional(Nullable(Type.Boolean({ default: true }))),
-  use_cdn: Type.Optional(Nullable(Type.Boolean({ default: false }))),
+  generate_certificate: Type.Optional(
+    about('Whether Davit obtains a certificate; false for a proxy with its own.', Nullable(Type.Boolean({ default: true }))),
+  ),
+  use_cdn: Type.Optional(
+    about('Whether a CDN answers the domain; HTTP is then not redirected.', Nullable(Type.Boolean({ default: false }))),
+  ),
 };
 // The limit is higher than that of a host name, as the length of a name that is not ASCII changes when it is converted.
 const domain = Type.String({ minLength: 1, maxLength: 1000 });
@@ -84,6 +105,10 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       path: all,
       tag,
       summary: `List the custom domains of ${kind.one}`,
+      description: `
+        Returns the configured domains, oldest first. What DNS says of one, and whether a certificate is served for
+        it, is in its status.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -95,10 +120,26 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       method: 'POST',
       path: all,
       tag,
-      summary: `Add a custom domain to ${kind.one}; it answers there from the next deployment on`,
+      summary: `Add a custom domain to ${kind.one}`,
+      description: `
+        Adds a domain of yours. Create a CNAME record from it to \`validation_domain\` of the answer, then deploy: the
+        service answers there from then on. Read the status of the domain for what is missing. It leads to the
+        default port; other public ports need a \`public_path\`.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`DOMAIN_TAKEN\` (409) | Another service has the domain, or still answers there. | Remove it there, and deploy or stop that service. |
+      `,
       scope: 'WRITE',
       target,
-      body: Named('CustomDomainRequest', Type.Object({ domain, ...flags })),
+      body: Named(
+        'CustomDomainRequest',
+        Type.Object({
+          domain: about('A host name of at least two labels, in any script; `*.` matches one label.', domain),
+          ...flags,
+        }),
+        'A custom domain to add.',
+      ),
       status: 201,
       response: CustomDomain,
       errors: [400, 409],
@@ -108,10 +149,22 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       method: 'PUT',
       path: one,
       tag,
-      summary: `Edit a custom domain of ${kind.one}; the next deployment applies it`,
+      summary: `Edit a custom domain of ${kind.one}`,
+      description: `
+        Changes the name or the flags of a domain; the next deployment applies it. Without \`generate_certificate\`
+        its certificate is removed at once.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`DOMAIN_TAKEN\` (409) | Another service has the domain, or still answers there. | Remove it there, and deploy or stop that service. |
+      `,
       scope: 'WRITE',
       target,
-      body: Named('CustomDomainEditRequest', Type.Object({ domain: Type.Optional(domain), ...flags })),
+      body: Named(
+        'CustomDomainEditRequest',
+        Type.Object({ domain: Type.Optional(about('The new host name; without it the name stays.', domain)), ...flags }),
+        'The fields of a custom domain to change.',
+      ),
       status: 200,
       response: CustomDomain,
       errors: [400, 409],
@@ -121,7 +174,11 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       method: 'DELETE',
       path: one,
       tag,
-      summary: `Remove a custom domain from ${kind.one}; it answers there until the next deployment`,
+      summary: `Remove a custom domain from ${kind.one}`,
+      description: `
+        Removes the domain from the configuration. The service still answers there, with its certificate, until it
+        is deployed or stopped.
+      `,
       scope: 'WRITE',
       target,
       status: 204,
@@ -133,7 +190,10 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       method: 'GET',
       path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/checkCustomDomain`,
       tag,
-      summary: `Check in DNS whether the custom domains of ${kind.one} point here`,
+      summary: `Check the custom domains of ${kind.one}`,
+      description: `
+        Asks DNS where each custom domain of the service leads now. It can take some seconds, and it changes nothing. Each problem has its details.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -141,10 +201,11 @@ export function customDomainOperations<const K extends Kind, const Word extends 
         Named(
           'CustomDomainCheck',
           Type.Object({
-            domain_name: Type.String(),
-            status: Words(domainChecks),
-            error_details: Type.Optional(Nullable(Type.String())),
+            domain_name: about('The checked domain.', Type.String()),
+            status: about('Where the domain leads.', Words(domainChecks)),
+            error_details: Type.Optional(about('What is wrong; null: nothing.', Nullable(Type.String()))),
           }),
+          'Where one domain leads by DNS.',
         ),
       ),
       errors: [],
@@ -163,7 +224,11 @@ export function customDomainStatusOperations<const K extends Kind, const Word ex
       method: 'GET',
       path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/customDomain/{customDomainId}/status`,
       tag: kind.Noun,
-      summary: `Read a custom domain of ${kind.one}, what DNS says of it now, and whether a certificate is served for it`,
+      summary: `Read the status of a custom domain of ${kind.one}`,
+      description: `
+        Returns the domain with what DNS says of it now, whether the organization is proven to own it, and whether a
+        certificate is served; each with what you have to do.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -181,7 +246,11 @@ export function customDomainReadOperations<const K extends Kind>(kind: K) {
       method: 'GET',
       path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/customDomain/{customDomainId}`,
       tag: kind.Noun,
-      summary: `Read a custom domain of ${kind.one}, what DNS says of it now, and whether a certificate is served for it`,
+      summary: `Read a custom domain of ${kind.one}`,
+      description: `
+        Returns the domain with what DNS says of it now, whether the organization is proven to own it, and whether a
+        certificate is served; each with what you have to do.
+      `,
       scope: 'READ',
       target,
       status: 200,

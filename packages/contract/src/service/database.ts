@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, enumeration, List, Name, Named, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { DryRun } from '../shared/deployment.ts';
 import { databaseAccessibilities, databaseModes, databaseTypes, serviceStates } from '../shared/words.ts';
 import { Application } from './application.ts';
@@ -11,52 +11,69 @@ import { processFields } from './parts.ts';
 import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
-const diskTypes = ['gp2', 'gp3'] as const;
+const diskTypes = enumeration(
+  'DatabaseDiskType',
+  { gp2: 'The older general purpose disk.', gp3: 'The newer general purpose disk.' },
+  'A disk type of AWS. It has no effect.',
+);
 
 export const Database = Named(
   'Database',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    environment: Reference,
-    name: Type.String(),
-    description: Type.Optional(Type.String()),
-    service_type: Words(['DATABASE'] as const),
-    icon_uri: Type.String(),
-    type: Words(databaseTypes),
-    version: Type.String(),
-    mode: Words(databaseModes),
-    accessibility: Words(databaseAccessibilities, { default: 'PRIVATE' }),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    environment: about('The environment it belongs to.', Reference),
+    name: about('Its name, unique in the environment without regard to case.', Type.String()),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
+    service_type: about('Always DATABASE; it tells records of several types apart.', Words(['DATABASE'] as const)),
+    icon_uri: about('The icon of the service.', Type.String()),
+    type: about('The database system.', Words(databaseTypes)),
+    version: about('The version; a short one is the newest within it.', Type.String()),
+    mode: about('Whether backups are made automatically.', Words(databaseModes)),
+    accessibility: about('From where it is reachable.', Words(databaseAccessibilities, { default: 'PRIVATE' })),
     /**
      * The host name of the database. It is reachable by services of its environment, or by everybody if the database is
      * public.
      */
-    host: Type.Optional(Type.String()),
-    port: Type.Optional(Type.Integer()),
-    cpu: Type.Integer(),
-    memory: Type.Integer(),
+    host: Type.Optional(about('Its host: inside the environment, or public if it is PUBLIC.', Type.String())),
+    port: Type.Optional(about('The port at that host.', Type.Integer())),
+    cpu: about('The CPU limit, in millicores.', Type.Integer()),
+    memory: about('The memory limit, in MB.', Type.Integer()),
     /** Storage in GB. */
-    storage: Type.Integer(),
-    instance_type: Type.Optional(Type.String()),
-    maximum_cpu: Type.Optional(Type.Integer()),
-    maximum_memory: Type.Optional(Type.Integer()),
-    disk_encrypted: Type.Optional(Type.Boolean()),
-    disk_type: Type.Optional(Nullable(Words(diskTypes))),
-    annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
-    labels_groups: Type.Optional(Type.Array(LabelsGroup)),
+    storage: about('The expected size of the data, in GB.', Type.Integer()),
+    instance_type: Type.Optional(about('Stored for managed databases; it has no effect.', Type.String())),
+    maximum_cpu: Type.Optional(about('What the cluster has, in millicores. Absent: unknown.', Type.Integer())),
+    maximum_memory: Type.Optional(about('What the cluster has, in MB. Absent: unknown.', Type.Integer())),
+    disk_encrypted: Type.Optional(about('Always false: Davit does not encrypt volumes.', Type.Boolean())),
+    disk_type: Type.Optional(about('Stored; it has no effect.', Nullable(Words(diskTypes)))),
+    annotations_groups: Type.Optional(about('The annotation groups that it uses.', Type.Array(AnnotationsGroup))),
+    labels_groups: Type.Optional(about('The label groups that it uses.', Type.Array(LabelsGroup))),
   }),
+  `A database with a volume, credentials, and built-in variables for the environment's services.`,
 );
 
 const Version = Type.String({ pattern: '^[0-9]+(\\.[0-9]+){0,3}$', maxLength: 50 });
 
 const fields = {
-  description: Type.Optional(Nullable(Text)),
-  accessibility: Type.Optional(Nullable(Words(databaseAccessibilities, { default: 'PRIVATE' }))),
-  cpu: Type.Optional(Nullable(Type.Integer({ default: 250, minimum: 10, maximum: 2_147_483_647 }))),
+  description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
+  accessibility: Type.Optional(
+    about('From where it is reachable. PUBLIC has no TLS.', Nullable(Words(databaseAccessibilities, { default: 'PRIVATE' }))),
+  ),
+  cpu: Type.Optional(
+    about(
+      'The CPU limit, in millicores; at most `maximum_cpu`.',
+      Nullable(Type.Integer({ default: 250, minimum: 10, maximum: 2_147_483_647 })),
+    ),
+  ),
   memory: processFields.memory,
-  storage: Type.Optional(Nullable(Type.Integer({ default: 10, minimum: 1, maximum: 65_536 }))),
-  instance_type: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
+  storage: Type.Optional(
+    about(
+      'The expected size in GB. It cannot shrink after the first deployment.',
+      Nullable(Type.Integer({ default: 10, minimum: 1, maximum: 65_536 })),
+    ),
+  ),
+  instance_type: Type.Optional(about('Stored; it has no effect.', Nullable(Type.String({ maxLength: 255 })))),
   annotations_groups: processFields.annotations_groups,
   labels_groups: processFields.labels_groups,
   icon_uri: processFields.icon_uri,
@@ -65,21 +82,23 @@ const fields = {
 const DatabaseRequest = Named(
   'DatabaseRequest',
   Type.Object({
-    name: Name,
-    type: Words(databaseTypes),
-    version: Version,
-    mode: Words(databaseModes),
+    name: about('Its name; no other service of the environment may have it.', Name),
+    type: about('The database system; it cannot be changed later.', Words(databaseTypes)),
+    version: about('A version of the catalogue, or one within it.', Version),
+    mode: about('Whether backups are made automatically.', Words(databaseModes)),
     ...fields,
   }),
+  'A database to create.',
 );
 const DatabaseEditRequest = Named(
   'DatabaseEditRequest',
   Type.Object({
-    name: Type.Optional(Name),
-    version: Type.Optional(Nullable(Version)),
-    disk_type: Type.Optional(Nullable(Words(diskTypes))),
+    name: Type.Optional(about('Its new name; no other service of the environment may have it.', Name)),
+    version: Type.Optional(about('After the first deployment, only one that can read the data.', Nullable(Version))),
+    disk_type: Type.Optional(about('Stored; it has no effect.', Nullable(Words(diskTypes)))),
     ...fields,
   }),
+  'The fields of a database to change; the others stay.',
 );
 
 const at = '/database/{databaseId}' as const;
@@ -90,10 +109,16 @@ const { deploy, redeploy, uninstall } = shared.deployOperations(kinds.DATABASE, 
   query: DryRun,
   body: Type.Object({}),
   answer: Type.Object({}),
-  summary: 'Deploy a database with its current configuration, always at once: there are no maintenance windows',
+  description: `
+      Starts the database with its current configuration, at once: there are no maintenance windows. Its data stays. It is
+      unavailable meanwhile unless nothing has changed.
+    `,
 });
 // Accepted because clients send it. On other platforms, changes are applied in a maintenance window.
-const query = Type.Object({ ...DryRun.properties, applyImmediately: Type.Optional(Type.Boolean()) });
+const query = Type.Object({
+  ...DryRun.properties,
+  applyImmediately: Type.Optional(about('No effect: there are no maintenance windows.', Type.Boolean())),
+});
 
 export const databaseOperations = {
   ...shared.recordOperations(kinds.DATABASE, { record: Database, create: DatabaseRequest, edit: DatabaseEditRequest }),
@@ -106,20 +131,32 @@ export const databaseOperations = {
   ...shared.statusOperations(kinds.DATABASE),
   ...shared.historyOperations(kinds.DATABASE),
   ...metricsOperations(kinds.DATABASE),
-  ...shared.oldHistoryOperations(kinds.DATABASE, { status: Words(serviceStates) }),
+  ...shared.oldHistoryOperations(kinds.DATABASE, {
+    status: about('The state that the deployment led to.', Words(serviceStates)),
+  }),
   credentials: operation({
     id: 'getDatabaseMasterCredentials',
     method: 'GET',
     path: `${at}/masterCredentials`,
     tag,
-    summary: 'Read the connection data of a database: host, port, login and password',
+    summary: 'Read the credentials of a database',
+    description: `
+      Returns host, port, login and password. They exist as soon as the database is created; it runs after its first
+      deployment. Services of the environment get the same as built-in variables, so you rarely need this.
+    `,
     scope: 'WRITE',
     target,
     showsCredentials: true,
     status: 200,
     response: Named(
       'DatabaseCredentials',
-      Type.Object({ host: Type.String(), port: Type.Integer(), login: Type.String(), password: Type.String() }),
+      Type.Object({
+        host: about('The host: inside the environment, or public if it is PUBLIC.', Type.String()),
+        port: about('The port at that host.', Type.Integer()),
+        login: about('The name of the administrator.', Type.String()),
+        password: about('The password of the administrator.', Type.String()),
+      }),
+      'How to connect to a database as its administrator.',
     ),
     errors: [],
   }),
@@ -128,11 +165,15 @@ export const databaseOperations = {
     method: 'GET',
     path: `${at}/version`,
     tag,
-    summary: 'List the versions available for databases of this type',
+    summary: 'List the versions for a database',
+    description: `
+      Returns the versions of the catalogue for this type of database. After the first deployment, only those that
+      can read the data are accepted.
+    `,
     scope: 'READ',
     target,
     status: 200,
-    response: List(Type.Object({ name: Type.String() })),
+    response: List(Type.Object({ name: about('The version, for `version` of a request.', Type.String()) })),
     errors: [],
   }),
   applications: operation({
@@ -140,7 +181,11 @@ export const databaseOperations = {
     method: 'GET',
     path: `${at}/application`,
     tag,
-    summary: 'List the applications of its environment that use a database: those with an alias of one of its variables',
+    summary: 'List the applications that use a database',
+    description: `
+      Returns the applications of the environment with an alias of one of the database's built-in variables.
+      Applications that use a built-in variable directly are not listed.
+    `,
     scope: 'READ',
     target,
     status: 200,
@@ -152,7 +197,11 @@ export const databaseOperations = {
     method: 'DELETE',
     path: `${at}/application/{targetApplicationId}`,
     tag,
-    summary: 'Remove from an application its aliases of the variables of a database; its next deployment applies this',
+    summary: 'Detach an application from a database',
+    description: `
+      Deletes the application's aliases of the database's variables. The application keeps its current values until
+      its next deployment.
+    `,
     scope: 'WRITE',
     target,
     // The operation removes variables, and the request names none of them.
@@ -166,7 +215,11 @@ export const databaseOperations = {
     method: 'GET',
     path: '/environment/{environmentId}/databaseConfiguration',
     tag,
-    summary: 'List the types and versions of databases available in an environment',
+    summary: 'List the database systems of an environment',
+    description: `
+      Returns the types of databases that can be created in the environment, each with its versions and modes. They
+      come from the catalogue of the installation.
+    `,
     scope: 'READ',
     target: 'environment',
     status: 200,
@@ -174,11 +227,22 @@ export const databaseOperations = {
       Named(
         'DatabaseConfiguration',
         Type.Object({
-          database_type: Words(databaseTypes),
-          version: Type.Array(
-            Named('DatabaseVersionMode', Type.Object({ name: Type.String(), supported_mode: Words(databaseModes) })),
+          database_type: about('The database system.', Words(databaseTypes)),
+          version: about(
+            'Its versions, in the order of the catalogue.',
+            Type.Array(
+              Named(
+                'DatabaseVersionMode',
+                Type.Object({
+                  name: about('The version, for `version` of a request.', Type.String()),
+                  supported_mode: about('A mode in which it is offered.', Words(databaseModes)),
+                }),
+                'A version of a database system, in one mode.',
+              ),
+            ),
           ),
         }),
+        'A database system and its versions.',
       ),
     ),
     errors: [],

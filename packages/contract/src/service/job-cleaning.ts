@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Uuid, Named } from '../shape.ts';
+import { about, Named, Uuid } from '../shape.ts';
 import { kinds } from './kinds.ts';
 
 const names = Type.Array(Type.String());
@@ -10,14 +10,30 @@ export const cleanFailedJobs = operation({
   method: 'POST',
   path: '/environment/{environmentId}/cleanFailedJobs',
   tag: 'Environment',
-  summary:
-    'Remove what ended runs of jobs left on the cluster, of all jobs or those of `job_ids`; logs and history stay. Answers what was there',
+  summary: 'Clean up ended runs of an environment',
+  description: `
+    Removes what ended runs of jobs left on the cluster, at once. Davit does so by itself after each run; this helps
+    when the cluster was unreachable then. Active runs, logs, history and states stay.
+  `,
   scope: 'DEPLOY',
   target: 'environment',
-  body: Named('CleanFailedJobsRequest', Type.Object({ job_ids: Type.Optional(Type.Array(Uuid, { maxItems: 1000 })) })),
+  body: Named(
+    'CleanFailedJobsRequest',
+    Type.Object({
+      job_ids: Type.Optional(about('The jobs. Without them: all of the environment.', Type.Array(Uuid, { maxItems: 1000 }))),
+    }),
+    'Which jobs to clean up.',
+  ),
   bodyRequired: false,
   status: 200,
-  response: Named('CleanFailedJobsResponse', Type.Object({ clean_job_ids: Type.Array(Uuid), clean_kubernetes_jobs: names })),
+  response: Named(
+    'CleanFailedJobsResponse',
+    Type.Object({
+      clean_job_ids: about('The jobs of which something was there.', Type.Array(Uuid)),
+      clean_kubernetes_jobs: about('The names of the objects that were there.', names),
+    }),
+    'The jobs and names of what was removed.',
+  ),
   errors: [400, 424],
 });
 
@@ -26,10 +42,18 @@ export const cleanFailedJob = operation({
   method: 'POST',
   path: '/job/{jobId}/cleanFailedJob',
   tag: kinds.JOB.Noun,
-  summary: 'Remove what ended runs of a job left on the cluster; logs and history stay. Answers what was there',
+  summary: 'Clean up ended runs of a job',
+  description: `
+    Removes what ended runs of the job left on the cluster, at once. An active run, logs, history and the state
+    stay: a failed job is failed until it is deployed again.
+  `,
   scope: 'DEPLOY',
   target: 'service',
   status: 200,
-  response: Named('CleanFailedJobResponse', Type.Object({ clean_kubernetes_jobs: names })),
+  response: Named(
+    'CleanFailedJobResponse',
+    Type.Object({ clean_kubernetes_jobs: about('The names of the objects that were there.', names) }),
+    'The names of what was removed.',
+  ),
   errors: [424],
 });

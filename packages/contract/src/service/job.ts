@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
-import { DateTime, Name, Nullable, Optionals, Reference, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, enumeration, Name, Named, Nullable, Optionals, Reference, Uuid, Words } from '../shape.ts';
 import { Commit, DryRun } from '../shared/deployment.ts';
 import { RegistryDetails } from './container.ts';
 import { advancedSettingsOperations, jobSettings } from './advanced-settings.ts';
@@ -10,93 +10,136 @@ import { GitRepository, GitRepositoryRequest, Healthchecks, processFields } from
 import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
-export const jobTypes = ['LIFECYCLE', 'CRON'] as const;
-export const lifecycleTypes = ['GENERIC', 'TERRAFORM', 'CLOUDFORMATION'] as const;
+export const jobTypes = enumeration(
+  'JobType',
+  { LIFECYCLE: 'At events of its environment.', CRON: 'At the times of a cron expression.' },
+  'When a job runs.',
+);
+export const lifecycleTypes = enumeration(
+  'JobLifecycleType',
+  { GENERIC: 'Any command.', TERRAFORM: 'Terraform commands.', CLOUDFORMATION: 'CloudFormation commands.' },
+  'The purpose of a lifecycle job; it has no effect.',
+);
 /** Events that start a run of a job; `forceEvent` names one of them. */
-export const jobEvents = ['START', 'STOP', 'DELETE', 'CRON'] as const;
+export const jobEvents = enumeration(
+  'JobEvent',
+  {
+    START: 'The command `on_start`.',
+    STOP: 'The command `on_stop`.',
+    DELETE: 'The command `on_delete`.',
+    CRON: 'The command of the schedule.',
+  },
+  'An event that starts a run of a job.',
+);
 export type JobEvent = (typeof jobEvents)[number];
 
 const command = {
-  arguments: Type.Optional(Type.Array(Type.String())),
-  entrypoint: Type.Optional(Type.String()),
+  arguments: Type.Optional(about('The arguments; empty: those of the image.', Type.Array(Type.String()))),
+  entrypoint: Type.Optional(about('The program. Absent: that of the image.', Type.String())),
 };
-const Command = Named('JobCommand', Type.Object(command));
+const Command = Named('JobCommand', Type.Object(command), 'The command of an event.');
 
 const LifecycleSchedule = Named(
   'JobLifecycleSchedule',
   Type.Object({
-    on_start: Type.Optional(Command),
-    on_stop: Type.Optional(Command),
-    on_delete: Type.Optional(Command),
-    lifecycle_type: Type.Optional(Words(lifecycleTypes)),
+    on_start: Type.Optional(about('Runs when the job is deployed.', Command)),
+    on_stop: Type.Optional(about('Runs when the job is stopped.', Command)),
+    on_delete: Type.Optional(about('Runs before the job is deleted or uninstalled.', Command)),
+    lifecycle_type: Type.Optional(about('The purpose of the job.', Words(lifecycleTypes))),
   }),
+  'The commands of a lifecycle job. An event without a command is skipped.',
 );
 const CronSchedule = Named(
   'JobCronSchedule',
   Type.Object({
-    cronjob: Named('JobCron', Type.Object({ ...command, timezone: Type.String(), scheduled_at: Type.String() })),
+    cronjob: about(
+      'The times and the command.',
+      Named(
+        'JobCron',
+        Type.Object({
+          ...command,
+          timezone: about('The time zone of the expression.', Type.String()),
+          scheduled_at: about('The cron expression, five fields.', Type.String()),
+        }),
+        'The times and the command of a cron job.',
+      ),
+    ),
   }),
+  'The schedule of a cron job.',
 );
 
 const ImageSource = Named(
   'JobImageSource',
   Type.Object({
-    image: Named(
-      'JobImage',
-      Type.Object({
-        image_name: Type.String(),
-        tag: Type.String(),
-        registry_id: Type.Optional(Uuid),
-        registry: RegistryDetails,
-      }),
+    image: about(
+      'The image to run.',
+      Named(
+        'JobImage',
+        Type.Object({
+          image_name: about('The name of the image in the registry.', Type.String()),
+          tag: about('The tag of the image.', Type.String()),
+          registry_id: Type.Optional(about('The registry of the image.', Uuid)),
+          registry: about('The registry of the image.', RegistryDetails),
+        }),
+        'The image that a job runs.',
+      ),
     ),
   }),
+  'The image of a container registry.',
 );
 const DockerSource = Named(
   'JobDockerSource',
   Type.Object({
-    docker: Named(
-      'JobDocker',
-      Type.Object({
-        git_repository: Type.Optional(GitRepository),
-        dockerfile_path: Type.Optional(Nullable(Type.String())),
-        dockerfile_raw: Type.Optional(Nullable(Type.String())),
-        docker_target_build_stage: Type.Optional(Nullable(Type.String())),
-      }),
+    docker: about(
+      'How the image is built.',
+      Named(
+        'JobDocker',
+        Type.Object({
+          git_repository: Type.Optional(about('Where the source is.', GitRepository)),
+          dockerfile_path: Type.Optional(
+            about('The Dockerfile, relative to `root_path`; null with `dockerfile_raw`.', Nullable(Type.String())),
+          ),
+          dockerfile_raw: Type.Optional(about('The text of the Dockerfile; null: a file.', Nullable(Type.String()))),
+          docker_target_build_stage: Type.Optional(about('The stage that is built; null: the last.', Nullable(Type.String()))),
+        }),
+        'How the image of a job is built.',
+      ),
     ),
   }),
+  'An image that is built from a repository.',
 );
 
 export const Job = Named(
   'Job',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    environment: Reference,
-    maximum_cpu: Type.Integer(),
-    maximum_memory: Type.Integer(),
-    maximum_gpu: Type.Integer(),
-    name: Type.String(),
-    description: Type.Optional(Type.String()),
-    cpu: Type.Integer(),
-    memory: Type.Integer(),
-    gpu: Type.Integer(),
-    max_nb_restart: Type.Optional(Type.Integer()),
-    max_duration_seconds: Type.Optional(Type.Integer()),
-    auto_preview: Type.Boolean(),
-    port: Type.Optional(Nullable(Type.Integer())),
-    source: Type.Union([ImageSource, DockerSource]),
-    healthchecks: Healthchecks,
-    auto_deploy: Type.Optional(Type.Boolean()),
-    annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
-    labels_groups: Type.Optional(Type.Array(LabelsGroup)),
-    icon_uri: Type.String(),
-    service_type: Words(['JOB'] as const),
-    job_type: Words(jobTypes),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    environment: about('The environment it belongs to.', Reference),
+    maximum_cpu: about('What the cluster has, in millicores.', Type.Integer()),
+    maximum_memory: about('What the cluster has, in MB.', Type.Integer()),
+    maximum_gpu: about('What the cluster has; always 0.', Type.Integer()),
+    name: about('Its name, unique in the environment without regard to case.', Type.String()),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
+    cpu: about('The CPU limit of a run, in millicores.', Type.Integer()),
+    memory: about('The memory limit of a run, in MB.', Type.Integer()),
+    gpu: about('GPUs of a run; always 0.', Type.Integer()),
+    max_nb_restart: Type.Optional(about('How often a failed run is repeated.', Type.Integer())),
+    max_duration_seconds: Type.Optional(about('The longest run. Absent or 0: 24 hours.', Type.Integer())),
+    auto_preview: about('Whether pull requests get a preview with it.', Type.Boolean()),
+    port: Type.Optional(about('The port that probes use; null: none.', Nullable(Type.Integer()))),
+    source: about('Where its image comes from.', Type.Union([ImageSource, DockerSource])),
+    healthchecks: about('Its probes; the local engine does not run them.', Healthchecks),
+    auto_deploy: Type.Optional(about('Whether a push, or a notified image tag, deploys it.', Type.Boolean())),
+    annotations_groups: Type.Optional(about('The annotation groups that it uses.', Type.Array(AnnotationsGroup))),
+    labels_groups: Type.Optional(about('The label groups that it uses.', Type.Array(LabelsGroup))),
+    icon_uri: about('The icon of the service.', Type.String()),
+    service_type: about('Always JOB; it tells records of several types apart.', Words(['JOB'] as const)),
+    job_type: about('Whether it runs at events or at times.', Words(jobTypes)),
     // Each kind of schedule lacks the required member of the other, so a record's kind follows from its schedule.
-    schedule: Type.Union([CronSchedule, LifecycleSchedule]),
+    schedule: about('Its events or times; the kind follows from it.', Type.Union([CronSchedule, LifecycleSchedule])),
   }),
+  'A service that runs to completion, at events of its environment or at times.',
 );
 
 const CommandRequest = Type.Optional(
@@ -106,24 +149,36 @@ const CommandRequest = Type.Optional(
 const ScheduleRequest = Named(
   'JobScheduleRequest',
   Optionals({
-    on_start: CommandRequest,
-    on_stop: CommandRequest,
-    on_delete: CommandRequest,
+    on_start: about('Runs when the job is deployed; null: nothing.', CommandRequest),
+    on_stop: about('Runs when the job is stopped; null: nothing.', CommandRequest),
+    on_delete: about('Runs before the job is deleted or uninstalled; null: nothing.', CommandRequest),
     cronjob: Type.Optional(
-      Nullable(
-        Named(
-          'JobCronRequest',
-          Type.Object({
-            arguments: processFields.arguments,
-            entrypoint: processFields.entrypoint,
-            timezone: Type.Optional(Nullable(Type.String({ default: 'Etc/UTC', maxLength: 100 }))),
-            scheduled_at: Type.String({ minLength: 1, maxLength: 255 }),
-          }),
+      about(
+        'Makes it a cron job, alone.',
+        Nullable(
+          Named(
+            'JobCronRequest',
+            Type.Object({
+              arguments: processFields.arguments,
+              entrypoint: processFields.entrypoint,
+              timezone: Type.Optional(
+                about('The IANA time zone of the expression.', Nullable(Type.String({ default: 'Etc/UTC', maxLength: 100 }))),
+              ),
+              scheduled_at: about(
+                'A cron expression of five fields, such as `0 3 * * *`.',
+                Type.String({ minLength: 1, maxLength: 255 }),
+              ),
+            }),
+            'The times and the command of a cron job.',
+          ),
         ),
       ),
     ),
-    lifecycle_type: Type.Optional(Nullable(Words(lifecycleTypes, { default: 'GENERIC' }))),
+    lifecycle_type: Type.Optional(
+      about('The purpose of a lifecycle job.', Nullable(Words(lifecycleTypes, { default: 'GENERIC' }))),
+    ),
   }),
+  'Either commands of events or `cronjob`. The object replaces the former schedule.',
 );
 
 const tag = Type.String({ minLength: 1, maxLength: 255 });
@@ -135,27 +190,46 @@ const SourceRequest = Named(
   'JobSourceRequest',
   Optionals({
     image: Type.Optional(
-      Nullable(
-        Named(
-          'JobImageRequest',
-          Optionals({ image_name: Type.String({ minLength: 1, maxLength: 255 }), tag, registry_id: Uuid }),
+      about(
+        'An image of a container registry.',
+        Nullable(
+          Named(
+            'JobImageRequest',
+            Optionals({
+              image_name: about('The image without registry and tag.', Type.String({ minLength: 1, maxLength: 255 })),
+              tag: about('The tag of the image.', tag),
+              registry_id: about('A container registry of the organization.', Uuid),
+            }),
+            'An image of a registry. An edit keeps the members that you leave out.',
+          ),
         ),
       ),
     ),
     docker: Type.Optional(
-      Nullable(
-        Named(
-          'JobDockerRequest',
-          Optionals({
-            git_repository: GitRepositoryRequest,
-            dockerfile_path: Nullable(Type.String({ maxLength: 1000 })),
-            dockerfile_raw: Nullable(Type.String({ maxLength: 100_000 })),
-            docker_target_build_stage: Nullable(Type.String({ maxLength: 255 })),
-          }),
+      about(
+        'An image that is built from a repository.',
+        Nullable(
+          Named(
+            'JobDockerRequest',
+            Optionals({
+              git_repository: about('Where the source is.', GitRepositoryRequest),
+              dockerfile_path: about(
+                'The Dockerfile, relative to `root_path`; by default `Dockerfile`.',
+                Nullable(Type.String({ maxLength: 1000 })),
+              ),
+              dockerfile_raw: about(
+                'The text of a Dockerfile, instead of a path.',
+                Nullable(Type.String({ maxLength: 100_000 })),
+              ),
+              docker_target_build_stage: about('The stage to build; null: the last.', Nullable(Type.String({ maxLength: 255 }))),
+            }),
+            'How to build the image. An edit keeps the members that you leave out.',
+          ),
         ),
       ),
     ),
   }),
+  'Where the image comes from; set exactly one member.',
 );
 
 const { description, cpu, memory, gpu, cpu_architecture, ephemeral_storage_in_gib, healthchecks } = processFields;
@@ -175,34 +249,52 @@ const jobFields = {
   annotations_groups,
   labels_groups,
   icon_uri,
-  max_nb_restart: number(0, { default: 0 }),
-  max_duration_seconds: number(0),
-  port: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 65_535 }))),
+  max_nb_restart: about('How often a failed run is repeated.', number(0, { default: 0 })),
+  max_duration_seconds: about('The longest run, repetitions included. 0 or null: 24 hours.', number(0)),
+  port: Type.Optional(about('The port that probes use; null: none.', Nullable(Type.Integer({ minimum: 1, maximum: 65_535 })))),
 };
 
 const JobRequest = Named(
   'JobRequest',
-  Type.Object({ name: Name, source: SourceRequest, schedule: ScheduleRequest, ...jobFields }),
+  Type.Object({
+    name: about('Its name; no other service of the environment may have it.', Name),
+    source: about('Where its image comes from.', SourceRequest),
+    schedule: about('When it runs, with which command.', ScheduleRequest),
+    ...jobFields,
+  }),
+  'A job to create. `healthchecks` is required; send `{}` for none.',
 );
 const JobEditRequest = Named(
   'JobEditRequest',
   Type.Object({
-    name: Type.Optional(Name),
-    source: Type.Optional(Nullable(SourceRequest)),
-    schedule: Type.Optional(Nullable(ScheduleRequest)),
+    name: Type.Optional(about('Its new name; no other service of the environment may have it.', Name)),
+    source: Type.Optional(about('Where its image comes from; null has no effect.', Nullable(SourceRequest))),
+    schedule: Type.Optional(
+      about('When it runs; it replaces the former schedule. null has no effect.', Nullable(ScheduleRequest)),
+    ),
     ...jobFields,
   }),
+  'The fields of a job to change; the others stay.',
 );
 
 const DeployRequest = Named(
   'JobDeployRequest',
   Type.Object({
-    image_tag: Type.Optional(Nullable(tag)),
-    git_commit_id: Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }))),
-    release_id: Type.Optional(Nullable(Uuid)),
+    image_tag: Type.Optional(about('Another tag of the image; it becomes the configured one.', Nullable(tag))),
+    git_commit_id: Type.Optional(
+      about(
+        'A commit to build, as 7 to 64 hex digits; not with a tag.',
+        Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' })),
+      ),
+    ),
+    release_id: Type.Optional(about('An earlier release from the history, to roll back.', Nullable(Uuid))),
   }),
+  'What to deploy. Without a body: the newest commit, or the configured tag.',
 );
-const DeployQuery = Type.Object({ ...DryRun.properties, forceEvent: Type.Optional(Words(jobEvents)) });
+const DeployQuery = Type.Object({
+  ...DryRun.properties,
+  forceEvent: Type.Optional(about('Only run this event once, and change nothing else.', Words(jobEvents))),
+});
 
 export const jobOperations = {
   ...shared.recordOperations(kinds.JOB, { record: Job, create: JobRequest, edit: JobEditRequest }),
@@ -210,15 +302,18 @@ export const jobOperations = {
     body: DeployRequest,
     answer: Type.Object({}),
     query: DeployQuery,
-    summary:
-      'Deploy a job: run its on_start, or arm its schedule; at `image_tag`, which then becomes its tag, `git_commit_id`, or an earlier release; `forceEvent` runs that event once instead',
+    description: `
+      Builds or pulls the image, then runs \`on_start\` of a lifecycle job or arms the schedule of a cron job.
+      \`image_tag\` becomes its tag; \`git_commit_id\` and \`release_id\` choose another version. \`forceEvent\` only
+      runs that event once.
+    `,
   }),
   ...shared.stopOperations(kinds.JOB),
   ...shared.cloneOperations(kinds.JOB, Job),
   ...shared.statusOperations(kinds.JOB),
   ...shared.historyOperations(kinds.JOB),
   ...advancedSettingsOperations(kinds.JOB, { Word: 'Job', ...jobSettings }),
-  ...shared.oldHistoryOperations(kinds.JOB, { commit: Type.Optional(Nullable(Commit)) }),
+  ...shared.oldHistoryOperations(kinds.JOB, { commit: Type.Optional(about('The commit that was deployed.', Nullable(Commit))) }),
   ...shared.logOperations(kinds.JOB),
   ...metricsOperations(kinds.JOB),
 };

@@ -1,9 +1,18 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Nullable, Named } from '../shape.ts';
+import { about, Named, Nullable } from '../shape.ts';
 import type { Kind } from './kinds.ts';
 
-const Network = Named('ServiceNetwork', Type.Object({ sticky_session: Type.Boolean({ default: false }) }));
+const Network = Named(
+  'ServiceNetwork',
+  Type.Object({
+    sticky_session: about(
+      'Whether the cookie `DAVIT_INSTANCE` keeps a client on one instance.',
+      Type.Boolean({ default: false }),
+    ),
+  }),
+  'How the gateway distributes requests.',
+);
 
 const target = 'service' as const;
 
@@ -20,7 +29,11 @@ export function networkOperations<const K extends Kind>(kind: K) {
       method: 'GET',
       path,
       tag,
-      summary: `Read how the gateway distributes requests over the instances of ${kind.one}`,
+      summary: `Read the network settings of ${kind.one}`,
+      description: `
+        Returns how the gateway distributes requests over the instances. The advanced setting
+        \`network.ingress.enable_sticky_session\` is the same value.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -32,12 +45,21 @@ export function networkOperations<const K extends Kind>(kind: K) {
       method: 'PUT',
       path,
       tag,
-      summary: `Edit how the gateway distributes requests over the instances of ${kind.one}: sticky_session keeps a client on one instance by a cookie, from the next deployment on`,
+      summary: `Edit the network settings of ${kind.one}`,
+      description: `
+        Changes how the gateway distributes requests over the instances, from the next deployment on. The advanced
+        setting \`network.ingress.enable_sticky_session\` changes with it.
+      `,
       scope: 'WRITE',
       target,
       body: Named(
         'ServiceNetworkRequest',
-        Type.Object({ sticky_session: Type.Optional(Nullable(Type.Boolean({ default: false }))) }),
+        Type.Object({
+          sticky_session: Type.Optional(
+            about('Keeps a client on one instance by a cookie; null: the default.', Nullable(Type.Boolean({ default: false }))),
+          ),
+        }),
+        'The network settings to change.',
       ),
       status: 201,
       response: Network,

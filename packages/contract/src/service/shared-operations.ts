@@ -1,7 +1,7 @@
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from '../deployment/old-history.ts';
 import { operation } from '../operation.ts';
-import { List, Name, Paging, Uuid, Words, Named } from '../shape.ts';
+import { about, List, Name, Named, Paging, Uuid, Words } from '../shape.ts';
 import { DeploymentPlan, DryRun, ServiceHistory, ServiceStatus } from '../shared/deployment.ts';
 import { serviceStates } from '../shared/words.ts';
 import type { Kind } from './kinds.ts';
@@ -16,7 +16,11 @@ import { Link, Log } from './parts.ts';
 const target = 'service' as const;
 const StatusOrPlan = Named(
   'ServiceStatusOrPlan',
-  Type.Intersect([ServiceStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]),
+  Type.Intersect([
+    ServiceStatus,
+    Type.Partial(Type.Object({ plan: about('What would be done; only with `dry_run`.', DeploymentPlan) })),
+  ]),
+  'The status of the service; for a dry run also the plan.',
 );
 
 /** Returns the operations create, read, list, edit and delete. */
@@ -33,10 +37,21 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       method: 'GET',
       path: all,
       tag,
-      summary: `List the ${kind.many} of an environment; with \`toUpdate\` only those that a deployment would change`,
+      summary: `List the ${kind.many} of an environment`,
+      description: `
+        Returns the ${kind.many} of the environment with their configuration, oldest first. Their statuses are read
+        separately, for all of them at once.
+      `,
       scope: 'READ',
       target: 'environment',
-      query: Type.Partial(Type.Object({ toUpdate: Type.Boolean({ default: false }) })),
+      query: Type.Partial(
+        Type.Object({
+          toUpdate: about(
+            'Only those that a deployment would change: OUT_OF_DATE or never deployed.',
+            Type.Boolean({ default: false }),
+          ),
+        }),
+      ),
       status: 200,
       response: List(record),
       errors: [400],
@@ -46,7 +61,16 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       method: 'POST',
       path: all,
       tag,
-      summary: `Create ${kind.one}; nothing is deployed yet`,
+      summary: `Create ${kind.one}`,
+      description: `
+        Creates ${kind.one} in the environment. Nothing runs yet: add variables, then deploy. It joins the default
+        deployment stage of its type. Fields that you leave out get their defaults.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`NAME_TAKEN\` (409) | A service of the environment has this name; case does not matter. | Choose another name. |
+        | \`INVALID_REFERENCE\` (400) | An id in the body names nothing of this organization. | Correct the id. |
+      `,
       scope: 'WRITE',
       target: 'environment',
       body: create,
@@ -60,6 +84,10 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       path: at,
       tag,
       summary: `Read ${kind.one}`,
+      description: `
+        Returns the configuration as it was last edited, deployed or not. Send the header \`ETag\` as \`If-Match\` with
+        an edit to detect a change in between.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -71,7 +99,16 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       method: 'PUT',
       path: at,
       tag,
-      summary: `Edit ${kind.one}; omitted fields stay as they are, and running instances do not change before a deployment`,
+      summary: `Edit ${kind.one}`,
+      description: `
+        Changes the fields that the request has; the others stay, and lists are replaced as a whole. Running
+        instances do not change: the service is OUT_OF_DATE until you deploy it.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`NAME_TAKEN\` (409) | A service of the environment has this name; case does not matter. | Choose another name. |
+        | \`BEING_DELETED\` (409) | The service is being deleted. | Wait until it is gone. |
+      `,
       scope: 'WRITE',
       target,
       body: edit,
@@ -84,7 +121,12 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       method: 'DELETE',
       path: at,
       tag,
-      summary: `Delete ${kind.one} with all that it has on the cluster, data included; visible as DELETING until it is gone`,
+      summary: `Delete ${kind.one}`,
+      description: `
+        Deletes the service with all that it has on the cluster, data included. This cannot be undone. If anything
+        runs, a deployment removes it first: the service is DELETING until then, and the record is gone afterwards.
+        A repetition changes nothing.
+      `,
       scope: 'WRITE',
       target,
       status: 204,
@@ -99,7 +141,8 @@ interface DeployShapes<Query, Request, Answer> {
   readonly query: Query;
   readonly body: Request;
   readonly answer: Answer;
-  readonly summary: string;
+  /** The first paragraph of the description of deploy. */
+  readonly description: string;
 }
 
 /**
@@ -108,7 +151,7 @@ interface DeployShapes<Query, Request, Answer> {
  */
 export function deployOperations<const K extends Kind, Request extends TSchema, Answer extends TSchema, Query extends TSchema>(
   kind: K,
-  { query, body, answer, summary }: DeployShapes<Query, Request, Answer>,
+  { query, body, answer, description }: DeployShapes<Query, Request, Answer>,
 ) {
   const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
   const tag = kind.Noun;
@@ -118,14 +161,30 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       method: 'POST',
       path: `${at}/deploy`,
       tag,
-      summary: `${summary}; \`dry_run\` only returns the plan`,
+      summary: `Deploy ${kind.one}`,
+      description: `
+        ${description}
+
+        The request waits for its turn in the queue of the environment; a waiting one of the same caller and action is
+        merged with it. Wait for the end by the status or the stream. \`dry_run\` only returns the plan.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`RELEASE_NOT_USABLE\` (409) | The release has no image any more, or a domain of it belongs to another service. | Choose another release. |
+        | \`BEING_DELETED\` (409) | The service or its environment is being deleted. | Wait until it is gone. |
+        | \`BILLING_RESTRICTION\` (403) | The organization may not deploy on this cluster. | Settle its billing. |
+      `,
       scope: 'DEPLOY',
       target,
       query,
       body,
       bodyRequired: false,
       status: 202,
-      response: Named(`Deployed${kind.Noun}`, Type.Intersect([StatusOrPlan, answer])),
+      response: Named(
+        `Deployed${kind.Noun}`,
+        Type.Intersect([StatusOrPlan, answer]),
+        'The status after the request; for a dry run also the plan.',
+      ),
       errors: [400, 409],
     }),
     redeploy: operation({
@@ -133,7 +192,11 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       method: 'POST',
       path: `${at}/redeploy`,
       tag,
-      summary: 'Deploy again what was deployed last, with the current configuration',
+      summary: `Redeploy ${kind.one}`,
+      description: `
+        Deploys the commit or version that was deployed last, with the current configuration and variables. Nothing
+        is built if the image exists. \`dry_run\` only returns the plan.
+      `,
       event: 'TRIGGER_REDEPLOY',
       scope: 'DEPLOY',
       target,
@@ -147,7 +210,11 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       method: 'POST',
       path: `${at}/uninstall`,
       tag,
-      summary: `Uninstall ${kind.one} from the cluster, including its data; its configuration stays. 204: nothing was deployed`,
+      summary: `Uninstall ${kind.one}`,
+      description: `
+        Removes the service from the cluster, data included. Its configuration stays and can be deployed again. The
+        request waits for its turn in the queue of the environment. 204: nothing was deployed.
+      `,
       scope: 'WRITE',
       target,
       status: 202,
@@ -167,7 +234,15 @@ export function restartOperations<const K extends Kind>(kind: K) {
       method: 'POST',
       path: `${at}/restart-service`,
       tag: kind.Noun,
-      summary: `Replace the instances of ${kind.one} by new ones of the same release`,
+      summary: `Restart ${kind.one}`,
+      description: `
+        Replaces the instances by new ones of the same release, one after the other; configuration changes are not
+        applied. The request waits for its turn in the queue of the environment. \`dry_run\` only returns the plan.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`NEVER_DEPLOYED\` (409) | Nothing is deployed. | Deploy it. |
+      `,
       scope: 'DEPLOY',
       target,
       query: DryRun,
@@ -186,7 +261,15 @@ export function stopOperations<const K extends Kind>(kind: K) {
       method: 'POST',
       path: `${at}/stop`,
       tag: kind.Noun,
-      summary: `Stop ${kind.one}; its data stays`,
+      summary: `Stop ${kind.one}`,
+      description: `
+        Ends what runs; volumes and configuration stay. Deploy to start again. The request waits for its turn in the
+        queue of the environment. \`dry_run\` only returns the plan.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`NEVER_DEPLOYED\` (409) | Nothing is deployed. | Deploy it. |
+      `,
       scope: 'DEPLOY',
       target,
       query: DryRun,
@@ -211,6 +294,11 @@ export function statusOperations<const K extends Kind>(kind: K) {
       path: `${at}/status`,
       tag,
       summary: `Read the status of ${kind.one}`,
+      description: `
+        Returns the state by the latest action, how the instances are now, open problems, and why the latest action
+        failed. To wait for a deployment, read until \`state\` ends in DEPLOYED or ERROR, or follow the stream of
+        events.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -222,7 +310,11 @@ export function statusOperations<const K extends Kind>(kind: K) {
       method: 'GET',
       path: `/environment/{environmentId}/${kind.noun as K['noun']}/status`,
       tag,
-      summary: `Read the status of all ${kind.many} of an environment`,
+      summary: `Read the statuses of all ${kind.many} of an environment`,
+      description: `
+        Returns the status of each of the ${kind.many}, oldest first. One request for all is cheaper than one for
+        each.
+      `,
       scope: 'READ',
       target: 'environment',
       status: 200,
@@ -240,7 +332,11 @@ export function historyOperations<const K extends Kind>(kind: K) {
       method: 'GET',
       path: `${at}/deploymentHistoryV2`,
       tag: kind.Noun,
-      summary: `List the deployments of ${kind.one}, newest first; a rollback names a \`release_id\` of this list`,
+      summary: `List the deployments of ${kind.one}`,
+      description: `
+        Returns the deployments of the service, newest first, twenty a page. To roll back, deploy with a
+        \`release_id\` of this list.
+      `,
       scope: 'READ',
       target,
       query: Paging,
@@ -262,7 +358,11 @@ export function oldHistoryOperations<const K extends Kind, const P extends TProp
       method: 'GET',
       path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/deploymentHistory`,
       tag: kind.Noun,
-      summary: `List the deployments of ${kind.one} in the older shape, newest first; \`startId\`: those before this one`,
+      summary: `List the deployments of ${kind.one}, older form`,
+      description: `
+        Returns up to twenty deployments, newest first, with fewer fields than the second version; \`startId\`
+        continues after the last one read. Prefer the second version.
+      `,
       scope: 'READ',
       target,
       query: oldHistoryQuery,
@@ -271,13 +371,22 @@ export function oldHistoryOperations<const K extends Kind, const P extends TProp
         `${kind.Noun}DeploymentHistory`,
         Type.Object({
           ...oldHistoryPage,
-          results: Type.Array(
-            Named(
-              `${kind.Noun}Deployment`,
-              Type.Object({ ...oldHistoryEntry, status: Type.Optional(Words(serviceStates)), ...fields }),
+          results: about(
+            'The deployments, newest first.',
+            Type.Array(
+              Named(
+                `${kind.Noun}Deployment`,
+                Type.Object({
+                  ...oldHistoryEntry,
+                  status: Type.Optional(about('The state that the deployment led to.', Words(serviceStates))),
+                  ...fields,
+                }),
+                'A deployment in the older form.',
+              ),
             ),
           ),
         }),
+        'A page of deployments in the older form.',
       ),
       errors: [400],
     }),
@@ -293,10 +402,25 @@ export function cloneOperations<const K extends Kind, Shape extends TSchema>(kin
       method: 'POST',
       path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/clone`,
       tag: kind.Noun,
-      summary: `Copy ${kind.one} with its variables, secrets, settings and restrictions into an environment of the organization; without data and custom domains, and nothing is deployed`,
+      summary: `Clone ${kind.one}`,
+      description: `
+        Copies the service with its variables, secrets, settings and restrictions into an environment of the
+        organization. Data and custom domains are not copied, and nothing is deployed.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`NAME_TAKEN\` (409) | A service of that environment has this name; case does not matter. | Choose another name. |
+      `,
       scope: 'WRITE',
       target,
-      body: Named('ServiceCloneRequest', Type.Object({ name: Name, environment_id: Uuid })),
+      body: Named(
+        'ServiceCloneRequest',
+        Type.Object({
+          name: about('The name of the copy, free in its environment.', Name),
+          environment_id: about('The environment of the copy; it may be the same one.', Uuid),
+        }),
+        'Where to put the copy.',
+      ),
       status: 202,
       response: record,
       errors: [400, 409],
@@ -312,7 +436,11 @@ export function linkOperations<const K extends Kind>(kind: K) {
       method: 'GET',
       path: `${at}/link`,
       tag: kind.Noun,
-      summary: `List the addresses at which ${kind.one} answers`,
+      summary: `List the addresses of ${kind.one}`,
+      description: `
+        Returns the addresses at which the deployed release answers, custom domains included; before the first
+        deployment, those of the configuration. Ports that are not public have none.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -330,10 +458,18 @@ export function logOperations<const K extends Kind>(kind: K) {
       method: 'GET',
       path: `${at}/log`,
       tag: kind.Noun,
-      summary: `Read the newest lines that ${kind.one} printed, oldest of them first; also of removed containers`,
+      summary: `Read the newest log lines of ${kind.one}`,
+      description: `
+        Returns up to 1,000 of the newest lines that its instances printed, removed instances included, oldest
+        first, without secrets. Search in older lines with the log of a service.
+      `,
       scope: 'READ',
       target,
-      query: Type.Partial(Type.Object({ tail: Type.Integer({ minimum: 1, maximum: 1000, default: 1000 }) })),
+      query: Type.Partial(
+        Type.Object({
+          tail: about('How many lines, from the newest.', Type.Integer({ minimum: 1, maximum: 1000, default: 1000 })),
+        }),
+      ),
       status: 200,
       response: List(Log),
       errors: [400],

@@ -4,6 +4,7 @@ import {
   actions,
   conditionKinds,
   conditionSeverities,
+  logLevels,
   origins,
   runningStatuses,
   serviceStates,
@@ -112,6 +113,8 @@ export const streamEvents = {
     message: Type.String(),
     pod_name: Type.String(),
     version: Nullable(Type.String()),
+    /** The level that the line names; null if it names none. */
+    level: Nullable(Words(logLevels)),
   }),
 } as const;
 

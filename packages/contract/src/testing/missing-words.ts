@@ -20,7 +20,6 @@ export interface Missing {
 interface Part {
   readonly description?: string;
   readonly enum?: readonly unknown[];
-  readonly 'x-enumDescriptions'?: Readonly<Record<string, string>>;
   readonly properties?: Readonly<Record<string, Part>>;
   readonly items?: Part;
   readonly anyOf?: readonly Part[];
@@ -108,7 +107,8 @@ function ofPart(part: Part, place: string): readonly Lack[] {
 
 function ofValues(part: Part, place: string): readonly Lack[] {
   const values = (part.enum ?? []).filter((value) => value !== null).map(String);
-  const meanings = part['x-enumDescriptions'] ?? {};
+  const lines = (part.description ?? '').matchAll(/^- `([^`]+)`: (.*)$/gm);
+  const meanings = Object.fromEntries([...lines].map(([, value = '', meaning = '']) => [value, meaning]));
   // The name of the only value is the name of the thing itself, such as the type of a record.
   if (values.length < 2 && meanings[values[0] ?? ''] === undefined) return [];
   return values.flatMap((value) => short({ description: meanings[value] ?? '' }, `${place}=${value}`, least.meaning));

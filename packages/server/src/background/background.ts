@@ -13,7 +13,7 @@ import {
   type PreviewClock,
 } from '../resources/git-event/index.ts';
 import { MailSender, trimMails } from '../resources/mail/index.ts';
-import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
+import { trimDeliveries, WebhookDeliverer, webhookWords } from '../resources/webhook/index.ts';
 import { trimStream } from '../resources/stream/index.ts';
 import { followBackups } from './backups.ts';
 import type { Followed } from './clock.ts';
@@ -53,10 +53,17 @@ export class Background {
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
-    const { database, vault, config, counts } = parts.deps;
+    const { database, vault, config, counts, vocabulary } = parts.deps;
     const allowPrivateTargets = config.allowPrivateTargets;
     this.#git = new GitWorker(parts.deps, parts.log);
-    this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, counts, allowPrivateTargets });
+    this.#deliverer = new WebhookDeliverer({
+      ...parts,
+      database,
+      vault,
+      counts,
+      allowPrivateTargets,
+      ...(vocabulary !== null && { words: webhookWords(vocabulary) }),
+    });
     this.#mails = mailSenderOf(parts);
     this.#trims = new Loop({
       look: () => this.#trim(),

@@ -5,7 +5,8 @@ import { cronFault } from '@davit/engine/port';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 import { clusterEndpoint, readClusterSettings, type ClusterSettingsTable } from '../cluster-settings.ts';
-import type { AcmeConfiguration, Configuration, MailConfiguration } from '../configuration.ts';
+import type { AcmeConfiguration, Configuration, MailConfiguration, VocabularyConfiguration } from '../configuration.ts';
+import { ownVocabulary } from '../vocabulary/file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -200,6 +201,19 @@ export class ConfigurationReader {
       this.#fault(name, `must be origins such as https://console.example.org, without a path, not ${JSON.stringify(wrong)}`);
     }
     return list;
+  }
+
+  /** Reads the base path and the file of a vocabulary, as in `/v/public=public`. */
+  vocabulary(name: string): VocabularyConfiguration | null {
+    const value = this.optional(name);
+    if (value === null) return null;
+    const [, basePath = '', file = ''] = /^((?:\/[\w.-]+)+)=(.+)$/.exec(value) ?? [];
+    if (basePath === '') {
+      const forms = 'a base path and a file, as in /v/public=public (the vocabulary of Davit) or /v/own=/etc/davit/words.json';
+      this.#fault(name, `must be ${forms}, not ${JSON.stringify(value)}`);
+      return null;
+    }
+    return { basePath, file: file === ownVocabulary ? null : file };
   }
 
   /** Returns IP addresses with an optional port, separated by commas or blanks. */

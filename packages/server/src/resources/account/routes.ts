@@ -39,6 +39,7 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.deleteSecondFactor, (call) => deleteSecondFactor(deps, call, call.body))
     .on(operations.createDeviceSignIn, ({ client, body }) => device.createDeviceSignIn(deps, client, body))
     .on(operations.getDeviceToken, ({ body }) => device.getDeviceToken(deps, body.device_code))
+    .on(operations.revokeDeviceToken, ({ body }) => device.revokeDeviceToken(deps, body.access_token))
     .on(operations.readDeviceSignIn, (call) => device.readDeviceSignIn(deps, call, call.body.user_code))
     .on(operations.confirmDeviceSignIn, (call) => device.confirmDeviceSignIn(deps, call, call.body))
     .on(operations.denyDeviceSignIn, (call) => device.denyDeviceSignIn(deps, call, call.body.user_code))

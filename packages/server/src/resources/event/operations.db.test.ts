@@ -23,6 +23,7 @@ const silent: Readonly<Record<string, string>> = {
   editHelmAdvancedSettings: 'there is no setting yet',
   checkDockerfile: 'looks at a repository and changes nothing',
   checkGitFile: 'looks at a repository and changes nothing',
+  checkGitRepository: 'looks at a repository and changes nothing',
   createHelmDefaultValues: 'reads from a repository and changes nothing',
   checkHelmRepository: 'looks at a repository and changes nothing',
   checkContainerImage: 'asks a registry and changes nothing',

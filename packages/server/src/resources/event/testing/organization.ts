@@ -158,6 +158,11 @@ export const peopleRecipes: Recipes = {
   },
   editPasskey: { ...own, ids: (fixture) => ({ ...fixture.here, passkeyId: randomUUID() }), body: () => ({ name: 'Phone' }) },
   deletePasskey: { ...own, ids: (fixture) => ({ ...fixture.here, passkeyId: randomUUID() }) },
+  revokeDeviceToken: {
+    ids: async (fixture) => ({ ...fixture.here, accessToken: await fixture.deviceToken() }),
+    body: ({ accessToken }) => ({ access_token: accessToken }),
+    event: 'DELETE ORGANIZATION API_TOKEN',
+  },
   deleteSecondFactor: { ...own, body: () => ({ password: 'x' }) },
   joinByInvitationLink: {
     ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),
