@@ -2,10 +2,12 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { roleDescriptions } from '@davit/contract';
 import { findBrowser, openBrowser, type Page, type TestBrowser } from '@davit/testkit/browser';
+import { MailSink } from '@davit/testkit/mail-sink';
 import { OpenIdIssuer } from '@davit/testkit/openid-issuer';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeFirstRunToken } from '../../packages/server/src/resources/account/index.ts';
+import { mailSenderOf } from '../../packages/server/src/background/background.ts';
+import { createAccountOf, makeFirstRunToken } from '../../packages/server/src/resources/account/index.ts';
 import { picture, violationsOf } from './world.ts';
 
 /* The pages that people see before they are signed in. */
@@ -128,6 +130,85 @@ test('an invited person joins by the link, loses the password, and signs a progr
   await page.getByRole('heading', { name: 'Command line on a laptop is signed in' }).waitFor();
   const { access_token: token } = await admin.call('getDeviceToken', { body: { device_code: begun.device_code } });
   expect((await server.client(token).call('listOrganization')).results).toEqual([expect.objectContaining({ id })]);
+}, 90_000);
+
+test('a person signs in with a passkey of the browser, until a reset of the password removes it', async () => {
+  const place = server.baseUrl.replace('127.0.0.1', 'localhost');
+  const { id } = await server.organization('Library');
+  const params = { organizationId: id };
+  const invited = { params, body: { email: 'heidi@example.org' } };
+  const { invitation_link: link } = await server.client().call('postInviteMember', invited);
+  const page = await openPage(`${place}/console/invitation${new URL(link).hash}`);
+  await fill(page, 'Your name', 'Heidi');
+  await fill(page, 'Password, at least 10 characters', password);
+  await press(page, 'Create account and join');
+  await isInside(page, 'Library');
+  const devices = await page.context().newCDPSession(page);
+  await devices.send('WebAuthn.enable');
+  const options = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true } as const;
+  await devices.send('WebAuthn.addVirtualAuthenticator', {
+    options: { ...options, isUserVerified: true, automaticPresenceSimulation: true },
+  });
+  // The account page adds passkeys like this.
+  const status = await page.evaluate<number>(`(async () => {
+    const send = (path, body) => fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    const options = await (await send('/account/passkey/challenge', { password: ${JSON.stringify(password)} })).json();
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+    const credential = (await navigator.credentials.create({ publicKey })).toJSON();
+    return (await send('/account/passkey', { name: 'Laptop', credential })).status;
+  })()`);
+  expect(status).toBe(201);
+  const signOut = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'You' }).first().click();
+    await press(page, 'Sign out');
+  };
+  await signOut();
+  await looksGood(page, 'sign-in-passkey');
+  await press(page, 'Sign in with a passkey');
+  await isInside(page, 'Library');
+  const { results } = await server.client().call('getOrganizationMembers', { params });
+  const userId = results.find(({ email }) => email === 'heidi@example.org')?.id ?? '';
+  const lost = new URL((await server.client().call('createPasswordLink', { params: { ...params, userId } })).link);
+  await page.goto(`${place}${lost.pathname}${lost.hash}`);
+  await fill(page, 'Password, at least 10 characters', 'another long password');
+  await press(page, 'Set password');
+  await page.getByText('One passkey was removed').waitFor();
+  await looksGood(page, 'passkey-removed');
+  await press(page, 'Sign in');
+  await press(page, 'Sign in with a passkey');
+  await page.getByRole('alert').getByText('The passkey is not known here').waitFor();
+}, 90_000);
+
+test('a person who forgot the password gets a link by mail', async () => {
+  const sink = await MailSink.start();
+  const environment = {
+    DAVIT_SMTP_URL: sink.url,
+    DAVIT_MAIL_FROM: 'davit@example.org',
+    DAVIT_PUBLIC_URL: 'http://davit.example',
+  };
+  const other = await startRunningServer(environment);
+  const sender = mailSenderOf({ deps: other.api.deps, log: { info: () => undefined, warn: () => undefined } });
+  try {
+    await createAccountOf(other.database.database, ada);
+    const page = await openPage(`${other.baseUrl}/console/`);
+    await page.getByRole('link', { name: 'Forgotten password' }).click();
+    await looksGood(page, 'forgotten');
+    await fill(page, 'E-mail address', ada);
+    await press(page, 'Send me a link');
+    await page.getByRole('heading', { name: 'Look at your mail' }).waitFor();
+    await looksGood(page, 'forgotten-sent');
+    await sender?.idle();
+    expect(sink.received).toHaveLength(1);
+    const link = /http:\/\/davit\.example(\/console\/password#[\w-]+)/.exec(sink.received[0]?.text ?? '')?.[1] ?? '';
+    await page.goto(`${other.baseUrl}${link}`);
+    await fill(page, 'Password, at least 10 characters', password);
+    await press(page, 'Set password');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  } finally {
+    await sender?.stop();
+    await other.close();
+    await sink.close();
+  }
 }, 90_000);
 
 test('a person signs in through an issuer, arrives where they wanted to go, and gets out of a refusal', async () => {

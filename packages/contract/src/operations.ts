@@ -1,6 +1,7 @@
 import * as device from './account/device.ts';
 import * as issuer from './account/issuer.ts';
 import * as accountLink from './account/link.ts';
+import * as passkey from './account/passkey.ts';
 import * as secondFactor from './account/second-factor.ts';
 import * as session from './account/session.ts';
 import * as signIn from './account/sign-in.ts';
@@ -84,6 +85,7 @@ const modules = {
   ...accountLink,
   ...device,
   ...secondFactor,
+  ...passkey,
   ...session,
   ...project,
   ...clusters,

@@ -27,6 +27,7 @@ export const pathParameterDescriptions: Readonly<Record<string, string>> = {
   lifecycleTemplateId: 'The `id` of the template, as the list of templates names it.',
   managedK8sSegment: 'The Kubernetes product of the vendor, as a segment of the path.',
   organizationId: 'The `id` of the organization.',
+  passkeyId: 'The `id` of the passkey, as the list of your passkeys names it.',
   projectId: 'The `id` of the project.',
   region: 'The name of the region, as the list of the vendor’s regions has it.',
   releaseId: 'The `id` of the release, as histories and statuses name it.',

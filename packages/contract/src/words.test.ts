@@ -10,6 +10,7 @@ import { missingWords } from './testing/missing-words.ts';
  */
 const complete = [
   'account/issuer.ts',
+  'account/passkey.ts',
   'environment/repository-check.ts',
   'errors.ts',
   'organization/overview.ts',

@@ -36,6 +36,8 @@ export interface Configuration {
   readonly oidcAudiences: readonly string[];
   /** Davit as a client of these issuers: people sign in through them in the browser. */
   readonly oidcClients: readonly OidcClient[];
+  /** How mails are sent; null: none are. */
+  readonly mail: MailConfiguration | null;
   /** Whether people can sign in with a password. */
   readonly passwords: boolean;
   /** Public URL of this API without a trailing slash; null: the host and port on which it listens. */
@@ -187,6 +189,13 @@ export interface TsigKey {
   readonly algorithm: 'hmac-sha256' | 'hmac-sha384' | 'hmac-sha512';
   /** In base64. */
   readonly secret: Sensitive;
+}
+
+export interface MailConfiguration {
+  /** `smtp://` or `smtps://`, with the credentials. */
+  readonly url: Sensitive;
+  /** The sender, such as `Davit <davit@example.org>`. */
+  readonly from: string;
 }
 
 export interface VocabularyConfiguration {

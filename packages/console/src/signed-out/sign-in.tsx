@@ -7,6 +7,7 @@ import { Button } from '../parts/button.tsx';
 import { beginWithCookie, beginWithToken, wasEnded } from '../session.ts';
 import { CardForm, CardPage, EmailField, TextField, useAction } from './card-page.tsx';
 import { IssuerButtons } from './issuer.tsx';
+import { PasskeyButton } from './passkey.tsx';
 
 /** Signs a person in with a password or through an issuer, or a program's owner with an API token. */
 export function SignIn(): ReactNode {
@@ -22,6 +23,12 @@ export function SignIn(): ReactNode {
       ) : (
         <>
           {hasPasswords && <PasswordForm />}
+          {options.data?.sends_mail === true && (
+            <p>
+              <a href="/console/forgotten">Forgotten password</a>
+            </p>
+          )}
+          {options.data?.passkeys === true && window.PublicKeyCredential !== undefined && <PasskeyButton />}
           <IssuerButtons issuers={issuers} />
         </>
       )}

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Name, Named, Uuid } from '../shape.ts';
+import { about, DateTime, Name, Named, Uuid } from '../shape.ts';
 import { LinkToken, NewPassword, SignedIn } from './sign-in.ts';
 
 const tag = 'Sign-in';
@@ -77,17 +77,52 @@ export const createPasswordLink = operation({
   errors: [409],
 });
 
+export const requestPasswordReset = operation({
+  id: 'requestPasswordReset',
+  method: 'POST',
+  path: '/passwordReset/request',
+  tag,
+  summary: 'Ask for a mail to set a new password',
+  description: `
+    Mails a link to set a new password, if there is an account with this address. The answer is the same, after the same
+    time, if there is none. The link works once, for two hours. Everybody may ask; an address gets at most three mails in
+    an hour.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`FORBIDDEN\` (403) | The installation sends no mail, or passwords are switched off. | Ask an administrator of your organization for a link, or the operator. |
+  `,
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  body: Type.Object({ email: about('The e-mail address of the account.', Type.String({ minLength: 1, maxLength: 320 })) }),
+  status: 204,
+  response: null,
+  errors: [],
+});
+
 export const resetPassword = operation({
   id: 'resetPassword',
   method: 'POST',
   path: '/passwordReset',
   tag,
   summary: 'Set a new password with the token of a link; all sessions of the person end',
+  description: `
+    Sets a new password, ends all sessions of the person, deletes the other links to set it, and **removes all passkeys**:
+    whoever knew the lost password may have added one. The second factor stays; only its owner or the operator removes it.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`LINK_NOT_VALID\` (409) | The link was used, has expired, or the password was set since. | Ask for a new one. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
   body: Named('PasswordReset', Type.Object({ token: LinkToken, password: NewPassword })),
-  status: 204,
-  response: null,
+  status: 200,
+  response: Type.Object({
+    removed_passkeys: about('How many passkeys were removed. Add yours again.', Type.Integer()),
+    has_second_factor: about('Whether the next sign-in needs a code of the second factor, too.', Type.Boolean()),
+  }),
   errors: [409],
 });

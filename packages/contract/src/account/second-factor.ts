@@ -1,30 +1,35 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Named, Nullable } from '../shape.ts';
+import { about, Named, Nullable } from '../shape.ts';
 
 const tag = 'Sign-in';
 const Password = Type.String({ maxLength: 1000 });
 const Code = Type.String({ minLength: 1, maxLength: 100 });
+
+/** How a person signs in. */
+export const AccountSecurity = Named(
+  'AccountSecurity',
+  Type.Object({
+    email: about('The e-mail address that you sign in with. null: you sign in through an issuer.', Nullable(Type.String())),
+    has_password: about('Whether you sign in with a password. Not through an issuer.', Type.Boolean()),
+    has_second_factor: about('Whether sign-in with the password needs a code, too.', Type.Boolean()),
+    recovery_codes: about('How many recovery codes are left.', Type.Integer()),
+    passkeys: about('How many passkeys sign you in. `GET /account/passkey` lists them.', Type.Integer()),
+  }),
+  'How a person signs in.',
+);
 
 export const getAccountSecurity = operation({
   id: 'getAccountSecurity',
   method: 'GET',
   path: '/account/security',
   tag,
-  summary: 'Read how you sign in: with which e-mail address, and whether a second factor is needed',
+  summary: 'Read how you sign in: with which e-mail address, and what else is needed',
   scope: 'READ',
   target: 'instance',
   audience: 'people',
   status: 200,
-  response: Named(
-    'AccountSecurity',
-    Type.Object({
-      email: Nullable(Type.String()),
-      has_password: Type.Boolean(),
-      has_second_factor: Type.Boolean(),
-      recovery_codes: Type.Integer(),
-    }),
-  ),
+  response: AccountSecurity,
   errors: [],
 });
 

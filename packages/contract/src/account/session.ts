@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, List, Named, Nullable, Uuid } from '../shape.ts';
+import { AccountSecurity } from './second-factor.ts';
 import { NewPassword } from './sign-in.ts';
 
 const tag = 'Sign-in';
@@ -69,11 +70,20 @@ export const changePassword = operation({
   record: null,
   tag,
   summary: 'Change your password; all other sessions end',
+  description: `
+    Sets a new password, ends all other sessions, and deletes links to set the password. Your second factor and your
+    passkeys stay: the response says what there is. Remove passkeys that you do not know.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`VALIDATION_FAILED\` (400) | The present password is wrong, or the new one is too short. | \`errors\` names the field. |
+    | \`NO_PASSWORD\` (409) | You sign in through an issuer. | Change the password at the issuer. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
   body: Named('PasswordChange', Type.Object({ current_password: Type.String({ maxLength: 1000 }), new_password: NewPassword })),
-  status: 204,
-  response: null,
+  status: 200,
+  response: AccountSecurity,
   errors: [400, 409],
 });

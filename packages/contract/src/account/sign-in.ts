@@ -36,6 +36,8 @@ export const getSignInOptions = operation({
     Type.Object({
       passwords: Type.Boolean(),
       issuers: Type.Array(Type.String()),
+      passkeys: about('Whether people sign in with passkeys at this address: not at an IP address.', Type.Boolean()),
+      sends_mail: about('Whether links for forgotten passwords, and invitations, are mailed.', Type.Boolean()),
       browser_issuers: about('Those of the issuers through which people sign in in a browser.', Type.Array(Type.String())),
     }),
   ),

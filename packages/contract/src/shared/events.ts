@@ -55,6 +55,9 @@ export const eventTypes = [
   'IMPORT',
   'LOCK',
   'UNLOCK',
+  'SIGN_IN',
+  'SIGN_IN_REFUSED',
+  'SIGN_OUT',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
@@ -102,9 +105,13 @@ export const eventSubTargets = [
   'KUBERNETES_CREDENTIALS',
   'LABELS_GROUP',
   'MEMBER_ROLE',
+  'PASSKEY',
+  'PASSWORD',
   'PLAN',
   'REMOTE_ACCESS',
+  'SECOND_FACTOR',
   'SECRET',
+  'SESSION',
   'SSO',
   'TERRAFORM',
   'TRANSFER_OWNERSHIP',

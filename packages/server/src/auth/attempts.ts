@@ -66,11 +66,11 @@ export interface Attempt {
 
 /**
  * Counts an attempt to guess a secret, before the secret is compared: parallel attempts must count too. Throws
- * `TooManyAttempts`.
+ * `TooManyAttempts`. Returns how many attempts in a row there were at this secret, with this one.
  */
-export async function takeAttempt(database: Queryable, attempt: Attempt): Promise<void> {
+export async function takeAttempt(database: Queryable, attempt: Attempt): Promise<number> {
   await take(database, addressKey(attempt), limits.address);
-  await take(database, subjectKey(attempt), limits.account);
+  return take(database, subjectKey(attempt), limits.account);
 }
 
 /** Takes an attempt back that was successful. */
@@ -78,8 +78,9 @@ export async function attemptSucceeded(database: Queryable, attempt: Attempt): P
   await database.run(attemptGood, [subjectKey(attempt), addressKey(attempt)]);
 }
 
-async function take(database: Queryable, key: Buffer, { free, longest }: Limit): Promise<void> {
-  if ((await database.maybe(attemptTake, [key, free, longest])) !== undefined) return;
+async function take(database: Queryable, key: Buffer, { free, longest }: Limit): Promise<number> {
+  const taken = await database.maybe(attemptTake, [key, free, longest]);
+  if (taken !== undefined) return taken.count;
   const wait = await database.maybe(attemptWait, [key]);
   throw new TooManyAttempts(wait?.seconds ?? 1);
 }

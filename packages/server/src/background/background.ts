@@ -1,7 +1,7 @@
 import { Loop } from '@davit/base';
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
-import { trimAccounts } from '../resources/account/index.ts';
+import { moveRefusals, trimAccounts, writePasswordMail } from '../resources/account/index.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type PollClock,
   type PreviewClock,
 } from '../resources/git-event/index.ts';
+import { MailSender, trimMails } from '../resources/mail/index.ts';
 import { trimDeliveries, WebhookDeliverer, webhookWords } from '../resources/webhook/index.ts';
 import { tidyRepositories } from '../git-remote/tidy.ts';
 import { trimStream } from '../resources/stream/index.ts';
@@ -22,6 +23,7 @@ import { followRules } from './rules.ts';
 
 const trimEveryMilliseconds = 3_600_000;
 const trimStreamEveryMilliseconds = 60_000;
+const refusalsEveryMilliseconds = 10_000;
 
 export interface BackgroundParts {
   readonly deps: Deps;
@@ -38,6 +40,7 @@ export interface BackgroundParts {
 export class Background {
   readonly #parts: BackgroundParts;
   readonly #deliverer: WebhookDeliverer;
+  readonly #mails: MailSender | null;
   #issuer: CertificateIssuer | undefined;
   #proofs: Followed | undefined;
   #rules: Followed | undefined;
@@ -48,6 +51,7 @@ export class Background {
   readonly #trims: Loop;
   readonly #stopped = new AbortController();
   readonly #streamTrims: Loop;
+  readonly #refusals: Loop;
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
@@ -62,6 +66,7 @@ export class Background {
       allowPrivateTargets,
       ...(vocabulary !== null && { words: webhookWords(vocabulary) }),
     });
+    this.#mails = mailSenderOf(parts);
     this.#trims = new Loop({
       look: () => this.#trim(),
       everyMilliseconds: trimEveryMilliseconds,
@@ -69,6 +74,11 @@ export class Background {
         const message = 'old events, keys, deliveries and links could not be removed; the next attempt is in an hour';
         parts.log.warn({ err: error }, message);
       },
+    });
+    this.#refusals = new Loop({
+      look: () => moveRefusals(database),
+      everyMilliseconds: refusalsEveryMilliseconds,
+      onError: (error) => parts.log.warn({ err: error }, 'refused sign-ins could not be moved to the audit log'),
     });
     this.#streamTrims = new Loop({
       look: () => trimStream(database, { seconds: config.streamRetentionMinutes * 60 }),
@@ -86,13 +96,14 @@ export class Background {
       await this.#issuer.start();
     }
     this.#deliverer.start();
+    this.#mails?.start();
     this.#proofs = followProofs(this.#parts.deps, this.#parts.log);
     this.#git.start();
     this.#previews = followPreviews(this.#parts.deps, this.#parts.log);
     this.#polls = followRepositories(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#backups = followBackups(this.#parts.deps, this.#parts.log);
-    for (const trims of [this.#trims, this.#streamTrims]) {
+    for (const trims of [this.#trims, this.#streamTrims, this.#refusals]) {
       trims.start();
       void trims.wake();
     }
@@ -100,12 +111,13 @@ export class Background {
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    const trimsEnded = Promise.all([this.#trims.stop(), this.#streamTrims.stop()]);
+    const trimsEnded = Promise.all([this.#trims.stop(), this.#streamTrims.stop(), this.#refusals.stop()]);
     await this.#issuer?.stop();
     await this.#proofs?.stop();
     await this.#rules?.stop();
     await this.#backups?.stop();
     await this.#deliverer.stop();
+    await this.#mails?.stop();
     await this.#git.stop();
     await this.#previews?.stop();
     await this.#polls?.stop();
@@ -119,6 +131,15 @@ export class Background {
     await trimDeliveries(database);
     await trimGitEvents(database);
     await trimAccounts(database);
+    await trimMails(database);
     await tidyRepositories(this.#parts.deps, this.#stopped.signal);
   }
+}
+
+/** Returns what sends mails; null: the operator has configured no mail server. */
+export function mailSenderOf({ deps, log }: Pick<BackgroundParts, 'deps' | 'log'>): MailSender | null {
+  const { database, vault, config } = deps;
+  const { mail } = config;
+  if (mail === null) return null;
+  return new MailSender({ database, vault, mail, log, write: { PASSWORD: (tx, to) => writePasswordMail(deps, tx, to) } });
 }

@@ -104,6 +104,19 @@ test('a client id and a secret belong to the issuer in the same place, and a cli
   expect(() => readConfiguration({ ...issuers, DAVIT_OIDC_CLIENT_SECRET: 'secret' })).toThrow('one secret for each client id');
 });
 
+test('mail needs a mail server, a sender and the address for its links', () => {
+  const good = {
+    DAVIT_SMTP_URL: 'smtps://davit:word@mail.example.org',
+    DAVIT_MAIL_FROM: 'Davit <davit@example.org>',
+    DAVIT_PUBLIC_URL: 'https://davit.example.org',
+  };
+  expect(readConfiguration(good).mail).toMatchObject({ from: 'Davit <davit@example.org>' });
+  expect(readConfiguration({}).mail).toBeNull();
+  expect(() => readConfiguration({ ...good, DAVIT_SMTP_URL: 'https://mail.example.org' })).toThrow('must begin with smtp://');
+  expect(() => readConfiguration({ ...good, DAVIT_MAIL_FROM: 'Davit' })).toThrow('must be a sender');
+  expect(() => readConfiguration({ ...good, DAVIT_PUBLIC_URL: '' })).toThrow('needs DAVIT_PUBLIC_URL');
+});
+
 test('docs/operate.md has each variable, and no other', async () => {
   const source = await readFile(new URL('config.ts', import.meta.url), 'utf8');
   const document = await readFile(new URL('../../../../docs/operate.md', import.meta.url), 'utf8');

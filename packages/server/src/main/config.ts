@@ -27,7 +27,6 @@ export function readConfiguration(environment: Environment = process.env): Confi
     allowedOrigins: reader.origins('DAVIT_ALLOWED_ORIGINS'),
     vocabulary,
     ...signIn,
-    publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     ...gatewaySettings(reader),
     dnsServers: reader.addresses('DAVIT_DNS_SERVERS'),
     // If anybody can sign in and create an organization, the organizations do not trust each other.
@@ -109,8 +108,11 @@ function gitSettings(
 
 function signInSettings(
   reader: ConfigurationReader,
-): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences' | 'oidcClients' | 'passwords'> {
+): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences' | 'oidcClients' | 'passwords' | 'publicUrl' | 'mail'> {
+  const publicUrl = reader.address('DAVIT_PUBLIC_URL');
   return {
+    publicUrl,
+    mail: reader.mail('DAVIT_SMTP_URL', 'DAVIT_MAIL_FROM', publicUrl),
     ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE', 'DAVIT_OIDC_CLIENT_ID', 'DAVIT_OIDC_CLIENT_SECRET'),
     passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
   };

@@ -11,6 +11,7 @@ import {
   type Configuration,
   type DnsChallengeConfiguration,
   type DnsUpdateConfiguration,
+  type MailConfiguration,
   type NetworkPlace,
   type TsigKey,
   type VocabularyConfiguration,
@@ -178,6 +179,22 @@ export class ConfigurationReader {
       return { issuer: oidcIssuers[index] ?? '', clientId, clientSecret: secret === '-' ? null : new Sensitive(secret) };
     });
     return { oidcIssuers, oidcAudiences, oidcClients };
+  }
+
+  /** Reads how mails are sent. Their links need the public URL: the recipient is at another machine. */
+  mail(urlName: string, fromName: string, publicUrl: string | null): MailConfiguration | null {
+    const url = this.secret(urlName);
+    const from = this.optional(fromName);
+    if (url === null) return null;
+    const { protocol = '', hostname = '' } = URL.parse(url.reveal()) ?? {};
+    if (!/^smtps?:$/.test(protocol) || hostname === '') {
+      this.#fault(urlName, 'must begin with smtp:// or smtps://, as in smtps://user:password@mail.example.org');
+    }
+    if (from === null || !/^([^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/.test(from)) {
+      this.#fault(fromName, `must be a sender with ${urlName}, such as Davit <davit@example.org>`);
+    }
+    if (publicUrl === null) this.#fault(urlName, 'needs DAVIT_PUBLIC_URL, since mails contain links');
+    return { url, from: from ?? '' };
   }
 
   #list(name: string): string[] {

@@ -65,6 +65,7 @@ const harmless: readonly Harmless[] = [
     fields: /confirmDeviceSignIn body:organization_id$/,
     because: 'is judged by the membership of the person, who is no caller of these tests (account/device.db.test.ts)',
   },
+  { fields: /Passkey body:credential\.id$/, because: 'names a passkey, whose answer proves whose it is' },
   { fields: /deployTerraform body:id$/, because: 'repeats the id of the path and is not read' },
   { fields: /streamOrganization query:/, because: 'narrows a stream, of which each event is judged by itself' },
   { fields: /searchServiceLog query:(release_id|line)$/, because: 'selects lines of the service of the path' },

@@ -2,6 +2,8 @@ import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
 import type { Caller, Person } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
+import type { ClientFacts } from '../../http/client-facts.ts';
+import { recordPersonEvent } from './audit.ts';
 import { invalid, notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
 
@@ -9,6 +11,13 @@ type Account = Response<(typeof operations)['getAccountInformation']>;
 type EditRequest = Body<(typeof operations)['editAccountInformation']>;
 type SessionList = Response<(typeof operations)['listSessions']>;
 type Session = Response<(typeof operations)['createSession']>;
+
+type SessionDeps = Needs<'database' | 'tokens' | 'sessions'>;
+
+interface FromPerson {
+  readonly caller: Caller;
+  readonly client: ClientFacts;
+}
 
 export async function readAccount(deps: Needs<'database'>, caller: Caller): Promise<Account> {
   return toAccount(await deps.database.one(store.accountRead, [personOf(caller).id]));
@@ -41,23 +50,27 @@ export async function listSessions(deps: Needs<'sessions'>, caller: Caller): Pro
 }
 
 /** Ends a session of the caller. NOT_FOUND. */
-export async function endSession(deps: Needs<'tokens' | 'sessions'>, caller: Caller, id: string): Promise<void> {
-  if (!(await deps.sessions.endOf(personOf(caller).id, id))) throw notFound('session');
+export async function endSession(deps: SessionDeps, { caller, client }: FromPerson, id: string): Promise<void> {
+  const { id: personId } = personOf(caller);
+  if (!(await deps.sessions.endOf(personId, id))) throw notFound('session');
+  await recordPersonEvent(deps.database, personId, { type: 'DELETE', part: 'SESSION', operation: 'endSession', client });
   deps.tokens.forget();
 }
 
-export async function endOtherSessions(deps: Needs<'tokens' | 'sessions'>, caller: Caller): Promise<void> {
+export async function endOtherSessions(deps: SessionDeps, { caller, client }: FromPerson): Promise<void> {
   const { id, sessionId } = personOf(caller);
   await deps.sessions.endAll(id, sessionId);
+  await recordPersonEvent(deps.database, id, { type: 'DELETE', part: 'SESSION', operation: 'endOtherSessions', client });
   deps.tokens.forget();
 }
 
-export async function deleteSession(deps: Needs<'tokens' | 'sessions'>, caller: Caller): Promise<void> {
-  const { sessionId } = personOf(caller);
+export async function deleteSession(deps: SessionDeps, { caller, client }: FromPerson): Promise<void> {
+  const { id, sessionId } = personOf(caller);
   if (sessionId === null) {
     throw invalid('Authorization', 'must be the session to end; a token of an issuer can only be ended there');
   }
   await deps.sessions.end(sessionId);
+  await recordPersonEvent(deps.database, id, { type: 'SIGN_OUT', part: null, operation: 'deleteSession', client });
   deps.tokens.forget();
 }
 

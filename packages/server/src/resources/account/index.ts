@@ -1,3 +1,5 @@
+export { moveRefusals } from './audit.ts';
+export { writePasswordMail } from './forgotten.ts';
 export { personOf } from './account.ts';
 export { makeFirstRunToken } from './first-run.ts';
 export { makeLink, readLink, takeLink } from './links.ts';

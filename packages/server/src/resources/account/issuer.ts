@@ -39,6 +39,6 @@ export async function finishIssuerSignIn(
   await deps.signInStates.use(state);
   const issued = await deps.issuerClients.finish(state.content, response);
   const person = await personOf(deps.database, systemClock, issued);
-  const session = await beginSession(deps, client, person.id);
+  const session = await beginSession(deps, client, { personId: person.id, operation: 'completeIssuerSignIn' });
   return { session, answer: toSignedIn(person.id, person.email, session) };
 }

@@ -1,13 +1,16 @@
 import { AppError } from '@davit/base';
-import type { Body, operations } from '@davit/contract';
+import type { Body, operations, Response } from '@davit/contract';
 import { attemptSucceeded, takeAttempt } from '../../auth/attempts.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { invalid } from '../shared/problems.ts';
 import { personOf } from './account.ts';
+import { recordPersonEvent } from './audit.ts';
+import { securityOf } from './security.ts';
 import { accountByPerson, requirePasswords, setPassword, type LocalAccount } from './local.ts';
 
+type Security = Response<(typeof operations)['changePassword']>;
 type ChangeRequest = Body<(typeof operations)['changePassword']>;
 
 interface FromPerson {
@@ -37,12 +40,12 @@ export async function confirmPassword(
   return account;
 }
 
-/** Changes the password and ends all other sessions. NO_PASSWORD, VALIDATION_FAILED, RATE_LIMITED. */
+/** Changes the password, ends all other sessions, and returns what else signs the person in. NO_PASSWORD, VALIDATION_FAILED, RATE_LIMITED. */
 export async function changePassword(
   deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
   from: FromPerson,
   { current_password, new_password }: ChangeRequest,
-): Promise<void> {
+): Promise<Security> {
   const account = await confirmPassword(deps, from, { field: 'current_password', password: current_password });
   const { id, sessionId } = personOf(from.caller);
   const hash = await deps.passwords.hash(new_password);
@@ -51,6 +54,9 @@ export async function changePassword(
       throw invalid('current_password', 'was changed at the same time');
     }
     await deps.sessions.endAll(id, sessionId, tx);
+    const { client } = from;
+    await recordPersonEvent(tx, id, { type: 'UPDATE', part: 'PASSWORD', operation: 'changePassword', client });
   });
   deps.tokens.forget();
+  return securityOf(deps.database, id);
 }

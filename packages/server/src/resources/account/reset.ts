@@ -3,13 +3,18 @@ import type { Body, operations, PathParameters, Response } from '@davit/contract
 import { statement, type Queryable } from '@davit/db';
 import { isOwner, type Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
+import type { ClientFacts } from '../../http/client-facts.ts';
+import { recordPersonEvent } from './audit.ts';
 import { pageLink } from '../shared/page-link.ts';
 import { notFound } from '../shared/problems.ts';
 import { makeLink, readLink, takeLink } from './links.ts';
+import { passkeysDelete } from './passkey-store.ts';
+import { securityOf } from './security.ts';
 import { requirePasswords, setPassword } from './local.ts';
 
 type Link = Response<(typeof operations)['createPasswordLink']>;
 type LinkIds = PathParameters<(typeof operations)['createPasswordLink']>;
+type Reset = Response<(typeof operations)['resetPassword']>;
 type ResetRequest = Body<(typeof operations)['resetPassword']>;
 
 const validHours = 24;
@@ -63,19 +68,28 @@ export function makePasswordToken(database: Queryable, personId: string): Promis
   return makeLink(database, { kind: 'PASSWORD', personId, hours: validHours });
 }
 
-/** Sets a new password, ends all sessions of the person, and all of its links. LINK_NOT_VALID. */
+/**
+ * Sets a new password, ends all sessions of the person, and removes all passkeys and links: whoever knew the lost password
+ * may have added a passkey, and would otherwise keep the account. LINK_NOT_VALID.
+ */
 export async function resetPassword(
   deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
+  client: ClientFacts,
   { token, password }: ResetRequest,
-): Promise<void> {
+): Promise<Reset> {
   requirePasswords(deps);
   await readLink(deps.database, 'PASSWORD', token);
   const hash = await deps.passwords.hash(password);
-  await deps.database.transaction(async (tx) => {
+  const reset = await deps.database.transaction(async (tx) => {
     const { person_id } = await takeLink(tx, 'PASSWORD', token);
     if (person_id === null) throw new Error('a link to set a password names no person');
     await setPassword(tx, person_id, { hash, former: null });
     await deps.sessions.endAll(person_id, null, tx);
+    await recordPersonEvent(tx, person_id, { type: 'UPDATE', part: 'PASSWORD', operation: 'resetPassword', client });
+    const removed = await tx.run(passkeysDelete, [person_id]);
+    const { has_second_factor } = await securityOf(tx, person_id);
+    return { removed_passkeys: removed, has_second_factor };
   });
   deps.tokens.forget();
+  return reset;
 }

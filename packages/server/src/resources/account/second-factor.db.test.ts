@@ -58,6 +58,7 @@ test('is needed once it is confirmed, and ends the sessions that began without i
     has_password: true,
     has_second_factor: true,
     recovery_codes: 10,
+    passkeys: 0,
   });
   expect(await signIn()).toMatchObject({ status: 401, cookie: null, body: { code: 'SECOND_FACTOR_REQUIRED' } });
   await server.database.database.run(forgetStep);

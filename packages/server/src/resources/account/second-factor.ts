@@ -9,10 +9,9 @@ import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { invalid } from '../shared/problems.ts';
 import { personOf } from './account.ts';
-import { accountByPerson } from './local.ts';
+import { recordPersonEvent } from './audit.ts';
 import { confirmPassword } from './password.ts';
 
-type Security = Response<(typeof operations)['getAccountSecurity']>;
 type Secret = Response<(typeof operations)['createSecondFactor']>;
 type Codes = Response<(typeof operations)['confirmSecondFactor']>;
 type WithPassword = Body<(typeof operations)['createSecondFactor']>;
@@ -25,7 +24,6 @@ interface FromPerson {
 interface FactorRow {
   readonly sealed: Buffer;
   readonly is_confirmed: boolean;
-  readonly codes: number;
 }
 
 const recoveryCodes = 10;
@@ -34,9 +32,7 @@ const recoveryBytes = 10;
 
 const factorRead = statement<FactorRow>(
   'second_factor_read',
-  `select sealed, confirmed_at is not null as is_confirmed,
-          (select count(*)::int from recovery_code where recovery_code.person_id = second_factor.person_id) as codes
-     from second_factor where person_id = $1`,
+  `select sealed, confirmed_at is not null as is_confirmed from second_factor where person_id = $1`,
 );
 
 /** Stores a secret that is not confirmed. A confirmed one is not replaced. */
@@ -68,18 +64,6 @@ export const factorDeleteByEmail = statement(
   'delete from second_factor where person_id = (select person_id from local_account where email = $1)',
 );
 
-export async function readSecurity({ database }: Needs<'database'>, caller: Caller): Promise<Security> {
-  const { id } = personOf(caller);
-  const account = await database.maybe(accountByPerson, [id]);
-  const factor = await database.maybe(factorRead, [id]);
-  return {
-    email: account?.email ?? null,
-    has_password: account !== undefined,
-    has_second_factor: factor?.is_confirmed === true,
-    recovery_codes: factor?.codes ?? 0,
-  };
-}
-
 /** Returns a new secret, for the application of the person. ALREADY_EXISTS, NO_PASSWORD, VALIDATION_FAILED. */
 export async function createSecondFactor(deps: Deps, from: FromPerson, { password }: WithPassword): Promise<Secret> {
   const account = await confirmPassword(deps, from, { field: 'password', password });
@@ -107,6 +91,7 @@ export async function confirmSecondFactor(deps: Deps, { caller, client }: FromPe
     await tx.run(codesCreate, [id, codes.map(hashOf)]);
     // These sessions began without the second factor.
     await deps.sessions.endAll(id, sessionId, tx);
+    await recordPersonEvent(tx, id, { type: 'CREATE', part: 'SECOND_FACTOR', operation: 'confirmSecondFactor', client });
   });
   await attemptSucceeded(deps.database, attempt);
   deps.tokens.forget();
@@ -116,7 +101,14 @@ export async function confirmSecondFactor(deps: Deps, { caller, client }: FromPe
 /** Removes the second factor. NO_PASSWORD, VALIDATION_FAILED. */
 export async function deleteSecondFactor(deps: Deps, from: FromPerson, { password }: WithPassword): Promise<void> {
   const { person_id } = await confirmPassword(deps, from, { field: 'password', password });
-  await deps.database.run(factorDelete, [person_id]);
+  const { client } = from;
+  if ((await deps.database.run(factorDelete, [person_id])) === 0) return;
+  await recordPersonEvent(deps.database, person_id, {
+    type: 'DELETE',
+    part: 'SECOND_FACTOR',
+    operation: 'deleteSecondFactor',
+    client,
+  });
 }
 
 /**

@@ -5,6 +5,7 @@ import { comparableEmail } from '../../auth/email.ts';
 import type { CookieSession } from '../../auth/sessions.ts';
 import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
+import { recordPersonEvent, recordRefusal } from './audit.ts';
 import { accountByEmail, requirePasswords } from './local.ts';
 import { requireSecondFactor } from './second-factor.ts';
 
@@ -18,9 +19,14 @@ export interface Begun<Answer = SignedIn> {
   readonly answer: Answer;
 }
 
-export function readOptions({ config }: Needs<never, 'passwords' | 'oidcIssuers' | 'oidcClients'>): Options {
+type OptionDeps = Needs<never, 'passwords' | 'mail' | 'oidcIssuers' | 'oidcClients'>;
+
+/** `passkeys`: whether browsers offer them at the address of this request. */
+export function readOptions({ config }: OptionDeps, passkeys: boolean): Options {
   return {
     passwords: config.passwords,
+    passkeys,
+    sends_mail: config.passwords && config.mail !== null,
     issuers: [...config.oidcIssuers],
     browser_issuers: config.oidcClients.map(({ issuer }) => issuer),
   };
@@ -38,30 +44,40 @@ export async function signIn(
   requirePasswords(deps);
   const email = comparableEmail(request.email.trim());
   const attempt = { subject: email, address: client.address };
-  await takeAttempt(deps.database, attempt);
+  const count = await takeAttempt(deps.database, attempt);
+  const refusal = { email, operation: 'signIn', client, count };
   const account = await deps.database.maybe(accountByEmail, [email]);
   const isRight = await deps.passwords.verify(request.password, account?.password_hash ?? null);
   if (account === undefined || !isRight) {
+    await recordRefusal(deps.database, refusal);
     throw new AppError({ code: 'SIGN_IN_REFUSED', message: 'The e-mail address or the password is wrong.' });
   }
-  await requireSecondFactor(deps, { personId: account.person_id, code: request.code, client });
+  try {
+    await requireSecondFactor(deps, { personId: account.person_id, code: request.code, client });
+  } catch (error) {
+    // Without a code the sign-in is not refused yet: the page asks for it.
+    if (request.code !== undefined) await recordRefusal(deps.database, refusal);
+    throw error;
+  }
   await attemptSucceeded(deps.database, attempt);
-  const session = await beginSession(deps, client, account.person_id);
+  const session = await beginSession(deps, client, { personId: account.person_id, operation: 'signIn' });
   return { session, answer: toSignedIn(account.person_id, account.email, session) };
 }
 
 /** Begins the session of a person who has proved their identity, and ends the former one of the browser. */
 export async function beginSession(
-  deps: Needs<'tokens' | 'sessions'>,
+  deps: Needs<'database' | 'tokens' | 'sessions'>,
   client: ClientFacts,
-  personId: string,
+  { personId, operation }: { readonly personId: string; readonly operation: string },
 ): Promise<CookieSession> {
   // The browser forgets the former session, so that nobody could end it any more.
   if (client.sessionToken !== undefined) {
     await deps.sessions.endCookie(client.sessionToken);
     deps.tokens.forget();
   }
-  return deps.sessions.begin(personId, client);
+  const session = await deps.sessions.begin(personId, client);
+  await recordPersonEvent(deps.database, personId, { type: 'SIGN_IN', part: null, operation, client });
+  return session;
 }
 
 export function toSignedIn(personId: string, email: string | null, { id, expiresAt }: CookieSession): SignedIn {

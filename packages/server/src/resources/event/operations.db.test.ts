@@ -11,6 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
+const ofPerson = 'in the logs of the organizations of the person; resources/account/audit.db.test.ts reads them';
+
 /** Operations that write nothing to the log of an organization, with the reasons. */
 const silent: Readonly<Record<string, string>> = {
   createProjectEnvironmentVariableOverride: 'always refused: nothing is wider than a project',
@@ -34,22 +36,29 @@ const silent: Readonly<Record<string, string>> = {
   editAccountInformation: 'of a person, who belongs to no organization',
   redeliverWebhookEvent: 'sends again what happened before; the attempt is in the list of the webhook',
   createSession: 'of a person, who belongs to no organization',
-  deleteSession: 'of a person, who belongs to no organization',
-  endSession: 'of a person, who belongs to no organization',
-  endOtherSessions: 'of a person, who belongs to no organization',
-  changePassword: 'of a person, who belongs to no organization',
+  deleteSession: ofPerson,
+  endSession: ofPerson,
+  endOtherSessions: ofPerson,
+  changePassword: ofPerson,
   readInvitationLink: 'looks at an invitation and changes nothing',
-  resetPassword: 'of a person, who belongs to no organization',
+  requestPasswordReset: 'of nobody: there may be no account',
+  resetPassword: ofPerson,
   createSecondFactor: 'of a person, who belongs to no organization',
-  confirmSecondFactor: 'of a person, who belongs to no organization',
-  deleteSecondFactor: 'of a person, who belongs to no organization',
+  confirmSecondFactor: ofPerson,
+  deleteSecondFactor: ofPerson,
   createDeviceSignIn: 'of a program that nobody has confirmed yet',
   readDeviceSignIn: 'looks at a program that waits and changes nothing',
   confirmDeviceSignIn: 'the event is that of the token, when the program gets it',
   denyDeviceSignIn: 'of a program that gets nothing',
   createIssuerSignIn: 'of nobody yet: the person signs in at the issuer',
-  completeIssuerSignIn: 'of a person, who belongs to no organization',
-  signIn: 'of a person, who belongs to no organization',
+  completeIssuerSignIn: ofPerson,
+  createPasskeyChallenge: 'asks for something to sign, and changes nothing',
+  createPasskey: ofPerson,
+  editPasskey: 'of a person, who belongs to no organization',
+  deletePasskey: ofPerson,
+  createPasskeySignIn: 'asks for something to sign, and changes nothing',
+  signInWithPasskey: ofPerson,
+  signIn: ofPerson,
   createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };
 

@@ -15,6 +15,7 @@ import { comparableEmail } from '../../auth/email.ts';
 import { accessChanged } from '../../auth/store.ts';
 import type { Needs } from '../../deps.ts';
 import { makeLink } from '../account/index.ts';
+import { queueInvitation, type Mail } from '../mail/index.ts';
 import { readOrganization } from '../organization/index.ts';
 import { findRole, roleIdOf, roleNameOf, roleWordOf, type RoleReference } from '../role/index.ts';
 import { pageLink } from '../shared/page-link.ts';
@@ -43,7 +44,7 @@ export async function listInvitations(
  * nobody, must not accept one.
  */
 export async function inviteMember(
-  deps: Needs<'database', 'host' | 'port' | 'publicUrl'>,
+  deps: Needs<'database' | 'vault', 'host' | 'port' | 'publicUrl' | 'mail'>,
   caller: Caller,
   organizationId: string,
   request: InviteRequest,
@@ -75,8 +76,23 @@ export async function inviteMember(
     await tx.run(store.invitationLinksForget, [id]);
     const token = await makeLink(tx, { kind: 'INVITATION', invitationId: id, hours: validDays * 24 });
     const row = await tx.one(store.invitationRead, [organizationId, caller.organizationId, id]);
-    return { ...toInvitation(deps, row), invitation_link: pageLink(deps.config, 'invitation', token) };
+    const link = pageLink(deps.config, 'invitation', token);
+    if (deps.config.mail !== null) {
+      const mail = mailOf(row, link);
+      await queueInvitation(deps, tx, { mail, recipient: email, invitationId: id, hours: validDays * 24 });
+    }
+    return { ...toInvitation(deps, row), invitation_link: link };
   });
+}
+
+function mailOf({ organization_name: organization, inviter }: store.InvitationRow, link: string): Mail {
+  const text = `${inviter} invites you to the organization ${organization} on Davit. Accept here:
+
+${link}
+
+The link works once, for ${validDays} days. If you do not know who this is, do nothing.
+`;
+  return { subject: `Invitation to ${organization} on Davit`, text };
 }
 
 /** Returns the requested role. Without a role, it is the role with the fewest permissions. */

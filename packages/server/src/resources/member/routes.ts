@@ -5,7 +5,10 @@ import * as invitation from './invitation.ts';
 import { acceptInvitationLink, joinByInvitationLink, readInvitationLink } from './invitation-link.ts';
 import * as member from './member.ts';
 
-type MemberDeps = Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'host' | 'port' | 'publicUrl' | 'passwords'>;
+type MemberDeps = Needs<
+  'database' | 'vault' | 'tokens' | 'sessions' | 'passwords',
+  'mail' | 'host' | 'port' | 'publicUrl' | 'passwords'
+>;
 
 export function mountMember(mounting: Mounting, deps: MemberDeps): void {
   mounting

@@ -156,6 +156,8 @@ export const peopleRecipes: Recipes = {
     body: ({ deviceCode }) => ({ device_code: deviceCode }),
     event: 'CREATE ORGANIZATION API_TOKEN',
   },
+  editPasskey: { ...own, ids: (fixture) => ({ ...fixture.here, passkeyId: randomUUID() }), body: () => ({ name: 'Phone' }) },
+  deletePasskey: { ...own, ids: (fixture) => ({ ...fixture.here, passkeyId: randomUUID() }) },
   revokeDeviceToken: {
     ids: async (fixture) => ({ ...fixture.here, accessToken: await fixture.deviceToken() }),
     body: ({ accessToken }) => ({ access_token: accessToken }),

@@ -1,0 +1,56 @@
+import { statement } from '@davit/db';
+
+export interface PasskeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly is_synced: boolean;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+}
+
+const columns = 'id, name, is_synced, created_at, last_used_at';
+
+export const passkeyList = statement<PasskeyRow & { readonly credential_id: string }>(
+  'passkey_list',
+  `select ${columns}, credential_id from passkey where person_id = $1 order by created_at, id`,
+);
+
+/** Creates a passkey, unless the account has `$8` of them. The lock of the account keeps concurrent requests from more. */
+export const passkeyCreate = statement<PasskeyRow>(
+  'passkey_create',
+  `with account as (select person_id from local_account where person_id = $2 for update)
+   insert into passkey (id, person_id, name, credential_id, public_key, counter, is_synced)
+   select $1, person_id, $3, $4, $5, $6, $7 from account
+    where (select count(*) from passkey where passkey.person_id = account.person_id) < $8::int
+   returning ${columns}`,
+);
+
+export const passkeyRename = statement<PasskeyRow>(
+  'passkey_rename',
+  `update passkey set name = $3 where person_id = $1 and id = $2 returning ${columns}`,
+);
+
+export const passkeyDelete = statement('passkey_delete', 'delete from passkey where person_id = $1 and id = $2');
+
+export const passkeysDelete = statement('passkeys_delete', 'delete from passkey where person_id = $1');
+
+export interface StoredPasskey {
+  readonly id: string;
+  readonly person_id: string;
+  readonly email: string;
+  readonly public_key: Buffer;
+  readonly counter: number;
+}
+
+export const passkeyByCredential = statement<StoredPasskey>(
+  'passkey_by_credential',
+  `select passkey.id, passkey.person_id, local_account.email, passkey.public_key, passkey.counter
+     from passkey join local_account on local_account.person_id = passkey.person_id where passkey.credential_id = $1`,
+);
+
+/** Notes a use with the counter `$2`. Of concurrent uses with the same counter one succeeds. */
+export const passkeyUse = statement(
+  'passkey_use',
+  `update passkey set counter = $2::bigint, last_used_at = clock_timestamp()
+    where id = $1 and (counter < $2::bigint or (counter = 0 and $2::bigint = 0))`,
+);

@@ -1,0 +1,2 @@
+export { askForMail, queueInvitation, trimMails, type Mail } from './outbox.ts';
+export { MailSender } from './sender.ts';
