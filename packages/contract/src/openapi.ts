@@ -4,6 +4,7 @@ import { tagDescriptions } from './tags.ts';
 import { pathParameterDescriptions } from './parameters.ts';
 import { referring, type Shapes } from './references.ts';
 import { Named, words } from './shape.ts';
+import { withSimilarPathsTogether, withSimilarTogether } from './similar-order.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
 const parameterPattern = /\{([^}]+)\}/g;
@@ -31,7 +32,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
     servers: [{ url: '/' }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     security: [{ token: [] }, { bearer: [] }],
-    paths,
+    paths: withSimilarPathsTogether(paths),
     components: {
       securitySchemes: {
         token: {
@@ -44,22 +45,9 @@ export function openApi(operations: readonly Operation[], version: string): Reco
       },
       parameters: { ...pathParametersOf(operations), ...sharedParameters },
       responses: errorResponses(operations, shapes),
-      schemas: sortedByLastWord(shapes),
+      schemas: withSimilarTogether(shapes),
     },
   };
-}
-
-/**
- * Returns the shapes sorted by the words of their names, from the last word on. Similar shapes are then close together
- * (`ContainerRequest`, `JobRequest`), which makes the compressed document a kilobyte smaller.
- */
-function sortedByLastWord(shapes: Shapes): Record<string, unknown> {
-  const reversed = (name: string): string =>
-    name
-      .split(/(?=[A-Z])/)
-      .toReversed()
-      .join(' ');
-  return Object.fromEntries([...shapes].toSorted(([one], [other]) => (reversed(one) < reversed(other) ? -1 : 1)));
 }
 
 function describe(operation: Operation): Record<string, unknown> {
@@ -119,7 +107,9 @@ function errorResponses(operations: readonly Operation[], shapes: Shapes): Recor
     errorName(status),
     { description: statusNames[status], content: { 'application/json': { schema } } },
   ]);
-  return Object.fromEntries(entries);
+  const description =
+    'An error that every request may get: 429 Too Many Requests, 500 Internal Server Error, 503 Service Unavailable';
+  return { ...Object.fromEntries(entries), OtherError: { description, content: { 'application/json': { schema } } } };
 }
 
 const errorName = (status: number): string => statusNames[status]?.replaceAll(' ', '') ?? String(status);
@@ -210,7 +200,7 @@ function errorsOf(operation: Operation): readonly number[] {
   const ofQuery = query !== undefined || isPaged(operation) || events !== undefined ? [400] : [];
   const ofBody = body === undefined ? [] : [400, 413, 415];
   const ofPlace = method !== 'GET' && inEnvironments.includes(target) ? [409] : [];
-  const always = [401, 403, 404, 429, 500, 503];
+  const always = [401, 403, 404];
   const all = [...operation.errors, ...headerErrors[method], ...ofQuery, ...ofBody, ...ofPlace, ...always];
   return [...new Set(all)].toSorted((a, b) => a - b);
 }
@@ -219,7 +209,10 @@ function errorsOf(operation: Operation): readonly number[] {
  * Describes a stream. The extension `x-events` lists its events, as OpenAPI 3.1 cannot describe the parts of a stream.
  */
 function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
-  const named = Object.entries(events).map(([name, data]) => [name, Named(eventShape(name), data)]);
+  const named = Object.entries(events).map(([name, data]) => {
+    const { description, ...shape }: { readonly description?: string } & typeof data = data;
+    return [name, Named(eventShape(name), shape, description)] as const;
+  });
   // The keyword says that each event's data is a JSON text of one of these shapes.
   const contentSchema = { anyOf: named.map(([, shape]) => shape) };
   const schema = { type: 'string', contentMediaType: 'application/json', contentSchema };
@@ -245,5 +238,6 @@ function responses(operation: Operation): Record<string, unknown> {
     [operation.status]: success,
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
     ...Object.fromEntries(errorsOf(operation).map((status) => [status, { $ref: `#/components/responses/${errorName(status)}` }])),
+    default: { $ref: '#/components/responses/OtherError' },
   };
 }

@@ -119,6 +119,13 @@ export const ServiceStatus = Named(
   'The status of one service: its latest action, and how its instances are now.',
 );
 
+/** Fields of the status of a service that answers about an environment have, too. */
+export const DeployedEnvironmentAsService = Named(
+  'DeployedEnvironmentAsService',
+  Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id']),
+  'Fields of the status of a service that answers about an environment have, too.',
+);
+
 export const EnvironmentStatus = Named(
   'EnvironmentStatus',
   Type.Object({

@@ -341,12 +341,13 @@ function faultsOf(request: FuzzRequest, response: Response, text: string): strin
   if (route === undefined) return [];
   const name = `${route.id} ${status}`;
   if (status >= 500) return [`${name}: ${text}`];
-  const documented = route.operation.responses[status];
+  const code = route.operation.responses[status] === undefined && status === 429 ? 'default' : String(status);
+  const documented = route.operation.responses[code];
   if (documented === undefined) return [`${name}: not documented: ${text}`];
   const type = response.headers.get('content-type')?.split(';')[0];
   if (documented.content === undefined) return text === '' ? [] : [`${name}: has a body: ${text}`];
   if (type === undefined || documented.content[type] === undefined) return [`${name}: is ${String(type)}: ${text}`];
-  const validate = validatorOf(route, status, type);
+  const validate = validatorOf(route, code, type);
   const value: unknown = type === 'application/json' ? JSON.parse(text) : text;
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message }) => `${name}: ${instancePath} ${message}`);
@@ -354,8 +355,8 @@ function faultsOf(request: FuzzRequest, response: Response, text: string): strin
 
 const validators = new Map<string, ValidateFunction>();
 
-function validatorOf({ path: template, method }: Route, status: number, type: string): ValidateFunction {
-  const parts = ['paths', template, method, 'responses', String(status), 'content', type, 'schema'];
+function validatorOf({ path: template, method }: Route, code: string, type: string): ValidateFunction {
+  const parts = ['paths', template, method, 'responses', code, 'content', type, 'schema'];
   const pointer = parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
   const found = validators.get(pointer) ?? ajv.compile({ $ref: `api#/${pointer}` });
   validators.set(pointer, found);
