@@ -8,6 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/base-node/package.json packages/base-node/
 COPY packages/base/package.json packages/base/
+COPY packages/cli/package.json packages/cli/
 COPY packages/client/package.json packages/client/
 COPY packages/console/package.json packages/console/
 COPY packages/contract/package.json packages/contract/
@@ -17,11 +18,11 @@ COPY packages/engine/package.json packages/engine/
 COPY packages/server/package.json packages/server/
 COPY packages/testkit/package.json packages/testkit/
 
-# The console: static files.
+# The console and the command line: static files.
 FROM manifests AS console
 RUN npm ci --no-audit --no-fund
 COPY packages ./packages
-RUN npm run build --workspace=@davit/console
+RUN npm run build --workspace=@davit/console && npm run build --workspace=@davit/cli
 
 # The packages that it needs when it runs, and nothing else.
 FROM manifests AS packages
@@ -54,6 +55,7 @@ COPY LICENSE ./
 COPY docs/errors.md docs/
 COPY packages ./packages
 COPY --from=console /app/packages/console/dist ./packages/console/dist
+COPY --from=console /app/packages/cli/dist ./packages/cli/dist
 COPY --chmod=755 deploy/davit.sh /usr/local/bin/davit
 # Whoever is in the container is user 1000, who may write below the state folder and /tmp only.
 USER 1000:1000

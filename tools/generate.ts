@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { cliPage, cliPageFile } from './cli-page.ts';
 import { generated, generatedFolder } from './generated.ts';
 
 /**
@@ -8,8 +9,8 @@ import { generated, generatedFolder } from './generated.ts';
 async function generate(isCheck: boolean): Promise<number> {
   let stale = 0;
   await mkdir(generatedFolder, { recursive: true });
-  for (const [name, text] of await generated()) {
-    const file = path.join(generatedFolder, name);
+  const ofContract = [...(await generated())].map(([name, text]) => [path.join(generatedFolder, name), text] as const);
+  for (const [file, text] of [...ofContract, [cliPageFile, await cliPage()] as const]) {
     const found = await readFile(file, 'utf8').catch(() => '');
     if (found === text) continue;
     stale += 1;

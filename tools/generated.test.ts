@@ -80,12 +80,15 @@ test('what needs no token is known', () => {
   const open = operationList.filter(({ audience }) => audience === 'anybody').map(({ id }) => id);
   expect(open.toSorted()).toEqual([
     'acceptInvitationLink',
+    'completeIssuerSignIn',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'getDeviceToken',
     'getSignInOptions',
     'readInvitationLink',
     'resetPassword',
+    'revokeDeviceToken',
     'signIn',
   ]);
 });
@@ -130,10 +133,14 @@ test('what is served beside the public description is known', () => {
   expect(own.toSorted()).toEqual([
     'acceptInvitationLink',
     'changePassword',
+    'checkGitRepository',
+    'compareServiceReleases',
+    'completeIssuerSignIn',
     'confirmDeviceSignIn',
     'confirmSecondFactor',
     'createDeviceSignIn',
     'createFirstAccount',
+    'createIssuerSignIn',
     'createPasswordLink',
     'createSecondFactor',
     'createServiceGitWebhook',
@@ -150,6 +157,7 @@ test('what is served beside the public description is known', () => {
     'getDatabaseMetrics',
     'getDeviceToken',
     'getJobMetrics',
+    'getServiceRelease',
     'getSignInOptions',
     'joinByInvitationLink',
     'listDatabaseRestore',
@@ -164,6 +172,7 @@ test('what is served beside the public description is known', () => {
     'redeliverWebhookEvent',
     'resetPassword',
     'restoreDatabase',
+    'revokeDeviceToken',
     'searchServiceLog',
     'signIn',
     'streamDeployment',

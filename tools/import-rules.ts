@@ -34,7 +34,7 @@ const layers: readonly { readonly files: RegExp; readonly name: string; readonly
   { name: 'contract', files: inPackage('contract'), mayImport: [] },
   { name: 'client', files: inPackage('client'), mayImport: [inPackage('contract')] },
   { name: 'console', files: inPackage('console'), mayImport: ['client', 'contract'].map(inPackage) },
-  { name: 'cli', files: inPackage('cli'), mayImport: [inPackage('client')] },
+  { name: 'cli', files: inPackage('cli'), mayImport: ['client', 'contract'].map(inPackage) },
   { name: 'db', files: inPackage('db'), mayImport: [inPackage('base')] },
   { name: 'drivers', files: inPackage('drivers'), mayImport: ['base', 'base-node'].map(inPackage) },
   {

@@ -23,6 +23,7 @@ export const onOneEngine: readonly string[] = [
   'e2e/git-event.engine.test.ts',
   'packages/drivers/src/gateway/refused-routes.engine.test.ts',
   'e2e/up.engine.test.ts',
+  'e2e/public-client.engine.test.ts',
   'e2e/https.engine.test.ts',
   'e2e/lifecycle-template.engine.test.ts',
   'packages/drivers/src/gateway/gateway.engine.test.ts',

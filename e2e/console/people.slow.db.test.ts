@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { roleDescriptions } from '@davit/contract';
 import { findBrowser, openBrowser, type Page, type TestBrowser } from '@davit/testkit/browser';
+import { OpenIdIssuer } from '@davit/testkit/openid-issuer';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeFirstRunToken } from '../../packages/server/src/resources/account/index.ts';
@@ -127,4 +128,44 @@ test('an invited person joins by the link, loses the password, and signs a progr
   await page.getByRole('heading', { name: 'Command line on a laptop is signed in' }).waitFor();
   const { access_token: token } = await admin.call('getDeviceToken', { body: { device_code: begun.device_code } });
   expect((await server.client(token).call('listOrganization')).results).toEqual([expect.objectContaining({ id })]);
+}, 90_000);
+
+test('a person signs in through an issuer, arrives where they wanted to go, and gets out of a refusal', async () => {
+  const issuer = await OpenIdIssuer.start();
+  const other = await startRunningServer({ DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_CLIENT_ID: OpenIdIssuer.clientId });
+  try {
+    await issuer.serve(`${other.baseUrl}/console/issuer`);
+    const { id } = await other.organization('Florist');
+    const body = { email: 'grace@example.org' };
+    const { invitation_link: link } = await other.client().call('postInviteMember', { params: { organizationId: id }, body });
+    const page = await openPage(`${other.baseUrl}/console/`);
+    await page.getByRole('button', { name: 'Continue with localhost' }).waitFor();
+    await looksGood(page, 'sign-in-issuer');
+    await page.getByRole('button', { name: 'Continue with localhost' }).click();
+    await press(page, 'Enter');
+    await page.getByRole('alert').getByText('The issuer refused: access_denied.').waitFor();
+    await looksGood(page, 'issuer-refused');
+    await press(page, 'Back to the sign-in');
+    await page.getByRole('button', { name: 'Continue with localhost' }).click();
+    await page.getByLabel('Name').fill('grace');
+    await press(page, 'Enter');
+    await page.waitForURL(`${other.baseUrl}/console/`);
+    const { pathname, hash } = new URL(link);
+    await page.goto(`${other.baseUrl}${pathname}${hash}`);
+    await press(page, 'Join with your account');
+    await isInside(page, 'Florist');
+    await page.getByRole('button', { name: 'You' }).first().click();
+    await press(page, 'Sign out');
+    const place = `${other.baseUrl}/console/device#BCDF-GHJK`;
+    await page.goto(place);
+    await page.reload();
+    await page.getByRole('button', { name: 'Continue with localhost' }).click();
+    await page.waitForURL(place);
+    await page.getByRole('heading', { name: 'Sign a program in' }).waitFor();
+    // The code of the issuer is not in the history.
+    expect(await page.evaluate<string>('document.cookie + JSON.stringify(sessionStorage)')).not.toMatch(/dvs_|code=|device/);
+  } finally {
+    await other.close();
+    await issuer.close();
+  }
 }, 90_000);

@@ -89,3 +89,27 @@ export async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: path.join(folder, `${name}.png`) });
 }
+
+const looks = 3;
+
+/**
+ * Looks at a page in both themes at two widths: keeps pictures, and fails if axe finds something or the page is wider
+ * than its window. axe looks up to three times, since a change of the theme may be half done.
+ */
+export async function looksAt(page: Page, name: string, widths: readonly number[] = [390, 1280]): Promise<void> {
+  const found: string[] = [];
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      let problems = await violationsOf(page);
+      for (let look = 1; look < looks && problems.length > 0; look += 1) problems = await violationsOf(page);
+      await picture(page, `${name}-${width}-${colorScheme}`);
+      if (await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth'))
+        problems.push('is wider than its window');
+      found.push(...problems.map((problem) => `${name} ${width} ${colorScheme}: ${problem}`));
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  expect(found).toEqual([]);
+}

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../packages/testkit/sr
 import { eventually } from './eventually.ts';
 
 const program = resolve(import.meta.dirname, '../../packages/server/src/main/cli.ts');
-const token = 'e2e-administrator-token';
+export const token = 'e2e-administrator-token';
 
 export interface DavitOptions {
   /** Socket of the container engine. */

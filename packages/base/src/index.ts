@@ -1,5 +1,6 @@
 export { AppError, isAppError, never, type AppErrorInput, type ErrorDetail } from './errors.ts';
 export { isUuid, type Id } from './ids.ts';
+export { isRecord } from './is-record.ts';
 export { Sensitive } from './sensitive.ts';
 export { redactor, type Redactor } from './redactor.ts';
 export { messageOf } from './message-of.ts';

@@ -26,6 +26,11 @@ type BodyInput<Value> = [Value] extends [undefined]
 export type CallInput<Id extends OperationId> = Needed<'params', PathParameters<Operations[Id]>> & {
   readonly query?: Query<Operations[Id]>;
   readonly signal?: AbortSignal;
+  /**
+   * The `updated_at` of the record as the caller knows it. If the record was changed since, the server refuses the
+   * operation with `PRECONDITION_FAILED`.
+   */
+  readonly ifUpdatedAt?: string;
 } & BodyInput<Body<Operations[Id]>>;
 
 /** Result of an operation; undefined if the response has no body. */
@@ -58,6 +63,7 @@ export interface ClientOptions {
 
 interface NoInput {
   readonly signal?: AbortSignal;
+  readonly ifUpdatedAt?: string;
 }
 
 type Arguments<Id extends OperationId> = NoInput extends CallInput<Id> ? [input?: CallInput<Id>] : [input: CallInput<Id>];
@@ -82,6 +88,7 @@ interface AnyInput {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  readonly ifUpdatedAt?: string;
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -104,6 +111,7 @@ export function createClient(options: ClientOptions): Client {
     const operation: Operation = operations[id];
     const headers = headersOf(textTypeOf(operation) ?? 'application/json');
     if (input.body !== undefined) headers['content-type'] = operation.mediaType ?? 'application/json';
+    if (input.ifUpdatedAt !== undefined) headers['if-match'] = `"${input.ifUpdatedAt}"`;
     const response = await send(urlOf(operation, input), {
       method: operation.method,
       headers,

@@ -6,6 +6,7 @@ import { queries } from './data/queries.ts';
 import { Device } from './signed-out/device.tsx';
 import { FirstRun } from './signed-out/first-run.tsx';
 import { Invitation } from './signed-out/invitation.tsx';
+import { IssuerReturn } from './signed-out/issuer.tsx';
 import { NewPassword } from './signed-out/password.tsx';
 import { SignIn } from './signed-out/sign-in.tsx';
 import { router } from './router.tsx';
@@ -20,6 +21,7 @@ function Console(): ReactNode {
   if (pathname === '/console/first-run') return <FirstRun />;
   if (pathname === '/console/invitation') return <Invitation />;
   if (pathname === '/console/password') return <NewPassword />;
+  if (pathname === '/console/issuer') return <IssuerReturn />;
   if (session === null) return <SignIn />;
   return pathname === '/console/device' ? <Device /> : <RouterProvider router={router} />;
 }

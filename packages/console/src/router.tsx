@@ -3,7 +3,7 @@ import { Frame } from './frame/frame.tsx';
 import { DeploymentPage } from './pages/deployment.tsx';
 import { DeploymentsOfEnvironment, EnvironmentPage, ServicesOfEnvironment } from './pages/environment.tsx';
 import { Overview } from './pages/overview.tsx';
-import { DeploymentsOfService, ServicePage, Summary } from './pages/service.tsx';
+import { ServicePage, Summary } from './pages/service.tsx';
 import { Face } from './parts/face.tsx';
 
 const root = createRootRoute({
@@ -53,7 +53,79 @@ const logs = createRoute({
   }),
   component: lazyRouteComponent(() => import('./pages/logs.tsx'), 'LogsPage'),
 });
-const serviceDeployments = createRoute({ getParentRoute: () => service, path: '/deployments', component: DeploymentsOfService });
+
+// The further tabs of a service, each loaded when it is opened.
+const variables = createRoute({
+  getParentRoute: () => service,
+  path: '/variables',
+  validateSearch: ({ find, by }: Record<string, unknown>): { find?: string; by?: 'process' | 'scope' } => ({
+    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(by === 'scope' ? { by } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/variables/variables.tsx'), 'VariablesPage'),
+});
+const history = createRoute({
+  getParentRoute: () => service,
+  path: '/history',
+  validateSearch: ({ only }: Record<string, unknown>): { only?: 'all' | 'deployments' | 'changes' } =>
+    only === 'deployments' || only === 'changes' ? { only } : {},
+  component: lazyRouteComponent(() => import('./pages/history/history.tsx'), 'HistoryPage'),
+});
+const withFind = ({ find }: Record<string, unknown>): { find?: string } =>
+  typeof find === 'string' && find !== '' ? { find } : {};
+const settings = createRoute({
+  getParentRoute: () => service,
+  path: '/settings',
+  validateSearch: withFind,
+  component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
+});
+const metrics = createRoute({
+  getParentRoute: () => service,
+  path: '/metrics',
+  validateSearch: ({ minutes }: Record<string, unknown>): { minutes?: number } =>
+    minutes === 360 || minutes === 1440 ? { minutes } : {},
+  component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
+});
+const domains = createRoute({
+  getParentRoute: () => service,
+  path: '/domains',
+  component: lazyRouteComponent(() => import('./pages/domains/domains.tsx'), 'DomainsPage'),
+});
+const connection = createRoute({
+  getParentRoute: () => service,
+  path: '/connection',
+  component: lazyRouteComponent(() => import('./pages/database/connection.tsx'), 'ConnectionPage'),
+});
+const backups = createRoute({
+  getParentRoute: () => service,
+  path: '/backups',
+  component: lazyRouteComponent(() => import('./pages/database/backups.tsx'), 'BackupsPage'),
+});
+const serviceTabs = [metrics, history, variables, domains, connection, backups, settings] as const;
+
+// Pages where something begins: projects, environments, services.
+const newProject = createRoute({
+  getParentRoute: () => root,
+  path: '/organization/$organizationId/new',
+  component: lazyRouteComponent(() => import('./pages/project/new-project.tsx'), 'NewProjectPage'),
+});
+const project = createRoute({
+  getParentRoute: () => root,
+  path: '/project/$projectId',
+  component: lazyRouteComponent(() => import('./pages/project/project.tsx'), 'ProjectPage'),
+});
+const newService = createRoute({
+  getParentRoute: () => root,
+  path: '/environment/$environmentId/new',
+  validateSearch: ({ kind }: Record<string, unknown>): { kind?: string } => (typeof kind === 'string' ? { kind } : {}),
+  component: lazyRouteComponent(() => import('./pages/new-service/new-service.tsx'), 'NewServicePage'),
+});
+const environmentSettings = createRoute({
+  getParentRoute: () => environment,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/project/environment-settings.tsx'), 'EnvironmentSettings'),
+});
+const beginnings = [newProject, project, newService] as const;
 
 export const router = createRouter({
   basepath: '/console',
@@ -61,9 +133,10 @@ export const router = createRouter({
     overview,
     organization,
     parts,
-    environment.addChildren([services, deployments]),
+    environment.addChildren([services, deployments, environmentSettings]),
+    ...beginnings,
     deployment,
-    service.addChildren([summary, logs, serviceDeployments]),
+    service.addChildren([summary, logs, ...serviceTabs]),
   ]),
   scrollRestoration: true,
   defaultPreload: false,

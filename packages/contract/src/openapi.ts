@@ -1,10 +1,10 @@
-import { ErrorBody, statusNames } from './errors.ts';
+import { ErrorBody } from './errors.ts';
 import { textTypeOf, type Operation, type Target } from './operation.ts';
 import { tagDescriptions } from './tags.ts';
 import { pathParameterDescriptions } from './parameters.ts';
 import { referring, type Shapes } from './references.ts';
 import { Named, words } from './shape.ts';
-import { withSimilarPathsTogether, withSimilarTogether } from './similar-order.ts';
+import { withSimilarTogether } from './similar-order.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
 const parameterPattern = /\{([^}]+)\}/g;
@@ -32,7 +32,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
     servers: [{ url: '/' }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     security: [{ token: [] }, { bearer: [] }],
-    paths: withSimilarPathsTogether(paths),
+    paths: withSimilarTogether(Object.entries(paths)),
     components: {
       securitySchemes: {
         token: {
@@ -44,7 +44,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
         bearer: { type: 'http', scheme: 'bearer' },
       },
       parameters: { ...pathParametersOf(operations), ...sharedParameters },
-      responses: errorResponses(operations, shapes),
+      responses: { Error: errorResponse(shapes) },
       schemas: withSimilarTogether(shapes),
     },
   };
@@ -99,20 +99,13 @@ function pathParameter(name: string): Record<string, unknown> {
   };
 }
 
-/** Returns the responses for errors, which operations refer to. */
-function errorResponses(operations: readonly Operation[], shapes: Shapes): Record<string, unknown> {
+/** Returns the response that all errors refer to: they have one body, and their status says the kind. */
+function errorResponse(shapes: Shapes): Record<string, unknown> {
   const schema = referring(ErrorBody, shapes);
-  const statuses = [...new Set(operations.flatMap(errorsOf))].toSorted((one, other) => one - other);
-  const entries = statuses.map((status) => [
-    errorName(status),
-    { description: statusNames[status], content: { 'application/json': { schema } } },
-  ]);
-  const description =
-    'An error that every request may get: 429 Too Many Requests, 500 Internal Server Error, 503 Service Unavailable';
-  return { ...Object.fromEntries(entries), OtherError: { description, content: { 'application/json': { schema } } } };
+  return { description: 'The body says what is wrong and what to do.', content: { 'application/json': { schema } } };
 }
 
-const errorName = (status: number): string => statusNames[status]?.replaceAll(' ', '') ?? String(status);
+const anError = { $ref: '#/components/responses/Error' };
 
 function queryParameters(operation: Operation): unknown[] {
   const query: JsonSchema | undefined = operation.query;
@@ -237,7 +230,8 @@ function responses(operation: Operation): Record<string, unknown> {
   return {
     [operation.status]: success,
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
-    ...Object.fromEntries(errorsOf(operation).map((status) => [status, { $ref: `#/components/responses/${errorName(status)}` }])),
-    default: { $ref: '#/components/responses/OtherError' },
+    ...Object.fromEntries(errorsOf(operation).map((status) => [status, anError])),
+    // Every request may also get 429, 500 and 503.
+    default: anError,
   };
 }

@@ -1,4 +1,5 @@
 import * as device from './account/device.ts';
+import * as issuer from './account/issuer.ts';
 import * as accountLink from './account/link.ts';
 import * as secondFactor from './account/second-factor.ts';
 import * as session from './account/session.ts';
@@ -23,6 +24,7 @@ import * as labelsGroup from './group/labels-group.ts';
 import { createHelmDefaultValues } from './environment/helm-values.ts';
 import * as lifecycleTemplate from './environment/lifecycle-template.ts';
 import * as overview from './environment/overview.ts';
+import { checkGitRepository } from './environment/repository-check.ts';
 import * as selection from './environment/selection.ts';
 import * as gitCommit from './git/commit.ts';
 import * as gitEvent from './git/event.ts';
@@ -49,6 +51,7 @@ import { getHelmKubernetesServices } from './service/helm-service.ts';
 import * as ingress from './service/ingress.ts';
 import * as jobCleaning from './service/job-cleaning.ts';
 import { searchServiceLog } from './service/log-search.ts';
+import * as release from './service/release.ts';
 import { getTerraformResources } from './service/terraform-resource.ts';
 import * as stream from './stream/stream.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
@@ -76,6 +79,7 @@ const modules = {
   ...role,
   ...account,
   ...signIn,
+  ...issuer,
   ...accountLink,
   ...device,
   ...secondFactor,
@@ -87,6 +91,7 @@ const modules = {
   ...selection,
   ...clone,
   ...check,
+  checkGitRepository,
   ...stage,
   ...queue,
   ...history,
@@ -107,6 +112,7 @@ const modules = {
   listTerraformVersions,
   getTerraformResources,
   searchServiceLog,
+  ...release,
   createHelmDefaultValues,
   getHelmKubernetesServices,
 };

@@ -29,6 +29,7 @@ export const pathParameterDescriptions: Readonly<Record<string, string>> = {
   organizationId: 'The `id` of the organization.',
   projectId: 'The `id` of the project.',
   region: 'The name of the region, as the list of the vendor’s regions has it.',
+  releaseId: 'The `id` of the release, as histories and statuses name it.',
   secretId: 'The `id` of the secret. The value of a secret is never shown.',
   serviceId: 'The `id` of the service, of any type.',
   serviceType: 'The type of the service.',

@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import { withSimilarPathsTogether, withSimilarTogether } from './similar-order.ts';
-
-test('the same action on several kinds follows one another', () => {
-  const paths = { '/job/{jobId}': 1, '/job/{jobId}/stop': 2, '/container/{containerId}': 3, '/container/{containerId}/stop': 4 };
-  expect(Object.values(withSimilarPathsTogether(paths))).toEqual([1, 3, 2, 4]);
-});
+import { withSimilarTogether } from './similar-order.ts';
 
 test('a shape is followed by the one that shares most with it', () => {
   const shapes: [string, object][] = [

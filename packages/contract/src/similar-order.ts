@@ -3,12 +3,6 @@
  * together: the same action on each type of service, and shapes with the same properties or words.
  */
 
-/** Returns the paths so that those that differ only in their first segment follow each other. */
-export function withSimilarPathsTogether<T>(paths: Readonly<Record<string, T>>): Record<string, T> {
-  const groups = Map.groupBy(Object.entries(paths), ([path]) => path.replace(/^\/[^/]+/, '').replaceAll(/\{[^}]+\}/g, '{}'));
-  return Object.fromEntries([...groups.values()].flat());
-}
-
 interface Item<T> {
   readonly entry: readonly [string, T];
   /** Different parts of the value's text. */

@@ -30,6 +30,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Member: 'People of an organization, and invitations',
   Organization: 'The owner of everything else',
   Project: 'Environments of one product',
+  Release: 'What services run: their settings at the time of a deployment',
   Role: 'Permissions of members and tokens',
   'Service log': 'What instances of services printed',
   'Sign-in': 'Accounts with a password, and their sessions',

@@ -60,6 +60,13 @@ export interface SourceDriver {
     context: CallContext,
   ): Promise<readonly (string | null)[]>;
 
+  /**
+   * Returns the paths of the files below a folder of a commit, and the texts of those that `choose` returns. Links are no
+   * files here. Fetches the folders of the commit and the chosen files, nothing else, if the host supports that. Fails
+   * with BUILD_ROOT_MISSING, and as `resolve` does.
+   */
+  list(source: GitSource & { readonly commit: string }, wanted: WantedList, context: CallContext): Promise<FileList>;
+
   /** Returns the branches with their newest commits. Fetches nothing. Fails as `resolve` does. */
   heads(source: GitSource, context: CallContext): Promise<Heads>;
 
@@ -125,4 +132,21 @@ export interface WantedFiles {
   /** Folder of the repository that the paths are relative to; `/` is its root. */
   readonly rootPath: string;
   readonly paths: readonly string[];
+}
+
+export interface WantedList {
+  /** Folder of the repository to list; `/` is its root. */
+  readonly rootPath: string;
+  /** Maximum number of paths. Those of git's order that come first are returned. */
+  readonly maximumFiles: number;
+  /** Returns the paths of the files to read, of the paths found. */
+  readonly choose: (paths: readonly string[]) => readonly string[];
+}
+
+/** Paths are relative to the folder. */
+export interface FileList {
+  readonly paths: readonly string[];
+  /** False if there are more files than `maximumFiles`. */
+  readonly isComplete: boolean;
+  readonly texts: ReadonlyMap<string, string>;
 }

@@ -6,13 +6,14 @@ import type { Kinds } from './kinds/kinds.ts';
 import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
 import { LogSearcher } from './log-archive/search.ts';
 import { readDeploymentLines, readDeploymentLog, readServiceLines, readServiceLog, serviceLinesStart } from './log-lines.ts';
-import type { DeploymentView, EnginePort, Page } from './port.ts';
+import type { DeploymentView, EnginePort, Page, ReleaseView } from './port.ts';
 import { planRequest } from './queue/plan-request.ts';
 import { cancel, queueRequest, withdraw } from './queue/request.ts';
 import { stateOf } from './states.ts';
+import * as releases from './store/releases.ts';
 import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
-import { toDeploymentView, toEnvironmentView, toHistoryService, toServiceState, toServiceView } from './view.ts';
+import { toDeploymentView, toEnvironmentView, toHistoryService, toReleaseView, toServiceState, toServiceView } from './view.ts';
 
 export interface PortParts {
   /** Cluster lookups, keyed by `cluster.driver`. */
@@ -63,6 +64,13 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     },
     environmentHistory: async (db, id, page) =>
       withServices(kinds, db, await db.many(views.environmentHistory, [id, ...limits(page)])),
+    deploymentSteps: async (db, id) =>
+      (await db.many(views.begunSteps, [id])).map(({ service_id, started_at, finished_at, ...step }) => ({
+        ...step,
+        serviceId: service_id,
+        startedAt: started_at,
+        finishedAt: finished_at,
+      })),
     deployment: async (db, id) => (await withServices(kinds, db, await db.many(views.deploymentById, [id])))[0] ?? null,
     queueOfEnvironment: async (db, id) => withServices(kinds, db, await db.many(views.environmentQueue, [id])),
     queueOfService: async (db, id) => withServices(kinds, db, await db.many(views.serviceQueue, [id])),
@@ -84,6 +92,10 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
       const rows = ids.length === 0 ? [] : await db.many(requests.readRuntimes, [ids]);
       return new Map(rows.flatMap(({ service_id, config }) => (config === null ? [] : [[service_id, config] as const])));
     },
+    release: async (db, serviceId, id) => orNull(await db.maybe(releases.releasesOfService, [serviceId, [id]])),
+    deployedRelease: async (db, serviceId) => orNull(await db.maybe(releases.deployedRelease, [serviceId])),
+    workingRelease: async (db, serviceId, before) => orNull(await db.maybe(releases.lastWorking, [serviceId, before])),
+    secretPaths: async (db, id) => new Set((await db.many(releases.secretPaths, [id])).map(({ path }) => path)),
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isKnown, [serviceId])).known,
     readSource: (question) => parts.source.readSource(question),
@@ -103,6 +115,10 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     engineDisk: (signal) => parts.engineDisk(signal),
     connectsClusters: parts.clusters.canConnect,
   };
+}
+
+function orNull(row: releases.ReleaseRow | undefined): ReleaseView | null {
+  return row === undefined ? null : toReleaseView(row);
 }
 
 function limits(page: Page): [number, number, string | null] {

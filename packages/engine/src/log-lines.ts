@@ -1,4 +1,5 @@
 import type { Queryable } from '@davit/db';
+import { levelOf } from './log-archive/level.ts';
 import type { DeploymentLogLine, EnginePort, LogLines, ServiceLogLine } from './port.ts';
 import * as logs from './store/logs.ts';
 import { executionId } from './view.ts';
@@ -68,7 +69,7 @@ function toDeploymentLine(row: logs.DeploymentLogRow): DeploymentLogLine {
 
 function toServiceLine(row: logs.ServiceLogRow): ServiceLogLine {
   const { number, id, at, message, instance } = row;
-  return { number, id, at, message, instance, releaseId: row.release_id };
+  return { number, id, at, message, instance, releaseId: row.release_id, level: levelOf(message) };
 }
 
 /**

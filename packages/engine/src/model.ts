@@ -285,6 +285,22 @@ export interface FailureRecord {
   readonly message: string;
   readonly hint: string;
   readonly evidence: Evidence;
+  /**
+   * The differences from the release with which the service worked last. They have no values: a value may become a secret
+   * later. null: it never worked. Absent: the failure is none of a deployment of a release.
+   */
+  readonly changedSinceSuccess?: ChangedSinceSuccess | null;
+}
+
+/** What changed since a service worked. */
+export interface ChangedSinceSuccess {
+  readonly releaseId: string;
+  /** The end of the last deployment that succeeded. */
+  readonly at: string;
+  /** The first changes, sorted by path. */
+  readonly changes: readonly { readonly path: string; readonly kind: 'ADDED' | 'CHANGED' | 'REMOVED' }[];
+  /** Number of all changes. */
+  readonly total: number;
 }
 
 /**

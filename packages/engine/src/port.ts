@@ -11,10 +11,12 @@ import type { Phase, StateWord } from './states.ts';
 import type { SourceAnswer, SourceQuestion, SourceReader } from './port/source.ts';
 import type {
   ClearedRuns,
+  BegunStepView,
   DeploymentView,
   EnvironmentView,
   HistoryServiceView,
   Page,
+  ReleaseView,
   ServedRoute,
   ServiceStateView,
   ServiceView,
@@ -34,6 +36,7 @@ export type * from './port/platform.ts';
 export { helmArgumentFaults, helmSettingFault } from '@davit/drivers';
 export { noCounts } from './port/platform.ts';
 export { sourceSettings } from './routes/route-settings.ts';
+export { changedFields, fieldsOf, type FieldChange, type ReleaseField } from './plan/fields.ts';
 export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
   actionWord,
@@ -91,6 +94,8 @@ export interface EnginePort {
 
   /** Returns a request or deployment, whatever its outcome; null if it is unknown. */
   deployment(db: Queryable, deploymentId: string): Promise<DeploymentView | null>;
+  /** Returns the steps of a deployment that have begun, in the order in which they began. */
+  deploymentSteps(db: Queryable, deploymentId: string): Promise<readonly BegunStepView[]>;
 
   /** Return the waiting requests, first in line first. */
   queueOfEnvironment(db: Queryable, environmentId: string): Promise<readonly DeploymentView[]>;
@@ -123,9 +128,9 @@ export interface EnginePort {
   searchLog(db: Queryable, serviceId: string, search: LogSearch, signal: AbortSignal): Promise<LogPage | null>;
 
   /**
-   * Returns the resource use of a service during the last `minutes` (1 to 1440), oldest step first. Steps are one
-   * minute long up to two hours back, and five minutes beyond. Steps in which no instance ran and none was wanted are
-   * omitted.
+   * Returns the resource use of a service during the last `minutes` (1 to 43,200), oldest step first. Steps are one
+   * minute long up to two hours back, five minutes up to a day, and an hour beyond. Steps in which no instance ran and
+   * none was wanted are omitted.
    */
   metrics(
     db: Queryable,
@@ -165,6 +170,15 @@ export interface EnginePort {
    * map.
    */
   deployedConfigs(db: Queryable, serviceIds: readonly string[]): Promise<ReadonlyMap<string, ReleaseConfig>>;
+
+  /** Returns a release of a service; null if the service has no such release. */
+  release(db: Queryable, serviceId: string, releaseId: string): Promise<ReleaseView | null>;
+  /** Returns the deployed release; null if none is deployed. */
+  deployedRelease(db: Queryable, serviceId: string): Promise<ReleaseView | null>;
+  /** Returns the release with which the service worked before a release was deployed first; null if it never worked. */
+  workingRelease(db: Queryable, serviceId: string, before: string): Promise<ReleaseView | null>;
+  /** Returns the paths of all fields that contained a secret in any release of a service. */
+  secretPaths(db: Queryable, serviceId: string): Promise<ReadonlySet<string>>;
 
   /** Returns the hash to compare with `deployedConfigHash`. */
   hash(config: ReleaseConfig): string;

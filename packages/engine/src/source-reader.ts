@@ -23,6 +23,13 @@ export function createSourceReader(parts: Parts): SourceReader & Pick<EnginePort
         const commitId = await driver.resolve(source, context);
         return { commitId, files: await driver.files({ ...source, commit: commitId }, question, context) };
       }),
+    list: (question) =>
+      ask(question, async ({ driver, source, context }) => {
+        const heads = await driver.heads(source, context);
+        // Without a branch, or for a name that git finds in another way, as a deployment does.
+        const commitId = await driver.resolve(source, context);
+        return { commitId, heads, ...(await driver.list({ ...source, commit: commitId }, question, context)) };
+      }),
     heads: (question) => ask(question, ({ driver, source, context }) => driver.heads(source, context)),
     changes: (question) => ask(question, ({ driver, source, context }) => driver.changes(source, question, context)),
     history: (question) =>

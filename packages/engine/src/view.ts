@@ -4,13 +4,16 @@ import type {
   DeploymentView,
   EnvironmentView,
   HistoryServiceView,
+  ReleaseView,
   ServiceStateView,
   ServiceView,
   StepView,
 } from './port.ts';
 import type { TerraformAction } from './model.ts';
+import { fieldsOf } from './plan/fields.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
 import type { ConditionRow } from './store/conditions.ts';
+import type { ReleaseRow } from './store/releases.ts';
 import type { DeploymentRow, HistoryRow, ServiceStateRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
 
 /** Returns `<environment id>-<counter>`; null before the deployment has left the queue. */
@@ -207,6 +210,10 @@ export function toEnvironmentView(
     waitingRequestId: waiting?.id ?? null,
     waitingAction: waiting?.action ?? null,
   };
+}
+
+export function toReleaseView({ id, config, commit, image_id: imageId, ...row }: ReleaseRow): ReleaseView {
+  return { id, createdAt: row.created_at, createdBy: row.created_by, commit, fields: fieldsOf({ config, commit, imageId }) };
 }
 
 function between(from: string | null, to: string | null): number {

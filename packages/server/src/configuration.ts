@@ -27,10 +27,14 @@ export interface Configuration {
   readonly trustProxy: boolean;
   /** Origins of web pages that may use the API from a browser, such as `https://console.example.org`. */
   readonly allowedOrigins: readonly string[];
+  /** The vocabulary of clients that is served under a base path; null: none. */
+  readonly vocabulary: VocabularyConfiguration | null;
   /** OpenID Connect issuers whose JWTs are accepted, spelled exactly as in their `iss` claim. */
   readonly oidcIssuers: readonly string[];
   /** Accepted audiences; a JWT must have at least one of them. */
   readonly oidcAudiences: readonly string[];
+  /** Davit as a client of these issuers: people sign in through them in the browser. */
+  readonly oidcClients: readonly OidcClient[];
   /** Whether people can sign in with a password. */
   readonly passwords: boolean;
   /** Public URL of this API without a trailing slash; null: the host and port on which it listens. */
@@ -136,6 +140,20 @@ export interface Configuration {
   readonly logRequests: boolean;
   /** Variables that begin with DAVIT_ and are unknown. A warning at start lists them, since they may be misspelt. */
   readonly unknownVariables: readonly string[];
+}
+
+export interface VocabularyConfiguration {
+  /** For example `/v/public`. */
+  readonly basePath: string;
+  /** Path of the vocabulary's file; null: the vocabulary that comes with Davit. */
+  readonly file: string | null;
+}
+
+export interface OidcClient {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** null: a public client, which has only PKCE. */
+  readonly clientSecret: Sensitive | null;
 }
 
 export interface AcmeConfiguration {

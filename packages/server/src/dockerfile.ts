@@ -3,5 +3,8 @@ export interface DockerfileFacts {
   readonly argumentNames: readonly string[];
   /** Base images, as written. */
   readonly images: readonly string[];
+  readonly stageNames: readonly string[];
+  /** Ports that the built image exposes. */
+  readonly ports: readonly { readonly port: number; readonly protocol: 'TCP' | 'UDP' }[];
   readonly fault: { readonly line: number; readonly message: string } | null;
 }

@@ -1,3 +1,4 @@
+import type { CallAnswer } from '@davit/client';
 import { api } from '../api.ts';
 import type { Service, ServiceType } from '../words.ts';
 
@@ -67,11 +68,16 @@ const redeploy: Readonly<Record<ServiceType, (id: string) => Promise<unknown>>> 
   TERRAFORM: (terraformId) => api().call('redeployTerraform', { params: { terraformId } }),
 };
 
+type Plan = CallAnswer<'deployApplication'>['plan'];
+type DeployRelease = (id: string, release_id: string, dry_run: boolean) => Promise<{ readonly plan?: Plan }>;
+
 /** Kinds whose earlier releases can be deployed again. */
-const rollBackOf: Partial<Record<ServiceType, (id: string, release_id: string) => Promise<unknown>>> = {
-  APPLICATION: (applicationId, release_id) =>
-    api().call('deployApplication', { params: { applicationId }, body: { release_id } }),
-  CONTAINER: (containerId, release_id) => api().call('deployContainer', { params: { containerId }, body: { release_id } }),
+const rollBackOf: Partial<Record<ServiceType, DeployRelease>> = {
+  APPLICATION: (applicationId, release_id, dry_run) =>
+    api().call('deployApplication', { params: { applicationId }, query: { dry_run }, body: { release_id } }),
+  CONTAINER: (containerId, release_id, dry_run) =>
+    api().call('deployContainer', { params: { containerId }, query: { dry_run }, body: { release_id } }),
+  JOB: (jobId, release_id, dry_run) => api().call('deployJob', { params: { jobId }, query: { dry_run }, body: { release_id } }),
 };
 
 export function canRollBack(type: ServiceType): boolean {
@@ -80,7 +86,17 @@ export function canRollBack(type: ServiceType): boolean {
 
 /** Deploys an earlier release of a service again. */
 export async function rollBack({ id, service_type: type }: Service, releaseId: string): Promise<void> {
-  await rollBackOf[type]?.(id, releaseId);
+  await rollBackOf[type]?.(id, releaseId, false);
+}
+
+/** What a rollback will do to a service. */
+export type RollBackPlan = NonNullable<Plan>['stages'][number]['services'][number];
+
+/** Returns what a rollback would do, without doing it; null if the server has no plan for it. */
+export async function planRollBack({ id, service_type: type }: Service, releaseId: string): Promise<RollBackPlan | null> {
+  const answer = await rollBackOf[type]?.(id, releaseId, true);
+  const services = answer?.plan?.stages.flatMap((stage) => stage.services) ?? [];
+  return services.find(({ service_id: of }) => of === id) ?? null;
 }
 
 export async function actOnEnvironment(action: EnvironmentAction, environmentId: string): Promise<void> {

@@ -56,6 +56,12 @@ export const projectsOf = (organizationId: string) =>
     queryFn: async ({ signal }) => (await api().call('listProject', { params: { organizationId }, signal })).results,
   });
 
+export const projectOf = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId],
+    queryFn: ({ signal }) => api().call('getProject', { params: { projectId }, signal }),
+  });
+
 export const environmentsOf = (projectId: string) =>
   queryOptions({
     queryKey: ['environments', projectId],
@@ -122,6 +128,26 @@ export const refusalIn = (environmentId: string) =>
       } catch (error) {
         if (error instanceof ApiError && error.status === 403) return error.message;
         if (error instanceof ApiError && error.status === 409) return null;
+        throw error;
+      }
+    },
+  });
+
+/**
+ * Whether the session may edit in an environment: null if it may, otherwise the reason. The server is asked for an edit
+ * of a version that never was: who may edit is told that the version differs, and nothing changes.
+ */
+export const editRefusalIn = (environmentId: string) =>
+  queryOptions({
+    queryKey: ['editRefusal', environmentId],
+    staleTime: 60_000,
+    queryFn: async ({ signal }): Promise<string | null> => {
+      try {
+        await api().call('editEnvironment', { params: { environmentId }, body: {}, ifUpdatedAt: 'never', signal });
+        return null;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 403) return error.message;
+        if (error instanceof ApiError && (error.status === 412 || error.status === 409)) return null;
         throw error;
       }
     },

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { environmentOf, organizations } from '../data/queries.ts';
+import { environmentOf, organizations, projectOf } from '../data/queries.ts';
 
 const key = 'davit.organization';
 
@@ -14,11 +14,12 @@ export interface Place {
 
 /** Returns the place of the page. Pages without a place of their own show the organization that was last looked at. */
 export function usePlace(): Place {
-  const { organizationId, environmentId } = useParams({ strict: false });
+  const { organizationId, environmentId, projectId } = useParams({ strict: false });
   const environment = useQuery({ ...environmentOf(environmentId ?? ''), enabled: environmentId !== undefined }).data;
+  const project = useQuery({ ...projectOf(projectId ?? ''), enabled: projectId !== undefined }).data;
   const all = useQuery(organizations).data ?? [];
   // Until the environment is read, the page stays with the organization that it showed last.
-  const wanted = organizationId ?? environment?.organization.id ?? localStorage.getItem(key);
+  const wanted = organizationId ?? environment?.organization.id ?? project?.organization.id ?? localStorage.getItem(key);
   const found = all.find(({ id }) => id === wanted) ?? all[0];
   if (found !== undefined) localStorage.setItem(key, found.id);
   return {

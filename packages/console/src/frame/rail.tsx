@@ -62,9 +62,9 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
         <div className="label">Environments</div>
         {tree.projects.map((project) => (
           <Fragment key={project.id}>
-            <div className="project">
+            <Link className="project" to="/project/$projectId" params={{ projectId: project.id }}>
               <Cut text={project.name} />
-            </div>
+            </Link>
             {project.environments.map((environment) => (
               <EnvironmentLink key={environment.id} {...environment} isHere={environment.id === place.environmentId} />
             ))}

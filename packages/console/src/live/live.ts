@@ -7,6 +7,9 @@ import { followOrganization, type LiveMessage } from './stream.ts';
 /** Milliseconds for which events of one environment are collected before its records are read again. */
 const collectMilliseconds = 60;
 
+/** What a deployment makes untrue; outputs of jobs are variables. */
+const readAgain = ['history', 'serviceHistory', 'links', 'services', 'deploymentLog', 'variables'];
+
 /** Keeps the records of an organization true while the page shows it. */
 export function useLive(organizationId: string | null, queries: QueryClient): void {
   useEffect(() => {
@@ -61,7 +64,7 @@ class Collected {
       const read = (key: string): void => void this.#queries.invalidateQueries({ queryKey: [key, environmentId] });
       read('details');
       if (['DEPLOYMENT', 'QUEUE', 'SERVICE_STATE'].some((event) => events.has(event))) {
-        for (const key of ['history', 'serviceHistory', 'links', 'services', 'deploymentLog']) read(key);
+        for (const key of readAgain) read(key);
       } else if (events.has('STEP')) read('deploymentLog');
       if (events.has('ENVIRONMENT_STATE')) void this.#queries.invalidateQueries({ queryKey: ['environments'] });
     }

@@ -1,4 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { actOnEnvironment, type EnvironmentAction } from '../data/actions.ts';
 import { refusalIn } from '../data/queries.ts';
@@ -26,6 +27,9 @@ export function EnvironmentActions({ environmentId, name, details }: Environment
   const deployWord = changed > 0 && changed < services.length ? `Deploy ${plural(changed, 'change')}` : 'Deploy';
   return (
     <>
+      <Link className="button" to="/environment/$environmentId/new" params={{ environmentId }}>
+        New service
+      </Link>
       {isRunning ? (
         <Button refusal={refusal} onClick={() => ask('cancel')}>
           Cancel the deployment

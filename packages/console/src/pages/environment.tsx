@@ -48,6 +48,9 @@ export function EnvironmentPage(): ReactNode {
         <Link to="/environment/$environmentId/deployments" params={{ environmentId }}>
           Deployments
         </Link>
+        <Link to="/environment/$environmentId/settings" params={{ environmentId }}>
+          Settings
+        </Link>
       </nav>
       <Outlet />
     </>
@@ -94,8 +97,16 @@ export function ServicesOfEnvironment(): ReactNode {
   if (services.data.length === 0) {
     return (
       <div className="box">
-        <Face icon="empty" title="No services yet">
-          Create an application, a container, a database or a job in this environment with the API, then deploy it here.
+        <Face
+          icon="empty"
+          title="No services yet"
+          action={
+            <Link className="button main" to="/environment/$environmentId/new" params={{ environmentId }}>
+              New service
+            </Link>
+          }
+        >
+          Create an application, a container, a database, a job, a chart or a Terraform configuration, then deploy it here.
         </Face>
       </div>
     );

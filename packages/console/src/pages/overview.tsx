@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Fragment, memo, use, type ReactNode } from 'react';
 import { servicesIn } from '../data/queries.ts';
 import { TreeContext, type EnvironmentNode, type Tree } from '../data/tree.ts';
+import { usePlace } from '../frame/place.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, Head } from '../parts/page.tsx';
 import { State, StateOf, Strip } from '../parts/state.tsx';
@@ -19,13 +20,23 @@ export function Overview(): ReactNode {
     : 'Reading what there is';
   return (
     <>
-      <Head title="Overview" facts={<span>{facts}</span>} />
+      <Head title="Overview" facts={<span>{facts}</span>} actions={<NewProject />} />
       <div className="pair">
         <NeedsYou environments={environments} isComplete={tree.isComplete} />
         <HappeningNow environments={environments} isComplete={tree.isComplete} />
       </div>
       <Environments tree={tree} />
     </>
+  );
+}
+
+function NewProject(): ReactNode {
+  const { organizationId } = usePlace();
+  if (organizationId === null) return null;
+  return (
+    <Link className="button" to="/organization/$organizationId/new" params={{ organizationId }}>
+      New project
+    </Link>
   );
 }
 
@@ -143,8 +154,8 @@ function Environments({ tree }: { readonly tree: Tree }): ReactNode {
   if (isEmpty) {
     return (
       <div className="box">
-        <Face icon="empty" title="No project yet">
-          Run <code>./up</code> in the checkout for an example, or create a project with the API.
+        <Face icon="empty" title="No project yet" action={<NewProject />}>
+          A project has environments, and they have the services. Run <code>./up</code> in the checkout for an example.
         </Face>
       </div>
     );
@@ -167,7 +178,9 @@ function Environments({ tree }: { readonly tree: Tree }): ReactNode {
             <tbody key={project.id}>
               <tr className="stage">
                 <th colSpan={4} scope="rowgroup">
-                  <Cut text={project.name} />
+                  <Link to="/project/$projectId" params={{ projectId: project.id }}>
+                    <Cut text={project.name} />
+                  </Link>
                 </th>
               </tr>
               {project.environments.map((environment) => (

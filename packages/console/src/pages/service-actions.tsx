@@ -1,12 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import { actOnService, canRollBack, impossible, rollBack, type ServiceAction } from '../data/actions.ts';
+import { actOnService, impossible, type ServiceAction } from '../data/actions.ts';
 import { refusalIn } from '../data/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { ErrorNote } from '../parts/face.tsx';
 import { isUnderWay, type Service, type ServiceStatus } from '../words.ts';
-import { versionOf, type HistoryEntry } from './explanation.tsx';
 
 interface ServiceActionsProps {
   readonly service: Service;
@@ -57,48 +56,6 @@ export function ServiceActions({ service, status }: ServiceActionsProps): ReactN
           <p>
             New instances of the same release take the place of the running ones. What instances hold in memory or outside their
             volumes is lost.
-          </p>
-        </Confirm>
-      )}
-    </>
-  );
-}
-
-interface RollBackProps extends ServiceActionsProps {
-  readonly entry: HistoryEntry;
-  readonly isNewest: boolean;
-}
-
-/** Deploys the release of an earlier deployment again. */
-export function RollBack({ service, status, entry, isNewest }: RollBackProps): ReactNode {
-  const [isAsked, ask] = useState(false);
-  const mayNot = useQuery(refusalIn(service.environment.id)).data ?? null;
-  const releaseId = entry.release_id;
-  const action = useMutation({ mutationFn: (id: string) => rollBack(service, id) });
-  if (!canRollBack(service.service_type) || releaseId === null || entry.status_details.action !== 'DEPLOY') return null;
-  const isCurrent = isNewest && entry.status_details.status === 'SUCCESS' && releaseId === status?.release_id;
-  const failed = entry.status_details.status === 'SUCCESS' ? null : 'This release was never deployed successfully.';
-  return (
-    <>
-      <Button
-        icon="back"
-        isSmall
-        refusal={mayNot ?? (isCurrent ? 'This release is deployed now.' : failed)}
-        onClick={() => ask(true)}
-      >
-        Roll back
-      </Button>
-      <ErrorNote error={action.error} />
-      {isAsked && (
-        <Confirm
-          title={`Roll ${service.name} back to ${versionOf(entry)}?`}
-          verb="Roll back"
-          onConfirm={() => action.mutate(releaseId)}
-          onClose={() => ask(false)}
-        >
-          <p>
-            Version and configuration become those of this deployment. The current release stays in the list, so that you can
-            return to it. Data in volumes and databases is not rolled back.
           </p>
         </Confirm>
       )}

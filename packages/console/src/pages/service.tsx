@@ -3,7 +3,6 @@ import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { detailsOf, linksIn, serviceHistoryOf, servicesIn } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
-import { DeploymentName, History } from '../parts/history.tsx';
 import { Ago, Box, Cut, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
 import { Verdict } from '../parts/verdict.tsx';
@@ -18,7 +17,8 @@ import {
   type ServiceStatus,
 } from '../words.ts';
 import { changedSince, nowOf, versionOf } from './explanation.tsx';
-import { RollBack, ServiceActions } from './service-actions.tsx';
+import { ServiceActions } from './service-actions.tsx';
+import { ServiceTabs } from './service-tabs.tsx';
 
 interface Shown {
   readonly service: Service | undefined;
@@ -68,9 +68,7 @@ export function ServicePage(): ReactNode {
         <Link to="/environment/$environmentId/service/$serviceId/logs" params={params}>
           Logs
         </Link>
-        <Link to="/environment/$environmentId/service/$serviceId/deployments" params={params}>
-          Deployments
-        </Link>
+        {service !== undefined && <ServiceTabs service={service} />}
       </nav>
       <Outlet />
     </>
@@ -160,7 +158,7 @@ function SummaryOf({ service, status }: { readonly service: Service; readonly st
           more={
             <Link
               className="link"
-              to="/environment/$environmentId/service/$serviceId/deployments"
+              to="/environment/$environmentId/service/$serviceId/history"
               params={{ environmentId: service.environment.id, serviceId: service.id }}
             >
               All
@@ -263,71 +261,5 @@ function Definitions({ rows }: { readonly rows: readonly Row[] }): ReactNode {
         </div>
       ))}
     </dl>
-  );
-}
-
-export function DeploymentsOfService(): ReactNode {
-  const { service, status } = useService();
-  if (service === undefined)
-    return (
-      <div className="box">
-        <LoadingRows />
-      </div>
-    );
-  return <HistoryTable service={service} status={status} />;
-}
-
-function HistoryTable({ service, status }: { readonly service: Service; readonly status: ServiceStatus | undefined }): ReactNode {
-  const history = useQuery(serviceHistoryOf(service));
-  return (
-    <History
-      history={history}
-      advice="Deploy the service: each deployment then stands here, and its release can be deployed again."
-    >
-      {(entries) => (
-        <table className="list">
-          <thead>
-            <tr>
-              <th className="w-[24%]">Deployment</th>
-              <th className="w-[22%]">State</th>
-              <th className="w-[30%]">Version</th>
-              <th className="w-[12%]">Time</th>
-              <th>
-                <span className="sr-only">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.map((entry, index) => (
-              <tr key={`${entry.identifier.execution_id} ${entry.auditing_data.created_at}`}>
-                <DeploymentName
-                  environmentId={service.environment.id}
-                  executionId={entry.identifier.execution_id ?? ''}
-                  action={entry.status_details.action}
-                  by={entry.auditing_data.triggered_by}
-                />
-                <td>
-                  <StateOf word={entry.status} />
-                </td>
-                <td className="wide-only">
-                  <code>
-                    <Cut text={versionOf(entry)} />
-                  </code>
-                  <div className="under">
-                    <Cut text={'commit' in entry.details ? (entry.details.commit?.message ?? '') : ''} />
-                  </div>
-                </td>
-                <td className="wide-only nowrap">
-                  <Ago at={entry.auditing_data.created_at} />
-                </td>
-                <td className="do text-right">
-                  <RollBack service={service} status={status} entry={entry} isNewest={index === 0} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </History>
   );
 }

@@ -4,11 +4,13 @@ interface DialogProps {
   readonly label: string;
   readonly onClose: () => void;
   readonly className?: string;
+  /** Neither Escape nor a click beside it closes the dialog, since what it shows would be lost. */
+  readonly isSticky?: boolean;
   readonly children: ReactNode;
 }
 
 /** A dialog of the browser: it keeps the focus inside, and Escape closes it. It is open while it is on the page. */
-export function Dialog({ label, onClose, className, children }: DialogProps): ReactNode {
+export function Dialog({ label, onClose, className, isSticky = false, children }: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
@@ -20,9 +22,12 @@ export function Dialog({ label, onClose, className, children }: DialogProps): Re
       ref={dialog}
       aria-label={label}
       className={className}
-      onCancel={onClose}
+      onCancel={(event) => {
+        if (isSticky) event.preventDefault();
+        else onClose();
+      }}
       onClick={({ target }) => {
-        if (target === dialog.current) onClose();
+        if (target === dialog.current && !isSticky) onClose();
       }}
     >
       {children}

@@ -6,22 +6,36 @@ import { queries } from '../data/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { beginWithCookie, beginWithToken, wasEnded } from '../session.ts';
 import { CardForm, CardPage, EmailField, TextField, useAction } from './card-page.tsx';
+import { IssuerButtons } from './issuer.tsx';
 
-/** Signs a person in with a password, or a program's owner with an API token. */
+/** Signs a person in with a password or through an issuer, or a program's owner with an API token. */
 export function SignIn(): ReactNode {
   const [usesToken, setUsesToken] = useState(false);
   const options = useQuery({ queryKey: ['signInOptions'], queryFn: () => clientOf(null).call('getSignInOptions') });
-  const onlyToken = options.data?.passwords === false;
+  const issuers = options.data?.browser_issuers ?? [];
+  const hasPasswords = options.data?.passwords !== false;
+  const onlyToken = !hasPasswords && issuers.length === 0;
   return (
     <CardPage title="Sign in to Davit">
-      {usesToken || onlyToken ? <TokenForm /> : <PasswordForm />}
+      {usesToken || onlyToken ? (
+        <TokenForm />
+      ) : (
+        <>
+          {hasPasswords && <PasswordForm />}
+          <IssuerButtons issuers={issuers} />
+        </>
+      )}
       {!onlyToken && (
         <Button look="quiet" onClick={() => setUsesToken(!usesToken)}>
-          {usesToken ? 'Use e-mail and password' : 'Use an API token'}
+          {usesToken ? otherWay(hasPasswords) : 'Use an API token'}
         </Button>
       )}
     </CardPage>
   );
+}
+
+function otherWay(hasPasswords: boolean): string {
+  return hasPasswords ? 'Use e-mail and password' : 'Sign in as a person';
 }
 
 function PasswordForm(): ReactNode {

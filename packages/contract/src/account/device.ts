@@ -95,6 +95,31 @@ export const getDeviceToken = operation({
   errors: [400],
 });
 
+export const revokeDeviceToken = operation({
+  id: 'revokeDeviceToken',
+  method: 'POST',
+  path: '/deviceSignIn/revoke',
+  tag,
+  summary: 'Revoke the token of a program: sign it out',
+  description: `Deletes a token that \`getDeviceToken\` returned; it stops working at once. Whoever has the token may do so.
+
+    A token that is unknown, was revoked or has expired changes nothing and returns 204 as well, so that a repetition is
+    safe. So does a token that was created in another way: other programs may use it too, and \`deleteOrganizationApiToken\`
+    deletes it.`,
+  scope: 'READ',
+  target: 'instance',
+  audience: 'anybody',
+  event: 'DELETE',
+  body: Named(
+    'DeviceTokenRevocation',
+    Type.Object({ access_token: about('The token, as `getDeviceToken` returned it.', Type.String({ maxLength: 200 })) }),
+    'The token that a program gives up.',
+  ),
+  status: 204,
+  response: null,
+  errors: [400],
+});
+
 export const readDeviceSignIn = operation({
   id: 'readDeviceSignIn',
   method: 'POST',

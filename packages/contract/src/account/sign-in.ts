@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { about, DateTime, Name, Named, Uuid } from '../shape.ts';
+import { about, DateTime, Name, Named, Nullable, Uuid } from '../shape.ts';
 
 const tag = 'Sign-in';
 
@@ -15,7 +15,7 @@ export const SignedIn = Named(
   'SignedIn',
   Type.Object({
     person_id: about('The `id` of the person.', Uuid),
-    email: about('The e-mail address of the person.', Type.String()),
+    email: about('The address of the person. null: the issuer states none.', Nullable(Type.String())),
     session_id: about('The `id` of the session.', Uuid),
     expires_at: about('When the session ends.', DateTime),
   }),
@@ -41,6 +41,7 @@ export const getSignInOptions = operation({
     Type.Object({
       passwords: about('Whether e-mail address and password are accepted.', Type.Boolean()),
       issuers: about('The issuers through which people sign in.', Type.Array(Type.String())),
+      browser_issuers: about('Those of the issuers through which people sign in in a browser.', Type.Array(Type.String())),
     }),
     'How people sign in to this installation.',
   ),

@@ -14,7 +14,7 @@ export const checkDockerfile = operation({
   tag,
   summary: 'Check a Dockerfile in a repository',
   description: `
-    Fetches the repository and reads the Dockerfile. Returns the arguments and base images that it declares; builds
+    Fetches the repository and reads the Dockerfile. Returns its arguments, base images and exposed ports; builds
     and stores nothing.
 
     | Code | Cause | Remedy |
@@ -38,6 +38,7 @@ export const checkDockerfile = operation({
       dockerfile_path: about('The checked path.', Type.String()),
       arg: Type.Optional(about('The arguments that it declares by ARG.', Type.Array(Type.String()))),
       repositories: Type.Optional(about('The images that its stages start from.', Type.Array(Type.String()))),
+      ports: Type.Optional(about('The TCP ports that its EXPOSE lines name.', Type.Array(Type.Integer()))),
     }),
     'What a Dockerfile declares.',
   ),

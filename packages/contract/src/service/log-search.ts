@@ -1,18 +1,8 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { about, DateTime, enumeration, Named, Nullable, Optionals, Uuid, Words } from '../shape.ts';
+import { about, DateTime, Named, Nullable, Optionals, Uuid, Words } from '../shape.ts';
+import { logLevels } from '../shared/words.ts';
 import { Log } from './parts.ts';
-
-export const logLevels = enumeration(
-  'LogLevel',
-  {
-    DEBUG: 'For developers; TRACE counts as it.',
-    INFO: 'Ordinary; NOTICE counts as it.',
-    WARNING: 'Needs attention.',
-    ERROR: 'Something failed; FATAL and the like count as it.',
-  },
-  'How severe a line is, by its own words.',
-);
 
 const Line = Named(
   'ServiceLogLine',

@@ -86,10 +86,7 @@ export const ServiceMetrics = Named(
   'ServiceMetrics',
   Type.Object({
     service_id: about('The `id` of the service.', Uuid),
-    step_seconds: about(
-      'The length of a step: 60 up to two hours back, 300 beyond.',
-      Type.Integer({ description: '60 up to two hours back, 300 beyond' }),
-    ),
+    step_seconds: about('The length of a step: 60 up to two hours back, 300 up to a day, 3600 beyond.', Type.Integer()),
     ...List(MetricsStep).properties,
     scaling: about(
       'Automatic changes of the number of instances, newest first.',
@@ -124,12 +121,13 @@ export function metricsOperations<const K extends Kind>(kind: K) {
       summary: `Read the metrics of ${kind.one}`,
       description: `
         Returns CPU, memory, network, volumes, requests and latency of the last \`minutes\`, oldest first: per minute
-        up to two hours back, else per five minutes. Steps without running instances and requests are left out.
+        up to two hours back, per five minutes up to a day, else per hour. Steps without running instances and requests
+        are left out.
       `,
       scope: 'READ',
       target: 'service',
       query: Optionals({
-        minutes: about('How far to look back, at most a day.', Type.Integer({ minimum: 1, maximum: 1440, default: 60 })),
+        minutes: about('How far to look back, at most 30 days.', Type.Integer({ minimum: 1, maximum: 43_200, default: 60 })),
       }),
       status: 200,
       response: ServiceMetrics,

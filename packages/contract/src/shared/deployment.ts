@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { about, DateTime, Named, Nullable, Uuid, Words } from '../shape.ts';
+import { ChangedSinceSuccess } from './release.ts';
 import * as words from './words.ts';
 
 export const StatusDetails = Named(
@@ -12,38 +13,48 @@ export const StatusDetails = Named(
   'The latest action on a service.',
 );
 
+const Fault = Type.Object({
+  code: about('The cause, for programs; `/docs/errors` lists all.', Type.String()),
+  message: about('What happened, for a person.', Type.String()),
+  hint: about('What to do about it.', Type.String()),
+  link: about('The page that explains the code.', Type.String()),
+  evidence: about(
+    'The observations that show the cause.',
+    Named(
+      'FailureEvidence',
+      Type.Object({
+        lines: Type.Optional(about('The last lines that were printed.', Type.Array(Type.String()))),
+        exit: Type.Optional(
+          about(
+            'How the process ended.',
+            Named(
+              'FailureExit',
+              Type.Object({
+                code: about('The exit code of the process.', Type.Integer()),
+                out_of_memory: about('Whether it was killed because it used too much memory.', Type.Boolean()),
+              }),
+              'The end of a process.',
+            ),
+          ),
+        ),
+        probe: Type.Optional(about('The attempts of the probe.', Type.Array(Type.String()))),
+        listening: Type.Optional(about('The ports at which processes listen.', Type.Array(Type.String()))),
+        original: Type.Optional(about('The error message of the underlying program.', Type.String())),
+      }),
+      'What was observed. Each field is present only if it applies.',
+    ),
+  ),
+});
+
 /** The reason why a deployment of a service failed, and how to fix it. An addition to the contract's fields. */
 export const Failure = Named(
   'DeploymentFailure',
   Type.Object({
-    code: about('The cause, for programs; `/docs/errors` lists all.', Type.String()),
-    message: about('What happened, for a person.', Type.String()),
-    hint: about('What to do about it.', Type.String()),
-    link: about('The page that explains the code.', Type.String()),
-    evidence: about(
-      'The observations that show the cause.',
-      Named(
-        'FailureEvidence',
-        Type.Object({
-          lines: Type.Optional(about('The last lines that were printed.', Type.Array(Type.String()))),
-          exit: Type.Optional(
-            about(
-              'How the process ended.',
-              Named(
-                'FailureExit',
-                Type.Object({
-                  code: about('The exit code of the process.', Type.Integer()),
-                  out_of_memory: about('Whether it was killed because it used too much memory.', Type.Boolean()),
-                }),
-                'The end of a process.',
-              ),
-            ),
-          ),
-          probe: Type.Optional(about('The attempts of the probe.', Type.Array(Type.String()))),
-          listening: Type.Optional(about('The ports at which processes listen.', Type.Array(Type.String()))),
-          original: Type.Optional(about('The error message of the underlying program.', Type.String())),
-        }),
-        'What was observed. Each field is present only if it applies.',
+    ...Fault.properties,
+    changed_since_success: Type.Optional(
+      about(
+        'What changed since the service last worked. null: it never worked. Absent: no release was deployed.',
+        Nullable(ChangedSinceSuccess),
       ),
     ),
   }),
@@ -56,7 +67,7 @@ export const Condition = Named(
   Type.Object({
     kind: about('The kind of problem.', Words(words.conditionKinds)),
     severity: about('Whether the service still works.', Words(words.conditionSeverities)),
-    ...Failure.properties,
+    ...Fault.properties,
     instance: about('The instance concerned; null: the service as a whole.', Nullable(Type.String())),
     occurrences: about('How often it was observed.', Type.Integer()),
     since: about('When it was first observed.', DateTime),

@@ -151,6 +151,19 @@ export const clusterStates = enumeration('ClusterState', {
   INVALID_CREDENTIALS: 'The cluster refuses the credentials.',
 });
 
+/** Levels that lines of logs name, the least severe first. */
+export const logLevels = enumeration(
+  'LogLevel',
+  {
+    DEBUG: 'For developers; TRACE counts as it.',
+    INFO: 'Ordinary; NOTICE counts as it.',
+    WARNING: 'Needs attention.',
+    ERROR: 'Something failed; FATAL and the like count as it.',
+  },
+  'How severe a line is, by its own words.',
+);
+export type LogLevel = (typeof logLevels)[number];
+
 export const deploymentStatuses = enumeration('DeploymentStatus', {
   NEVER_DEPLOYED: 'Nothing is deployed, and nothing was tried.',
   OUT_OF_DATE: 'It was edited after the deployment, or the deployment failed.',

@@ -5,7 +5,7 @@ import type { Calls } from './calls.ts';
 import { digest } from './digest.ts';
 
 /** The only file of a fake repository. */
-const fakeDockerfile = 'FROM scratch\n';
+const fakeDockerfile = 'FROM scratch\nEXPOSE 8080\n';
 
 const fakeCommit = { message: 'a change', authorName: 'An Author', createdAt: '2026-01-01T00:00:00.000Z', tag: '' };
 
@@ -31,6 +31,11 @@ export function fakeSource(calls: Calls, branches: ReadonlyMap<string, string>):
       calls.call({ method: 'files', service: '', detail: source.url }, signal, () =>
         paths.map((path) => (path === 'Dockerfile' ? fakeDockerfile : null)),
       ),
+    list: (source, { choose }, { signal }) =>
+      calls.call({ method: 'list', service: '', detail: source.url }, signal, () => {
+        const paths = ['Dockerfile'];
+        return { paths, isComplete: true, texts: new Map(choose(paths).map((path) => [path, fakeDockerfile])) };
+      }),
     heads: (source, { signal }) =>
       calls.call({ method: 'heads', service: '', detail: source.url }, signal, () => ({
         defaultBranch: 'main',

@@ -52,6 +52,29 @@ test('follows links inside of the repository, and none out of it', async () => {
   expect(await read('/web', 'out', 'absolute', 'loop', '../../x')).toEqual([null, null, null, null]);
 });
 
+test('lists files below a folder, without links, and reads those that are chosen', async () => {
+  const list = (rootPath: string, maximumFiles: number) =>
+    source.list(
+      { url: `${server.url}/files.git`, branch: 'main', commit },
+      { rootPath, maximumFiles, choose: (paths) => paths.filter((path) => path.endsWith('Dockerfile')) },
+      recordedContext(),
+    );
+  expect(await list('/', 100)).toEqual({
+    paths: ['Dockerfile', 'web/Dockerfile', 'web/empty', 'web/with space/[x].txt'],
+    isComplete: true,
+    texts: new Map([
+      ['Dockerfile', 'FROM scratch\n'],
+      ['web/Dockerfile', 'FROM node\n'],
+    ]),
+  });
+  expect(await list('/web/', 1)).toEqual({
+    paths: ['Dockerfile'],
+    isComplete: false,
+    texts: new Map([['Dockerfile', 'FROM node\n']]),
+  });
+  await expect(list('/nope', 1)).rejects.toMatchObject({ code: 'BUILD_ROOT_MISSING' });
+});
+
 test('a folder that is not there is told apart from a file that is not', async () => {
   await expect(read('/api', 'Dockerfile')).rejects.toMatchObject({ code: 'BUILD_ROOT_MISSING' });
   await expect(read('/Dockerfile', 'x')).rejects.toMatchObject({ code: 'BUILD_ROOT_MISSING' });

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import type { FileList } from '../source-driver.ts';
 
 /** Runs git in the repository; fails if git does. */
 type RunGit = (...args: readonly string[]) => Promise<string>;
@@ -22,6 +23,20 @@ export class CommitFiles {
     const plain = plainPath(path);
     if (plain === null) return false;
     return plain === '' || (await this.#entry(plain))?.type === 'tree';
+  }
+
+  /** Returns the paths of all files below a folder, relative to it, in git's order; see `WantedList`. */
+  async list(rootPath: string, maximumFiles: number): Promise<Pick<FileList, 'paths' | 'isComplete'>> {
+    const folder = plainPath(rootPath) ?? '';
+    const within = folder === '' ? [] : ['--', `${folder}/`];
+    // Git's output may be cut off at its limit, within a path.
+    const lines = (await this.#git('--literal-pathspecs', 'ls-tree', '-r', '-z', this.#commit, ...within)).split('\0');
+    const rest = lines.pop();
+    const paths = lines.flatMap((line) => {
+      const [, mode = '', path = ''] = /^(\d+) [^\t]*\t(.*)$/s.exec(line) ?? [];
+      return file.test(mode) ? [path.slice(folder === '' ? 0 : folder.length + 1)] : [];
+    });
+    return { paths: paths.slice(0, maximumFiles), isComplete: rest === '' && paths.length <= maximumFiles };
   }
 
   /** Returns the text of a file; null if no file has that path. */

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
-import type { Commit, WantedFiles } from '../source-driver.ts';
+import type { Commit, FileList, WantedFiles, WantedList } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { CommitFiles } from './commit-files.ts';
 import { diskBytes, gitFolders } from './disk-size.ts';
@@ -107,18 +107,34 @@ export class GitCheckout {
 
   /** Returns the texts of single files of a commit, without fetching the others. */
   async files(wanted: string, { rootPath, paths }: WantedFiles): Promise<(string | null)[]> {
-    await this.#init();
-    const { id } = (await this.#fetch(wanted, ['--filter=blob:none'])).commit;
-    const files = new CommitFiles(id, (...args) => this.#readObject(args));
-    if (!(await files.hasFolder(rootPath))) {
-      throw new DriverError({
-        cause: 'BUILD_ROOT_MISSING',
-        message: `The git repository ${this.#call.repository.url} has no folder ${rootPath} at commit ${id.slice(0, 12)}.`,
-      });
-    }
+    const files = await this.#filesOf(wanted, rootPath);
     const texts: (string | null)[] = [];
     for (const path of paths) texts.push(await files.read(`${rootPath}/${path}`));
     return texts;
+  }
+
+  /** Returns the paths of a commit's files, and the texts of chosen ones; see `SourceDriver`. */
+  async list(wanted: string, { rootPath, maximumFiles, choose }: WantedList): Promise<FileList> {
+    const files = await this.#filesOf(wanted, rootPath);
+    const found = await files.list(rootPath, maximumFiles);
+    const texts = new Map<string, string>();
+    for (const path of choose(found.paths)) {
+      const text = await files.read(`${rootPath}/${path}`);
+      if (text !== null) texts.set(path, text);
+    }
+    return { ...found, texts };
+  }
+
+  /** Fetches the folders of a commit. Fails with BUILD_ROOT_MISSING if it has no folder `rootPath`. */
+  async #filesOf(wanted: string, rootPath: string): Promise<CommitFiles> {
+    await this.#init();
+    const { id } = (await this.#fetch(wanted, ['--filter=blob:none'])).commit;
+    const files = new CommitFiles(id, (...args) => this.#readObject(args));
+    if (await files.hasFolder(rootPath)) return files;
+    throw new DriverError({
+      cause: 'BUILD_ROOT_MISSING',
+      message: `The git repository ${this.#call.repository.url} has no folder ${rootPath} at commit ${id.slice(0, 12)}.`,
+    });
   }
 
   /** Reads an object. A text is first fetched by its id: the clone contains none, and git fetches nothing by itself. */

@@ -85,6 +85,12 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
           new GitCheckout(git, directory, { context, kept: null }).files(idOf(source.commit), wanted),
         ),
       ),
+    list: (source, wanted, context) =>
+      call(source, context, (git) =>
+        inScratchFolder((directory) =>
+          new GitCheckout(git, directory, { context, kept: null }).list(idOf(source.commit), wanted),
+        ),
+      ),
     heads: (source, context) => call(source, context, (git) => listHeads(git)),
     changes: (source, wanted, context) =>
       call(source, context, (git) => inScratchFolder((directory) => readChanges(git, directory, wanted))),

@@ -6,7 +6,7 @@ import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { placesOf } from '../store/service-clusters.ts';
 import { shortestPauseSeconds, nextRun, type CronSchedule } from './cron.ts';
 import { longestRunSeconds } from './run.ts';
-import { toAttempt } from './attempt.ts';
+import { toAttempt, type AttemptSettings } from './attempt.ts';
 
 /*
  * Schedules whose runs a cluster starts by itself (see adr/0026). A change of a schedule first suspends it, then stores
@@ -33,12 +33,12 @@ export function schedulesOf(parts: EngineParts, driver: string): ClusterSchedule
  * Returns the schedule to put on a cluster, from the workload of a cron job's release; null if the release has no
  * schedule.
  */
-export function toClusterSchedule(workload: Workload, { job }: ReleaseConfig, builtInPrefix: string): ClusterSchedule | null {
+export function toClusterSchedule(workload: Workload, { job }: ReleaseConfig, settings: AttemptSettings): ClusterSchedule | null {
   const command = job?.events.CRON;
   if (job === undefined || job.schedule === null || command === undefined) return null;
   const maxSeconds = job.maximumSeconds ?? longestRunSeconds;
   return {
-    workload: toAttempt(workload, { event: 'CRON', command, attempt: 0, builtInPrefix }),
+    workload: toAttempt(workload, { event: 'CRON', command, attempt: 0, settings }),
     ...job.schedule,
     maxSeconds,
     maxRestarts: job.maximumRestarts,

@@ -1,7 +1,10 @@
 import { Sensitive } from '@davit/base';
 import type { Workload } from '@davit/drivers';
 import type { JobCommand, JobEvent } from '../model.ts';
-import { outputFolder } from './outputs.ts';
+import type { EngineSettings } from '../shared/parts.ts';
+import { outputFolders } from './outputs.ts';
+
+export type AttemptSettings = Pick<EngineSettings, 'builtInPrefix' | 'clientTexts'>;
 
 /** Returns the workload of one attempt of a job event: the instance whose index is the number of the attempt. */
 export function toAttempt(
@@ -10,16 +13,16 @@ export function toAttempt(
     readonly event: JobEvent;
     readonly command: JobCommand;
     readonly attempt: number;
-    readonly builtInPrefix: string;
+    readonly settings: AttemptSettings;
   },
 ): Workload {
-  const action = { name: `${run.builtInPrefix}JOB_ACTION`, value: new Sensitive(run.event) };
+  const action = { name: `${run.settings.builtInPrefix}JOB_ACTION`, value: new Sensitive(run.event) };
   return {
     ...workload,
     entrypoint: run.command.entrypoint,
     arguments: run.command.arguments,
     environment: [...workload.environment, action],
-    folders: [outputFolder],
+    folders: outputFolders(run.settings),
     runsOnce: true,
     firstInstance: run.attempt,
     instances: run.attempt + 1,

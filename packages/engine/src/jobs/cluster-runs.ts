@@ -175,7 +175,7 @@ export class ClusterRuns {
     }
     if (image_id === null) return;
     const workload = await deployedWorkload(this.#parts, { ...row, image_id }, true);
-    const schedule = toClusterSchedule(workload, config, this.#parts.settings.builtInPrefix);
+    const schedule = toClusterSchedule(workload, config, this.#parts.settings);
     // A deployment may have begun since.
     if (schedule === null || (await this.#busy()).has(environment)) return;
     const log = (line: string): void => this.#parts.log.info({ service }, line);

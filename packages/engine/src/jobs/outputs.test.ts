@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ServiceOutput } from '../model.ts';
-import { parseOutputs, storable } from './outputs.ts';
+import { outputFolders, parseOutputs, storable } from './outputs.ts';
 
 test('outputs are read with their defaults, and what is no text as JSON', () => {
   const text = '{"HOST": {"value": "db"}, "PORT": {"value": 5432, "sensitive": true, "description": "of it"}}';
@@ -52,4 +52,10 @@ test('an output with a NUL is left out, as neither a process nor the database ta
     'The output A is ignored: its value of 3 bytes has a NUL character, which variables cannot contain.',
     'The output B is ignored: its description of 4 bytes has a NUL character, which variables cannot contain.',
   ]);
+});
+
+test('a job can write into the folder of Davit and into that of the client', () => {
+  const clientTexts = { chartReference: null, jobOutputFile: '/client-output/output.json' };
+  expect(outputFolders({})).toEqual(['/davit-output']);
+  expect(outputFolders({ clientTexts })).toEqual(['/davit-output', '/client-output']);
 });

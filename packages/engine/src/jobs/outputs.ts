@@ -1,15 +1,26 @@
+import path from 'node:path';
 import type { Instance } from '@davit/drivers';
 import type { ServiceOutput } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 
-/** Writable by any user that the job may run as. */
-export const outputFolder = '/davit-output';
-const outputFile = `${outputFolder}/davit-output.json`;
+const outputFile = '/davit-output/davit-output.json';
 const largestFileBytes = 1_048_576;
 const maxOutputs = 200;
 // Maximum length of one entry in the environment of a process, including key and `=` (MAX_ARG_STRLEN of Linux, without
 // its final NUL). The server limits the variables of users to the same length (`checkLength`).
 const longestEntryBytes = 131_071;
+
+type OutputSettings = Pick<EngineParts['settings'], 'clientTexts'>;
+
+function outputFiles({ clientTexts }: OutputSettings): readonly string[] {
+  const other = clientTexts?.jobOutputFile ?? null;
+  return other === null ? [outputFile] : [outputFile, other];
+}
+
+/** Returns the folders in which a job writes its outputs. Any user that the job may run as can write to them. */
+export function outputFolders(settings: OutputSettings): readonly string[] {
+  return outputFiles(settings).map((file) => path.dirname(file));
+}
 
 interface EndedRun {
   readonly parts: EngineParts;
@@ -20,21 +31,35 @@ interface EndedRun {
 }
 
 /**
- * Publishes the outputs that a successful run wrote to `/davit-output/davit-output.json`. Returns a line for the log;
+ * Publishes the outputs that a successful run wrote to `/davit-output/davit-output.json`, or to the file that clients
+ * use. Returns a line for the log;
  * null if there is no such file. May be repeated. An invalid file does not fail the job, because the job has done its
  * work.
  */
 export async function publishOutputs({ parts, driver, serviceId, instance, signal }: EndedRun): Promise<string | null> {
   const { cluster } = driversOf(parts, driver);
-  const text = await cluster.readFile(instance.id, { path: outputFile, maxBytes: largestFileBytes }, signal);
-  if (text === null)
+  const found = await firstFile(outputFiles(parts.settings), (file) =>
+    cluster.readFile(instance.id, { path: file, maxBytes: largestFileBytes }, signal),
+  );
+  if (found === null)
     return instance.foldersLost === true ? `${outputFile} is ignored: the instance was removed before it was read.` : null;
-  const parsed = parseOutputs(text);
-  if ('fault' in parsed) return `${outputFile} is ignored: it ${parsed.fault}.`;
+  const parsed = parseOutputs(found.text);
+  if ('fault' in parsed) return `${found.file} is ignored: it ${parsed.fault}.`;
   const { builtInPrefix } = parts.settings;
   const { outputs, notes } = storable(parsed.outputs, { builtInPrefix, type: 'JOB', id: serviceId });
   await parts.hooks.serviceOutputs(serviceId, outputs);
   return [`Outputs: ${outputs.map(({ name }) => name).join(', ') || 'none'}.`, ...notes].join(' ');
+}
+
+async function firstFile(
+  files: readonly string[],
+  read: (file: string) => Promise<string | null>,
+): Promise<{ readonly file: string; readonly text: string } | null> {
+  for (const file of files) {
+    const text = await read(file);
+    if (text !== null) return { file, text };
+  }
+  return null;
 }
 
 /** The owner of outputs. Together with the prefix it determines the names of their variables. */

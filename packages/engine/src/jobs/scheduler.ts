@@ -282,7 +282,7 @@ export class Scheduler {
     const command = config.job?.events.CRON;
     if (command === undefined || image_id === null) throw new Error(`${config.name} has no release to run by its schedule`);
     const workload = await deployedWorkload(this.#parts, { ...run, image_id, rollout: run.id }, true);
-    return toAttempt(workload, { event: 'CRON', command, attempt, builtInPrefix: this.#parts.settings.builtInPrefix });
+    return toAttempt(workload, { event: 'CRON', command, attempt, settings: this.#parts.settings });
   }
 
   async #tell(

@@ -3,7 +3,7 @@ import { statement } from '@davit/db';
 import { createEngine } from '../index.ts';
 import { DriverError, type RouteTraffic } from '@davit/drivers';
 import { afterEach, expect, test } from 'vitest';
-import { condenseMetrics, trimMetrics } from '../store/metrics.ts';
+import { condenseMetrics, condenseToHours, removeMetrics, trimMetrics } from '../store/metrics.ts';
 import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
 let fixture: TestEngine;
@@ -28,9 +28,10 @@ const addMinute = statement(
    values ($1, 60, date_bin('5 minutes', clock_timestamp(), timestamptz 'epoch') - make_interval(mins => $2), 4, 60, 8, 2, 6000, 400, 100, 10, 20, 5,
            '{0,5,0,0,0}', '{1,4}')`,
 );
-const rowCount = statement<{ minutes: number; fives: number }>(
+const rowCount = statement<{ minutes: number; fives: number; hours: number }>(
   'test_metrics_rows',
-  `select count(*) filter (where seconds = 60) as minutes, count(*) filter (where seconds = 300) as fives from service_metric`,
+  `select count(*) filter (where seconds = 60) as minutes, count(*) filter (where seconds = 300) as fives,
+          count(*) filter (where seconds = 3600) as hours from service_metric`,
 );
 
 test('what a service uses and is asked for is there minutes later, and counters after a restart go on', async () => {
@@ -108,21 +109,46 @@ test('two processes measure once, and the other goes on when one ends, or reache
   }
 });
 
-test('minutes become five minutes after two hours, with equal sums, and are gone after a day', async () => {
+test('minutes become five minutes after two hours and hours after a day, with equal sums, and are gone after a month', async () => {
   fixture = await createTestEngine();
   const { database } = fixture.database;
   const id = randomUUID();
-  // The rows from 100 to 104 minutes ago stay as they are, those from 196 to 200 become one row, and one row is too
-  // old.
-  for (const minutes of [100, 101, 102, 103, 104, 196, 197, 198, 199, 200, 1500]) await database.run(addMinute, [id, minutes]);
-  await database.run(condenseMetrics);
-  await database.run(condenseMetrics);
-  await database.run(trimMetrics);
-  expect(await database.one(rowCount)).toEqual({ minutes: 5, fives: 1 });
-  const all = await steps(id, 1440);
+  const days = 1440;
+  // The rows from 100 to 104 minutes ago stay as they are, those from 196 to 200 become one row. Four rows of one hour, two
+  // days ago, become one row. The last row is too old.
+  const inAnHour = await minutesToTheHour();
+  const ages = [100, 101, 102, 103, 104, 196, 197, 198, 199, 200, 31 * days];
+  const hour = [5, 10, 15, 20].map((minutes) => 2 * days + inAnHour - minutes);
+  for (const minutes of [...ages, ...hour]) await database.run(addMinute, [id, minutes]);
+  // Two meters of one installation may condense at the same time.
+  const condense = async (): Promise<void> => {
+    await database.run(condenseMetrics);
+    await database.run(condenseToHours);
+    await database.run(trimMetrics);
+  };
+  await Promise.all([condense(), condense()]);
+  await condense();
+  expect(await database.one(rowCount)).toEqual({ minutes: 5, fives: 1, hours: 1 });
+  const all = await steps(id, days);
   expect(all.map(({ requests }) => requests).toSorted((a, b) => a - b)).toEqual([5, 20, 25]);
   const old = all[0];
   expect(old).toMatchObject({ requests: 25, responses: [0, 25, 0, 0, 0], instances: 2, maxInstances: 2, cpuMillicores: 100 });
   expect(old?.latencyCounts).toEqual([5, 20]);
   expect((await steps(id, 120)).every(({ requests }) => requests === 5)).toBe(true);
+  const month = await steps(id, 30 * days);
+  expect(month[0]).toMatchObject({ requests: 20, instances: 2, cpuMillicores: 100, latencyCounts: [4, 16] });
+  expect(month.reduce((sum, { requests }) => sum + requests, 0)).toBe(70);
+  expect(month.every(({ at }) => at.endsWith(':00:00.000Z'))).toBe(true);
+  await database.run(removeMetrics, [id]);
+  expect(await steps(id, 30 * days)).toEqual([]);
 });
+
+/** Returns the minutes from the beginning of the current hour to the beginning of the current five minutes. */
+async function minutesToTheHour(): Promise<number> {
+  return (await fixture.database.database.one(sinceTheHour)).minutes;
+}
+const sinceTheHour = statement<{ minutes: number }>(
+  'test_metrics_since_the_hour',
+  `select (extract(epoch from date_bin('5 minutes', clock_timestamp(), timestamptz 'epoch') - date_trunc('hour', clock_timestamp())) / 60)::integer
+          as minutes`,
+);

@@ -18,6 +18,7 @@ const volumesEveryMilliseconds = 60_000;
 /** Maximum share of the time that counting volumes may take. With many files, they are counted less often. */
 const maxCounting = 0.1;
 const condenseEveryMilliseconds = 300_000;
+const hoursEveryMilliseconds = 3_600_000;
 const passTimeoutMilliseconds = 120_000;
 /** Number of failed passes after which a process leaves measuring to others. */
 const maxFailures = 3;
@@ -46,6 +47,7 @@ export class Meter {
   #isCounting = false;
   #counted: readonly VolumeUsage[] | null = null;
   #condensedAt = -Infinity;
+  #hoursAt = -Infinity;
   #running: Promise<void> = Promise.resolve();
 
   constructor(parts: EngineParts, driver: string, onPass: (pass: Pass) => void) {
@@ -163,8 +165,11 @@ export class Meter {
     this.#condensedAt = performance.now() + condenseEveryMilliseconds;
     const { database } = this.#parts;
     await database.run(store.condenseMetrics);
-    await database.run(store.trimMetrics);
     await database.run(store.trimTotals);
     await database.run(trimScalings);
+    if (performance.now() < this.#hoursAt) return;
+    this.#hoursAt = performance.now() + hoursEveryMilliseconds;
+    await database.run(store.condenseToHours);
+    await database.run(store.trimMetrics);
   }
 }

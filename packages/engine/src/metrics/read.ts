@@ -11,7 +11,7 @@ const noResponses: readonly number[] = [0, 0, 0, 0, 0];
 const noLatency: readonly number[] = [...latencyBuckets, Infinity].map(() => 0);
 
 export async function readMetrics(db: Queryable, serviceId: string, minutes: number): ReturnType<EnginePort['metrics']> {
-  const stepSeconds = minutes <= store.minutesKeptFor ? 60 : 300;
+  const stepSeconds = minutes <= store.minutesKeptFor ? 60 : minutes <= store.fiveMinutesKeptFor ? 300 : 3600;
   const rows = await db.many(store.readMetrics, [serviceId, minutes, stepSeconds]);
   const scalings = (await db.many(readScalings, [serviceId, minutes])).map((row) => ({
     at: row.at,

@@ -22,6 +22,8 @@ export interface ServiceLogLine {
   readonly message: string;
   readonly instance: string;
   readonly releaseId: string | null;
+  /** The level that the line names; null if it names none. */
+  readonly level: LogLevel | null;
 }
 
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
@@ -54,7 +56,6 @@ export interface LogSearch {
 
 export interface LevelledLine extends ServiceLogLine {
   readonly stream: string;
-  readonly level: LogLevel | null;
 }
 
 /** A hit with the lines around it. */

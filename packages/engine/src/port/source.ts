@@ -1,4 +1,4 @@
-import type { Changes, Heads, HistoryCommit, WantedChanges } from '@davit/drivers';
+import type { Changes, FileList, Heads, HistoryCommit, WantedChanges, WantedList } from '@davit/drivers';
 import type { FailureRecord } from '../model.ts';
 
 export type { Changes, Heads, HistoryCommit };
@@ -27,6 +27,8 @@ type OrFailure<Answer> = Promise<Answer | { readonly failure: FailureRecord }>;
 export interface SourceReader {
   /** Returns the branches with their newest commits. */
   heads(question: RepositoryQuestion): OrFailure<Heads>;
+  /** Returns the files of the newest commit of the branch, and the branches; see the driver. */
+  list(question: RepositoryQuestion & WantedList): OrFailure<FileList & { readonly commitId: string; readonly heads: Heads }>;
   /** Returns the differences between two commits; see the driver. */
   changes(question: RepositoryQuestion & WantedChanges): OrFailure<Changes>;
   /** Returns the newest commits of the branch, newest first. */

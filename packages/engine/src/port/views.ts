@@ -1,4 +1,5 @@
 import type { Action, FailureRecord, ReleaseCommand, ReleaseCommit, TerraformAction } from '../model.ts';
+import type { ReleaseField } from '../plan/fields.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from '../states.ts';
 import type { Origin } from './request.ts';
 
@@ -112,6 +113,17 @@ export interface HistoryServiceView {
   readonly stage: { readonly id: string | null; readonly name: string; readonly position: number };
 }
 
+/** A step of a service in a deployment, which has begun. */
+export interface BegunStepView {
+  readonly serviceId: string;
+  readonly name: string;
+  readonly metric: 'GIT_CLONE' | 'BUILD' | 'MIRROR_IMAGE' | 'DEPLOYMENT' | 'ROUTER_DEPLOYMENT' | 'EXECUTING';
+  readonly status: 'PENDING' | 'RUNNING' | 'DONE' | 'SKIPPED' | 'FAILED' | 'CANCELED';
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+}
+
 export interface DeploymentView {
   readonly deploymentId: string;
   readonly environmentId: string;
@@ -152,4 +164,13 @@ export interface ClearedRuns {
   readonly serviceId: string;
   /** Names of the instances on the cluster. */
   readonly instances: readonly string[];
+}
+
+/** A release as it was deployed, or would be deployed. */
+export interface ReleaseView {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly commit: ReleaseCommit | null;
+  readonly fields: readonly ReleaseField[];
 }

@@ -7,7 +7,9 @@ import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import type { StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import * as store from '../store/journal.ts';
+import { removeMetrics } from '../store/metrics.ts';
 import { readRuntimes } from '../store/requests.ts';
+import { sentenceOf, withChanges } from './changed-since.ts';
 import { DeploymentLog } from './deployment-log.ts';
 import { Journal, LeaseLost } from './journal.ts';
 import type { Semaphore } from '../shared/semaphore.ts';
@@ -324,7 +326,10 @@ export class DeploymentRun {
       return this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines });
     await this.#journal.transaction(async (tx) => {
       await this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines, db: tx });
-      if (deployment.action === 'DELETE') await parts.hooks.serviceDeleted(tx, serviceId);
+      if (deployment.action === 'DELETE') {
+        await parts.hooks.serviceDeleted(tx, serviceId);
+        await tx.run(removeMetrics, [serviceId]);
+      }
       await tx.run(store.removeReleases, [serviceId]);
       await tx.run(store.removeServiceLog, [serviceId]);
       await tx.run(store.removeLogSegments, [serviceId]);
@@ -332,13 +337,16 @@ export class DeploymentRun {
     });
   }
 
-  async #fail(member: TaskState, phase: 'BUILD_FAILED' | 'FAILED', failure: FailureRecord): Promise<void> {
+  async #fail(member: TaskState, phase: 'BUILD_FAILED' | 'FAILED', cause: FailureRecord): Promise<void> {
     const { serviceId, name } = member.task;
     this.#noteFailed(member);
-    this.#end.noteCause(failure.code);
+    this.#end.noteCause(cause.code);
+    const failure = await withChanges(this.#input.parts.database, member.task, cause);
     const evidence = failure.evidence.lines ?? [];
     for (const line of evidence) this.#log.add('evidence', line, { serviceId });
     this.#log.add('end', `${name}: ${failure.message}`, { serviceId, level: 'ERROR', error: failure });
+    const changed = sentenceOf(failure.changedSinceSuccess ?? null);
+    if (changed !== null) this.#log.add('end', `${name}: ${changed}`, { serviceId });
     const left = await this.#undo(member);
     member.phase = phase;
     const whole = left === null ? failure : { ...failure, message: `${failure.message.replace(/\.$/, '')}. ${left}` };

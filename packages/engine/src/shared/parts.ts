@@ -42,6 +42,14 @@ export interface DriverSet {
   readonly terraform?: TerraformDriver | undefined;
 }
 
+/** Spellings of clients that know this API under other words. null: as Davit does. */
+export interface ClientTexts {
+  /** Begin of references in chart values, such as `client.env`; in Davit's own words `davit.env`. */
+  readonly chartReference: string | null;
+  /** Absolute path of the file with the outputs of a job, directly in a folder. */
+  readonly jobOutputFile: string | null;
+}
+
 export interface EngineSettings {
   /**
    * Interval in milliseconds at which runner, scheduler and backups look for work without a notification, and pause of
@@ -59,6 +67,8 @@ export interface EngineSettings {
   readonly installation: string;
   /** Prefix of built-in variables: `DAVIT_`. */
   readonly builtInPrefix: string;
+  /** Other spellings of texts inside workloads, which clients use as well as Davit's own. Absent: none. */
+  readonly clientTexts?: ClientTexts;
   /** Resource limits of one build. */
   readonly buildCpuMillicores: number;
   readonly buildMemoryMiB: number;

@@ -69,33 +69,43 @@ export const addToTotals = statement(
 );
 
 export const minutesKeptFor = 120;
-const dayInMinutes = 1440;
-const fiveMinutes = `date_bin('5 minutes', at, timestamptz 'epoch')`;
+/** Age in minutes up to which there are rows of five minutes. */
+export const fiveMinutesKeptFor = 1440;
+const daysKept = 30;
 
 const sums = `sum(samples)::integer AS samples, sum(measured_seconds) AS measured_seconds, sum(instances_sum)::integer AS instances_sum,
   max(instances_max) AS instances_max, sum(cpu_ms) AS cpu_ms, sum(memory_sum) AS memory_sum, max(memory_max) AS memory_max,
   sum(received_bytes)::bigint AS received_bytes, sum(sent_bytes)::bigint AS sent_bytes, max(volume_bytes) AS volume_bytes,
   sum(requests)::bigint AS requests, sum_counts(responses) AS responses, sum_counts(latency) AS latency`;
 
+/** Returns SQL for the beginning of the step that contains a time. */
+const binOf = (seconds: number, time = 'at'): string => `date_bin('${seconds} seconds', ${time}, timestamptz 'epoch')`;
+
 /**
- * Replaces old one-minute rows by five-minute rows. A single statement guarantees that every row is counted exactly
- * once.
+ * Returns SQL that replaces rows by rows of longer steps, as soon as a whole step is old enough. A single statement
+ * guarantees that every row is counted exactly once.
  */
-export const condenseMetrics = statement(
-  'condenseMetrics',
-  `with old as (
+const condensed = (from: number, to: number, afterMinutes: number): string => `with old as (
      delete from service_metric
-      where seconds = 60 and at < date_bin('5 minutes', clock_timestamp() - interval '${minutesKeptFor} minutes', timestamptz 'epoch')
+      where seconds = ${from} and at < ${binOf(to, `clock_timestamp() - interval '${afterMinutes} minutes'`)}
      returning *)
    insert into service_metric as m (${columns})
-   select service_id, 300, ${fiveMinutes} as at, ${sums} from old group by service_id, ${fiveMinutes}
-   ${addedToRow}`,
-);
+   select service_id, ${to}, ${binOf(to)} as at, ${sums} from old group by service_id, ${binOf(to)}
+   ${addedToRow}`;
 
+/** Replaces old one-minute rows by five-minute rows. */
+export const condenseMetrics = statement('condenseMetrics', condensed(60, 300, minutesKeptFor));
+
+/** Replaces old five-minute rows by rows of an hour. Reads the whole table: some 0.3 s for a million rows. */
+export const condenseToHours = statement('condenseMetricsToHours', condensed(300, 3600, fiveMinutesKeptFor));
+
+/** Deletes rows that are older than all steps that can be read. Reads the whole table. */
 export const trimMetrics = statement(
   'trimMetrics',
-  `delete from service_metric where at < clock_timestamp() - interval '${dayInMinutes} minutes'`,
+  `delete from service_metric where at < clock_timestamp() - interval '${daysKept} days 1 hour'`,
 );
+
+export const removeMetrics = statement('removeMetrics', `delete from service_metric where service_id = $1`);
 
 /** Deletes counters of services that the engine no longer knows. */
 export const trimTotals = statement(

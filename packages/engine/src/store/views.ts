@@ -1,6 +1,6 @@
 import { markOf, statement } from '@davit/db';
 import type { Action, FailureRecord, ReleaseCommand, ReleaseCommit, TerraformAction } from '../model.ts';
-import type { Origin } from '../port.ts';
+import type { BegunStepView, Origin } from '../port.ts';
 import type { Phase } from '../states.ts';
 import { conditionsOf, type ConditionRow } from './conditions.ts';
 
@@ -150,6 +150,22 @@ export const environmentHistory = statement<DeploymentRow>(
 export const deploymentById = statement<DeploymentRow>(
   'deploymentById',
   `select ${deploymentColumns} from deployment d where d.id = $1`,
+);
+
+interface BegunStepRow {
+  readonly service_id: string;
+  readonly name: string;
+  readonly metric: BegunStepView['metric'];
+  readonly status: BegunStepView['status'];
+  readonly attempt: number;
+  readonly started_at: string;
+  readonly finished_at: string | null;
+}
+
+export const begunSteps = statement<BegunStepRow>(
+  'begun_steps',
+  `select service_id, name, metric, status, attempt, started_at, finished_at from deployment_step
+    where deployment_id = $1 and started_at is not null order by started_at, service_id, position`,
 );
 
 export const environmentQueue = statement<DeploymentRow>(

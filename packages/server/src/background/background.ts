@@ -1,6 +1,7 @@
 import { Loop } from '@davit/base';
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
+import { trimAccounts } from '../resources/account/index.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import {
@@ -11,7 +12,7 @@ import {
   type PollClock,
   type PreviewClock,
 } from '../resources/git-event/index.ts';
-import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
+import { trimDeliveries, WebhookDeliverer, webhookWords } from '../resources/webhook/index.ts';
 import { trimStream } from '../resources/stream/index.ts';
 import { followBackups } from './backups.ts';
 import type { Followed } from './clock.ts';
@@ -48,15 +49,22 @@ export class Background {
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
-    const { database, vault, config, counts } = parts.deps;
+    const { database, vault, config, counts, vocabulary } = parts.deps;
     const allowPrivateTargets = config.allowPrivateTargets;
     this.#git = new GitWorker(parts.deps, parts.log);
-    this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, counts, allowPrivateTargets });
+    this.#deliverer = new WebhookDeliverer({
+      ...parts,
+      database,
+      vault,
+      counts,
+      allowPrivateTargets,
+      ...(vocabulary !== null && { words: webhookWords(vocabulary) }),
+    });
     this.#trims = new Loop({
       look: () => this.#trim(),
       everyMilliseconds: trimEveryMilliseconds,
       onError: (error) => {
-        const message = 'old events, keys and deliveries could not be removed; the next attempt is in an hour';
+        const message = 'old events, keys, deliveries and links could not be removed; the next attempt is in an hour';
         parts.log.warn({ err: error }, message);
       },
     });
@@ -107,5 +115,6 @@ export class Background {
     await trimIdempotencyKeys(database);
     await trimDeliveries(database);
     await trimGitEvents(database);
+    await trimAccounts(database);
   }
 }

@@ -9,6 +9,8 @@ export interface AnyCall {
   readonly body: unknown;
   readonly caller: Caller;
   readonly client: ClientFacts;
+  /** The base path of the vocabulary whose words the client uses; null: the contract's words. */
+  readonly basePath: string | null;
   /** Returns a signal that aborts when the client is gone. */
   readonly gone: () => AbortSignal;
 }

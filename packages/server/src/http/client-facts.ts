@@ -1,6 +1,7 @@
 import { AppError } from '@davit/base';
 import type { FastifyRequest } from 'fastify';
 import { cookieTokenPrefix } from '../auth/sessions.ts';
+import { signInStateSeconds } from '../auth/sign-in-states.ts';
 
 /*
  * Sessions of browsers. Their token is in a cookie that scripts cannot read, that browsers send only with requests of
@@ -28,6 +29,23 @@ export class ClientFacts {
     return this.#request.headers['user-agent'] ?? null;
   }
 
+  /** The address at which the browser reaches this server, without a trailing slash. */
+  get ownUrl(): string {
+    const { headers, protocol } = this.#request;
+    // An `Origin` is one of this server, or the request was refused. It has the scheme that a proxy in front may hide.
+    return this.#publicUrl ?? headers.origin ?? `${protocol}://${headers.host ?? 'localhost'}`;
+  }
+
+  /** The value of the cookie with the state of a sign-in, whether valid or not. */
+  get signInState(): string | undefined {
+    return cookieOf(this.#request, nameOf('sign-in', usesHttps(this.#request, this.#publicUrl)));
+  }
+
+  /** Returns the `Set-Cookie` header of the state of a sign-in, which the browser needs to finish it. */
+  signInStateCookie(value: string): string {
+    return this.#setCookie('sign-in', value, `Max-Age=${signInStateSeconds}`);
+  }
+
   /** The token of the session cookie, whether valid or not. */
   get sessionToken(): string | undefined {
     return sessionTokenOf(this.#request, this.#publicUrl);
@@ -35,17 +53,21 @@ export class ClientFacts {
 
   /** Returns the `Set-Cookie` header of a session; without one, the header that deletes the cookie. */
   cookie(session: { readonly token: string; readonly expiresAt: Date } | null): string {
-    const isSecure = usesHttps(this.#request, this.#publicUrl);
-    const value = session === null ? '' : session.token;
     const end = session === null ? new Date(0) : session.expiresAt;
-    const secure = isSecure ? '; Secure' : '';
-    return `${nameOf(isSecure)}=${value}; Path=/; Expires=${end.toUTCString()}; HttpOnly; SameSite=Strict${secure}`;
+    return this.#setCookie('session', session === null ? '' : session.token, `Expires=${end.toUTCString()}`);
+  }
+
+  #setCookie(kind: CookieKind, value: string, end: string): string {
+    const isSecure = usesHttps(this.#request, this.#publicUrl);
+    return `${nameOf(kind, isSecure)}=${value}; Path=/; ${end}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
   }
 }
 
+type CookieKind = 'session' | 'sign-in';
+
 /** Browsers accept the prefix `__Host-` only from https, and never with a domain or another path. */
-function nameOf(isSecure: boolean): string {
-  return isSecure ? '__Host-davit-session' : 'davit-session';
+function nameOf(kind: CookieKind, isSecure: boolean): string {
+  return `${isSecure ? '__Host-' : ''}davit-${kind}`;
 }
 
 function usesHttps({ protocol }: Request, publicUrl: string | null): boolean {
@@ -53,11 +75,13 @@ function usesHttps({ protocol }: Request, publicUrl: string | null): boolean {
 }
 
 function sessionTokenOf(request: Request, publicUrl: string | null): string | undefined {
-  const { cookie } = request.headers;
-  if (cookie === undefined) return undefined;
-  const start = `${nameOf(usesHttps(request, publicUrl))}=${cookieTokenPrefix}`;
-  const found = cookie.split(';').find((one) => one.trimStart().startsWith(start));
-  return found?.trim().slice(start.length - cookieTokenPrefix.length);
+  const value = cookieOf(request, nameOf('session', usesHttps(request, publicUrl)));
+  return value?.startsWith(cookieTokenPrefix) === true ? value : undefined;
+}
+
+function cookieOf({ headers }: Request, name: string): string | undefined {
+  const found = headers.cookie?.split(';').find((one) => one.trimStart().startsWith(`${name}=`));
+  return found?.trim().slice(name.length + 1);
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Vault } from '../secrets/vault.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
 import type { MountedOperation } from './mount.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import type { Vocabulary } from '../vocabulary/vocabulary.ts';
 import type { Writing } from './writing.ts';
 
 /** The operations and everything else that the HTTP layer needs. */
@@ -28,6 +29,8 @@ export interface ServerOptions {
   readonly publicUrl: string | null;
   /** Origins whose pages may use the API from a browser. Empty: only pages of this server's own origin may. */
   readonly allowedOrigins?: readonly string[];
+  /** Words of clients that are served under an own base path. Left out: none. */
+  readonly vocabulary?: Vocabulary;
   readonly logRequests: boolean;
   readonly version: string;
   /** Returns whether requests should go to other processes, because this one stops soon. */

@@ -10,6 +10,7 @@ export interface Call<O extends Operation> {
   readonly body: Body<O>;
   readonly caller: Caller;
   readonly client: ClientFacts;
+  readonly basePath: AnyCall['basePath'];
   readonly gone: AnyCall['gone'];
 }
 

@@ -5,12 +5,15 @@ import { statement, type Statement } from '@davit/db';
 import { TestIssuer } from '@davit/testkit/issuer';
 import { startTestSite } from '@davit/testkit/site';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
+import { readVocabulary } from '../vocabulary/read.ts';
+import { pathIn } from '../vocabulary/shape.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * Calls every operation of the contract with ids of existing things, as a stranger and with a token of insufficient
  * scope.
  */
+const vocabulary = await readVocabulary({ basePath: '/v/public', file: null }, operationList);
 let server: TestServer;
 let owner: TestOrganization;
 let stranger: TestOrganization;
@@ -52,6 +55,7 @@ beforeAll(async () => {
       DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
       // HTTPS with Davit's own certificate authority.
       DAVIT_GATEWAY_HTTPS_PORT: '4443',
+      DAVIT_VOCABULARY: '/v/public=public',
       DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
       DAVIT_OIDC_ISSUER: issuer.url,
       DAVIT_OIDC_AUDIENCE: 'davit',
@@ -103,6 +107,7 @@ async function makeBlind(): Promise<string> {
   return (await admin.call('createOrganizationApiToken', { params, body })).token;
 }
 
+const releaseOf = statement<{ id: string }>('test_release_of', 'select id from release where service_id = $1 limit 1');
 const attemptAdd = statement<{ id: string }>(
   'test_attempt_add',
   `with delivery as (
@@ -250,6 +255,7 @@ async function makeIds(): Promise<Record<string, string>> {
     clusterId: environment.cluster_id,
     customRoleId: role.id,
     backupId: randomUUID(),
+    releaseId: (await server.database.database.one(releaseOf, [application.id])).id,
     targetApplicationId: application.id,
     inviteId: invitation.id,
     sessionId: randomUUID(),
@@ -267,14 +273,27 @@ const clusterBody = { name: 'renamed', region: 'local', cloud_provider: 'ON_PREM
 
 type Ids = (name: string) => string | undefined;
 
-async function send(operation: Operation, token: string | null, idOf: Ids = knownId(operation)): Promise<Response> {
-  const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => idOf(name) ?? `unset-${name}`);
+/** The API's own paths, and those of a vocabulary. */
+const bases = ['', '/v/public'] as const;
+
+interface Aim {
+  readonly idOf?: Ids;
+  readonly base?: (typeof bases)[number];
+}
+
+async function send(
+  operation: Operation,
+  token: string | null,
+  { idOf = knownId(operation), base = '' }: Aim = {},
+): Promise<Response> {
+  const inWords = base === '' ? operation.path : pathIn(operation.path, vocabulary);
+  const path = inWords.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => idOf(name) ?? `unset-${name}`);
   const headers: Record<string, string> = {};
   if (token !== null) headers['authorization'] = `Token ${token}`;
   if (operation.body !== undefined) headers['content-type'] = 'application/json';
   const init: RequestInit = { method: operation.method, headers };
   if (operation.body !== undefined) init.body = JSON.stringify(bodyOf(operation));
-  return fetch(`${server.baseUrl}${path}${queryOf(operation, idOf)}`, init);
+  return fetch(`${server.baseUrl}${base}${path}${queryOf(operation, idOf)}`, init);
 }
 
 const periods: Readonly<Record<string, string>> = {
@@ -405,10 +424,12 @@ const withId = operationList.filter((operation) => operation.target !== 'instanc
 const guardedByToken = operationList.filter(({ audience }) => audience !== 'anybody');
 describe.each(guardedByToken.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
   test('answers 401 without a token and with a wrong one', async () => {
-    for (const token of [null, 'dvt_wrong']) {
-      const response = await send(operation, token);
-      expect(response.headers.get('www-authenticate')).toContain('Token');
-      expect(await errorOf(response, 401)).toMatchObject({ code: 'UNAUTHORIZED', error: 'Unauthorized' });
+    for (const base of bases) {
+      for (const token of [null, 'dvt_wrong']) {
+        const response = await send(operation, token, { base });
+        expect(response.headers.get('www-authenticate')).toContain('Token');
+        expect(await errorOf(response, 401)).toMatchObject({ code: 'UNAUTHORIZED', error: 'Unauthorized' });
+      }
     }
   });
 });
@@ -416,7 +437,10 @@ describe.each(guardedByToken.map((operation) => [operation.id, operation] as con
 describe.each(withId.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
   test('answers 404 for ids that are unknown or no uuids', async () => {
     for (const idOf of [(): string => randomUUID(), (): string => 'abc', (): string => '%00']) {
-      expect(await errorOf(await send(operation, server.adminToken, idOf), 404)).toMatchObject({ error: 'Not Found' });
+      for (const base of bases)
+        expect(await errorOf(await send(operation, server.adminToken, { idOf, base }), 404)).toMatchObject({
+          error: 'Not Found',
+        });
     }
   });
 });
@@ -425,7 +449,8 @@ describe.each(withId.map((operation) => [operation.id, operation] as const))('%s
   test('answers 404 to tokens and people of another organization and of none, and changes nothing', async () => {
     await expectNoChange(async () => {
       for (const token of [...scopes.map((scope) => stranger.tokens[scope]), ...strangers]) {
-        expect(await errorOf(await send(operation, token), 404)).toMatchObject({ code: 'NOT_FOUND' });
+        for (const base of bases)
+          expect(await errorOf(await send(operation, token, { base }), 404)).toMatchObject({ code: 'NOT_FOUND' });
       }
     });
   });
@@ -436,7 +461,8 @@ test.each(inProjects.map((operation) => [operation.id, operation] as const))(
   '%s answers 404 to a custom role without access to the project, and changes nothing',
   async (_id, operation) => {
     await expectNoChange(async () => {
-      expect(await errorOf(await send(operation, blind), 404)).toMatchObject({ code: 'NOT_FOUND' });
+      for (const base of bases)
+        expect(await errorOf(await send(operation, blind, { base }), 404)).toMatchObject({ code: 'NOT_FOUND' });
     });
   },
 );
@@ -456,8 +482,10 @@ describe.each(guarded.map((operation) => [operation.id, operation] as const))('%
     await expectNoChange(async () => {
       const scope = below[operation.scope];
       if (scope === undefined) throw new Error('only operations that need more than READ are here');
-      const body = await errorOf(await send(operation, owner.tokens[scope]), 403);
-      expect(body).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining(operation.scope) });
+      for (const base of bases) {
+        const body = await errorOf(await send(operation, owner.tokens[scope], { base }), 403);
+        expect(body).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining(operation.scope) });
+      }
     });
   });
 });
@@ -468,8 +496,10 @@ test.each(forPeople.map((operation) => [operation.id, operation] as const))(
   async (_id, operation) => {
     await expectNoChange(async () => {
       for (const token of [...scopes.map((scope) => owner.tokens[scope]), server.adminToken]) {
-        const body = await errorOf(await send(operation, token), 403);
-        expect(body).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('people') });
+        for (const base of bases) {
+          const body = await errorOf(await send(operation, token, { base }), 403);
+          expect(body).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('people') });
+        }
       }
     });
   },
@@ -487,11 +517,13 @@ const readable = operationList.filter(
 test.each(readable.map((operation) => [operation.id, operation] as const))(
   '%s answers a token that may read',
   async (_id, operation) => {
-    const response = await send(operation, owner.tokens.READ);
     const status = refusedReads.find(([operations]) => operations.test(operation.id))?.[1] ?? operation.status;
-    // A stream does not end.
-    const text = operation.events === undefined ? await response.text() : await response.body?.cancel();
-    expect({ status: response.status, text }).toMatchObject({ status });
+    for (const base of bases) {
+      const response = await send(operation, owner.tokens.READ, { base });
+      // A stream does not end.
+      const text = operation.events === undefined ? await response.text() : await response.body?.cancel();
+      expect({ base, status: response.status, text }).toMatchObject({ status });
+    }
   },
 );
 
@@ -508,12 +540,14 @@ describe('where its second id belongs elsewhere', () => {
 
   test.each(secondIds.map((operation) => [operation.id, operation] as const))('%s answers 404', async (_id, operation) => {
     await expectNoChange(async () => {
-      // The first id belongs to the other organization, the second one to the owner's. Even the administrator must not
-      // get a mixture.
+      // The last id belongs to the owner's organization, those before it to the other one. Even the administrator must
+      // not get a mixture.
       const known = knownId(operation);
-      const idOf: Ids = (name) => firsts[name] ?? known(name);
+      const last = [...operation.path.matchAll(/\{(\w+Id)\}/g)].at(-1)?.[1];
+      const idOf: Ids = (name) => (name === last ? undefined : firsts[name]) ?? known(name);
       for (const token of [other.tokens.ADMIN, server.adminToken]) {
-        expect(await errorOf(await send(operation, token, idOf), 404)).toMatchObject({ code: 'NOT_FOUND' });
+        for (const base of bases)
+          expect(await errorOf(await send(operation, token, { idOf, base }), 404)).toMatchObject({ code: 'NOT_FOUND' });
       }
     });
   });
@@ -550,5 +584,6 @@ async function makeFirstIds({ id: organizationId, tokens }: TestOrganization): P
     applicationId: application.id,
     containerId: container.id,
     helmId: helm.id,
+    serviceId: application.id,
   };
 }

@@ -7,6 +7,7 @@ import { processMetrics } from '../metrics/process.ts';
 import { render } from '../metrics/series.ts';
 import { Source } from '../metrics/source.ts';
 import { errorAnswer } from './answers.ts';
+import { addCommandLine } from './command-line.ts';
 import { Console, prefersPage } from './console.ts';
 import { errorsPage } from './errors-page.ts';
 import { securityHeaders, sendError } from './failures.ts';
@@ -20,8 +21,8 @@ import { writingChecks, writingMetrics } from './writing.ts';
 const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoChanges} as refuses`);
 
 /**
- * Adds the pages beside the contract's paths: health, metrics, the description of the API, its reference page, and the
- * console.
+ * Adds the pages beside the contract's paths: health, metrics, the description of the API, its reference page, the
+ * console, and the command line as a file.
  */
 export async function addPages(app: FastifyInstance, context: HttpContext): Promise<void> {
   await app.register(async (pages) => {
@@ -32,6 +33,7 @@ export async function addPages(app: FastifyInstance, context: HttpContext): Prom
     addHealth(pages, context);
     const consolePages = new Console();
     consolePages.addTo(pages);
+    addCommandLine(pages);
     addDescription(pages, context, consolePages);
     await addReference(pages);
   });

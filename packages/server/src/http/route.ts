@@ -8,13 +8,14 @@ import { answersRecord, changeOf, etagOf } from './change.ts';
 import { compressAnswer } from './compression.ts';
 import { securityHeaders, toError } from './failures.ts';
 import { limitRequest } from './limit.ts';
-import type { Admitted, AnyCall } from './call.ts';
+import type { Admitted, AnyCall, Stream } from './call.ts';
 import { authorizationOf, ClientFacts, refuseForeignPage } from './client-facts.ts';
 import { OtherStatus, WithCookie, type MountedOperation } from './mount.ts';
 import { pageOf } from './paging.ts';
 import type { HttpContext } from './context.ts';
 import { answerStream, lastEventIdOf } from './stream-route.ts';
 import { bodyChecker, queryChecker } from './validation.ts';
+import type { Wording } from './wording.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,23 +33,38 @@ interface Shape {
 type OperationRequest = FastifyRequest<Shape>;
 
 /**
- * Adds the route of an operation. The checks run in this order: token (401), rate (429), ids (404), scope (403 or 404),
- * reading the body (413, 415, 400), validating the body (400). Then the handler runs, which checks that the caller may
- * see the resources it reads (404).
+ * Adds the routes of an operation: at its path, or in other words at the paths of a wording. The checks run in this
+ * order: token (401), rate (429), ids (404), scope (403 or 404), reading the body (413, 415, 400), validating the body
+ * (400). Then the handler runs, which checks that the caller may see the resources it reads (404).
  */
-export function addOperation(app: FastifyInstance, context: HttpContext, mounted: MountedOperation): void {
+export function addOperation(
+  app: FastifyInstance,
+  context: HttpContext,
+  mounted: MountedOperation,
+  wording: Wording | null = null,
+): void {
+  for (const path of wording?.paths ?? [mounted.operation.path]) addRoute(app, context, { mounted, wording, path });
+}
+
+interface Route {
+  readonly mounted: MountedOperation;
+  readonly wording: Wording | null;
+  readonly path: string;
+}
+
+function addRoute(app: FastifyInstance, context: HttpContext, { mounted, wording, path }: Route): void {
   const { operation } = mounted;
   const isCompressed = operation.method === 'GET' && operation.showsCredentials !== true;
   app.route<Shape>({
     method: operation.method,
-    url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
+    url: path.replaceAll(/\{([^}]+)\}/g, ':$1'),
     // The headers of a stream's response are known only when the stream begins.
     exposeHeadRoute: mounted.open === undefined,
     config: { operation: operation.id, ...(operation.mediaType === undefined ? {} : { mediaType: operation.mediaType }) },
     schema:
       operation.response === null || textTypeOf(operation) !== undefined
         ? {}
-        : { response: { [operation.status]: operation.response } },
+        : { response: { [operation.status]: wording === null ? operation.response : wording.response } },
     onRequest: operation.audience === 'anybody' ? openAdmission(context, operation) : admission(context, operation),
     // onResponse is not used: it costs two listeners per request, and adds the time that the socket takes.
     onSend: (request, reply, payload, done) => {
@@ -58,7 +74,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, mounted
       if (isCompressed) compressAnswer(request, reply, payload, done);
       else done(null, payload);
     },
-    handler: handlerOf(context, mounted),
+    handler: handlerOf(context, mounted, wording),
   });
 }
 
@@ -181,34 +197,45 @@ function counted(context: HttpContext, request: OperationRequest, reply: Fastify
 
 type RouteHandler = (request: OperationRequest, reply: FastifyReply) => Promise<unknown>;
 
-function handlerOf(context: HttpContext, { operation, handler, open }: MountedOperation): RouteHandler {
-  const call = callOf(operation, context);
+function handlerOf(context: HttpContext, { operation, handler, open }: MountedOperation, wording: Wording | null): RouteHandler {
+  const call = callOf(operation, context, wording);
   if (open !== undefined) {
-    return answerStream<OperationRequest>(context, operation, (request, reply) =>
+    const begin: Run<Stream> = async (request, reply) =>
       open({
         ...call(request, reply),
         lastEventId: lastEventIdOf(request),
         admit: () => admitAgain(context, operation, request),
-      }),
-    );
+      });
+    return answerStream<OperationRequest>(context, operation, inWords(wording, begin), wording);
   }
   const handle = (checked: AnyCall): Promise<unknown> =>
     checked.caller.access.kind === 'custom' ? narrowed(operation, checked.caller, handler(checked)) : handler(checked);
-  if (operation.method === 'GET') return readHandler(operation, (request, reply) => handle(call(request, reply)));
+  if (operation.method === 'GET') {
+    return readHandler(
+      operation,
+      inWords(
+        wording,
+        (request, reply) => handle(call(request, reply)),
+        (answer) => wording?.answer(answer),
+      ),
+    );
+  }
   const change = changeOf(operation);
   const tagged = answersRecord(operation);
   const textType = textTypeOf(operation);
 
   const run = async (request: OperationRequest, reply: FastifyReply, idempotencyId: string | null): Promise<unknown> => {
-    const checked = call(request, reply);
-    const answer = await change(request, checked.caller, idempotencyId, () => handle(checked));
+    const answer = await inWords(wording, (asked: OperationRequest, answering: FastifyReply) => {
+      const checked = call(asked, answering);
+      return change(asked, checked.caller, idempotencyId, () => handle(checked));
+    })(request, reply);
     const result = answer instanceof WithCookie ? answer.body : answer;
     if (answer instanceof WithCookie) void reply.header('set-cookie', answer.cookie);
     const isOther = result instanceof OtherStatus;
     void reply.code(isOther ? result.status : operation.status).headers(securityHeaders);
     if (textType !== undefined) void reply.type(textType);
     if (tagged) tag(reply, result);
-    return isOther ? undefined : result;
+    return isOther ? undefined : wording === null ? result : wording.answer(result);
   };
 
   return async (request, reply) => {
@@ -218,6 +245,24 @@ function handlerOf(context: HttpContext, { operation, handler, open }: MountedOp
       return context.idempotency.answer({ request, reply, actor, key, run: (id) => run(request, reply, id) });
     }
     return reply.send(await run(request, reply, null));
+  };
+}
+
+type Run<Result> = (request: OperationRequest, reply: FastifyReply) => Promise<Result>;
+
+/** Returns the function with its answers and failures in the words of a base path; the function itself without one. */
+function inWords<Result>(
+  wording: Wording | null,
+  run: Run<Result>,
+  translate: (answer: Result) => Result = (answer) => answer,
+): Run<Result> {
+  if (wording === null) return run;
+  return async (request, reply) => {
+    try {
+      return translate(await run(request, reply));
+    } catch (error) {
+      throw wording.failure(error);
+    }
   };
 }
 
@@ -242,13 +287,18 @@ function tag(reply: FastifyReply, record: unknown): unknown {
 }
 
 /** Returns the function that checks the query and body of a request. */
-function callOf(operation: Operation, { options }: HttpContext): (request: OperationRequest, reply: FastifyReply) => AnyCall {
+function callOf(
+  operation: Operation,
+  { options }: HttpContext,
+  wording: Wording | null,
+): (request: OperationRequest, reply: FastifyReply) => AnyCall {
   const checkBody = bodyChecker(operation);
   const checkQuery = queryChecker(operation);
   return (request, reply) => ({
-    params: request.params,
-    query: checkQuery(request.query),
-    body: checkBody(request.body, request.bodyBytes),
+    basePath: wording?.basePath ?? null,
+    params: wording === null ? request.params : wording.params(request.params),
+    query: checkQuery(wording === null ? request.query : wording.query(request.query)),
+    body: checkBody(wording === null ? request.body : wording.body(request.body), request.bodyBytes),
     caller: callerOf(request, operation),
     client: new ClientFacts(request, options.publicUrl),
     gone: () => goneOf(reply),

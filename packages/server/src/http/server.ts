@@ -15,6 +15,7 @@ import { collectMethods } from './methods.ts';
 import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
 import { addOperation } from './route.ts';
+import { addVocabulary } from './vocabulary-routes.ts';
 import { addTerraformState } from './terraform-state.ts';
 
 declare module 'fastify' {
@@ -71,6 +72,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await refuseUnderPressure(app, options);
   handleErrors(app, context, collectMethods(app));
   for (const mounted of options.mounted) addOperation(app, context, mounted);
+  if (options.vocabulary !== undefined) addVocabulary(app, context, options.vocabulary);
   await addGitInbox(app, context, options.gitInbox);
   await addTerraformState(app, context);
   await addPages(app, context);

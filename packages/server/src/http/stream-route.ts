@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Operation } from '@davit/contract';
 import type { FastifyReply } from 'fastify';
 import type { HttpContext } from './context.ts';
-import { openOutlet } from './outlet.ts';
+import { openOutlet, type Outlet } from './outlet.ts';
+import type { Wording } from './wording.ts';
 import type { Stream } from './call.ts';
 
 const headers = {
@@ -18,6 +19,7 @@ export function answerStream<Request extends { readonly startedAt: number }>(
   context: HttpContext,
   operation: Operation,
   open: (request: Request, reply: FastifyReply) => Promise<Stream>,
+  wording: Wording | null,
 ): (request: Request, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
     const stream = await open(request, reply);
@@ -27,8 +29,20 @@ export function answerStream<Request extends { readonly startedAt: number }>(
     reply.raw.writeHead(operation.status, { ...definite(own), ...headers });
     reply.raw.flushHeaders();
     const { patienceMilliseconds, farewell } = stream;
-    await stream.run(openOutlet(reply.raw, { patienceMilliseconds, farewell }));
+    const outlet = openOutlet(reply.raw, { patienceMilliseconds, farewell });
+    await stream.run(wording === null ? outlet : translatedOutlet(outlet, wording.events()));
   };
+}
+
+/** Returns an outlet that translates the data of events, by their names, before it writes them. */
+export function translatedOutlet(outlet: Outlet, translations: ReadonlyMap<string, (data: unknown) => unknown>): Outlet {
+  if (translations.size === 0) return outlet;
+  const messageInWords = (message: string): string => {
+    const translate = translations.get(/^event: (.*)$/m.exec(message)?.[1] ?? '');
+    if (translate === undefined) return message;
+    return message.replace(/^data: (.*)$/m, (_, data: string) => `data: ${JSON.stringify(translate(JSON.parse(data)))}`);
+  };
+  return { ...outlet, write: (text) => outlet.write(text.split('\n\n').map(messageInWords).join('\n\n')) };
 }
 
 function definite(all: ReturnType<FastifyReply['getHeaders']>): Record<string, string | string[] | number> {

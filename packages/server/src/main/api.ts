@@ -1,4 +1,5 @@
 import { AppError, systemClock } from '@davit/base';
+import { operationList } from '@davit/contract';
 import { accessChannel, listen, statement, type Database, type Listener } from '@davit/db';
 import { dockerfileFacts } from '@davit/drivers';
 import type { EngineLog, EngineSettings } from '@davit/engine';
@@ -6,9 +7,11 @@ import type { EngineCounts, EngineHooks, EnginePort } from '@davit/engine/port';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import path from 'node:path';
 import { Authenticator } from '../auth/authenticator.ts';
+import { IssuerClients } from '../auth/issuer-clients.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { Passwords } from '../auth/passwords.ts';
 import { Sessions } from '../auth/sessions.ts';
+import { SignInStates } from '../auth/sign-in-states.ts';
 import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../catalogue/read.ts';
@@ -28,6 +31,8 @@ import { Streams } from '../resources/stream/index.ts';
 import { ensureAdminToken } from '../resources/token/index.ts';
 import { openVault, readKeys } from '../secrets/keys.ts';
 import type { Configuration } from '../configuration.ts';
+import { readVocabulary } from '../vocabulary/read.ts';
+import type { Vocabulary } from '../vocabulary/vocabulary.ts';
 import { programVersion } from './version.ts';
 
 /** The dependencies of an engine, except its drivers. */
@@ -115,12 +120,13 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const catalogue = await readCatalogue(config.catalogueFile);
   const databases = await readDatabaseCatalogue(config.databaseCatalogueFile);
   const lifecycleTemplates = await readLifecycleTemplates(config.lifecycleTemplatesFile);
+  const vocabulary = config.vocabulary === null ? null : await readVocabulary(config.vocabulary, operationList);
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
   await ensureAuthority(config, database, vault, installation);
   await noteOwnClusters(input);
   const counts = new PlatformCounts();
-  const settings = engineSettings(config, installation);
+  const settings = engineSettings(config, installation, vocabulary);
   const engine = input.engine({
     database,
     connectionString,
@@ -138,6 +144,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     engine: engine.port,
     vault,
     config,
+    vocabulary,
     catalogue,
     databases,
     lifecycleTemplates,
@@ -145,6 +152,8 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     tokens: authenticator,
     sessions,
     passwords: new Passwords(),
+    signInStates: new SignInStates(database, vault, systemClock),
+    issuerClients: new IssuerClients(config.oidcClients, issuers),
     streams,
     counts,
   };
@@ -194,7 +203,7 @@ async function makeServer(
   { deps, authenticator, limiter, state, backupFolder }: ServerParts,
 ): Promise<FastifyInstance> {
   const { config, connectionString, logger } = input;
-  const { database, engine, vault } = deps;
+  const { database, engine, vault, vocabulary } = deps;
   const version = await programVersion();
   return createServer({
     mounted: mountAll(deps),
@@ -210,6 +219,7 @@ async function makeServer(
     trustProxy: config.trustProxy,
     publicUrl: config.publicUrl,
     allowedOrigins: config.allowedOrigins,
+    ...(vocabulary !== null && { vocabulary }),
     logRequests: config.logRequests,
     version,
     isLeaving: () => state.isLeaving,
@@ -257,8 +267,13 @@ export function listenFailure(config: Configuration, error: unknown): unknown {
 }
 
 /** Returns the settings of an engine for this configuration and installation. */
-export function engineSettings(config: Configuration, installation: string): EngineSettings {
+export function engineSettings(
+  config: Configuration,
+  installation: string,
+  vocabulary: Vocabulary | null = null,
+): EngineSettings {
   return {
+    ...(vocabulary !== null && { clientTexts: vocabulary.texts }),
     workFolder: path.join(config.stateFolder, 'work'),
     installation,
     builtInPrefix: `${config.variablePrefix}_`,

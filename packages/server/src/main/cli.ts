@@ -35,6 +35,8 @@ const help = `davit: a self-hosted deployment platform
   davit doctor                        check all that Davit needs, and report what is wrong and what to do
   davit --version                     print the version of the program
 
+Commands that call a server, such as davit login, status, deploy and logs: davit cli --help lists them (docs/cli.md).
+
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
 `;
 

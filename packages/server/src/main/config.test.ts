@@ -65,10 +65,23 @@ test('domains must be proven where people sign in, unless the operator says othe
   expect(readConfiguration({ DAVIT_PROVE_DOMAINS: 'true' }).proveDomains).toBe(true);
 });
 
+test('a client id and a secret belong to the issuer in the same place, and a client id is an audience', () => {
+  const issuers = { DAVIT_OIDC_ISSUER: 'https://a.example.org,https://b.example.org', DAVIT_OIDC_CLIENT_ID: 'one,two' };
+  const read = readConfiguration({ ...issuers, DAVIT_OIDC_CLIENT_SECRET: '- secret', DAVIT_OIDC_AUDIENCE: 'davit,one' });
+  expect(read.oidcAudiences).toEqual(['davit', 'one', 'two']);
+  expect(read.oidcClients.map((one) => [one.issuer, one.clientId, one.clientSecret?.reveal() ?? null])).toEqual([
+    ['https://a.example.org', 'one', null],
+    ['https://b.example.org', 'two', 'secret'],
+  ]);
+  expect(readConfiguration(issuers).oidcClients.map(({ clientSecret }) => clientSecret)).toEqual([null, null]);
+  expect(() => readConfiguration({ ...issuers, DAVIT_OIDC_CLIENT_ID: 'one' })).toThrow('one client id for each issuer');
+  expect(() => readConfiguration({ ...issuers, DAVIT_OIDC_CLIENT_SECRET: 'secret' })).toThrow('one secret for each client id');
+});
+
 test('docs/operate.md has each variable, and no other', async () => {
   const source = await readFile(new URL('config.ts', import.meta.url), 'utf8');
   const document = await readFile(new URL('../../../../docs/operate.md', import.meta.url), 'utf8');
-  const read = [...source.matchAll(/reader\.\w+\(((?:'[A-Z_]+'(?:, )?)+)/g)].flatMap(([, names = '']) =>
+  const read = [...source.matchAll(/reader\.\w+\(\s*((?:'[A-Z_]+'(?:,\s*)?)+)/g)].flatMap(([, names = '']) =>
     [...names.matchAll(/'([A-Z_]+)'/g)].flatMap(([, name = '']) => (/^(DAVIT|DATABASE|DOCKER)_/.test(name) ? [name] : [])),
   );
   const documented = [...document.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);

@@ -1,13 +1,15 @@
 import os from 'node:os';
 import path from 'node:path';
 import { logLevels, roles, type Configuration } from '../configuration.ts';
+import { prefixOf } from '../vocabulary/file.ts';
 import { ConfigurationReader, type Environment } from './configuration-reader.ts';
 
 /** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists all errors. */
 export function readConfiguration(environment: Environment = process.env): Configuration {
   const reader = new ConfigurationReader(environment);
-  const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
+  const signIn = signInSettings(reader);
   const databaseUrl = reader.databaseUrl('DATABASE_URL');
+  const vocabulary = reader.vocabulary('DAVIT_VOCABULARY');
   const allowLocalRepositories = reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false);
   const configuration: Omit<Configuration, 'unknownVariables'> = {
     stateFolder: path.resolve(reader.text('DAVIT_HOME', '.davit')),
@@ -23,8 +25,8 @@ export function readConfiguration(environment: Environment = process.env): Confi
     bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
     allowedOrigins: reader.origins('DAVIT_ALLOWED_ORIGINS'),
+    vocabulary,
     ...signIn,
-    passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
@@ -41,7 +43,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     privateRepositories: reader.places('DAVIT_ALLOW_PRIVATE_REPOSITORIES', allowLocalRepositories),
     allowHttpRegistries: reader.truth('DAVIT_ALLOW_HTTP_REGISTRIES', false),
     vendorRegistries: reader.vendorRegistries('DAVIT_VENDOR_REGISTRIES'),
-    variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', 'DAVIT'),
+    variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', prefixOf(vocabulary) ?? 'DAVIT'),
     localEngine: reader.truth('DAVIT_LOCAL_ENGINE', true),
     dockerHost: reader.optional('DOCKER_HOST'),
     buildMemoryMiB: reader.integer('DAVIT_BUILD_MEMORY_MIB', halfOfMemoryMiB(), 64, 1_048_576),
@@ -76,16 +78,33 @@ export function readConfiguration(environment: Environment = process.env): Confi
     tofuProgram: reader.optional('DAVIT_TOFU_PROGRAM'),
     databaseCatalogueFile: reader.optional('DAVIT_DATABASE_CATALOGUE'),
     lifecycleTemplatesFile: reader.optional('DAVIT_LIFECYCLE_TEMPLATES'),
-    gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
-    gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),
-    previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),
-    previewHours: reader.integer('DAVIT_PREVIEW_HOURS', 168, 0, 87_600),
-    previewsPerEnvironment: reader.integer('DAVIT_PREVIEWS_PER_ENVIRONMENT', 20, 0, 10_000),
+    ...gitSettings(reader),
     logLevel: reader.word('DAVIT_LOG_LEVEL', logLevels, 'info'),
     logRequests: reader.truth('DAVIT_LOG_REQUESTS', false),
   };
   reader.finish();
   return { ...configuration, unknownVariables: reader.unknown() };
+}
+
+function gitSettings(
+  reader: ConfigurationReader,
+): Pick<Configuration, 'gitPollSeconds' | 'gitDeployForcePushes' | 'previewForks' | 'previewHours' | 'previewsPerEnvironment'> {
+  return {
+    gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
+    gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),
+    previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),
+    previewHours: reader.integer('DAVIT_PREVIEW_HOURS', 168, 0, 87_600),
+    previewsPerEnvironment: reader.integer('DAVIT_PREVIEWS_PER_ENVIRONMENT', 20, 0, 10_000),
+  };
+}
+
+function signInSettings(
+  reader: ConfigurationReader,
+): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences' | 'oidcClients' | 'passwords'> {
+  return {
+    ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE', 'DAVIT_OIDC_CLIENT_ID', 'DAVIT_OIDC_CLIENT_SECRET'),
+    passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
+  };
 }
 
 function backupSettings(

@@ -5,7 +5,8 @@ import { cronFault } from '@davit/engine/port';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 import { clusterEndpoint, readClusterSettings, type ClusterSettingsTable } from '../cluster-settings.ts';
-import type { AcmeConfiguration, Configuration } from '../configuration.ts';
+import type { AcmeConfiguration, Configuration, VocabularyConfiguration } from '../configuration.ts';
+import { ownVocabulary } from '../vocabulary/file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -140,18 +141,33 @@ export class ConfigurationReader {
   }
 
   /**
-   * Reads two lists, separated by commas or blanks. An issuer can sign in anybody, so the issuers' URLs must be secure.
+   * Reads lists, separated by commas or blanks: issuers, audiences, and for each issuer a client id and a secret (`-`: none).
+   * An issuer can sign in anybody, so the issuers' URLs must be secure. A client id is an audience, too.
    */
-  openIdConnect(issuerName: string, audienceName: string): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences'> {
+  openIdConnect(
+    ...names: readonly [string, string, string, string]
+  ): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences' | 'oidcClients'> {
+    const [issuerName, audienceName, clientName, secretName] = names;
     const oidcIssuers = this.#list(issuerName);
-    const oidcAudiences = this.#list(audienceName);
+    const [ids, secrets] = [this.#list(clientName), this.#list(secretName)];
     for (const issuer of oidcIssuers.filter((one) => !isTrustworthyAddress(one) || /[?#]/.test(one))) {
       this.#fault(issuerName, `must be https addresses (http only on this machine), not ${JSON.stringify(issuer)}`);
     }
+    if (ids.length > 0 && ids.length !== oidcIssuers.length) {
+      this.#fault(clientName, `must have one client id for each issuer of ${issuerName}, in the same order`);
+    }
+    if (secrets.length > 0 && secrets.length !== ids.length) {
+      this.#fault(secretName, `must have one secret for each client id of ${clientName}, in the same order, or - for none`);
+    }
+    const oidcAudiences = [...new Set([...this.#list(audienceName), ...ids])];
     if (oidcIssuers.length > 0 && oidcAudiences.length === 0) {
       this.#fault(audienceName, 'must name the audience of this API, or tokens for other programs would be accepted too');
     }
-    return { oidcIssuers, oidcAudiences };
+    const oidcClients = ids.map((clientId, index) => {
+      const secret = secrets[index] ?? '-';
+      return { issuer: oidcIssuers[index] ?? '', clientId, clientSecret: secret === '-' ? null : new Sensitive(secret) };
+    });
+    return { oidcIssuers, oidcAudiences, oidcClients };
   }
 
   #list(name: string): string[] {
@@ -169,6 +185,19 @@ export class ConfigurationReader {
       this.#fault(name, `must be origins such as https://console.example.org, without a path, not ${JSON.stringify(wrong)}`);
     }
     return list;
+  }
+
+  /** Reads the base path and the file of a vocabulary, as in `/v/public=public`. */
+  vocabulary(name: string): VocabularyConfiguration | null {
+    const value = this.optional(name);
+    if (value === null) return null;
+    const [, basePath = '', file = ''] = /^((?:\/[\w.-]+)+)=(.+)$/.exec(value) ?? [];
+    if (basePath === '') {
+      const forms = 'a base path and a file, as in /v/public=public (the vocabulary of Davit) or /v/own=/etc/davit/words.json';
+      this.#fault(name, `must be ${forms}, not ${JSON.stringify(value)}`);
+      return null;
+    }
+    return { basePath, file: file === ownVocabulary ? null : file };
   }
 
   /** Returns IP addresses with an optional port, separated by commas or blanks. */

@@ -6,6 +6,7 @@ import { chartSourceOf } from './plan.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../../model.ts';
 import type { EngineParts } from '../../shared/parts.ts';
 import { isDatabaseUnreachable } from '../../shared/retry-policy.ts';
+import { inOwnWords } from './values.ts';
 import * as store from '../../store/helm.ts';
 import { checkoutFolder } from '../../steps/image.ts';
 import { sourceAt } from '../../steps/source.ts';
@@ -108,16 +109,17 @@ export async function installOf(context: StepContext): Promise<HelmInstall> {
   const source = helmOf(config);
   const folder = checkoutFolder(context);
   const { set, set_string: setString, set_json: setJson } = source.values;
+  const reference = parts.settings.clientTexts?.chartReference ?? null;
   const root = source.git === null ? folder : join(folder, 'source');
   return {
     chart: source.git === null ? join(folder, packaged) : join(root, source.git.rootPath),
     root,
-    values: {
+    values: inOwnWords(reference, {
       files: await valueFiles(context, source),
       set: set.map(pairOf),
       setString: setString.map(pairOf),
       setJson: setJson.map(pairOf),
-    },
+    }),
     variables: await variablesOf(config, parts),
     arguments: source.arguments,
     labels: labelsOf(context),

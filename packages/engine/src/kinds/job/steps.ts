@@ -178,7 +178,7 @@ async function putOnCluster(context: StepContext): Promise<boolean> {
   if (schedulesOf(parts, task.driver) === undefined) return false;
   await noteHere(context);
   const workload = await workloadOf(context, { secrets: true });
-  const schedule = toClusterSchedule(workload, configOf(task), parts.settings.builtInPrefix);
+  const schedule = toClusterSchedule(workload, configOf(task), parts.settings);
   return schedule !== null && putSuspended(parts, task.driver, schedule, call);
 }
 
@@ -201,5 +201,5 @@ function running({ task, deployment }: Pick<StepContext, 'task' | 'deployment'>)
 async function attemptWorkload(context: StepContext, attempt: number): Promise<Workload> {
   const { event, command } = running(context);
   const workload = await workloadOf(context, { secrets: true });
-  return toAttempt(workload, { event, command, attempt, builtInPrefix: context.parts.settings.builtInPrefix });
+  return toAttempt(workload, { event, command, attempt, settings: context.parts.settings });
 }

@@ -68,6 +68,7 @@ const harmless: readonly Harmless[] = [
   { fields: /deployTerraform body:id$/, because: 'repeats the id of the path and is not read' },
   { fields: /streamOrganization query:/, because: 'narrows a stream, of which each event is judged by itself' },
   { fields: /searchServiceLog query:(release_id|line)$/, because: 'selects lines of the service of the path' },
+  { fields: /compareServiceReleases query:(from|to)$/, because: 'selects releases of the service of the path' },
   { fields: /getOrganizationEvents query:targetId$/, because: "narrows the organization's audit log" },
   { fields: /(createDeploymentRule|editProjectDeployemtnRule) body:mode$/, because: 'says for which environments a rule is' },
   { fields: /cloneEnvironment body:mode$/, because: 'is closed to custom roles with the whole operation' },

@@ -98,6 +98,8 @@ function limitsOf({ minimum, maximum }: Schema): number[] {
   return [minimum, maximum].filter((limit) => limit !== undefined);
 }
 
+const someUuid = '0b9d2bfc-4b4e-4b8f-9d6b-0d8b3f1c2a11';
+
 function texts(schema: Schema, ids: IdSource): fc.Arbitrary<string> {
   if (schema.format === 'uuid') return fc.oneof({ weight: 8, arbitrary: ids }, { weight: 1, arbitrary: fc.uuid() });
   if (schema.format === 'date-time') return dateTimes;
@@ -113,7 +115,8 @@ function texts(schema: Schema, ids: IdSource): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 4, arbitrary: words },
     { weight: 1, arbitrary: unicode },
-    { weight: 2, arbitrary: fc.uuid().filter(fits) },
+    // A filter that nothing passes would never end.
+    ...(fits(someUuid) ? [{ weight: 2, arbitrary: fc.uuid() }] : []),
     ...(maxLength > 60 && minLength < 40 ? [{ weight: 2, arbitrary: url }] : []),
     ...(nastyTexts.some(fits) ? [{ weight: 1, arbitrary: fc.constantFrom(...nastyTexts.filter(fits)) }] : []),
   );

@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createFakeCluster } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
+import { openApi, operationList } from '@davit/contract';
 import type { ApiParts } from '@davit/server';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import * as fc from 'fast-check';
 import { recipes } from '../../resources/event/testing/recipes.ts';
 import { EventFixture, type Ids, type Recipe } from '../../resources/event/testing/fixture.ts';
+import { readVocabulary } from '../../vocabulary/read.ts';
+import { Wordings } from '../wording.ts';
 import { anyJson, broken, nastyText, valid, type Schema } from './arbitrary.ts';
 
 interface Parameter {
@@ -30,6 +33,7 @@ interface Document {
 /** A request as it is sent; printed unchanged if it shows a fault. */
 export interface FuzzRequest {
   readonly operation: string;
+  readonly base: string;
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -43,7 +47,10 @@ interface Drawn {
 }
 
 interface Route {
+  /** The id of the contract's operation. */
   readonly id: string;
+  /** Base path of the document that describes the route; empty for the contract's own. */
+  readonly base: string;
   readonly path: string;
   readonly method: string;
   readonly operation: DocumentedOperation;
@@ -51,31 +58,46 @@ interface Route {
 
 const file = path.join(import.meta.dirname, '../../../../contract/generated/openapi.json');
 const source: unknown = JSON.parse(readFileSync(file, 'utf8'));
-// The generators of values know no references.
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the document has this shape
-const document = withoutReferences(source) as Document;
-const routes: readonly Route[] = Object.entries(document.paths).flatMap(([template, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ id: operation.operationId, path: template, method, operation })),
-);
+const base = '/v/public';
+const vocabulary = await readVocabulary({ basePath: base, file: null }, operationList);
+const wordings = new Wordings(vocabulary, operationList);
+// Names of operations differ between the documents; the order of the operations is the same.
+const contractIds = new Map(wordings.operations().map(({ id }, index) => [id, operationList[index]?.id ?? id]));
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats.default(ajv);
-ajv.addSchema({ $id: 'api', ...document });
 
-/** Returns a value of the document with the named shapes in place of the references to them. */
-function withoutReferences(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutReferences);
-  if (typeof value !== 'object' || value === null) return value;
-  const { $ref, ...rest } = value as { readonly $ref?: string };
-  const members = Object.entries($ref === undefined ? rest : { ...referredTo($ref), ...rest });
-  return Object.fromEntries(members.map(([key, member]) => [key, withoutReferences(member)]));
+const routes = routesOf(source, '');
+const routesInWords = routesOf(openApi(wordings.operations(), '0'), base);
+
+/** Returns the routes of a document, whose schemas are then known to the validator under its base path. */
+function routesOf(description: unknown, at: string): readonly Route[] {
+  // The generators of values know no references.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the document has this shape
+  const document = withoutReferences(description, description) as Document;
+  ajv.addSchema({ $id: `api${at}`, ...document });
+  return Object.entries(document.paths).flatMap(([template, methods]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const id = contractIds.get(operation.operationId) ?? operation.operationId;
+      return { id, base: at, path: template, method, operation };
+    }),
+  );
 }
 
-function referredTo(reference: string): object {
+/** Returns a value of the document with the named shapes in place of the references to them. */
+function withoutReferences(value: unknown, description: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutReferences(item, description));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value as { readonly $ref?: string };
+  const members = Object.entries($ref === undefined ? rest : { ...referredTo($ref, description), ...rest });
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutReferences(member, description)]));
+}
+
+function referredTo(reference: string, description: unknown): object {
   const found = reference
     .split('/')
     .slice(1)
-    .reduce<unknown>((at, key) => Object.entries(at ?? {}).find(([name]) => name === key)?.[1], source);
+    .reduce<unknown>((at, key) => Object.entries(at ?? {}).find(([name]) => name === key)?.[1], description);
   if (typeof found !== 'object' || found === null) throw new Error(`The document has no ${reference}.`);
   return found;
 }
@@ -90,7 +112,7 @@ const requestsOfOneServer = 4000;
 function openScene(): Promise<EventFixture> {
   // The engine is never started: deployments stay queued, and the cluster only serves reads of repositories.
   const engine = (parts: ApiParts): Engine => createEngine({ ...parts, drivers: { docker: createFakeCluster() } });
-  return EventFixture.open({ engine });
+  return EventFixture.open({ engine, environment: { DAVIT_VOCABULARY: `${base}=public` } });
 }
 
 /** Sends requests that the OpenAPI document allows and requests that it does not, and checks the responses. */
@@ -158,11 +180,13 @@ export class Fuzz {
   }
 
   /**
-   * Generates a request of any operation. Its ids are chosen when it is sent, because they change while the property
-   * runs.
+   * Generates a request of any operation, a quarter of them in a client's words. Its ids are chosen when it is sent,
+   * because they change while the property runs.
    */
   request(): fc.Arbitrary<FuzzRequest> {
-    return fc.constantFrom(...routes).chain((route) => this.#requestOf(route));
+    return fc
+      .oneof({ weight: 3, arbitrary: fc.constantFrom(...routes) }, { weight: 1, arbitrary: fc.constantFrom(...routesInWords) })
+      .chain((route) => this.#requestOf(route));
   }
 
   #id(name?: string): fc.Arbitrary<string> {
@@ -172,7 +196,7 @@ export class Fuzz {
     });
   }
 
-  #requestOf({ id, path: template, method, operation }: Route): fc.Arbitrary<FuzzRequest> {
+  #requestOf({ id, base: at, path: template, method, operation }: Route): fc.Arbitrary<FuzzRequest> {
     const names = (location: Parameter['in']): readonly Parameter[] => operation.parameters.filter((one) => one.in === location);
     const parameters = names('path').map(({ name }) => name);
     const pathValues = fc
@@ -189,8 +213,9 @@ export class Fuzz {
       const { text, type } = drawn.body;
       return {
         operation: id,
+        base: at,
         method: method.toUpperCase(),
-        url: `${location}${search.size === 0 ? '' : `?${search.toString()}`}`,
+        url: `${at}${location}${search.size === 0 ? '' : `?${search.toString()}`}`,
         headers: { ...(type === undefined ? {} : { 'content-type': type }), ...drawn.headers },
         ...(text === undefined ? {} : { body: text }),
       };
@@ -337,7 +362,7 @@ function wellFormed(text: string): string {
 
 function faultsOf(request: FuzzRequest, response: Response, text: string): string[] {
   const { status } = response;
-  const route = routes.find(({ id }) => id === request.operation);
+  const route = [...routes, ...routesInWords].find((one) => one.id === request.operation && one.base === request.base);
   if (route === undefined) return [];
   const name = `${route.id} ${status}`;
   if (status >= 500) return [`${name}: ${text}`];
@@ -355,11 +380,12 @@ function faultsOf(request: FuzzRequest, response: Response, text: string): strin
 
 const validators = new Map<string, ValidateFunction>();
 
-function validatorOf({ path: template, method }: Route, code: string, type: string): ValidateFunction {
+function validatorOf({ base: at, path: template, method }: Route, code: string, type: string): ValidateFunction {
   const parts = ['paths', template, method, 'responses', code, 'content', type, 'schema'];
   const pointer = parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
-  const found = validators.get(pointer) ?? ajv.compile({ $ref: `api#/${pointer}` });
-  validators.set(pointer, found);
+  const reference = `api${at}#/${pointer}`;
+  const found = validators.get(reference) ?? ajv.compile({ $ref: reference });
+  validators.set(reference, found);
   return found;
 }
 

@@ -89,7 +89,7 @@ describe('the first account', () => {
     try {
       expect(await makeFirstRunToken(off.api.deps)).toBeNull();
       const browser = new TestBrowser(off);
-      expect((await browser.send('GET /signIn')).body).toEqual({ passwords: false, issuers: [] });
+      expect((await browser.send('GET /signIn')).body).toMatchObject({ passwords: false, browser_issuers: [] });
       expect(await browser.send('POST /signIn', { email: 'a@example.org', password })).toMatchObject({ status: 403 });
     } finally {
       await off.close();

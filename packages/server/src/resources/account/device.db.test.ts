@@ -176,3 +176,21 @@ test('the token of a former owner does not keep the rights of the owner', async 
   await server.client().call('postOrganizationTransferOwnership', { params, body: { user_id: second.id } });
   await expect(api.call('getOrganization', { params })).rejects.toMatchObject({ status: 401 });
 });
+
+test('a program revokes its own token, and no other kind of token', async () => {
+  const { body } = await signedIn(await member('DEVOPS'));
+  const { access_token, token_id } = body;
+  await create(access_token);
+  const revoke = (token: unknown): Promise<Answer> => program('POST /deviceSignIn/revoke', { access_token: token });
+  expect(await revoke(access_token)).toMatchObject({ status: 204 });
+  await expect(create(access_token)).rejects.toMatchObject({ status: 401 });
+  // A repetition, and a token that nobody has.
+  expect([await revoke(access_token), await revoke(randomUUID())]).toMatchObject([{ status: 204 }, { status: 204 }]);
+  const params = { organizationId };
+  const events = JSON.stringify(await server.client().call('getOrganizationEvents', { params, query: {} }));
+  expect(events).toContain(String(token_id));
+  expect(events).not.toContain(String(access_token));
+  const made = await server.client().call('createOrganizationApiToken', { params, body: { name: randomUUID() } });
+  expect(await revoke(made.token)).toMatchObject({ status: 204 });
+  await create(made.token);
+});

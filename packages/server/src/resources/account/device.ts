@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
 import type { Body, BuiltInRole, operations, Response, Scope } from '@davit/contract';
-import { statement, type Queryable } from '@davit/db';
+import { accessChannel, statement, type Queryable } from '@davit/db';
 import { attemptSucceeded, takeAttempt } from '../../auth/attempts.ts';
 import { tokenHash } from '../../auth/authenticator.ts';
 import type { Caller } from '../../auth/caller.ts';
@@ -101,6 +101,23 @@ const deviceTokenCreate = statement<{ expires_at: string }>(
    returning expires_at`,
 );
 
+const deviceTokenRevoke = statement(
+  'device_token_revoke',
+  `with gone as (delete from api_token where token_hash = $1 and person_id is not null returning id)
+   select pg_notify('${accessChannel}', id::text) from gone`,
+);
+
+interface TokenPersonRow {
+  readonly id: string;
+  readonly name: string;
+}
+
+const deviceTokenPerson = statement<TokenPersonRow>(
+  'device_token_person',
+  `select person.id, coalesce(person.name, person.nickname, person.email, person.subject) as name
+     from api_token join person on person.id = api_token.person_id where api_token.token_hash = $1`,
+);
+
 interface PendingRow {
   readonly name: string;
   readonly scope: DeviceScope | null;
@@ -186,6 +203,18 @@ async function takeToken(tx: Queryable, hash: Buffer): Promise<Token> {
     member.name,
   ]);
   return { access_token: token, token_type: 'Bearer', token_id: id, name, organization_id, expires_at };
+}
+
+/** Deletes the token of a program. A token that is unknown, or that no program got by a code, changes nothing. */
+export async function revokeDeviceToken(deps: Needs<'database' | 'tokens'>, token: string): Promise<void> {
+  const hash = tokenHash(token);
+  await deps.database.transaction(async (tx) => {
+    const person = await tx.maybe(deviceTokenPerson, [hash]);
+    if (person === undefined) return;
+    await attributeTo(tx, person);
+    await tx.run(deviceTokenRevoke, [hash]);
+  });
+  deps.tokens.forget();
 }
 
 /** Returns whether a member has all rights of a scope. A token without a scope has the role of the member. */

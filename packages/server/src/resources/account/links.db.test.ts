@@ -3,7 +3,7 @@ import { roleDescriptions, type BuiltInRole } from '@davit/contract';
 import { statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccountOf, listAccounts, resetAccount } from './index.ts';
+import { createAccountOf, listAccounts, resetAccount, trimAccounts } from './index.ts';
 import { TestBrowser, type Answer } from './testing/browser.ts';
 
 /* Links that are used once: invitations, and passwords that were lost. */
@@ -101,6 +101,23 @@ describe('the link of an invitation', () => {
     await server.database.database.run(expireLinks);
     expect((await read(expiring)).status).toBe(409);
   });
+});
+
+const linkCount = statement<{ count: number }>('test_links_count', 'select count(*)::int as count from one_time_link');
+
+test('an expired link leaves no event of another person in the log of its organization', async () => {
+  const { database } = server.database;
+  const { id } = await server.organization();
+  const member = await join(id);
+  const params = { organizationId: id };
+  await server.client().call('createPasswordLink', { params: { ...params, userId: member.id } });
+  await database.run(expireLinks);
+  const elsewhere = await server.organization();
+  await invite(elsewhere.id, 'somebody@example.org');
+  await trimAccounts(database);
+  expect((await database.one(linkCount)).count).toBe(1);
+  const { events } = await server.client().call('getOrganizationEvents', { params });
+  expect((events ?? []).filter(({ event_type }) => event_type === 'DELETE')).toEqual([]);
 });
 
 describe('a lost password', () => {

@@ -9,14 +9,10 @@ interface LinkRow {
   readonly invitation_id: string | null;
 }
 
-/**
- * Creates a link ($1 id, $2 kind, $3 hash, $4 person, $5 invitation, $6 hours, $7 organization whose log has an event)
- * and deletes all expired ones.
- */
+/** Creates a link ($1 id, $2 kind, $3 hash, $4 person, $5 invitation, $6 hours, $7 organization whose log has an event). */
 const linkCreate = statement(
   'link_create',
-  `with ended as (delete from one_time_link where expires_at < clock_timestamp())
-   insert into one_time_link (id, kind, token_hash, person_id, invitation_id, expires_at, organization_id)
+  `insert into one_time_link (id, kind, token_hash, person_id, invitation_id, expires_at, organization_id)
    values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(hours => $6), $7)`,
 );
 

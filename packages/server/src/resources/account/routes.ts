@@ -5,14 +5,15 @@ import { WithCookie, type Mounting } from '../../http/mount.ts';
 import * as account from './account.ts';
 import * as device from './device.ts';
 import { createFirstAccount } from './first-run.ts';
+import { beginIssuerSignIn, finishIssuerSignIn } from './issuer.ts';
 import { changePassword } from './password.ts';
 import { createPasswordLink, resetPassword } from './reset.ts';
 import { confirmSecondFactor, createSecondFactor, deleteSecondFactor, readSecurity } from './second-factor.ts';
 import { readOptions, signIn, type Begun } from './sign-in.ts';
 
 type AccountDeps = Needs<
-  'database' | 'tokens' | 'sessions' | 'passwords' | 'vault',
-  'passwords' | 'oidcIssuers' | 'host' | 'port' | 'publicUrl'
+  'database' | 'tokens' | 'sessions' | 'passwords' | 'vault' | 'issuerClients' | 'signInStates',
+  'passwords' | 'oidcIssuers' | 'oidcClients' | 'host' | 'port' | 'publicUrl'
 >;
 
 export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
@@ -34,6 +35,7 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.deleteSecondFactor, (call) => deleteSecondFactor(deps, call, call.body))
     .on(operations.createDeviceSignIn, ({ client, body }) => device.createDeviceSignIn(deps, client, body))
     .on(operations.getDeviceToken, ({ body }) => device.getDeviceToken(deps, body.device_code))
+    .on(operations.revokeDeviceToken, ({ body }) => device.revokeDeviceToken(deps, body.access_token))
     .on(operations.readDeviceSignIn, (call) => device.readDeviceSignIn(deps, call, call.body.user_code))
     .on(operations.confirmDeviceSignIn, (call) => device.confirmDeviceSignIn(deps, call, call.body))
     .on(operations.denyDeviceSignIn, (call) => device.denyDeviceSignIn(deps, call, call.body.user_code))
@@ -41,6 +43,13 @@ export function mountAccount(mounting: Mounting, deps: AccountDeps): void {
     .on(operations.resetPassword, ({ body }) => resetPassword(deps, body))
     .on(operations.getSignInOptions, () => Promise.resolve(readOptions(deps)))
     .on(operations.signIn, async ({ client, body }) => withCookie(client, await signIn(deps, client, body)))
+    .on(operations.createIssuerSignIn, async ({ client, body }) => {
+      const { url, state } = await beginIssuerSignIn(deps, client, body);
+      return new WithCookie({ url }, client.signInStateCookie(state));
+    })
+    .on(operations.completeIssuerSignIn, async ({ client, body }) =>
+      withCookie(client, await finishIssuerSignIn(deps, client, body)),
+    )
     .on(operations.createFirstAccount, async ({ client, body }) =>
       withCookie(client, await createFirstAccount(deps, client, body)),
     );

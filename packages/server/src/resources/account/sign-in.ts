@@ -18,8 +18,12 @@ export interface Begun<Answer = SignedIn> {
   readonly answer: Answer;
 }
 
-export function readOptions({ config }: Needs<never, 'passwords' | 'oidcIssuers'>): Options {
-  return { passwords: config.passwords, issuers: [...config.oidcIssuers] };
+export function readOptions({ config }: Needs<never, 'passwords' | 'oidcIssuers' | 'oidcClients'>): Options {
+  return {
+    passwords: config.passwords,
+    issuers: [...config.oidcIssuers],
+    browser_issuers: config.oidcClients.map(({ issuer }) => issuer),
+  };
 }
 
 /**
@@ -42,15 +46,24 @@ export async function signIn(
   }
   await requireSecondFactor(deps, { personId: account.person_id, code: request.code, client });
   await attemptSucceeded(deps.database, attempt);
+  const session = await beginSession(deps, client, account.person_id);
+  return { session, answer: toSignedIn(account.person_id, account.email, session) };
+}
+
+/** Begins the session of a person who has proved their identity, and ends the former one of the browser. */
+export async function beginSession(
+  deps: Needs<'tokens' | 'sessions'>,
+  client: ClientFacts,
+  personId: string,
+): Promise<CookieSession> {
   // The browser forgets the former session, so that nobody could end it any more.
   if (client.sessionToken !== undefined) {
     await deps.sessions.endCookie(client.sessionToken);
     deps.tokens.forget();
   }
-  const session = await deps.sessions.begin(account.person_id, client);
-  return { session, answer: toSignedIn(account.person_id, account.email, session) };
+  return deps.sessions.begin(personId, client);
 }
 
-export function toSignedIn(personId: string, email: string, { id, expiresAt }: CookieSession): SignedIn {
+export function toSignedIn(personId: string, email: string | null, { id, expiresAt }: CookieSession): SignedIn {
   return { person_id: personId, email, session_id: id, expires_at: expiresAt.toISOString() };
 }

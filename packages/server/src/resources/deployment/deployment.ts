@@ -48,8 +48,10 @@ export async function actOnEnvironment(
         ? await requestedServices(tx, environmentId, { skipped: false })
         : await composeServices(deps, tx, environmentId, { redeploy: what === 'redeploy' });
     const request = wholeEnvironment(environment, caller, what === 'stop' ? 'STOP' : 'DEPLOY', services);
-    if (!dryRun) await deps.engine.request(tx, request);
-    return { status: await environmentStatus(deps, tx, environmentId), request };
+    const queued = dryRun ? null : await deps.engine.request(tx, request);
+    const status = await environmentStatus(deps, tx, environmentId);
+    // The status names the first waiting request, which may be another.
+    return { status: queued === null ? status : { ...status, deployment_request_id: queued.deploymentId }, request };
   });
   return dryRun ? { ...status, plan: toPlan(await deps.engine.plan(request)) } : status;
 }

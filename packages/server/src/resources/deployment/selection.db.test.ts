@@ -99,6 +99,29 @@ test('several services are deployed, stopped, restarted and taken off in one dep
   expect((await api.call('listServicesByEnvironmentId', it.at)).results.map(({ id }) => id)).toEqual([it.api]);
 });
 
+test('each answer names the request that it queued, also while others wait', async () => {
+  const it = await fixture();
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  server.fake.script = { before: ({ method }) => (method === 'start' ? held : undefined) };
+  const deploy = async (id: string): Promise<string | null | undefined> => {
+    const body = { applications: [{ application_id: id }] };
+    return (await api.call('deployAllServices', { ...it.at, body })).deployment_request_id;
+  };
+  const ids = [await deploy(it.web)];
+  await expect.poll(async () => (await history(it.at))[0]?.action_status).toBe('ONGOING');
+  ids.push(await deploy(it.api), (await api.call('deployApplication', application(it.other))).deployment_request_id);
+  const waiting = (await api.call('listDeploymentRequestByEnvironmentId', it.at)).results;
+  expect(waiting.map(({ identifier }) => identifier.deployment_request_id)).toEqual([...new Set(ids.slice(1))]);
+  release();
+  server.fake.script = {};
+  await settled(it.at);
+  for (const id of ids) {
+    const status = await api.call('getDeploymentStatusByDeploymentRequestId', { query: { deploymentRequestId: id ?? '' } });
+    expect(status).toMatchObject({ status: 'DEPLOYED' });
+  }
+});
+
 test('containers go with applications, at the tag that is wished and kept', async () => {
   const it = await fixture();
   const make = async (name: string): Promise<string> => {

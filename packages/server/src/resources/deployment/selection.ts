@@ -34,10 +34,10 @@ export async function deploySelected(
   request: DeployRequest,
 ): Promise<EnvironmentStatus> {
   const selected = selectedVersions(request);
-  await act(deps, caller, { environmentId, action: 'DEPLOY' }, (tx) =>
+  const id = await act(deps, caller, { environmentId, action: 'DEPLOY' }, (tx) =>
     composeSelected(deps, tx, caller, { environmentId, selected }),
   );
-  return environmentStatus(deps, deps.database, environmentId);
+  return { ...(await environmentStatus(deps, deps.database, environmentId)), deployment_request_id: id };
 }
 
 /**
@@ -60,8 +60,11 @@ export async function restartSelected(
   request: RestartRequest,
 ): Promise<RestartAnswer> {
   const selected = selectedIds(request);
-  await act(deps, caller, { environmentId, action: 'RESTART' }, (tx) => selectRunning(deps, tx, environmentId, selected));
-  return withServiceFields(await environmentStatus(deps, deps.database, environmentId), 'RESTART', false);
+  const id = await act(deps, caller, { environmentId, action: 'RESTART' }, (tx) =>
+    selectRunning(deps, tx, environmentId, selected),
+  );
+  const status = await environmentStatus(deps, deps.database, environmentId);
+  return withServiceFields({ ...status, deployment_request_id: id }, 'RESTART', false);
 }
 
 export async function deleteSelectedServices(
@@ -86,15 +89,15 @@ export async function uninstallSelected(
 
 /**
  * Requests one deployment of the services that `select` returns, in one transaction. Requests nothing if there are
- * none.
+ * none. Returns the id of the request: the status of the environment names the first waiting one, which may be another.
  */
 async function act(
   deps: Needs<'database' | 'engine'>,
   caller: Caller,
   { environmentId, action }: { readonly environmentId: string; readonly action: Action },
   select: (tx: Queryable) => Promise<RequestedService[]>,
-): Promise<void> {
-  await deps.database.transaction((tx) => actIn(deps, tx, caller, { environmentId, action, select }));
+): Promise<string | null> {
+  return deps.database.transaction((tx) => actIn(deps, tx, caller, { environmentId, action, select }));
 }
 
 /** Does what `act` does, in a transaction of the caller. Returns the id of the request. */

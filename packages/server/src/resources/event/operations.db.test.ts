@@ -21,6 +21,7 @@ const silent: Readonly<Record<string, string>> = {
   editHelmAdvancedSettings: 'there is no setting yet',
   checkDockerfile: 'looks at a repository and changes nothing',
   checkGitFile: 'looks at a repository and changes nothing',
+  checkGitRepository: 'looks at a repository and changes nothing',
   createHelmDefaultValues: 'reads from a repository and changes nothing',
   checkHelmRepository: 'looks at a repository and changes nothing',
   checkContainerImage: 'asks a registry and changes nothing',
@@ -46,6 +47,8 @@ const silent: Readonly<Record<string, string>> = {
   readDeviceSignIn: 'looks at a program that waits and changes nothing',
   confirmDeviceSignIn: 'the event is that of the token, when the program gets it',
   denyDeviceSignIn: 'of a program that gets nothing',
+  createIssuerSignIn: 'of nobody yet: the person signs in at the issuer',
+  completeIssuerSignIn: 'of a person, who belongs to no organization',
   signIn: 'of a person, who belongs to no organization',
   createFirstAccount: 'works once in an installation; resources/account/account.db.test.ts reads its events',
 };

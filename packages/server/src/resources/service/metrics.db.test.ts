@@ -35,7 +35,9 @@ test('a service that never ran has no metrics', async () => {
   });
   const day = await api.call('getApplicationMetrics', { params, query: { minutes: 1440 } });
   expect(day.step_seconds).toBe(300);
-  const tooLong = api.call('getApplicationMetrics', { params, query: { minutes: 1441 } });
+  const month = await api.call('getApplicationMetrics', { params, query: { minutes: 43_200 } });
+  expect(month.step_seconds).toBe(3600);
+  const tooLong = api.call('getApplicationMetrics', { params, query: { minutes: 43_201 } });
   await expect(tooLong).rejects.toMatchObject({ status: 400, errors: [{ path: 'minutes' }] });
 });
 

@@ -13,6 +13,7 @@ import * as settings from './facets/settings/settings.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
 import { searchLog } from './facets/log/search.ts';
+import { compareReleases, readRelease } from './facets/release/release.ts';
 import { readMetrics } from './facets/metrics/metrics.ts';
 import { listTerraformResources } from './facets/terraform/resources.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
@@ -34,6 +35,9 @@ export function mountService(mounting: Mounting, deps: RoutesDeps): void {
   mounting.on(operations.searchServiceLog, ({ caller, params, query, gone }) =>
     searchLog(deps, caller, params.serviceId, { query, gone: gone() }),
   );
+  mounting
+    .on(operations.getServiceRelease, ({ caller, params }) => readRelease(deps, caller, params))
+    .on(operations.compareServiceReleases, ({ caller, params, query }) => compareReleases(deps, caller, params.serviceId, query));
   mounting.on(operations.getTerraformResources, ({ caller, params }) => listTerraformResources(deps, caller, params.terraformId));
   mounting.on(operations.getHelmKubernetesServices, async ({ caller, params }) => {
     await assertVisible(deps, caller, params.helmId, 'HELM');

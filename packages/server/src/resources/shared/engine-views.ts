@@ -34,6 +34,7 @@ export function errorLink(code: string): string {
 
 export function toFailure(failure: engine.FailureRecord): Failure {
   const { lines, exit, probe, listening, original } = failure.evidence;
+  const { changedSinceSuccess: changed } = failure;
   return {
     code: failure.code,
     message: failure.message,
@@ -46,7 +47,13 @@ export function toFailure(failure: engine.FailureRecord): Failure {
       ...(listening === undefined ? {} : { listening: [...listening] }),
       ...(original === undefined ? {} : { original }),
     },
+    ...(changed === undefined ? {} : { changed_since_success: changed === null ? null : toChanged(changed) }),
   };
+}
+
+function toChanged({ releaseId, at, changes, total }: engine.ChangedSinceSuccess): Failure['changed_since_success'] {
+  // Times inside of JSON are as PostgreSQL returned them.
+  return { release_id: releaseId, at: new Date(at).toISOString(), total, changes: changes.map((change) => ({ ...change })) };
 }
 
 export function toPlan(plan: engine.DeploymentPlan): Plan {

@@ -15,6 +15,9 @@ export function mountSourceCheck(
   mounting
     .on(operations.checkDockerfile, ({ caller, params, body }) => check.checkDockerfile(deps, caller, params.environmentId, body))
     .on(operations.checkGitFile, ({ caller, params, body }) => check.checkFiles(deps, caller, params.environmentId, body))
+    .on(operations.checkGitRepository, ({ caller, params, body }) =>
+      check.checkRepository(deps, caller, params.environmentId, body),
+    )
     .on(operations.checkContainerImage, ({ caller, params, body }) =>
       checkContainerImage(deps, caller, params.environmentId, body),
     )

@@ -20,7 +20,7 @@ let url: string;
 beforeAll(async () => {
   const repository = new TestRepository(join(scratch.path, 'shop.git'));
   repository.commit('first', {
-    'web/Dockerfile': 'ARG VERSION=1\nFROM registry.example.org/node:${VERSION} AS build\nARG TOKEN\nFROM build\n',
+    'web/Dockerfile': 'ARG VERSION=1\nFROM registry.example.org/node:${VERSION} AS build\nARG TOKEN\nFROM build\nEXPOSE 3000\n',
     'web/broken': 'RUM x\n',
     'chart/values.yaml': 'a: 1\n',
     'chart/Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
@@ -57,17 +57,52 @@ const dockerfile = (body: object = {}, repository: object = {}) =>
     body: { git_repository: { url, branch: 'main', root_path: '/web', ...repository }, dockerfile_path: 'Dockerfile', ...body },
   });
 
-test('a Dockerfile is found, with its arguments and images', async () => {
+test('a Dockerfile is found, with its arguments, images and ports', async () => {
   const expected = {
     dockerfile_path: 'Dockerfile',
     arg: ['VERSION', 'TOKEN'],
     repositories: ['registry.example.org/node:${VERSION}'],
+    ports: [3000],
   };
   expect(await dockerfile()).toEqual(expected);
   expect(await dockerfile({ dockerfile_path: '/web/Dockerfile' }, { branch: null, root_path: null })).toEqual({
     ...expected,
     dockerfile_path: '/web/Dockerfile',
   });
+});
+
+test('a repository says what it can be deployed as, below its root path', async () => {
+  const look = (repository: object) =>
+    api.call('checkGitRepository', { ...at, body: { git_repository: { url, ...repository } } });
+  expect(await look({})).toEqual({
+    commit_id: expect.stringMatching(/^[0-9a-f]{40}$/),
+    default_branch: 'main',
+    branches: ['main'],
+    dockerfiles: [
+      {
+        path: 'web/Dockerfile',
+        ports: [],
+        stages: ['build'],
+        arguments: ['VERSION', 'TOKEN'],
+        images: ['registry.example.org/node:${VERSION}'],
+        fault: null,
+      },
+    ],
+    compose_file: null,
+    charts: ['bare', 'chart'],
+    terraform: false,
+    languages: [],
+    complete: true,
+  });
+  expect(await look({ root_path: '/chart', branch: 'main' })).toMatchObject({ dockerfiles: [], charts: ['.'] });
+  for (const [repository, path] of [
+    [{ branch: 'nope' }, 'branch'],
+    [{ root_path: '/nope' }, 'root_path'],
+    [{ url: `${locked.url}/shop.git` }, 'url'],
+  ] as const) {
+    const errors = [{ path: `git_repository.${path}` }];
+    await expect(look(repository)).rejects.toMatchObject({ status: 400, code: 'SOURCE_NOT_USABLE', errors });
+  }
 });
 
 test('what is wrong is told with its cause and its field', async () => {

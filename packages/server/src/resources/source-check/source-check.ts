@@ -1,17 +1,23 @@
 import { AppError, hasControlCharacter } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
-import type { FailureRecord } from '@davit/engine/port';
+import type { FailureRecord, SourceQuestion } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { toGitRepository } from '../service/index.ts';
 import { invalidReference, leavesRoot, Problems } from '../shared/problems.ts';
+import { filesToRead, findings } from './findings.ts';
 import * as store from './store.ts';
 
 type DockerfileRequest = Body<(typeof operations)['checkDockerfile']>;
 type DockerfileAnswer = Response<(typeof operations)['checkDockerfile']>;
 type ChartRequest = Body<(typeof operations)['checkHelmRepository']>;
+type RepositoryRequest = Body<(typeof operations)['checkGitRepository']>;
+type RepositoryAnswer = Response<(typeof operations)['checkGitRepository']>;
 type FilesRequest = Body<(typeof operations)['checkGitFile']>;
+
+const mostFiles = 20_000;
+const mostBranches = 200;
 
 /**
  * The files to read from a repository. `path`: path in the repository; `at`: path of the request's member that names
@@ -39,9 +45,10 @@ export async function checkDockerfile(
   if (typeof content !== 'string') {
     throw notUsable('dockerfile_path', 'DOCKERFILE_MISSING', `There is no file ${dockerfile_path} in the repository.`);
   }
-  const { argumentNames, images, fault } = deps.readDockerfile(content);
+  const { argumentNames, images, ports, fault } = deps.readDockerfile(content);
   if (fault !== null) throw notUsable('dockerfile_path', 'DOCKERFILE_INVALID', `Line ${fault.line}: ${fault.message}.`);
-  return { dockerfile_path, arg: [...argumentNames], repositories: [...images] };
+  const tcpPorts = ports.filter(({ protocol }) => protocol === 'TCP').map(({ port }) => port);
+  return { dockerfile_path, arg: [...argumentNames], repositories: [...images], ports: tcpPorts };
 }
 
 /** Fails with SOURCE_NOT_USABLE if the repository cannot be read or one of the files is missing. */
@@ -76,6 +83,26 @@ export async function checkChart(
   throw new AppError({ code: 'SOURCE_NOT_USABLE', message: `${at}: ${message}`, errors: [{ path: at, message }] });
 }
 
+/** Returns what a repository can be deployed as. Fails with SOURCE_NOT_USABLE if it cannot be read. */
+export async function checkRepository(
+  deps: Needs<'database' | 'engine' | 'readDockerfile', 'allowLocalRepositories'>,
+  caller: Caller,
+  environmentId: string,
+  { git_repository: repository }: RepositoryRequest,
+): Promise<RepositoryAnswer> {
+  const question = await openRepository(deps, caller, environmentId, { repository, files: [] });
+  const answer = await deps.engine.source.list({ ...question, maximumFiles: mostFiles, choose: filesToRead });
+  if ('failure' in answer) throw toSourceError(answer.failure);
+  const { commitId, heads, paths, texts, isComplete } = answer;
+  return {
+    commit_id: commitId,
+    default_branch: heads.defaultBranch,
+    branches: [...heads.branches.keys()].toSorted().slice(0, mostBranches),
+    ...findings(paths, texts, deps.readDockerfile),
+    complete: isComplete,
+  };
+}
+
 /**
  * Returns the contents of files of a repository; null for missing files. Fails with SOURCE_NOT_USABLE,
  * VALIDATION_FAILED, INVALID_REFERENCE or NOT_FOUND.
@@ -86,6 +113,19 @@ export async function readFiles(
   environmentId: string,
   { repository, files, at = 'git_repository' }: FilesToRead,
 ): Promise<readonly (string | null)[]> {
+  const question = await openRepository(deps, caller, environmentId, { repository, files, at });
+  const answer = await deps.engine.readSource({ ...question, paths: files.map(({ path }) => path) });
+  if ('failure' in answer) throw toSourceError(answer.failure, at);
+  return answer.files;
+}
+
+/** Returns a repository as the engine reads it. Fails with VALIDATION_FAILED, INVALID_REFERENCE or NOT_FOUND. */
+async function openRepository(
+  deps: Needs<'database', 'allowLocalRepositories'>,
+  caller: Caller,
+  environmentId: string,
+  { repository, files, at = 'git_repository' }: FilesToRead,
+): Promise<Omit<SourceQuestion, 'paths'>> {
   const environment = await openEnvironment(deps.database, caller, environmentId, 'read');
   const problems = new Problems();
   const git = toGitRepository(repository, null, { problems, allowLocal: deps.config.allowLocalRepositories, at });
@@ -102,16 +142,13 @@ export async function readFiles(
   ) {
     throw invalidReference(`${at}.git_token_id`, 'is not the id of a git token of this organization; create one first');
   }
-  const answer = await deps.engine.readSource({
+  return {
     driver: environment.driver,
     url: git.url,
     branch: git.branch,
     gitTokenId: git.git_token_id,
     rootPath: git.root_path,
-    paths: files.map(({ path }) => path),
-  });
-  if ('failure' in answer) throw toSourceError(answer.failure, at);
-  return answer.files;
+  };
 }
 
 /** The field of the repository that each error code concerns. */

@@ -5,6 +5,7 @@ import {
   type Action,
   type DeploymentLogLine,
   type HistoryServiceView,
+  type BegunStepView,
   type DeploymentView,
   type EnginePort,
   type Origin,
@@ -196,12 +197,16 @@ export function serviceLine(scope: LogScope, line: ServiceLogLine): LineEvent {
       message: line.message,
       pod_name: line.instance,
       version: line.releaseId,
+      level: line.level,
     },
   };
 }
 
-/** Returns the current state of a deployment and its services, for a stream that begins during the deployment. */
-export function presentState(view: DeploymentView, projectId: string): StreamEvent[] {
+/**
+ * Returns the current state of a deployment, its services and the steps that have begun, for a stream that begins
+ * during the deployment.
+ */
+export function presentState(view: DeploymentView, steps: readonly BegunStepView[], projectId: string): StreamEvent[] {
   const location = (at: string): { at: string; project_id: string; environment_id: string } => ({
     at,
     project_id: projectId,
@@ -227,5 +232,20 @@ export function presentState(view: DeploymentView, projectId: string): StreamEve
   const { state, status, triggeredBy, origin } = view;
   const about = { state, status, action: actionWord(view.action), triggered_by: triggeredBy, origin };
   const whole: StreamEvent = { event: 'DEPLOYMENT', data: { ...location(view.updatedAt), ...deployment, ...about } };
-  return [whole, ...view.services.map(toService)];
+  const toStep = ({ serviceId, name, metric, status, attempt, startedAt, finishedAt }: BegunStepView): StreamEvent => ({
+    event: 'STEP',
+    data: {
+      ...location(finishedAt ?? startedAt),
+      ...deployment,
+      service_id: serviceId,
+      step: name,
+      step_name: metric,
+      status,
+      attempt,
+      started_at: startedAt,
+      finished_at: finishedAt,
+    },
+  });
+  // A service is named before its steps, and its end is known after them.
+  return [whole, ...view.services.map(toService), ...steps.map(toStep)];
 }

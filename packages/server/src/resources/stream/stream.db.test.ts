@@ -74,6 +74,7 @@ test('the stream of a deployment tells its log from the first line, and ends wit
   expect(messages(late.received)).toEqual(messages(live.received));
   expect(has('DEPLOYMENT', { state: 'DEPLOYED' })(late.received)).toBe(true);
   expect(has('SERVICE_STATE', { state: 'DEPLOYED' })(late.received)).toBe(true);
+  expect(has('STEP', { step_name: 'BUILD', status: 'DONE', service_id: applicationId })(late.received)).toBe(true);
   // Resumes within the old lines, and within the live lines.
   for (const received of [late.received, live.received]) {
     const lines = received.filter(({ event }) => event === 'DEPLOYMENT_LOG');

@@ -191,7 +191,8 @@ export class Subscription implements Stream {
     if (deploymentId === undefined || log === undefined) return;
     const view = await engine.deployment(database, deploymentId);
     if (view === null) return;
-    for (const event of presentState(view, log.environment.projectId)) await outlet.write(wire(event));
+    const steps = await engine.deploymentSteps(database, deploymentId);
+    for (const event of presentState(view, steps, log.environment.projectId)) await outlet.write(wire(event));
   }
 
   async #logPlace(log: NonNullable<Watch['log']>): Promise<LogScope> {

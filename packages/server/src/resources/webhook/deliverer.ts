@@ -31,9 +31,20 @@ export interface DelivererParts {
   readonly vault: Vault;
   readonly allowPrivateTargets: boolean;
   readonly version: string;
+  /** The words of webhooks that were created under a base path. Left out: there is none. */
+  readonly words?: WebhookWords;
   readonly counts: { webhookAttempted(outcome: WebhookOutcome): void };
   readonly log: { warn(details: object, message: string): void };
 }
+
+/** Translates deliveries into the words of a base path. */
+export interface WebhookWords {
+  readonly basePath: string;
+  body(body: Readonly<Record<string, unknown>>): unknown;
+  headers(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
+}
+
+const contractWords: Pick<WebhookWords, 'body' | 'headers'> = { body: (body) => body, headers: (headers) => headers };
 
 export class WebhookDeliverer {
   readonly #parts: DelivererParts;
@@ -100,12 +111,13 @@ export class WebhookDeliverer {
   async #attempt(due: DueRow): Promise<void> {
     const { database, log } = this.#parts;
     try {
-      const body = JSON.stringify(bodyOf(due.kind, due.payload));
-      const headers = {
+      const words = this.#wordsOf(due);
+      const body = JSON.stringify(words.body(bodyOf(due.kind, due.payload)));
+      const headers = words.headers({
         'content-type': 'application/json',
         'user-agent': `Davit/${this.#parts.version}`,
         'service-delivery': due.id,
-      };
+      });
       const answer = await this.#send(due, headers, body);
       if (this.#stop.signal.aborted && answer.status === 0) return;
       const isDelivered = answer.status >= 200 && answer.status < 300;
@@ -122,12 +134,18 @@ export class WebhookDeliverer {
     }
   }
 
+  /** Returns the contract's words also if the vocabulary that the webhook was created with is no longer served. */
+  #wordsOf({ base_path: basePath }: DueRow): Pick<WebhookWords, 'body' | 'headers'> {
+    const { words } = this.#parts;
+    return words !== undefined && words.basePath === basePath ? words : contractWords;
+  }
+
   async #send(due: DueRow, headers: Readonly<Record<string, string>>, body: string): Promise<PostAnswer> {
     const { vault, allowPrivateTargets } = this.#parts;
     try {
       const secret = due.sealed === null ? null : vault.open(due.webhook_id, due.sealed);
       const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(attemptMilliseconds)]);
-      const all = { ...headers, ...signatures(secret, body) };
+      const all = { ...headers, ...this.#wordsOf(due).headers(signatures(secret, body)) };
       return await post({ url: due.target_url, headers: all, body, allowPrivate: allowPrivateTargets, signal });
     } catch (error) {
       return { status: 0, body: reasonOf(error) };

@@ -29,15 +29,16 @@ export const webhookRead = statement<WebhookRow>('webhook_read', `select ${colum
 export const webhookCreate = statement<WebhookRow>(
   'webhook_create',
   `insert into webhook (id, organization_id, kind, target_url, events, sealed, description, enabled, project_names_filter,
-                        environment_types_filter)
-   select $3, organization.id, $4, $5, $6::text[], $7, $8, $9, $10::text[], $11::text[] from organization
+                        environment_types_filter, base_path)
+   select $3, organization.id, $4, $5, $6::text[], $7, $8, $9, $10::text[], $11::text[], $12 from organization
     where organization.id = $1 and ($2::uuid is null or organization.id = $2)
    returning ${columns}`,
 );
 
 /**
  * $7: whether the secret changes to $8. If not, a webhook with a secret keeps its target. $9 to $12: null keeps the
- * former value. Disabling a webhook drops its pending deliveries.
+ * former value. $13: base path of the request, which counts if the target changes. Disabling a webhook drops its
+ * pending deliveries.
  */
 export const webhookEdit = statement<WebhookRow>(
   'webhook_edit',
@@ -46,7 +47,8 @@ export const webhookEdit = statement<WebhookRow>(
         set kind = $4, target_url = $5, events = $6::text[], sealed = case when $7 then $8::bytea else sealed end,
             description = coalesce($9, description), enabled = coalesce($10, enabled),
             project_names_filter = coalesce($11::text[], project_names_filter),
-            environment_types_filter = coalesce($12::text[], environment_types_filter)
+            environment_types_filter = coalesce($12::text[], environment_types_filter),
+            base_path = case when target_url = $5 then base_path else $13 end
       where ${visible} and id = $3 and ($7 or sealed is null or target_url = $5)
      returning *
    ), dropped as (
@@ -129,6 +131,8 @@ export interface DueRow {
   readonly kind: WebhookKind;
   readonly target_url: string;
   readonly sealed: Buffer | null;
+  /** Base path of the vocabulary whose words the receiver uses; null: the contract's words. */
+  readonly base_path: string | null;
 }
 
 /** Minutes for which a failing delivery blocks later ones of its webhook, so that they arrive in order. */
@@ -174,7 +178,7 @@ export const deliveryTake = statement<DueRow>(
       set attempts = attempts + 1, is_taken = true, due_at = clock_timestamp() + interval '1 minute'
      from next, webhook where delivery.id = next.id and webhook.id = delivery.webhook_id
    returning delivery.id, delivery.webhook_id, delivery.event, delivery.payload, delivery.attempts, webhook.kind, webhook.target_url,
-             webhook.sealed`,
+             webhook.sealed, webhook.base_path`,
 );
 
 /**

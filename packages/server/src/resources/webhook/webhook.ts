@@ -22,6 +22,11 @@ export interface WebhookIds {
   readonly webhookId: string;
 }
 
+/** The words of a request: the base path of their vocabulary, or null for the contract's. */
+interface Spoken {
+  readonly basePath: string | null;
+}
+
 const keptDays = 30;
 
 export async function listWebhooks(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<Webhooks> {
@@ -31,11 +36,14 @@ export async function listWebhooks(deps: Needs<'database'>, caller: Caller, orga
   return { results };
 }
 
-/** Creates a webhook. Fails with VALIDATION_FAILED if Davit may not call the URL. */
+/**
+ * Creates a webhook. Its deliveries use the words of the request. Fails with VALIDATION_FAILED if Davit may not call
+ * the URL.
+ */
 export async function createWebhook(
   deps: Needs<'database' | 'vault', 'allowPrivateTargets'>,
   caller: Caller,
-  organizationId: string,
+  { organizationId, basePath }: { readonly organizationId: string } & Spoken,
   request: CreateRequest,
 ): Promise<Webhook> {
   checkTarget(deps, request.target_url);
@@ -52,6 +60,7 @@ export async function createWebhook(
     request.enabled ?? true,
     request.project_names_filter ?? [],
     [...new Set(request.environment_types_filter)],
+    basePath,
   ]);
   if (row === undefined) throw notFound('organization');
   return row;
@@ -64,13 +73,14 @@ export async function readWebhook(deps: Needs<'database'>, caller: Caller, ids: 
 }
 
 /**
- * Edits a webhook. Omitted members stay; `null` removes a member. An empty secret removes the secret. Fails with
- * VALIDATION_FAILED if the URL changes and the secret stays.
+ * Edits a webhook. Omitted members stay; `null` removes a member. An empty secret removes the secret. With another URL,
+ * deliveries use the words of this request from then on. Fails with VALIDATION_FAILED if the URL changes and the secret
+ * stays.
  */
 export async function editWebhook(
   deps: Needs<'database' | 'vault', 'allowPrivateTargets'>,
   caller: Caller,
-  ids: WebhookIds,
+  ids: WebhookIds & Spoken,
   request: EditRequest,
 ): Promise<Webhook> {
   checkTarget(deps, request.target_url);
@@ -88,6 +98,7 @@ export async function editWebhook(
     request.enabled ?? null,
     names === undefined ? null : (names ?? []),
     modes === undefined ? null : [...new Set(modes)],
+    ids.basePath,
   ]);
   if (row !== undefined) return row;
   await readWebhook(deps, caller, ids);

@@ -10,7 +10,10 @@ export interface Answer {
 /** Sends requests as a page of this server does: with its cookies and its origin. */
 export class TestBrowser {
   readonly #server: Pick<TestServer, 'baseUrl'>;
+  /** The cookie of the session, as `name=value`. */
   cookie: string | null = null;
+  /** The cookie of a sign-in that began. */
+  stateCookie: string | null = null;
 
   constructor(server: Pick<TestServer, 'baseUrl'>, cookie: string | null = null) {
     this.#server = server;
@@ -23,7 +26,7 @@ export class TestBrowser {
     const [method = '', path = ''] = call.split(' ');
     const all: Record<string, string | null> = {
       origin: method === 'GET' ? null : baseUrl,
-      cookie: this.cookie,
+      cookie: [this.cookie, this.stateCookie].filter((one) => one !== null).join('; ') || null,
       'content-type': body === undefined ? null : 'application/json',
       ...headers,
     };
@@ -35,7 +38,9 @@ export class TestBrowser {
     });
     const text = await response.text();
     const set = response.headers.get('set-cookie');
-    if (set !== null) this.cookie = set.split(';')[0] ?? null;
+    const cookie = set?.split(';')[0] ?? null;
+    if (cookie?.includes('davit-sign-in=') === true) this.stateCookie = cookie;
+    else if (cookie !== null) this.cookie = cookie;
     return { status: response.status, body: text === '' ? {} : JSON.parse(text), cookie: set, headers: response.headers };
   }
 }

@@ -179,6 +179,12 @@ export class EventFixture {
     return device_code;
   }
 
+  /** Returns the token of a program that a person confirmed. */
+  async deviceToken(): Promise<string> {
+    const body = { device_code: await this.confirmedDevice() };
+    return (await this.server.client().call('getDeviceToken', { body })).access_token;
+  }
+
   async send(operation: Operation, recipe: Recipe, headers: Readonly<Record<string, string>> = {}): Promise<Sent> {
     const ids = await recipe.ids(this);
     const { database } = this.server.database;

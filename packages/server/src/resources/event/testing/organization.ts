@@ -156,6 +156,11 @@ export const peopleRecipes: Recipes = {
     body: ({ deviceCode }) => ({ device_code: deviceCode }),
     event: 'CREATE ORGANIZATION API_TOKEN',
   },
+  revokeDeviceToken: {
+    ids: async (fixture) => ({ ...fixture.here, accessToken: await fixture.deviceToken() }),
+    body: ({ accessToken }) => ({ access_token: accessToken }),
+    event: 'DELETE ORGANIZATION API_TOKEN',
+  },
   deleteSecondFactor: { ...own, body: () => ({ password: 'x' }) },
   joinByInvitationLink: {
     ids: async (fixture) => ({ ...fixture.here, token: await fixture.invitationToken() }),

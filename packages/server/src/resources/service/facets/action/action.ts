@@ -169,8 +169,9 @@ async function act(deps: ServiceDeps, caller: Caller, reference: ServiceReferenc
     const composed = await currentRelease(deps, tx, facts);
     const release = await wantedRelease(deps, tx, { facts, composed, choice: wanted.choice });
     if (release !== undefined && 'config' in release) await storeDerived(deps, tx, facts, composed);
-    await deps.engine.request(tx, requested(toRequest(caller, facts, wanted.action, release), wanted));
-    return statusWith(deps, tx, facts, composed);
+    const { deploymentId } = await deps.engine.request(tx, requested(toRequest(caller, facts, wanted.action, release), wanted));
+    // The status names the first waiting request, which may be another.
+    return { ...(await statusWith(deps, tx, facts, composed)), deployment_request_id: deploymentId };
   });
 }
 

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endJobs } from './shop.ts';
+import { looksAt, startWorld, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+}, 60_000);
+afterAll(() => world.close());
+
+test('deployments and changes of the configuration are on one line; a rollback says what it changes', async () => {
+  const { api, production, services, server } = world;
+  endJobs(server, services.migrate);
+  const variable = { key: 'LEVEL', value: 'debug', is_secret: false, variable_scope: 'ENVIRONMENT' } as const;
+  await api.call('createVariable', { body: { ...variable, variable_parent_id: production } });
+  await api.call('editApplication', { params: { applicationId: services.web }, body: { memory: 700, max_running_instances: 3 } });
+  await api.call('deployApplication', { params: { applicationId: services.web } });
+  const page = await world.open(`/environment/${production}/service/${services.web}/history`);
+  await page
+    .getByRole('row', { name: /Deployment 3/ })
+    .getByText('Deployed', { exact: true })
+    .waitFor();
+  await page.getByText('Variable LEVEL added').waitFor();
+  const changed = page.getByRole('row', { name: /Settings changed/ });
+  await changed.getByText('700').waitFor();
+  await looksAt(page, 'history');
+  await page.getByRole('button', { name: 'Deployments' }).click();
+  await changed.waitFor({ state: 'detached' });
+  expect(page.url()).toContain('only=deployments');
+
+  // What a rollback changes is what the server plans, and the current release cannot be rolled back to.
+  const first = page.getByRole('row', { name: /Deployment 1/ });
+  const newest = page.getByRole('row', { name: /Deployment 3/ });
+  expect(await newest.getByRole('button', { name: 'Roll back' }).getAttribute('title')).toBe('This release is deployed now.');
+  await first.getByRole('button', { name: 'Roll back' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog
+    .getByText(/memory/i)
+    .first()
+    .waitFor();
+  await looksAt(page, 'history-rollback');
+  await dialog.getByRole('button', { name: 'Roll back' }).click();
+  await page
+    .getByRole('row', { name: /Deployment 4/ })
+    .getByText('Deployed', { exact: true })
+    .waitFor();
+  await page.close();
+}, 60_000);

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CliError, codeOf } from '../errors.ts';
+
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A server, and the token with which commands call it. */
+export interface Context {
+  readonly server: string;
+  readonly token: string;
+  /** Whether `login` created the token, so that `logout` revokes it. */
+  readonly isOwn: boolean;
+  readonly tokenName: string | null;
+  readonly expiresAt: string | null;
+  readonly organization: Named | null;
+}
+
+/** The service or environment that a folder is linked to. */
+export interface Link {
+  readonly context: string;
+  readonly organization: Named;
+  readonly project: Named;
+  readonly environment: Named;
+  readonly service: (Named & { readonly type: string }) | null;
+}
+
+/** The configuration file: contexts by name, links by the absolute path of their folder. */
+export interface Config {
+  readonly current: string | null;
+  readonly contexts: Readonly<Record<string, Context>>;
+  readonly links: Readonly<Record<string, Link>>;
+}
+
+const empty: Config = { current: null, contexts: {}, links: {} };
+/** A lock that is older was left by a process that was killed. */
+const staleMilliseconds = 10_000;
+const lockTries = 400;
+const lockPauseMilliseconds = 25;
+
+/** Returns where the configuration file is: DAVIT_CONFIG, or davit/config.json below XDG_CONFIG_HOME or ~/.config. */
+export function configFile(environment: Readonly<Partial<Record<string, string>>>): string {
+  const { DAVIT_CONFIG: file, XDG_CONFIG_HOME: folder } = environment;
+  if (file !== undefined && file !== '') return path.resolve(file);
+  const base = folder === undefined || folder === '' ? path.join(environment['HOME'] ?? homedir(), '.config') : folder;
+  return path.join(base, 'davit', 'config.json');
+}
+
+/** Reads the configuration. A missing file is an empty configuration. */
+export async function readConfig(file: string): Promise<Config> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return empty;
+    throw new CliError(`${file} cannot be read: ${messageOf(error)}`);
+  }
+  try {
+    const value: Partial<Config> | null = JSON.parse(text);
+    return { ...empty, ...value };
+  } catch {
+    throw new CliError(`${file} is not valid JSON.`, { advice: ['Repair or remove it, then sign in: davit login'] });
+  }
+}
+
+/**
+ * Changes the configuration. Several commands may do so at the same time: each reads what the one before it wrote. The
+ * file is replaced as a whole, so that a crash or a full disk leaves the former one.
+ */
+export async function changeConfig(file: string, change: (config: Config) => Config): Promise<void> {
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await withLock(`${file}.lock`, async () => replace(file, JSON.stringify(change(await readConfig(file)), null, 2)));
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(`${file} cannot be written: ${messageOf(error)}`);
+  }
+}
+
+async function replace(file: string, text: string): Promise<void> {
+  const written = `${file}.${randomUUID()}`;
+  try {
+    await writeFile(written, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    await rename(written, file);
+  } finally {
+    await rm(written, { force: true });
+  }
+}
+
+async function withLock(lock: string, action: () => Promise<void>): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await (await open(lock, 'wx', 0o600)).close();
+      break;
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+    if (attempt === lockTries) throw new CliError(`Another command holds ${lock}.`, { advice: [`If none runs: rm ${lock}`] });
+    const age =
+      Date.now() -
+      (await stat(lock)
+        .catch(() => null)
+        .then((found) => found?.mtimeMs ?? Date.now()));
+    if (age > staleMilliseconds) await rm(lock, { force: true });
+    else await pause(lockPauseMilliseconds);
+  }
+  try {
+    await action();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns the link of a folder or of the nearest folder above it; null if there is none. */
+export function linkOf({ links }: Config, folder: string): Link | null {
+  for (let at = folder; ; at = path.dirname(at)) {
+    const link = links[at];
+    if (link !== undefined) return link;
+    if (path.dirname(at) === at) return null;
+  }
+}

@@ -1,0 +1,38 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { environmentLine, parseEnvironmentFile } from './dotenv.ts';
+
+test('a .env file is read with comments, quotation marks, several lines and export', () => {
+  const text = `
+# a comment
+export HOST=0.0.0.0   # another
+PORT = 8080
+EMPTY=
+NAME="a \\"b\\"\\nc"
+RAW='$HOME # no comment'
+KEY="-----BEGIN
+END-----"
+PORT=9090
+`;
+  expect(Object.fromEntries(parseEnvironmentFile(text))).toEqual({
+    HOST: '0.0.0.0',
+    PORT: '9090',
+    EMPTY: '',
+    NAME: 'a "b"\nc',
+    RAW: '$HOME # no comment',
+    KEY: '-----BEGIN\nEND-----',
+  });
+});
+
+test('a line that is no variable is refused with its number', () => {
+  expect(() => parseEnvironmentFile('A=1\nwhat\n')).toThrow('Line 2');
+  expect(() => parseEnvironmentFile('A="1\n')).toThrow('line 1');
+});
+
+test('what is written is read back', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (value) => {
+      expect(parseEnvironmentFile(environmentLine('KEY', value)).get('KEY')).toBe(value);
+    }),
+  );
+});

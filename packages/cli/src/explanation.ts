@@ -1,0 +1,87 @@
+import type { Cli } from './cli.ts';
+import { deploymentNumber, versionOf, workedBefore, type HistoryEntry } from './history.ts';
+import { wrap } from './output/text.ts';
+import type { ServiceStatus } from './statuses.ts';
+
+type Failure = NonNullable<ServiceStatus['failure']>;
+
+interface Explained {
+  readonly name: string;
+  readonly failure: Failure;
+  readonly status: ServiceStatus | undefined;
+  readonly history: readonly HistoryEntry[];
+  /** The deployment that failed. Default: the newest one of the status. */
+  readonly executionId?: string;
+}
+
+const mostSeen = 12;
+const label = 9;
+
+/** Writes why a service failed to stderr: what happened, what was seen, what changed, what to do, what to type. */
+export function explainFailure(cli: Cli, explained: Explained): void {
+  for (const line of explanation(cli, explained)) cli.out.talk(line);
+}
+
+/** Returns the lines of an explanation. */
+export function explanation(cli: Cli, explained: Explained): string[] {
+  const { name, failure, status, history, executionId = status?.execution_id } = explained;
+  const { out } = cli;
+  const columns = Math.max(40, out.columns) - 2;
+  const lines = headline(`${name}: ${failure.message}`, failure.code, columns).map((line) =>
+    line.replace(failure.code, out.style('red', failure.code)),
+  );
+  lines.push(...nowLines(status));
+  const sections: [string, string[]][] = [
+    ['Seen', seenIn(failure).flatMap((line) => wrap(line, columns - label))],
+    ['Changed', changedSince(history, executionId)],
+    ['Do', wrap(failure.hint, columns - label)],
+  ];
+  lines.push('');
+  for (const [title, texts] of sections) {
+    texts.forEach((text, index) => lines.push(`${(index === 0 ? title : '').padEnd(label)}${text}`));
+  }
+  const worked = workedBefore(history, executionId);
+  const rollback = worked?.release_id === null || worked === undefined ? '' : ` · davit rollback ${name}`;
+  return [...lines, '', `davit logs ${name}${rollback}`].map((line) => (line === '' ? '' : `  ${line}`));
+}
+
+/** The message, and the code at the right edge where there is room. */
+function headline(message: string, code: string, columns: number): string[] {
+  const lines = wrap(message, columns);
+  const last = lines.at(-1) ?? '';
+  const room = columns - last.length - code.length;
+  if (room < 2) return [...lines, code.padStart(columns)];
+  return [...lines.slice(0, -1), `${last}${' '.repeat(room)}${code}`];
+}
+
+function nowLines(status: ServiceStatus | undefined): string[] {
+  const { running_instances: running, wanted_instances: wanted } = status ?? {};
+  if (running === null || running === undefined || wanted === null || wanted === undefined) return [];
+  if (running === 0) return ['No instance is running: nothing answers.'];
+  return [`${running} of ${wanted} ${wanted === 1 ? 'instance is' : 'instances are'} running.`];
+}
+
+function seenIn({ evidence: { lines = [], exit, probe = [], listening = [], original } }: Failure): string[] {
+  const seen = [
+    ...lines,
+    ...(exit === undefined ? [] : [`exit code ${exit.code}${exit.out_of_memory ? ', killed for memory' : ''}`]),
+    ...probe.map((line) => `probe ${line}`),
+    ...(listening.length === 0 ? [] : [`listens on ${listening.join(', ')}`]),
+    ...(original === undefined ? [] : original.split('\n')),
+  ];
+  return seen.slice(-mostSeen);
+}
+
+function changedSince(history: readonly HistoryEntry[], executionId: string | undefined): string[] {
+  const failed = history.find(({ identifier }) => identifier.execution_id === executionId);
+  if (failed === undefined) return [];
+  const worked = workedBefore(history, executionId);
+  if (worked === undefined) return ['It has never worked: this is its first deployment that got so far.'];
+  const [before, after] = [versionOf(worked), versionOf(failed)];
+  const since = `since ${deploymentNumber(worked.identifier.execution_id)}`;
+  const isSameRelease = worked.release_id !== null && worked.release_id === failed.release_id;
+  return [
+    before === after ? `version        ${after} unchanged ${since}` : `version        ${before} → ${after} ${since}`,
+    `configuration  ${isSameRelease ? 'unchanged' : 'changed'}`,
+  ];
+}

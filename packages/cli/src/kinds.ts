@@ -1,0 +1,113 @@
+import type { CallAnswer, Client } from '@davit/client';
+import { misused } from './errors.ts';
+import type { ServiceReference, ServiceType } from './place.ts';
+
+/*
+ * Operations that each kind of service has under a name of its own. A missing entry means that the kind has no such
+ * operation.
+ */
+
+type Status = CallAnswer<'getApplicationStatus'>;
+/** The status after a request: which request it is. */
+export type Requested = Pick<Status, 'deployment_request_id'>;
+export type History = CallAnswer<'listApplicationDeploymentHistoryV2'>;
+export type Metrics = CallAnswer<'getApplicationMetrics'>;
+export type Links = CallAnswer<'listApplicationLinks'>;
+type On<Result> = (client: Client, id: string) => Promise<Result>;
+type PerKind<Result> = Readonly<Partial<Record<ServiceType, On<Result>>>>;
+
+/** Calls the operation of the service's kind. `verb`: what cannot be done if the kind has none. */
+export function callKind<Result>(
+  table: PerKind<Result>,
+  client: Client,
+  service: ServiceReference,
+  verb: string,
+): Promise<Result> {
+  const call = table[service.type];
+  if (call === undefined) throw misused(`${service.name} is ${kindNames[service.type]}, which cannot be ${verb}.`);
+  return call(client, service.id);
+}
+
+export const kindNames: Readonly<Record<ServiceType, string>> = {
+  APPLICATION: 'an application',
+  CONTAINER: 'a container',
+  DATABASE: 'a database',
+  JOB: 'a job',
+  HELM: 'a Helm chart',
+  TERRAFORM: 'a Terraform configuration',
+};
+
+export const histories = (pageSize: number): PerKind<History> => {
+  const query = { pageSize };
+  return {
+    APPLICATION: (client, applicationId) =>
+      client.call('listApplicationDeploymentHistoryV2', { params: { applicationId }, query }),
+    CONTAINER: (client, containerId) => client.call('listContainerDeploymentHistoryV2', { params: { containerId }, query }),
+    DATABASE: (client, databaseId) => client.call('listDatabaseDeploymentHistoryV2', { params: { databaseId }, query }),
+    JOB: (client, jobId) => client.call('listJobDeploymentHistoryV2', { params: { jobId }, query }),
+    HELM: (client, helmId) => client.call('listHelmDeploymentHistoryV2', { params: { helmId }, query }),
+    TERRAFORM: (client, terraformId) => client.call('listTerraformDeploymentHistoryV2', { params: { terraformId }, query }),
+  };
+};
+
+export const restarts: PerKind<Requested> = {
+  APPLICATION: (client, applicationId) => client.call('rebootApplication', { params: { applicationId } }),
+  CONTAINER: (client, containerId) => client.call('rebootContainer', { params: { containerId } }),
+  DATABASE: (client, databaseId) => client.call('rebootDatabase', { params: { databaseId } }),
+};
+
+export const stops: PerKind<Requested> = {
+  APPLICATION: (client, applicationId) => client.call('stopApplication', { params: { applicationId } }),
+  CONTAINER: (client, containerId) => client.call('stopContainer', { params: { containerId } }),
+  DATABASE: (client, databaseId) => client.call('stopDatabase', { params: { databaseId } }),
+  JOB: (client, jobId) => client.call('stopJob', { params: { jobId } }),
+  HELM: (client, helmId) => client.call('stopHelm', { params: { helmId } }),
+};
+
+export const redeploys: PerKind<Requested> = {
+  APPLICATION: (client, applicationId) => client.call('redeployApplication', { params: { applicationId } }),
+  CONTAINER: (client, containerId) => client.call('redeployContainer', { params: { containerId } }),
+  DATABASE: (client, databaseId) => client.call('redeployDatabase', { params: { databaseId } }),
+  JOB: (client, jobId) => client.call('redeployJob', { params: { jobId } }),
+  HELM: (client, helmId) => client.call('redeployHelm', { params: { helmId } }),
+  TERRAFORM: (client, terraformId) => client.call('redeployTerraform', { params: { terraformId } }),
+};
+
+export const rollbacks = (release_id: string): PerKind<Requested> => ({
+  APPLICATION: (client, applicationId) => client.call('deployApplication', { params: { applicationId }, body: { release_id } }),
+  CONTAINER: (client, containerId) => client.call('deployContainer', { params: { containerId }, body: { release_id } }),
+});
+
+export const scales = (body: {
+  readonly min_running_instances: number;
+  readonly max_running_instances: number;
+}): PerKind<unknown> => ({
+  APPLICATION: (client, applicationId) => client.call('editApplication', { params: { applicationId }, body }),
+  CONTAINER: (client, containerId) => client.call('editContainer', { params: { containerId }, body }),
+});
+
+export const metrics = (minutes: number): PerKind<Metrics> => {
+  const query = { minutes };
+  return {
+    APPLICATION: (client, applicationId) => client.call('getApplicationMetrics', { params: { applicationId }, query }),
+    CONTAINER: (client, containerId) => client.call('getContainerMetrics', { params: { containerId }, query }),
+    DATABASE: (client, databaseId) => client.call('getDatabaseMetrics', { params: { databaseId }, query }),
+    JOB: (client, jobId) => client.call('getJobMetrics', { params: { jobId }, query }),
+  };
+};
+
+/** Returns the body with which the services are deployed together. */
+export function deployBody(services: readonly ServiceReference[], version: { commit?: string; tag?: string; chart?: string }) {
+  const of = (type: ServiceType): string[] => services.flatMap((one) => (one.type === type ? [one.id] : []));
+  const commit = version.commit === undefined ? {} : { git_commit_id: version.commit };
+  const tag = version.tag === undefined ? {} : { image_tag: version.tag };
+  const chart = version.chart === undefined ? {} : { chart_version: version.chart };
+  return {
+    applications: of('APPLICATION').map((application_id) => ({ application_id, ...commit })),
+    containers: of('CONTAINER').map((id) => ({ id, ...tag })),
+    databases: of('DATABASE'),
+    jobs: of('JOB').map((id) => ({ id, ...commit, ...tag })),
+    helms: of('HELM').map((id) => ({ id, ...chart })),
+    terraforms: of('TERRAFORM').map((id) => ({ id, ...commit })),
+  };
+}

@@ -1,0 +1,280 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+/** The files of a folder, as far as the detection reads them. */
+export interface Folder {
+  /** Returns the text of a file; null if there is none. */
+  read(name: string): Promise<string | null>;
+  /** Returns the names of files, with those in folders, in the order of their depth. At most some hundred. */
+  list(): Promise<readonly string[]>;
+}
+
+export type Language = 'Node' | 'Python' | 'Go' | 'Rust' | 'Java' | 'PHP' | 'Ruby' | 'static files';
+
+/** The program that was found in a folder: everything that its Dockerfile needs. */
+export interface Detected {
+  readonly language: Language;
+  /** The file that shows it, such as package.json. */
+  readonly because: string;
+  /** The version of the language; null: the Dockerfile names a default. */
+  readonly version: string | null;
+  readonly port: number;
+  /** Where the program says its port, such as "server.js:12"; null: the usual port of the language. */
+  readonly portFrom: string | null;
+  /** Facts that only one language has. */
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+export interface Port {
+  readonly port: number;
+  readonly from: string;
+}
+
+const usualPorts: Readonly<Record<Language, number>> = {
+  Node: 3000,
+  Python: 8000,
+  Go: 8080,
+  Rust: 8080,
+  Java: 8080,
+  PHP: 80,
+  Ruby: 3000,
+  'static files': 80,
+};
+const largestFile = 200_000;
+const mostFiles = 300;
+const leftOut = new Set(['node_modules', 'vendor', 'target', 'dist', 'build', 'venv', '__pycache__', 'test', 'tests']);
+
+/** Returns the folder of a path. */
+export function openFolder(root: string): Folder {
+  return {
+    read: async (name) => {
+      const file = path.join(root, name);
+      const found = await stat(file).catch(() => null);
+      return found === null || !found.isFile() || found.size > largestFile ? null : readFile(file, 'utf8');
+    },
+    list: async () => {
+      const names: string[] = [];
+      const folders = [''];
+      for (const folder of folders) {
+        const entries = await readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []);
+        for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+          const name = path.posix.join(folder, entry.name);
+          if (entry.isFile()) names.push(name);
+          else if (entry.isDirectory() && !entry.name.startsWith('.') && !leftOut.has(entry.name)) folders.push(name);
+        }
+        if (names.length > mostFiles) break;
+      }
+      return names;
+    },
+  };
+}
+
+type Finder = (folder: Folder, names: readonly string[]) => Promise<Omit<Detected, 'port' | 'portFrom'> | null>;
+
+/** Returns what kind of program is in the folder; null if it is none that is known. */
+export async function detect(folder: Folder): Promise<Detected | null> {
+  const names = await folder.list();
+  for (const find of [node, python, go, rust, java, php, ruby, pages]) {
+    const found = await find(folder, names);
+    if (found === null) continue;
+    // The web server of these listens on its own port.
+    const isServed = found.language === 'static files' || found.language === 'PHP' || found.facts['output'] !== undefined;
+    const stated = isServed ? null : await findPort(folder, names);
+    return { ...found, port: stated?.port ?? (isServed ? 80 : usualPorts[found.language]), portFrom: stated?.from ?? null };
+  }
+  return null;
+}
+
+const node: Finder = async (folder, names) => {
+  const text = await folder.read('package.json');
+  if (text === null) return null;
+  const { scripts = {}, engines = {}, main, dependencies = {} } = parsePackage(text);
+  const wanted = engines['node'] ?? (await folder.read('.nvmrc')) ?? (await folder.read('.node-version'));
+  const manager = names.includes('pnpm-lock.yaml') ? 'pnpm' : names.includes('yarn.lock') ? 'yarn' : 'npm';
+  const entry = [
+    'server.js',
+    'server.mjs',
+    'server.ts',
+    'index.js',
+    'index.mjs',
+    'index.ts',
+    'app.js',
+    'src/index.js',
+    'src/server.js',
+  ];
+  const file = main ?? entry.find((name) => names.includes(name));
+  const start = scripts['start'] === undefined ? (file === undefined ? '' : `node ${file}`) : `${manager} start`;
+  const isPages = start === '' && scripts['build'] !== undefined;
+  if (start === '' && !isPages) return null;
+  const output = dependencies['react-scripts'] === undefined ? 'dist' : 'build';
+  return {
+    language: 'Node',
+    because: 'package.json',
+    version: major(wanted),
+    facts: {
+      manager,
+      hasLock: String(names.some((name) => /^(package-lock\.json|yarn\.lock|pnpm-lock\.yaml)$/.test(name))),
+      build: scripts['build'] === undefined ? '' : `${manager} run build`,
+      start,
+      ...(isPages && { output }),
+    },
+  };
+};
+
+interface Package {
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly engines?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly main?: string;
+}
+
+function parsePackage(text: string): Package {
+  try {
+    const value: Package | null = JSON.parse(text);
+    return value ?? {};
+  } catch {
+    // npm reports what is wrong with it, when the image is built.
+    return {};
+  }
+}
+
+const python: Finder = async (folder, names) => {
+  const because = ['pyproject.toml', 'requirements.txt', 'Pipfile', 'manage.py', 'main.py', 'app.py'].find((name) =>
+    names.includes(name),
+  );
+  if (because === undefined) return null;
+  const project = (await folder.read('pyproject.toml')) ?? '';
+  const version = (await folder.read('.python-version')) ?? /requires-python\s*=\s*"[^\d]*(\d+\.\d+)/.exec(project)?.[1] ?? null;
+  const install = names.includes('requirements.txt')
+    ? 'pip install --no-cache-dir -r requirements.txt'
+    : names.includes('pyproject.toml')
+      ? 'pip install --no-cache-dir .'
+      : names.includes('Pipfile')
+        ? 'pip install --no-cache-dir pipenv && pipenv install --system --deploy'
+        : '';
+  const start = await pythonStart(folder, names);
+  return start === null
+    ? null
+    : { language: 'Python', because, version: /\d+\.\d+/.exec(version ?? '')?.[0] ?? null, facts: { install, ...start } };
+};
+
+async function pythonStart(folder: Folder, names: readonly string[]): Promise<{ start: string; server: string } | null> {
+  if (names.includes('manage.py')) {
+    const wsgi = names.find((name) => /^[\w]+\/wsgi\.py$/.test(name))?.replace('/wsgi.py', '');
+    if (wsgi !== undefined) return { start: `gunicorn --bind 0.0.0.0:$PORT ${wsgi}.wsgi`, server: 'gunicorn' };
+  }
+  for (const name of ['main.py', 'app.py', 'server.py', 'wsgi.py', 'asgi.py', 'src/main.py', 'app/main.py']) {
+    const text = await folder.read(name);
+    if (text === null) continue;
+    const module = name.replace(/\.py$/, '').replaceAll('/', '.');
+    const fast = /^(\w+)\s*=\s*(?:FastAPI|Starlette|Litestar)\(/m.exec(text)?.[1];
+    if (fast !== undefined) return { start: `uvicorn ${module}:${fast} --host 0.0.0.0 --port $PORT`, server: 'uvicorn' };
+    const flask = /^(\w+)\s*=\s*Flask\(/m.exec(text)?.[1];
+    if (flask !== undefined) return { start: `gunicorn --bind 0.0.0.0:$PORT ${module}:${flask}`, server: 'gunicorn' };
+  }
+  const file = ['main.py', 'app.py', 'server.py', 'src/main.py'].find((name) => names.includes(name));
+  return file === undefined ? null : { start: `python ${file}`, server: '' };
+}
+
+const go: Finder = async (folder, names) => {
+  const text = await folder.read('go.mod');
+  if (text === null) return null;
+  const command = names.find((name) => /^cmd\/[^/]+\/main\.go$/.test(name));
+  const main = names.includes('main.go') || command === undefined ? '.' : `./${path.posix.dirname(command)}`;
+  const facts = { main, hasSum: String(names.includes('go.sum')) };
+  return { language: 'Go', because: 'go.mod', version: /^go (\d+\.\d+)/m.exec(text)?.[1] ?? null, facts };
+};
+
+const rust: Finder = async (folder, names) => {
+  const text = await folder.read('Cargo.toml');
+  if (text === null) return null;
+  const binary =
+    /\[\[bin\]\][^[]*?\bname\s*=\s*"([^"]+)"/.exec(text)?.[1] ?? /\[package\][^[]*?\bname\s*=\s*"([^"]+)"/.exec(text)?.[1];
+  if (binary === undefined) return null;
+  const facts = { binary, locked: names.includes('Cargo.lock') ? ' --locked' : '' };
+  return { language: 'Rust', because: 'Cargo.toml', version: /\brust-version\s*=\s*"([\d.]+)"/.exec(text)?.[1] ?? null, facts };
+};
+
+const java: Finder = async (folder, names) => {
+  const because = ['pom.xml', 'build.gradle.kts', 'build.gradle'].find((name) => names.includes(name));
+  if (because === undefined) return null;
+  const text = (await folder.read(because)) ?? '';
+  const version =
+    /<(?:java\.version|maven\.compiler\.release)>(\d+)</.exec(text)?.[1] ??
+    /(?:JavaLanguageVersion\.of\(|VERSION_)(\d+)/.exec(text)?.[1];
+  const tool = because === 'pom.xml' ? 'maven' : 'gradle';
+  const hasWrapper = names.includes(tool === 'maven' ? 'mvnw' : 'gradlew');
+  return { language: 'Java', because, version: version ?? null, facts: { tool, hasWrapper: String(hasWrapper) } };
+};
+
+const php: Finder = async (folder, names) => {
+  const because = ['composer.json', 'index.php', 'public/index.php'].find((name) => names.includes(name));
+  if (because === undefined) return null;
+  const text = (await folder.read('composer.json')) ?? '';
+  const facts = {
+    root: names.includes('public/index.php') ? 'public' : '',
+    hasComposer: String(names.includes('composer.json')),
+  };
+  return { language: 'PHP', because, version: /"php"\s*:\s*"[^\d]*(\d+\.\d+)/.exec(text)?.[1] ?? null, facts };
+};
+
+const ruby: Finder = async (folder, names) => {
+  const text = await folder.read('Gemfile');
+  if (text === null) return null;
+  const version = (await folder.read('.ruby-version')) ?? /^ruby ["'](\d+\.\d+)/m.exec(text)?.[1] ?? '';
+  const start = names.includes('bin/rails')
+    ? 'bin/rails server --binding 0.0.0.0 --port $PORT'
+    : names.includes('config.ru')
+      ? 'bundle exec rackup --host 0.0.0.0 --port $PORT'
+      : names.find((name) => ['app.rb', 'server.rb', 'main.rb'].includes(name));
+  if (start === undefined) return null;
+  const facts = {
+    start: start.endsWith('.rb') ? `bundle exec ruby ${start}` : start,
+    hasLock: String(names.includes('Gemfile.lock')),
+  };
+  return { language: 'Ruby', because: 'Gemfile', version: /\d+\.\d+/.exec(version)?.[0] ?? null, facts };
+};
+
+const pages: Finder = (_folder, names) => {
+  const because = ['index.html', 'public/index.html'].find((name) => names.includes(name));
+  if (because === undefined) return Promise.resolve(null);
+  const root = because === 'index.html' ? '.' : 'public';
+  return Promise.resolve({ language: 'static files', because, version: null, facts: { root } });
+};
+
+function major(text: string | null): string | null {
+  return /\d+/.exec(text ?? '')?.[0] ?? null;
+}
+
+const sources = /\.(c?js|mjs|ts|py|go|rs|java|kt|rb|properties|ya?ml|toml)$/;
+const statements = [
+  /\.listen\(\s*(?:Number\()?\s*(\d{2,5})/,
+  /\bPORT\b["')\]]*\s*(?:\|\||\?\?|,|:-)\s*["']?(\d{2,5})/,
+  /\b(?:const|let|var)\s+port\s*(?::\s*\w+\s*)?=\s*(\d{2,5})/i,
+  /ListenAndServe\(\s*"[^":]*:(\d{2,5})"/,
+  /\.(?:Run|Listen|Start)\(\s*"[^":]*:(\d{2,5})"/,
+  /bind\(\s*"[^":]*:(\d{2,5})"/,
+  /\bport\s*=\s*(\d{2,5})/,
+  /^server\.port\s*=\s*(?:\$\{PORT:)?(\d{2,5})/,
+  /\b(?:127\.0\.0\.1|0\.0\.0\.0|localhost|\[::\]):(\d{2,5})\b/,
+];
+
+/** Returns the port on which the program listens, where a source file says it; null if none does. */
+export async function findPort(folder: Folder, names: readonly string[]): Promise<Port | null> {
+  for (const name of names.filter((one) => sources.test(one) && !/\b(test|spec)\b/i.test(one))) {
+    const lines = ((await folder.read(name)) ?? '').split('\n');
+    for (const [index, line] of lines.entries()) {
+      for (const statement of statements) {
+        const port = Number(statement.exec(line)?.[1]);
+        if (port > 0 && port < 65_536) return { port, from: `${name}:${index + 1}` };
+      }
+    }
+  }
+  return null;
+}
+
+/** Returns the port that a Dockerfile exposes; null if it exposes none, or it is a variable. */
+export function exposedPort(dockerfile: string): number | null {
+  const port = /^\s*EXPOSE\s+(\d{1,5})/im.exec(dockerfile)?.[1];
+  return port === undefined ? null : Number(port);
+}

@@ -1,0 +1,34 @@
+import { ApiError } from '@davit/client';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { send, type Params, type SendId } from './send.ts';
+
+/*
+ * Whether the session may change something. The server checks rights before it reads a body, so that a request whose
+ * body can never be accepted answers the question and changes nothing. Its refusal has the words of the real one.
+ */
+
+/** No record may have an empty name, and nobody has an empty address. */
+const impossible = { name: '', email: '' };
+
+/** null if the session may use the operation, otherwise why not. Only for operations that check name or e-mail. */
+const refusalOf = (id: SendId, params: Params) =>
+  queryOptions({
+    queryKey: ['refusalOf', id, ...Object.values(params)],
+    staleTime: 60_000,
+    queryFn: async (): Promise<string | null> => {
+      try {
+        await send(id, params, impossible);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        if (error.status === 403) return error.message;
+        if (error.status >= 500 || error.status === 401 || error.status === 429) throw error;
+      }
+      return null;
+    },
+  });
+
+/** Returns why the session may not use an operation; null while that is not known, or if it may. */
+export function useRefusal(id: SendId, params: Params): string | null {
+  const isComplete = Object.values(params).every((value) => value !== '');
+  return useQuery({ ...refusalOf(id, params), enabled: isComplete }).data ?? null;
+}

@@ -1,0 +1,221 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { configurationChangesOf, type AuditEvent } from '../../data/audit.ts';
+import { environmentOf, serviceHistoryOf } from '../../data/queries.ts';
+import { Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
+import { DeploymentName } from '../../parts/history.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Ago, Cut } from '../../parts/page.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { StateOf } from '../../parts/state.tsx';
+import type { Service, ServiceStatus } from '../../words.ts';
+import { versionOf, type HistoryEntry } from '../explanation.tsx';
+import { useService } from '../service.tsx';
+import { fieldChanges, titleOf } from './changes.ts';
+import { RollBack } from './roll-back.tsx';
+
+/** The deployments of a service and the changes of its configuration, on one line of time. */
+export function HistoryPage(): ReactNode {
+  const { service, status } = useService();
+  if (service === undefined) {
+    return (
+      <div className="box">
+        <LoadingRows />
+      </div>
+    );
+  }
+  return <Line service={service} status={status} />;
+}
+
+type Moment =
+  | { readonly at: string; readonly deployment: HistoryEntry; readonly isNewest: boolean }
+  | { readonly at: string; readonly change: AuditEvent };
+
+type Shown = 'all' | 'deployments' | 'changes';
+
+function Line({ service, status }: { readonly service: Service; readonly status: ServiceStatus | undefined }): ReactNode {
+  const { only = 'all' } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const environment = useQuery(environmentOf(service.environment.id)).data;
+  const history = useQuery(serviceHistoryOf(service));
+  const changes = useQuery(configurationChangesOf(service, environment?.organization.id ?? '', environment?.project.id ?? ''));
+  if (history.data === undefined && history.error !== null) {
+    return <FailedFace error={history.error} onRetry={() => void history.refetch()} />;
+  }
+  const moments = momentsOf(only, history.data ?? [], changes.data ?? []);
+  const isRead = history.data !== undefined && (changes.data !== undefined || changes.error !== null);
+  return (
+    <>
+      <div className="toolbar">
+        <Segments<Shown>
+          label="Show"
+          options={[
+            ['all', 'All'],
+            ['deployments', 'Deployments'],
+            ['changes', 'Changes'],
+          ]}
+          value={only}
+          onChange={(chosen) => void navigate({ to: '.', search: { only: chosen }, replace: true })}
+        />
+        <Missing isForbidden={changes.data === null} error={changes.data === undefined ? changes.error : null} />
+      </div>
+      <div className="box">
+        {!isRead && <LoadingRows />}
+        {isRead && moments.length === 0 && (
+          <Face icon="empty" title={only === 'changes' ? 'No changes yet' : 'Never deployed'}>
+            {only === 'changes'
+              ? 'Changes of settings, variables and domains stand here with what they changed.'
+              : 'Deploy the service: each deployment then stands here, and its release can be deployed again.'}
+          </Face>
+        )}
+        {isRead && moments.length > 0 && <Moments service={service} status={status} moments={moments} />}
+      </div>
+    </>
+  );
+}
+
+/** What the line lacks, so that nobody takes an incomplete one for the whole. */
+function Missing({ isForbidden, error }: { readonly isForbidden: boolean; readonly error: Error | null }): ReactNode {
+  if (!isForbidden && error === null) return null;
+  return (
+    <span className="text-muted" role="status">
+      {isForbidden
+        ? 'Changes of the configuration are not shown: you may not read the audit log.'
+        : 'Changes of the configuration could not be read; they are read again by themselves.'}
+    </span>
+  );
+}
+
+function momentsOf(only: Shown, history: readonly HistoryEntry[], changes: readonly AuditEvent[]): Moment[] {
+  const deployments = history.map((deployment, index): Moment => {
+    return { at: deployment.auditing_data.created_at, deployment, isNewest: index === 0 };
+  });
+  const changed = changes.map((change): Moment => ({ at: change.timestamp, change }));
+  const all = only === 'all' ? [...deployments, ...changed] : only === 'changes' ? changed : deployments;
+  return all.toSorted((one, other) => (one.at < other.at ? 1 : -1));
+}
+
+interface MomentsProps {
+  readonly service: Service;
+  readonly status: ServiceStatus | undefined;
+  readonly moments: readonly Moment[];
+}
+
+function Moments({ service, status, moments }: MomentsProps): ReactNode {
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th className="w-[30%]">What</th>
+          <th className="w-[18%]">State</th>
+          <th>Version, or what changed</th>
+          <th className="w-[10%]">Time</th>
+          <th className="w-[136px]">
+            <span className="sr-only">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {moments.map((moment) =>
+          'change' in moment ? (
+            <ChangeRow key={moment.change.id} event={moment.change} />
+          ) : (
+            <DeploymentRow
+              key={`${moment.deployment.identifier.execution_id} ${moment.at}`}
+              service={service}
+              status={status}
+              entry={moment.deployment}
+              isNewest={moment.isNewest}
+            />
+          ),
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+interface DeploymentRowProps extends Omit<MomentsProps, 'moments'> {
+  readonly entry: HistoryEntry;
+  readonly isNewest: boolean;
+}
+
+function DeploymentRow({ service, status, entry, isNewest }: DeploymentRowProps): ReactNode {
+  return (
+    <tr>
+      <DeploymentName
+        environmentId={service.environment.id}
+        executionId={entry.identifier.execution_id ?? ''}
+        action={entry.status_details.action}
+        by={entry.auditing_data.triggered_by}
+      />
+      <td>
+        <StateOf word={entry.status} />
+      </td>
+      <td className="wide-only">
+        <code>
+          <Cut text={versionOf(entry)} />
+        </code>
+        <div className="under">
+          <Cut text={'commit' in entry.details ? (entry.details.commit?.message ?? '') : ''} />
+        </div>
+      </td>
+      <td className="wide-only nowrap">
+        <Ago at={entry.auditing_data.created_at} />
+      </td>
+      <td className="do text-right">
+        <RollBack service={service} status={status} entry={entry} isNewest={isNewest} />
+      </td>
+    </tr>
+  );
+}
+
+const shortest = 2;
+
+function ChangeRow({ event }: { readonly event: AuditEvent }): ReactNode {
+  const fields = fieldChanges(event);
+  return (
+    <tr className="change">
+      <td>
+        <div className="name">
+          <Icon name="pen" />
+          <Cut text={titleOf(event)} />
+        </div>
+        <div className="under pl-[23px]">
+          <Cut text={`by ${event.triggered_by}${event.sub_target_type === null ? '' : `, ${event.target_name}`}`} />
+        </div>
+      </td>
+      <td className="text-right wide:text-left">
+        <span className="text-muted narrow-only">
+          <Ago at={event.timestamp} />
+        </span>
+      </td>
+      <td className="fields">
+        {fields.slice(0, shortest).map((one) => (
+          <Field key={one.field} {...one} />
+        ))}
+        {fields.length > shortest && (
+          <details>
+            <summary>{fields.length - shortest} more</summary>
+            {fields.slice(shortest).map((one) => (
+              <Field key={one.field} {...one} />
+            ))}
+          </details>
+        )}
+      </td>
+      <td className="wide-only nowrap">
+        <Ago at={event.timestamp} />
+      </td>
+      <td className="wide-only" />
+    </tr>
+  );
+}
+
+function Field({ field, before, after }: ReturnType<typeof fieldChanges>[number]): ReactNode {
+  return (
+    <div className="cut mono" title={`${field}: ${before ?? ''} → ${after ?? ''}`}>
+      <span className="text-muted">{field}</span> {before !== undefined && <s className="minus">{before}</s>}{' '}
+      {after !== undefined && <span className="plus">{after}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,125 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { chartsOf, databasesIn, gitTokensOf, helmRepositoriesOf, registriesOf } from '../../data/organization.ts';
+import { environmentOf } from '../../data/queries.ts';
+import { useRefusal } from '../../data/rights.ts';
+import { send, textOf } from '../../data/send.ts';
+import { filled } from '../../parts/entries.tsx';
+import { EntryForm } from '../../parts/entry-form.tsx';
+import { FailedFace } from '../../parts/face.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Head } from '../../parts/page.tsx';
+import { valueAt, type Json } from '../settings/paths.ts';
+import { SourceCheck } from './check.tsx';
+import { bodyOf, newKinds, sourceSection, type NewKind, type Offers } from './kinds.ts';
+
+/** Creates a service: its kind first, then what that kind needs. */
+export function NewServicePage(): ReactNode {
+  const { environmentId = '' } = useParams({ strict: false });
+  const { kind: wanted } = useSearch({ strict: false });
+  const environment = useQuery(environmentOf(environmentId));
+  const kind = newKinds.find(({ type }) => type === wanted) ?? null;
+  if (environment.data === undefined && environment.error !== null) return <FailedFace error={environment.error} isPage />;
+  const organizationId = environment.data?.organization.id ?? '';
+  return (
+    <>
+      <Head
+        title={kind === null ? 'New service' : `New ${kind.title.toLowerCase().replace('terraform', 'Terraform')}`}
+        facts={
+          <span className="cut">
+            in <bdi>{environment.data?.name ?? ''}</bdi>. Nothing runs before you deploy it.
+          </span>
+        }
+      />
+      <Kinds environmentId={environmentId} chosen={kind} />
+      {kind !== null && <ServiceForm key={kind.type} kind={kind} environmentId={environmentId} organizationId={organizationId} />}
+    </>
+  );
+}
+
+function Kinds({ environmentId, chosen }: { readonly environmentId: string; readonly chosen: NewKind | null }): ReactNode {
+  return (
+    <nav className={`kinds ${chosen === null ? '' : 'small'}`} aria-label="Kinds of services">
+      {newKinds.map(({ type, title, about }) => (
+        <Link
+          key={type}
+          to="/environment/$environmentId/new"
+          params={{ environmentId }}
+          search={{ kind: type }}
+          aria-current={chosen?.type === type ? 'page' : undefined}
+          activeProps={{}}
+        >
+          <Icon name={type} />
+          <span>
+            <b>{title}</b>
+            {chosen === null && <span className="under block">{about}</span>}
+          </span>
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+interface ServiceFormProps {
+  readonly kind: NewKind;
+  readonly environmentId: string;
+  readonly organizationId: string;
+}
+
+function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps): ReactNode {
+  const refusal = useRefusal('createApplication', { environmentId });
+  const [helmRepository, setHelmRepository] = useState('');
+  const offers = useOffers(environmentId, organizationId, helmRepository);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const create = async (values: Json): Promise<void> => {
+    const body = filled(bodyOf(kind, values));
+    const serviceId = textOf(await send(kind.create, { environmentId }, body), 'id');
+    for (const key of ['services', 'details']) void queries.invalidateQueries({ queryKey: [key, environmentId] });
+    await queries.refetchQueries({ queryKey: ['services', environmentId], type: 'all' });
+    await navigate({ to: '/environment/$environmentId/service/$serviceId', params: { environmentId, serviceId } });
+  };
+  return (
+    <div className="box form-box">
+      <p className="text-muted">{kind.about}</p>
+      <EntryForm
+        entries={(values) => kind.entries(values, offers)}
+        initial={kind.initial}
+        onValues={(values) => {
+          const chosen = valueAt(values, 'source.helm_repository.repository');
+          setHelmRepository(typeof chosen === 'string' ? chosen : '');
+        }}
+        verb={`Create ${kind.title === 'Terraform' ? 'the configuration' : kind.title.toLowerCase()}`}
+        refusal={refusal}
+        onSubmit={create}
+        after={{
+          [sourceSection]: (form) => <SourceCheck environmentId={environmentId} type={kind.type} form={form} refusal={refusal} />,
+        }}
+      />
+    </div>
+  );
+}
+
+/** What the organization and the environment offer for choice. */
+function useOffers(environmentId: string, organizationId: string, helmRepository: string): Offers {
+  const enabled = organizationId !== '';
+  const gitTokens = useQuery({ ...gitTokensOf(organizationId), enabled }).data ?? [];
+  const registries = useQuery({ ...registriesOf(organizationId), enabled }).data ?? [];
+  const helmRepositories = useQuery({ ...helmRepositoriesOf(organizationId), enabled }).data ?? [];
+  const charts = useQuery(chartsOf(organizationId, helmRepository)).data ?? [];
+  const databases = useQuery(databasesIn(environmentId)).data ?? [];
+  const named = ({ id, name }: { readonly id: string; readonly name: string }) => [id, name] as const;
+  return {
+    gitTokens: gitTokens.map(named),
+    registries: registries.map(named),
+    helmRepositories: helmRepositories.map(named),
+    charts,
+    databases: new Map(
+      databases.map(({ database_type: type, version }) => [
+        type,
+        [...new Set(version.map(({ name }) => name))].toSorted((one, other) => other.localeCompare(one, 'en', { numeric: true })),
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,31 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useRefusal } from '../../data/rights.ts';
+import { send, textOf } from '../../data/send.ts';
+import { filled } from '../../parts/entries.tsx';
+import { EntryForm } from '../../parts/entry-form.tsx';
+import { Head } from '../../parts/page.tsx';
+import type { Json } from '../settings/paths.ts';
+import { projectEntries } from './entries.ts';
+
+/** Creates a project, and goes on with its first environment. */
+export function NewProjectPage(): ReactNode {
+  const { organizationId = '' } = useParams({ strict: false });
+  const refusal = useRefusal('createProject', { organizationId });
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const create = async (values: Json): Promise<void> => {
+    const projectId = textOf(await send('createProject', { organizationId }, filled(values)), 'id');
+    void queries.invalidateQueries({ queryKey: ['projects', organizationId] });
+    await navigate({ to: '/project/$projectId', params: { projectId } });
+  };
+  return (
+    <>
+      <Head title="New project" facts={<span>A product with its environments: production, staging, previews.</span>} />
+      <div className="box form-box">
+        <EntryForm entries={() => projectEntries} verb="Create project" refusal={refusal} onSubmit={create} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+import { useState, type ReactNode } from 'react';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { FormField } from '../../parts/form-field.tsx';
+import { TextInput } from '../../parts/text-input.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { inheritedAt, layerAt, looksSecret, refusalAt, type Edit, type Place, type Slot } from './draft.ts';
+import { PlaceChoice } from './place-choice.tsx';
+
+interface AddProps {
+  readonly slots: ReadonlyMap<string, Slot>;
+  readonly names: Readonly<Record<Place, string>>;
+  readonly onAdd: (edit: Edit) => void;
+  readonly onClose: () => void;
+}
+
+type Sort = 'VALUE' | 'SECRET' | 'FILE';
+const sorts = [
+  ['VALUE', 'Variable'],
+  ['SECRET', 'Secret'],
+  ['FILE', 'File'],
+] as const;
+
+/** Asks for a new variable, secret or file. It joins the edits that are not saved yet. */
+export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNode {
+  const [key, setKey] = useState('');
+  const [value, setValue] = useState('');
+  const [path, setPath] = useState('');
+  const [chosen, choose] = useState<Sort | null>(null);
+  const [place, setPlace] = useState<Place>('SERVICE');
+  const sort = chosen ?? (looksSecret(key) ? 'SECRET' : 'VALUE');
+  const slot = slots.get(key);
+  const there = layerAt(slot, place);
+  const inherited = inheritedAt(slot, place);
+  const taken = there === undefined ? refusalAt(slot, place) : 'This key exists here already: edit it in the list.';
+  const add = (): void => {
+    const isSecret = inherited?.is_secret ?? sort === 'SECRET';
+    onAdd({ place, key, change: 'SET', value, isSecret, mountPath: sort === 'FILE' ? path : null, base: null });
+    onClose();
+  };
+  return (
+    <Dialog label="Add a variable" onClose={onClose}>
+      <form
+        className="in form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (key !== '' && taken === null && (sort !== 'FILE' || path !== '')) add();
+        }}
+      >
+        <h2>Add a variable</h2>
+        <FormField label="Key" error={key === '' ? null : taken}>
+          {(control) => <TextInput {...control} value={key} onText={(text) => setKey(text.trim())} />}
+        </FormField>
+        <Segments label="Kind" options={sorts} value={sort} onChange={choose} />
+        {sort === 'FILE' && (
+          <FormField label="Path of the file" help="The process finds the value in this file, and the path in the variable.">
+            {(control) => <TextInput {...control} value={path} onText={setPath} />}
+          </FormField>
+        )}
+        <FormField
+          label="Value"
+          help={
+            sort === 'SECRET' ? 'It is stored encrypted and never shown again.' : '{{KEY}} is replaced by the value of that key.'
+          }
+        >
+          {(control) => <TextInput {...control} rows={3} value={value} onText={setValue} />}
+        </FormField>
+        <PlaceChoice
+          place={place}
+          names={names}
+          onChange={setPlace}
+          {...(inherited !== undefined && { help: 'It overrides the inherited value of this key.' })}
+        />
+        <div className="do">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="main" isSubmit refusal={key === '' ? 'The key is missing.' : taken}>
+            Add to the changes
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

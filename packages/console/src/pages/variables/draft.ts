@@ -1,0 +1,191 @@
+import type { CallAnswer } from '@davit/client';
+import { parseDotenv, writeDotenv, type DotenvEntry, type DotenvProblem } from './dotenv.ts';
+
+/*
+ * What the editor of variables knows and wants to change. An edit keeps the record as it was when the edit began: if
+ * somebody else changes that record, the edit is in conflict until its author has decided.
+ */
+
+export type Variable = CallAnswer<'listVariables'>['results'][number];
+/** The places of a variable, narrowest first. */
+export const places = ['SERVICE', 'ENVIRONMENT', 'PROJECT'] as const;
+export type Place = (typeof places)[number];
+
+/** All variables of one key that a service sees. */
+export interface Slot {
+  readonly key: string;
+  /** Narrowest first: the first one is what the process gets. */
+  readonly layers: readonly Variable[];
+}
+
+export interface Edit {
+  readonly place: Place;
+  readonly key: string;
+  readonly change: 'SET' | 'DELETE';
+  readonly value: string;
+  readonly isSecret: boolean;
+  /** Path of a new file; null: no file, or the path of the existing variable. */
+  readonly mountPath: string | null;
+  /** The record at this place when the edit began; null if there was none. */
+  readonly base: Variable | null;
+  /** Whether its field is open although it may change nothing yet. */
+  readonly isOpen?: boolean;
+  /** Why the server refused the edit. */
+  readonly error?: string;
+}
+
+/** The edits that are not saved, by `idOf`. */
+export type Draft = ReadonlyMap<string, Edit>;
+
+export function idOf({ place, key }: Pick<Edit, 'place' | 'key'>): string {
+  return `${place} ${key}`;
+}
+
+/** Returns where a variable belongs; null for built-in variables, which belong nowhere. */
+export function placeOf({ scope }: Variable): Place | null {
+  if (scope === 'BUILT_IN') return null;
+  return scope === 'PROJECT' || scope === 'ENVIRONMENT' ? scope : 'SERVICE';
+}
+
+function width(variable: Variable): number {
+  const place = placeOf(variable);
+  return place === null ? places.length : places.indexOf(place);
+}
+
+/** Returns the variables by key, in the order of the keys. */
+export function slotsOf(variables: readonly Variable[]): Slot[] {
+  const byKey = Map.groupBy(variables, ({ key }) => key);
+  return [...byKey]
+    .map(([key, layers]) => ({ key, layers: layers.toSorted((one, other) => width(one) - width(other)) }))
+    .toSorted((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+/** Returns the variable of a slot at a place. */
+export function layerAt(slot: Slot | undefined, place: Place): Variable | undefined {
+  return slot?.layers.find((layer) => placeOf(layer) === place);
+}
+
+/** Returns the wider variable whose value an edit at this place would replace for everything below. */
+export function inheritedAt(slot: Slot | undefined, place: Place): Variable | undefined {
+  return slot?.layers.find((layer) => width(layer) > places.indexOf(place));
+}
+
+/** Returns why a value cannot be set at a place; null if it can. */
+export function refusalAt(slot: Slot | undefined, place: Place): string | null {
+  const there = layerAt(slot, place);
+  if (there?.variable_type === 'ALIAS') return 'An alias has the value of its target. Edit the target.';
+  if (there === undefined && inheritedAt(slot, place)?.scope === 'BUILT_IN') return 'Davit sets built-in variables itself.';
+  return null;
+}
+
+/** What somebody else made of a record since an edit of it began: the record now (null: gone), or no conflict. */
+export function conflictOf({ place, base }: Edit, slot: Slot | undefined): { readonly now: Variable | null } | null {
+  const now = layerAt(slot, place) ?? null;
+  return now?.id === base?.id && now?.updated_at === base?.updated_at ? null : { now };
+}
+
+/** Returns whether saving the edit would change nothing. */
+function isUnchanged({ base, change, value }: Edit): boolean {
+  if (change === 'DELETE') return base === null;
+  return base !== null && !base.is_secret && base.value === value;
+}
+
+/** Returns the edits that change something, by key. */
+export function changesOf(draft: Draft): Edit[] {
+  const changes = [...draft.values()].filter((edit) => !isUnchanged(edit));
+  return changes.toSorted((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+/** Returns the draft with an edit that is begun or changed. One that changes nothing is removed, unless it is open. */
+export function withEdit(draft: Draft, edit: Edit): Draft {
+  const next = new Map(draft);
+  if (isUnchanged(edit) && edit.isOpen !== true) next.delete(idOf(edit));
+  else next.set(idOf(edit), edit);
+  return next;
+}
+
+export function without(draft: Draft, edit: Edit): Draft {
+  const next = new Map(draft);
+  next.delete(idOf(edit));
+  return next;
+}
+
+/** Returns whether a variable is part of the text of its place. Secrets are not shown, aliases have no value. */
+function isInText({ is_secret, variable_type: type }: Variable): boolean {
+  return !is_secret && type !== 'ALIAS' && type !== 'BUILT_IN';
+}
+
+/** Returns the variables of a place as text, without secrets and aliases. */
+export function textOf(slots: readonly Slot[], draft: Draft, place: Place): string {
+  const lines = slots.flatMap((slot) => {
+    const edit = draft.get(idOf({ place, key: slot.key }));
+    const there = layerAt(slot, place);
+    if (edit?.change === 'DELETE' || edit?.isSecret === true) return [];
+    if (edit !== undefined) return [writeDotenv(slot.key, edit.value)];
+    return there !== undefined && isInText(there) ? [writeDotenv(slot.key, there.value ?? '')] : [];
+  });
+  const known = new Set(slots.map(({ key }) => key));
+  const added = [...draft.values()].filter((edit) => edit.place === place && !known.has(edit.key) && !edit.isSecret);
+  return [...lines, ...added.map(({ key, value }) => writeDotenv(key, value))].map((line) => `${line}\n`).join('');
+}
+
+export interface FromText {
+  readonly draft: Draft;
+  readonly problems: readonly DotenvProblem[];
+  readonly count: { readonly added: number; readonly changed: number; readonly removed: number };
+}
+
+interface TextInput {
+  readonly slots: readonly Slot[];
+  readonly draft: Draft;
+  readonly place: Place;
+  readonly text: string;
+  /** Whether variables of the place that the text lacks are deleted. */
+  readonly doesReplace: boolean;
+  /** Returns whether a new key becomes a secret. */
+  readonly isSecret: (key: string) => boolean;
+}
+
+/** Returns the draft with what a text sets at a place. */
+export function withText({ slots, draft, place, text, doesReplace, isSecret }: TextInput): FromText {
+  const { entries, problems } = parseDotenv(text);
+  const byKey = new Map(slots.map((slot) => [slot.key, slot]));
+  const refused: DotenvProblem[] = [];
+  const count = { added: 0, changed: 0, removed: 0 };
+  let next: Draft = doesReplace ? new Map([...draft].filter(([, edit]) => edit.place !== place || edit.isSecret)) : draft;
+  for (const entry of entries) {
+    const slot = byKey.get(entry.key);
+    const refusal = refusalAt(slot, place);
+    if (refusal !== null) refused.push({ line: entry.line, message: `${entry.key}: ${refusal}`, isNote: false });
+    else {
+      const edit = editOf(entry, { slot, place, isSecret });
+      const before = next.get(idOf(edit));
+      next = withEdit(next, before === undefined ? edit : { ...edit, base: before.base });
+      if (next.has(idOf(edit))) count[edit.base === null ? 'added' : 'changed'] += 1;
+    }
+  }
+  const kept = new Set(entries.map(({ key }) => key));
+  for (const slot of doesReplace ? slots : []) {
+    const there = layerAt(slot, place);
+    if (there === undefined || kept.has(slot.key) || !isInText(there)) continue;
+    next = withEdit(next, { ...editOf({ ...slot, value: '', line: 0 }, { slot, place, isSecret }), change: 'DELETE' });
+    count.removed += 1;
+  }
+  return { draft: next, problems: [...problems, ...refused].toSorted((one, other) => one.line - other.line), count };
+}
+
+type Where = Pick<TextInput, 'place' | 'isSecret'> & { readonly slot: Slot | undefined };
+
+function editOf({ key, value }: DotenvEntry, { slot, place, isSecret }: Where): Edit {
+  const base = layerAt(slot, place) ?? null;
+  const inherited = inheritedAt(slot, place);
+  const isHidden = base?.is_secret ?? inherited?.is_secret ?? isSecret(key);
+  return { place, key, change: 'SET', value, isSecret: isHidden, mountPath: null, base };
+}
+
+/** Returns whether a key is named like a secret. */
+export function looksSecret(key: string): boolean {
+  return /(^|_)(SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|DSN)(_|$)|(API|PRIVATE|ACCESS|SIGNING|ENCRYPTION)_?KEY/i.test(
+    key,
+  );
+}

@@ -1,0 +1,74 @@
+import type { ReactNode } from 'react';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { plural } from '../../words.ts';
+import { inheritedAt, places, type Edit, type Place, type Slot } from './draft.ts';
+import { reachOf } from './origin.tsx';
+
+interface ReviewProps {
+  readonly changes: readonly Edit[];
+  readonly slots: ReadonlyMap<string, Slot>;
+  readonly names: Readonly<Record<Place, string>>;
+  readonly deployRefusal: string | null;
+  readonly onSave: (doesDeploy: boolean) => void;
+  readonly onClose: () => void;
+}
+
+/** The difference before it is saved, by the place of the changes. */
+export function Review({ changes, slots, names, deployRefusal, onSave, onClose }: ReviewProps): ReactNode {
+  const wide = changes.filter(({ place }) => place !== 'SERVICE');
+  return (
+    <Dialog label="Review the changes" className="wide" onClose={onClose}>
+      <div className="in">
+        <h2>Save {plural(changes.length, 'change')}?</h2>
+        {places.map((place) => {
+          const here = changes.filter((edit) => edit.place === place);
+          if (here.length === 0) return null;
+          return (
+            <section key={place} aria-label={reachOf(place, names)}>
+              <h3>{reachOf(place, names)}</h3>
+              {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a box that scrolls must be reached by keyboard */}
+              <div className="diff" tabIndex={0}>
+                {here.map((edit) => (
+                  <Lines key={edit.key} edit={edit} slot={slots.get(edit.key)} />
+                ))}
+              </div>
+            </section>
+          );
+        })}
+        <p className="text-muted">
+          Running instances keep their variables until they are deployed.
+          {wide.length > 0 && ' Other services that see these variables are out of date then, too.'}
+        </p>
+        <div className="do">
+          <Button onClick={onClose}>Go on editing</Button>
+          <Button onClick={() => onSave(false)}>Save</Button>
+          <Button look="main" refusal={deployRefusal} onClick={() => onSave(true)}>
+            Save and deploy {names.SERVICE}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+function Lines({ edit, slot }: { readonly edit: Edit; readonly slot: Slot | undefined }): ReactNode {
+  const former = edit.base ?? inheritedAt(slot, edit.place);
+  const text = (value: string, isSecret: boolean): string => `${edit.key}=${isSecret ? '••••••••' : value}`;
+  return (
+    <>
+      {former !== undefined && (
+        <div className="minus">
+          {`− ${text(former.value ?? '', former.is_secret)}`}
+          {edit.base === null && <span className="text-muted">{'  inherited'}</span>}
+        </div>
+      )}
+      {edit.change === 'SET' && (
+        <div className="plus">
+          {`+ ${text(edit.value, edit.isSecret)}`}
+          {edit.mountPath !== null && <span className="text-muted">{`  file ${edit.mountPath}`}</span>}
+        </div>
+      )}
+    </>
+  );
+}

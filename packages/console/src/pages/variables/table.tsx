@@ -1,0 +1,136 @@
+import { useSearch } from '@tanstack/react-router';
+import { Fragment, type ReactNode } from 'react';
+import { Face } from '../../parts/face.tsx';
+import { idOf, layerAt, placeOf, places, type Draft, type Edit, type Place, type Slot, type Variable } from './draft.ts';
+import { placeWords } from './origin.tsx';
+import { VariableRow } from './row.tsx';
+
+interface VariableTableProps {
+  readonly slots: readonly Slot[];
+  readonly byKey: ReadonlyMap<string, Slot>;
+  readonly draft: Draft;
+  readonly names: Readonly<Record<Place, string>>;
+  readonly refusal: string | null;
+  readonly onEdit: (edit: Edit) => void;
+  readonly onMove: (former: Edit, edit: Edit) => void;
+  readonly onUndo: (edit: Edit) => void;
+}
+
+interface Shown {
+  readonly slot: Slot;
+  readonly layer: Variable | undefined;
+  readonly edit: Edit | undefined;
+  readonly place: Place | null;
+}
+
+/** The variables, either as the process gets them or by scope, filtered by what is in the address. */
+export function VariableTable({ slots, byKey, draft, names, refusal, onEdit, onMove, onUndo }: VariableTableProps): ReactNode {
+  const { find = '', by = 'process' } = useSearch({ strict: false });
+  const all = [...slots, ...newSlots(draft, byKey)].toSorted((one, other) => (one.key < other.key ? -1 : 1));
+  const groups = by === 'scope' ? byScope(all, draft) : byAuthor(all.map((slot) => effective(slot, draft)));
+  const words = find.toLowerCase().split(/\s+/);
+  const shown = groups
+    .map(({ title, rows }) => ({ title, rows: rows.filter((row) => row.edit !== undefined || hasWords(row, words)) }))
+    .filter(({ rows }) => rows.length > 0);
+  if (shown.length === 0) {
+    return find === '' ? (
+      <Face icon="key" title="No variables yet">
+        Add one, or paste the .env file of the project.
+      </Face>
+    ) : (
+      <Face icon="search" title="No variable has this">
+        The filter looks at keys, values and origins. Values of secrets are not known here.
+      </Face>
+    );
+  }
+  return (
+    <table className="list variables">
+      <thead>
+        <tr>
+          <th className="w-[26%]">Key</th>
+          <th>Value</th>
+          <th className="w-[26%]">From</th>
+          <th className="w-[136px]">
+            <span className="sr-only">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {shown.map(({ title, rows }) => (
+          <Fragment key={title ?? ''}>
+            {title !== null && (
+              <tr className="stage">
+                <th colSpan={4} scope="rowgroup">
+                  {title}
+                </th>
+              </tr>
+            )}
+            {rows.map(({ slot, layer, edit, place }) => (
+              <VariableRow
+                key={`${title} ${slot.key}`}
+                slot={slot}
+                layer={layer}
+                edit={edit}
+                place={place}
+                slots={byKey}
+                names={names}
+                refusal={refusal}
+                onEdit={(next, former) => (former === undefined ? onEdit(next) : onMove(former, next))}
+                onUndo={onUndo}
+              />
+            ))}
+          </Fragment>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Returns the keys that exist only in edits. */
+function newSlots(draft: Draft, byKey: ReadonlyMap<string, Slot>): Slot[] {
+  const keys = new Set([...draft.values()].map(({ key }) => key).filter((key) => !byKey.has(key)));
+  return [...keys].map((key) => ({ key, layers: [] }));
+}
+
+/** Returns what people set before what Davit sets. */
+function byAuthor(rows: readonly Shown[]): { readonly title: string | null; readonly rows: Shown[] }[] {
+  const isBuiltIn = ({ layer }: Shown): boolean => layer?.scope === 'BUILT_IN';
+  return [
+    { title: null, rows: rows.filter((row) => !isBuiltIn(row)) },
+    { title: 'Built in', rows: rows.filter(isBuiltIn) },
+  ];
+}
+
+function effective(slot: Slot, draft: Draft): Shown {
+  const edit = places.map((place) => draft.get(idOf({ place, key: slot.key }))).find((one) => one !== undefined);
+  return { slot, layer: slot.layers[0], edit, place: null };
+}
+
+function byScope(slots: readonly Slot[], draft: Draft): { readonly title: string; readonly rows: Shown[] }[] {
+  const groups = places.map((place) => ({
+    title: `From the ${placeWords[place]}`,
+    rows: slots.flatMap((slot): Shown[] => {
+      const layer = layerAt(slot, place);
+      const edit = draft.get(idOf({ place, key: slot.key }));
+      return layer === undefined && edit === undefined ? [] : [{ slot, layer, edit, place }];
+    }),
+  }));
+  const builtIn = slots.flatMap((slot): Shown[] => {
+    const layer = slot.layers.find((one) => placeOf(one) === null);
+    return layer === undefined ? [] : [{ slot, layer, edit: undefined, place: null }];
+  });
+  return [...groups, { title: 'Built in', rows: builtIn }];
+}
+
+function hasWords({ slot, layer }: Shown, words: readonly string[]): boolean {
+  const place = layer === undefined ? null : placeOf(layer);
+  const text = [
+    slot.key,
+    layer?.value,
+    layer?.aliased_variable?.key,
+    layer?.service_name,
+    place === null ? 'built in' : placeWords[place],
+  ];
+  const whole = text.join(' ').toLowerCase();
+  return words.every((word) => whole.includes(word));
+}

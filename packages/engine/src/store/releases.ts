@@ -1,0 +1,57 @@
+import { statement } from '@davit/db';
+import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
+
+export interface ReleaseRow {
+  readonly id: string;
+  readonly config: ReleaseConfig;
+  readonly commit: ReleaseCommit | null;
+  readonly image_id: string | null;
+  readonly created_by: string;
+  readonly created_at: string;
+}
+
+const columns = 'r.id, r.config, r.commit, r.image_id, r.created_by, r.created_at';
+
+/** Parameters: service, ids of releases. Releases of other services are not returned. */
+export const releasesOfService = statement<ReleaseRow>(
+  'releasesOfService',
+  `select ${columns} from release r where r.service_id = $1 and r.id = any ($2::uuid[])`,
+);
+
+/**
+ * Returns the release with which the service worked last. Parameters: service, and a release; deployments since the first
+ * one of this release do not count. null: all deployments count. A deployment of a Terraform configuration that only
+ * planned counts as well: its settings were accepted.
+ */
+export const lastWorking = statement<ReleaseRow & { worked_at: string }>(
+  'lastWorkingRelease',
+  `select ${columns}, s.finished_at as worked_at
+     from deployment_service s join release r on r.id = s.release_id
+    where s.service_id = $1 and s.phase = 'SUCCEEDED' and s.finished_at is not null
+      and ($2::uuid is null or s.created_at < (
+        select min(f.created_at) from deployment_service f where f.service_id = $1 and f.release_id = $2))
+    order by s.created_at desc limit 1`,
+);
+
+/** Returns the release that is deployed. */
+export const deployedRelease = statement<ReleaseRow>(
+  'deployedRelease',
+  `select ${columns} from service_runtime t join release r on r.id = t.release_id where t.service_id = $1 and t.config_hash is not null`,
+);
+
+/**
+ * Returns the paths of all values that contained a secret in any release of a service, as `fieldsOf` names them. It reads
+ * each release: about 2 ms for 100 releases of 50 variables.
+ */
+export const secretPaths = statement<{ path: string }>(
+  'secretPathsOfReleases',
+  `select distinct named.path from release r cross join lateral (
+     select 'variables.' || (e ->> 'name') as path
+       from jsonb_path_query(r.config, '$.environment[*] ? (exists(@.parts[*].secret))') e
+     union all
+     select 'files.' || (e ->> 'path') from jsonb_path_query(r.config, '$.files[*] ? (exists(@.parts[*].secret))') e
+     union all
+     select 'source.variables.' || (e ->> 'name')
+       from jsonb_path_query(r.config, '$.source.variables[*] ? (exists(@.parts[*].secret))') e) named
+    where r.service_id = $1`,
+);

@@ -1,0 +1,22 @@
+import { openApi, operationList } from '@davit/contract';
+import type { FastifyInstance } from 'fastify';
+import type { Vocabulary } from '../vocabulary/vocabulary.ts';
+import type { HttpContext } from './context.ts';
+import { setLimitHeaders } from './limit.ts';
+import { addOperation } from './route.ts';
+import { staticText } from './static-text.ts';
+import { Wordings } from './wording.ts';
+
+/** Adds all operations in the words of a vocabulary under its base path, and their description. */
+export function addVocabulary(app: FastifyInstance, context: HttpContext, vocabulary: Vocabulary): void {
+  const wordings = new Wordings(vocabulary, operationList);
+  for (const mounted of context.options.mounted) addOperation(app, context, mounted, wordings.of(mounted.operation));
+  const { version } = context.options;
+  const document = staticText('application/json; charset=utf-8', () =>
+    JSON.stringify({ ...openApi(wordings.operations(), version), servers: [{ url: vocabulary.basePath }] }),
+  );
+  app.get(`${vocabulary.basePath}/openapi.json`, (request, reply) => {
+    setLimitHeaders(context, reply, context.limiter.peek(request.ip));
+    return document.send(request, reply.header('x-content-type-options', 'nosniff'));
+  });
+}

@@ -1,0 +1,92 @@
+import type { operations, Query, Response } from '@davit/contract';
+import { changedFields, fieldsOf, type ReleaseField, type ReleaseView } from '@davit/engine/port';
+import type { Caller } from '../../../../auth/caller.ts';
+import type { Needs } from '../../../../deps.ts';
+import { toCommit } from '../../../shared/history-details.ts';
+import { notFound } from '../../../shared/problems.ts';
+import { currentRelease } from '../../composition.ts';
+import type { ReleaseSettings } from '../../release.ts';
+import type { ServiceFacts } from '../../rows.ts';
+import { readFacts } from '../../store.ts';
+import { hiding } from './hiding.ts';
+
+type Deps = Needs<'database' | 'engine', keyof ReleaseSettings>;
+type Release = Response<(typeof operations)['getServiceRelease']>;
+type Comparison = Response<(typeof operations)['compareServiceReleases']>;
+
+/** Returns a release, without the values of secrets. */
+export async function readRelease(
+  deps: Deps,
+  caller: Caller,
+  { serviceId, releaseId }: { readonly serviceId: string; readonly releaseId: string },
+): Promise<Release> {
+  const facts = await visibleFacts(deps, caller, serviceId);
+  const release = await releaseOf(deps, serviceId, releaseId);
+  const hidden = hiding([release.fields], await secretPaths(deps, facts, await currentFields(deps, facts)));
+  return { ...toRecord(release), settings: release.fields.map(hidden.setting) };
+}
+
+/** Returns the differences between two releases of a service, without the values of secrets. */
+export async function compareReleases(
+  deps: Deps,
+  caller: Caller,
+  serviceId: string,
+  { from: fromId, to: toId }: Query<(typeof operations)['compareServiceReleases']>,
+): Promise<Comparison> {
+  const facts = await visibleFacts(deps, caller, serviceId);
+  const to = toId === undefined ? null : await releaseOf(deps, serviceId, toId);
+  const from = fromId === undefined ? await earlierOf(deps, serviceId, to) : await releaseOf(deps, serviceId, fromId);
+  if (from === null) return { from: null, to: to === null ? null : toRecord(to), changes: [] };
+  const current = await currentFields(deps, facts);
+  const secrets = await secretPaths(deps, facts, current);
+  const [before, after] = to === null ? [withoutBuild(from.fields), current] : [from.fields, to.fields];
+  const hidden = hiding([before, after], secrets);
+  const values = { before: byPath(before), after: byPath(after) };
+  const changes = changedFields(before, after).map(({ path, kind }) => ({
+    path,
+    kind,
+    ...hidden.pair(values.before.get(path), values.after.get(path)),
+  }));
+  return { from: toRecord(from), to: to === null ? null : toRecord(to), changes };
+}
+
+async function visibleFacts(deps: Deps, caller: Caller, serviceId: string): Promise<ServiceFacts> {
+  const facts = await deps.database.maybe(readFacts, [serviceId, null, caller.organizationId]);
+  if (facts === undefined) throw notFound('service');
+  return facts;
+}
+
+async function releaseOf(deps: Deps, serviceId: string, releaseId: string): Promise<ReleaseView> {
+  const release = await deps.engine.release(deps.database, serviceId, releaseId);
+  if (release === null) throw notFound('release of this service');
+  return release;
+}
+
+async function earlierOf(deps: Deps, serviceId: string, to: ReleaseView | null): Promise<ReleaseView | null> {
+  if (to === null) return deps.engine.deployedRelease(deps.database, serviceId);
+  return deps.engine.workingRelease(deps.database, serviceId, to.id);
+}
+
+/** Returns the settings with which the service would be deployed now. Which commit and image that means is unknown. */
+async function currentFields(deps: Deps, facts: ServiceFacts): Promise<readonly ReleaseField[]> {
+  const { config } = await currentRelease(deps, deps.database, facts);
+  return fieldsOf({ config, commit: null, imageId: null });
+}
+
+function withoutBuild(fields: readonly ReleaseField[]): readonly ReleaseField[] {
+  return fields.filter(({ path }) => path !== 'commit' && path !== 'image_digest');
+}
+
+/** Returns the paths that have, had, or would have a secret: a variable that became a secret had plain values before. */
+async function secretPaths(deps: Deps, { id }: ServiceFacts, current: readonly ReleaseField[]): Promise<ReadonlySet<string>> {
+  const ever = await deps.engine.secretPaths(deps.database, id);
+  return new Set([...ever, ...current.filter(({ value }) => value === null).map(({ path }) => path)]);
+}
+
+function byPath(fields: readonly ReleaseField[]): ReadonlyMap<string, ReleaseField> {
+  return new Map(fields.map((field) => [field.path, field]));
+}
+
+function toRecord({ id, createdAt, createdBy, commit }: ReleaseView): Omit<Release, 'settings'> {
+  return { id, created_at: createdAt, created_by: createdBy, commit: toCommit(commit, createdAt) };
+}
