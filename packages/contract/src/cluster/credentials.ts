@@ -26,7 +26,7 @@ export const ClusterCredentials = Named(
   Type.Object({
     id: about('Identifies it; it never changes.', Uuid),
     name: about('The name of the credentials.', Type.String()),
-    object_type: about('The kind of credentials.', Words(credentialTypes)),
+    object_type: Words(credentialTypes),
     access_key_id: about('The id of an AWS access key.', optional),
     role_arn: about('The AWS role to assume.', optional),
     vsphere_user: about('The user of vSphere.', optional),
@@ -311,7 +311,7 @@ export const listOrganizationCredentials = operation({
     Named(
       'OrganizationCredentials',
       Type.Object({
-        credential: about('The credentials, without secrets.', ClusterCredentials),
+        credential: ClusterCredentials,
         clusters: about(
           'The clusters that use them.',
           Type.Array(
@@ -320,7 +320,7 @@ export const listOrganizationCredentials = operation({
               Type.Object({
                 id: about('The `id` of the cluster.', Uuid),
                 name: about('The name of the cluster.', Type.String()),
-                cloud_provider: about('The cloud vendor of the cluster.', Words(credentialProviders)),
+                cloud_provider: Words(credentialProviders),
               }),
               'A cluster that uses credentials.',
             ),

@@ -33,23 +33,20 @@ export const MetricsParameters = Named(
   'MetricsParameters',
   Optionals({
     enabled: about('Whether metrics are collected.', Type.Boolean()),
-    configuration: about(
-      'How metrics are collected.',
-      Named(
-        'MetricsConfiguration',
-        Optionals({
-          kind: about('Who collects the metrics.', Words(['MANAGED_BY_SERVICE'] as const)),
-          resource_profile: about(
-            'How much the collector may use.',
-            Words({ LOW: 'Less than usual.', NORMAL: 'What is usual.', HIGH: 'More than usual.' }),
-          ),
-          cloud_watch_export_config: about('Whether metrics of AWS are collected.', Enabled),
-          high_availability: about('Whether there are several collectors.', Type.Boolean()),
-          internal_network_monitoring: about('Whether traffic inside the cluster is measured.', Enabled),
-          alerting: about('The alerts of the cluster.', Alerting),
-        }),
-        'How metrics are collected; stored only.',
-      ),
+    configuration: Named(
+      'MetricsConfiguration',
+      Optionals({
+        kind: about('Who collects the metrics.', Words(['MANAGED_BY_SERVICE'] as const)),
+        resource_profile: about(
+          'How much the collector may use.',
+          Words({ LOW: 'Less than usual.', NORMAL: 'What is usual.', HIGH: 'More than usual.' }),
+        ),
+        cloud_watch_export_config: Enabled,
+        high_availability: about('Whether there are several collectors.', Type.Boolean()),
+        internal_network_monitoring: about('Whether traffic inside the cluster is measured.', Enabled),
+        alerting: Alerting,
+      }),
+      'How metrics are collected; stored only.',
     ),
   }),
   'The collection of metrics; stored only.',
@@ -84,19 +81,16 @@ const Backup = Named(
 export const InfrastructureChartsParameters = Named(
   'InfrastructureChartsParameters',
   Optionals({
-    nginx_parameters: about(
-      'Values of the ingress controller.',
-      Named(
-        'NginxParameters',
-        Optionals({
-          replica_count: about('How many instances it has.', Type.Integer({ minimum: 0, maximum: 1000 })),
-          default_ssl_certificate: about('The certificate for other hosts.', Short),
-          publish_status_address: about('The address that it publishes.', Short),
-          annotation_metal_lb_load_balancer_ips: about('The addresses that MetalLB gives it.', Short),
-          annotation_external_dns_kubernetes_target: about('The target of its DNS records.', Short),
-        }),
-        'Values of the ingress controller; stored only.',
-      ),
+    nginx_parameters: Named(
+      'NginxParameters',
+      Optionals({
+        replica_count: about('How many instances it has.', Type.Integer({ minimum: 0, maximum: 1000 })),
+        default_ssl_certificate: about('The certificate for other hosts.', Short),
+        publish_status_address: about('The address that it publishes.', Short),
+        annotation_metal_lb_load_balancer_ips: about('The addresses that MetalLB gives it.', Short),
+        annotation_external_dns_kubernetes_target: about('The target of its DNS records.', Short),
+      }),
+      'Values of the ingress controller; stored only.',
     ),
     cert_manager_parameters: about(
       'Values of cert-manager.',
@@ -106,33 +100,27 @@ export const InfrastructureChartsParameters = Named(
       'Values of the load balancer MetalLB.',
       Optionals({ ip_address_pools: about('The addresses that MetalLB gives.', Type.Array(Short, { maxItems: 100 })) }),
     ),
-    eks_anywhere_parameters: about(
-      'Values of EKS Anywhere.',
-      Named(
-        'EksAnywhereParameters',
-        Type.Object({
-          git_repository: about(
-            'Where its configuration is.',
-            Named(
-              'EksAnywhereGitRepository',
-              Type.Object({
-                url: about(
-                  'The URL of the repository.',
-                  Type.String({ maxLength: 2048, pattern: '^[A-Za-z][A-Za-z0-9+.-]*://\\S+$' }),
-                ),
-                branch: Type.Optional(about('The branch; by default the default branch.', Short)),
-                commit_id: Type.Optional(about('The commit; by default the newest.', Short)),
-                git_token_id: about('A git token of the organization.', Uuid),
-                provider: Type.Optional(about('The git host of the repository.', Words(gitProviders))),
-              }),
-              'Where the configuration is.',
+    eks_anywhere_parameters: Named(
+      'EksAnywhereParameters',
+      Type.Object({
+        git_repository: Named(
+          'EksAnywhereGitRepository',
+          Type.Object({
+            url: about(
+              'The URL of the repository.',
+              Type.String({ maxLength: 2048, pattern: '^[A-Za-z][A-Za-z0-9+.-]*://\\S+$' }),
             ),
-          ),
-          yaml_file_path: about('The file with its configuration.', Type.String({ minLength: 1, maxLength: 1024 })),
-          cluster_backup: Type.Optional(about('The backup of the cluster.', Backup)),
-        }),
-        'Values of EKS Anywhere; stored only.',
-      ),
+            branch: Type.Optional(about('The branch; by default the default branch.', Short)),
+            commit_id: Type.Optional(about('The commit; by default the newest.', Short)),
+            git_token_id: about('A git token of the organization.', Uuid),
+            provider: Type.Optional(Words(gitProviders)),
+          }),
+          'Where the configuration is.',
+        ),
+        yaml_file_path: about('The file with its configuration.', Type.String({ minLength: 1, maxLength: 1024 })),
+        cluster_backup: Type.Optional(Backup),
+      }),
+      'Values of EKS Anywhere; stored only.',
     ),
   }),
   'Values of charts on a cluster; stored only.',

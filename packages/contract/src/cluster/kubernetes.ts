@@ -57,16 +57,13 @@ const ClusterToken = Named(
     apiVersion: about('The version of the form.', Type.String()),
     kind: about('Always `ExecCredential`.', Type.String()),
     spec: about('Always an empty object.', Type.Object({})),
-    status: about(
-      'The token and its expiry.',
-      Named(
-        'ClusterTokenStatus',
-        Type.Object({
-          token: about('The token for the cluster.', Type.String()),
-          expirationTimestamp: about('When it expires.', DateTime),
-        }),
-        'A token and its expiry.',
-      ),
+    status: Named(
+      'ClusterTokenStatus',
+      Type.Object({
+        token: about('The token for the cluster.', Type.String()),
+        expirationTimestamp: about('When it expires.', DateTime),
+      }),
+      'A token and its expiry.',
     ),
   }),
   'A token in the form that kubectl reads from plug-ins.',

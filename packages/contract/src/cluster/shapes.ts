@@ -86,7 +86,7 @@ export const ClusterFeature = Named(
           Named(
             'ClusterFeatureValue',
             Type.Object({
-              type: about('The type of the value.', Words(featureTypes)),
+              type: Words(featureTypes),
               value: about('The value: a text, a boolean or an object.', Type.Unsafe<FeatureValue>({})),
             }),
             'The chosen value of a feature.',
@@ -112,17 +112,17 @@ export const Cluster = Named(
     name: about('The name, unique in the organization.', Type.String()),
     description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
     region: about('The region of the vendor, or any word of yours.', Type.String()),
-    cloud_provider: about('The cloud vendor of the cluster.', Words(cloudProviders)),
+    cloud_provider: Words(cloudProviders),
     min_running_nodes: Type.Optional(about('The least nodes; stored only.', Type.Integer())),
     max_running_nodes: Type.Optional(about('The most nodes; stored only.', Type.Integer())),
     disk_size: Type.Optional(about('The disk of a node, in GB; stored only.', Type.Integer())),
     disk_iops: Type.Optional(about('Operations per second of that disk; stored only.', Type.Integer())),
     disk_throughput: Type.Optional(about('MiB per second of that disk; stored only.', Type.Integer())),
     instance_type: Type.Optional(about('The type of its nodes; stored only.', Type.String())),
-    kubernetes: Type.Optional(about('Who installs the cluster.', Words(kubernetesModes))),
+    kubernetes: Type.Optional(Words(kubernetesModes)),
     cpu: Type.Optional(about('What it has, in millicores. Absent: unknown.', Type.Integer())),
     memory: Type.Optional(about('What it has, in MB. Absent: unknown.', Type.Integer())),
-    status: Type.Optional(about('Its state. The status has more details.', Words(clusterStates))),
+    status: Type.Optional(Words(clusterStates)),
     has_access: Type.Optional(about('Always true for those who see it.', Type.Boolean())),
     version: Type.Optional(about('Engine or Kubernetes, with version. Absent: unknown.', Type.String())),
     is_default: Type.Optional(about('Whether environments without a cluster are put on it.', Type.Boolean())),
@@ -130,7 +130,7 @@ export const Cluster = Named(
     production: Type.Optional(about('Whether it is for production; a label only.', Type.Boolean())),
     ssh_keys: Type.Optional(about('Public keys for its nodes; stored only.', Type.Array(Type.String()))),
     features: Type.Optional(about('The chosen features; stored only.', Type.Array(ClusterFeature))),
-    deployment_status: Type.Optional(about('Whether its current record is deployed.', Words(deploymentStatuses))),
+    deployment_status: Type.Optional(Words(deploymentStatuses)),
     ...installation,
   }),
   'Where environments run: a container engine or a Kubernetes cluster.',
@@ -155,7 +155,7 @@ export const CloudProviderInfoRequest = Named(
 export const CloudProviderInfo = Named(
   'ClusterCloudProviderInfo',
   Optionals({
-    cloud_provider: about('The cloud vendor of the cluster.', Words(credentialProviders)),
+    cloud_provider: Words(credentialProviders),
     credentials: about('The stored credentials. Absent: none.', credentialsReference),
     region: about('The region of the vendor.', Type.String()),
   }),
@@ -173,7 +173,7 @@ export const ClusterRequest = Named(
       'The region of the vendor, or any word of yours.',
       Type.String({ minLength: 1, maxLength: 255, pattern: '\\S' }),
     ),
-    cloud_provider: about('The cloud vendor of the cluster.', Words(cloudProviders)),
+    cloud_provider: Words(cloudProviders),
     cloud_provider_credentials: Type.Optional(about('The cloud account; null: none.', Nullable(CloudProviderInfoRequest))),
     min_running_nodes: Type.Optional(about('The least nodes; stored only.', nodes)),
     max_running_nodes: Type.Optional(about('The most nodes; stored only.', nodes)),
@@ -246,7 +246,7 @@ export const ClusterStatus = Named(
   'ClusterStatus',
   Type.Object({
     cluster_id: about('The `id` of the cluster.', Uuid),
-    status: about('The state of the cluster.', Words(clusterStates)),
+    status: Words(clusterStates),
     is_deployed: about('Whether services can be deployed on it.', Type.Boolean()),
     next_k8s_available_version: Type.Optional(about('The version to upgrade to; null: none.', Nullable(Type.String()))),
     last_execution_id: Type.Optional(about('Its latest deployment. Absent: none.', Type.String())),
@@ -275,7 +275,7 @@ export const ClusterEnvironment = Named(
           Type.Object({
             id: about('The `id` of the service.', Uuid),
             name: about('The name of the service.', Type.String()),
-            type: about('The type of the service.', Words(serviceTypes)),
+            type: Words(serviceTypes),
           }),
           'A service on a cluster.',
         ),
@@ -312,17 +312,14 @@ const logDetails = Named(
   Type.Object({
     provider_kind: about('The cloud vendor of the cluster.', Type.String()),
     region: about('The region of the cluster.', Type.String()),
-    transmitter: about(
-      'The cluster itself.',
-      Named(
-        'ClusterLogTransmitter',
-        Type.Object({
-          type: about('Always the type of clusters.', Type.String()),
-          id: about('The `id` of the cluster.', Type.String()),
-          name: about('The name of the cluster.', Type.String()),
-        }),
-        'The cluster that a line is about.',
-      ),
+    transmitter: Named(
+      'ClusterLogTransmitter',
+      Type.Object({
+        type: about('Always the type of clusters.', Type.String()),
+        id: about('The `id` of the cluster.', Type.String()),
+        name: about('The name of the cluster.', Type.String()),
+      }),
+      'The cluster that a line is about.',
     ),
   }),
   'What a line is about.',
@@ -333,7 +330,7 @@ export const ClusterLog = Named(
   Type.Object({
     type: about('The level of the line.', Type.String()),
     timestamp: about('When it was written.', DateTime),
-    step: about('What was done with the cluster.', Words(clusterLogSteps)),
+    step: Words(clusterLogSteps),
     message: Type.Optional(
       about(
         'The text of the line. Absent for an error.',

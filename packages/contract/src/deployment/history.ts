@@ -55,7 +55,7 @@ export const listEnvironmentDeploymentHistory = operation({
               created_at: about('When it was requested.', DateTime),
               updated_at: Type.Optional(about('When it last changed.', DateTime)),
               status: Type.Optional(about('The state that it led to.', Words(serviceStates))),
-              origin: Type.Optional(about('From where it was requested.', Words(origins))),
+              origin: Type.Optional(Words(origins)),
               triggered_by: Type.Optional(about('The name of the person or API token.', Type.String())),
               applications: about('The applications that it concerned.', services),
               containers: about('The containers that it concerned.', services),

@@ -26,7 +26,7 @@ export const checkDockerfile = operation({
   body: Named(
     'DockerfileCheckRequest',
     Type.Object({
-      git_repository: about('The repository to look into.', GitRepositoryRequest),
+      git_repository: GitRepositoryRequest,
       dockerfile_path: about('The Dockerfile, relative to `root_path`.', path),
     }),
     'The Dockerfile to check.',
@@ -63,7 +63,7 @@ export const checkGitFile = operation({
   body: Named(
     'GitFileCheckRequest',
     Type.Object({
-      git_repository: about('The repository to look into.', GitRepositoryRequest),
+      git_repository: GitRepositoryRequest,
       files: about('The paths, relative to `root_path`.', Type.Array(path, { minItems: 1, maxItems: 50 })),
     }),
     'The files to look for.',

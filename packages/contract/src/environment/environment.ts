@@ -28,18 +28,15 @@ export const Environment = Named(
     organization: about('The organization that owns it.', Reference),
     project: about('The project of the environment.', Reference),
     last_updated_by: Type.Optional(about('Who edited it last. Absent if that is unknown.', Uuid)),
-    cloud_provider: about(
-      'The cloud and the cluster.',
-      Named(
-        'EnvironmentCloudProvider',
-        Type.Object({
-          provider: about('The cloud of the cluster.', Type.String()),
-          cluster: about('The name of the cluster.', Type.String()),
-        }),
-        'The cloud and the cluster of an environment.',
-      ),
+    cloud_provider: Named(
+      'EnvironmentCloudProvider',
+      Type.Object({
+        provider: about('The cloud of the cluster.', Type.String()),
+        cluster: about('The name of the cluster.', Type.String()),
+      }),
+      'The cloud and the cluster of an environment.',
     ),
-    mode: about('The purpose of the environment.', Words(environmentModes)),
+    mode: Words(environmentModes),
     cluster_id: about('The cluster on which it runs.', Uuid),
     cluster_name: Type.Optional(about('The name of that cluster.', Type.String())),
     auto_preview: Type.Optional(about('Whether new services have previews by default.', Type.Boolean())),
@@ -392,45 +389,39 @@ const EnvironmentLog = Named(
   Type.Object({
     type: about('The level of the line.', Type.String()),
     timestamp: about('When it was written.', DateTime),
-    details: about(
-      'What the line is about.',
-      Named(
-        'EnvironmentLogDetails',
-        Type.Object({
-          organization_id: Type.Optional(about('The organization of the environment.', Uuid)),
-          cluster_id: Type.Optional(about('The cluster of the environment.', Uuid)),
-          execution_id: Type.Optional(about('The deployment: `<environment id>-<number>`.', Type.String())),
-          transmitter: Type.Optional(
-            about(
-              'The service. Absent: the deployment as a whole.',
-              Named(
-                'LogTransmitter',
-                Type.Object({
-                  id: Type.Optional(about('The `id` of the service.', Uuid)),
-                  name: Type.Optional(about('The name of the service.', Type.String())),
-                  type: Type.Optional(about('The type of the service.', Type.String())),
-                }),
-                'The service that a line is about.',
-              ),
+    details: Named(
+      'EnvironmentLogDetails',
+      Type.Object({
+        organization_id: Type.Optional(about('The organization of the environment.', Uuid)),
+        cluster_id: Type.Optional(about('The cluster of the environment.', Uuid)),
+        execution_id: Type.Optional(about('The deployment: `<environment id>-<number>`.', Type.String())),
+        transmitter: Type.Optional(
+          about(
+            'The service. Absent: the deployment as a whole.',
+            Named(
+              'LogTransmitter',
+              Type.Object({
+                id: Type.Optional(about('The `id` of the service.', Uuid)),
+                name: Type.Optional(about('The name of the service.', Type.String())),
+                type: Type.Optional(about('The type of the service.', Type.String())),
+              }),
+              'The service that a line is about.',
             ),
           ),
-          stage: Type.Optional(
-            about(
-              'The stage and the step.',
-              Named(
-                'LogStage',
-                Type.Object({
-                  step: Type.Optional(about('The step that was running.', Type.String())),
-                  id: Type.Optional(about('The stage; null: none.', Nullable(Uuid))),
-                  name: Type.Optional(about('The name of the stage; null: none.', Nullable(Type.String()))),
-                }),
-                'The stage and the step of a line.',
-              ),
-            ),
+        ),
+        stage: Type.Optional(
+          Named(
+            'LogStage',
+            Type.Object({
+              step: Type.Optional(about('The step that was running.', Type.String())),
+              id: Type.Optional(about('The stage; null: none.', Nullable(Uuid))),
+              name: Type.Optional(about('The name of the stage; null: none.', Nullable(Type.String()))),
+            }),
+            'The stage and the step of a line.',
           ),
-        }),
-        'What a line is about.',
-      ),
+        ),
+      }),
+      'What a line is about.',
     ),
     error: Type.Optional(
       about(
@@ -444,16 +435,13 @@ const EnvironmentLog = Named(
               link: Type.Optional(about('The page that explains the cause.', Type.String())),
               hint_message: Type.Optional(about('What to do about it.', Type.String())),
               underlying_error: Type.Optional(
-                about(
-                  'What was observed.',
-                  Named(
-                    'UnderlyingError',
-                    Type.Object({
-                      message: Type.Optional(about('The error message of the underlying program.', Type.String())),
-                      full_details: Type.Optional(about('Exit code, probes, ports and last lines.', Type.String())),
-                    }),
-                    'What was observed at a failure.',
-                  ),
+                Named(
+                  'UnderlyingError',
+                  Type.Object({
+                    message: Type.Optional(about('The error message of the underlying program.', Type.String())),
+                    full_details: Type.Optional(about('Exit code, probes, ports and last lines.', Type.String())),
+                  }),
+                  'What was observed at a failure.',
                 ),
               ),
             }),

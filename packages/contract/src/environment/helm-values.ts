@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { about, Named } from '../shape.ts';
+import { Named } from '../shape.ts';
 import { operation } from '../operation.ts';
 import { HelmSourceRequest } from '../service/helm.ts';
 
@@ -20,11 +20,7 @@ export const createHelmDefaultValues = operation({
   `,
   scope: 'WRITE',
   target: 'environment',
-  body: Named(
-    'HelmDefaultValuesRequest',
-    Type.Object({ source: about('Where the chart comes from.', HelmSourceRequest) }),
-    'The Helm chart to read.',
-  ),
+  body: Named('HelmDefaultValuesRequest', Type.Object({ source: HelmSourceRequest }), 'The Helm chart to read.'),
   status: 201,
   response: Type.String(),
   answerType: 'text/plain',

@@ -16,7 +16,7 @@ const LifecycleTemplate = Named(
   Type.Object({
     ...brief,
     sourceUrl: about('Where the template comes from; may be empty.', Type.String()),
-    cloud_provider: about('The cloud that it is for.', Words(credentialProviders)),
+    cloud_provider: Words(credentialProviders),
     events: about(
       'The commands, by event.',
       Type.Array(
@@ -35,16 +35,13 @@ const LifecycleTemplate = Named(
       ),
     ),
     max_duration_in_sec: about('For `max_duration_seconds` of the job.', Type.Integer()),
-    resources: about(
-      'The size of a run.',
-      Named(
-        'LifecycleTemplateResources',
-        Type.Object({
-          cpu_milli: about('Millicores, for `cpu` of the job.', Type.Integer()),
-          ram_mib: about('For `memory` of the job.', Type.Integer()),
-        }),
-        'The size of a run of the job.',
-      ),
+    resources: Named(
+      'LifecycleTemplateResources',
+      Type.Object({
+        cpu_milli: about('Millicores, for `cpu` of the job.', Type.Integer()),
+        ram_mib: about('For `memory` of the job.', Type.Integer()),
+      }),
+      'The size of a run of the job.',
     ),
     variables: about(
       'The variables and secrets that the job needs.',

@@ -32,7 +32,7 @@ export const listEnvironmentsByOrganizationId = operation({
         name: about('The name of the environment.', Type.String()),
         organization: about('The organization that owns it.', Reference),
         project: about('The project of the environment.', Reference),
-        mode: about('The purpose of the environment.', Words(environmentModes)),
+        mode: Words(environmentModes),
       }),
       'An environment of an organization.',
     ),
@@ -68,7 +68,7 @@ export const listServicesByOrganizationId = operation({
         name: about('The name of the service.', Type.String()),
         description: about('What it is for; may be empty.', Type.String()),
         icon_uri: about('The icon of the service.', Type.String()),
-        service_type: about('The type of the service.', Words(serviceTypes)),
+        service_type: Words(serviceTypes),
         project_id: about('The project of the service.', Uuid),
         project_name: about('The name of the project.', Type.String()),
         environment_id: about('The environment of the service.', Uuid),
@@ -178,7 +178,7 @@ export const getProjectEnvironmentsOverview = operation({
         created_at: about('When it was created.', DateTime),
         updated_at: about('When it was last edited.', DateTime),
         name: about('The name of the environment.', Type.String()),
-        mode: about('The purpose of the environment.', Words(environmentModes)),
+        mode: Words(environmentModes),
         cluster: about(
           'The cluster on which it runs.',
           Named(
@@ -186,7 +186,7 @@ export const getProjectEnvironmentsOverview = operation({
             Type.Object({
               id: about('Identifies it; it never changes.', Uuid),
               name: about('The name of the cluster.', Type.String()),
-              cloud_provider: about('The cloud of the cluster.', Words(cloudProviders)),
+              cloud_provider: Words(cloudProviders),
               is_demo: about('Whether it is the cluster `Local`.', Type.Boolean()),
             }),
             'The cluster of an environment.',
@@ -235,7 +235,7 @@ const StageSteps = Named(
                 PROVISION_BUILDER: 'The time to get a builder.',
               }),
             ),
-            status: about('How the step ended.', Words(stepStatuses)),
+            status: Words(stepStatuses),
             duration_sec: about('Its duration in seconds.', Type.Integer()),
           }),
           'The time of one step of a stage.',
@@ -269,19 +269,16 @@ export const getEnvironmentStatusesWithStages = operation({
           Named(
             'StageWithStatuses',
             Type.Object({
-              stage: about(
-                'The stage and how far it is.',
-                Named(
-                  'StageStatus',
-                  Type.Object({
-                    id: about('The `id` of the stage.', Uuid),
-                    name: about('The name of the stage.', Type.String()),
-                    description: about('What it is for; may be empty.', Type.String()),
-                    status: Type.Optional(about('How far it is. Absent: it was not part.', Words(stageStatuses))),
-                    steps: Type.Optional(about('How long it took. Absent: it was not part.', StageSteps)),
-                  }),
-                  'A stage of the latest deployment.',
-                ),
+              stage: Named(
+                'StageStatus',
+                Type.Object({
+                  id: about('The `id` of the stage.', Uuid),
+                  name: about('The name of the stage.', Type.String()),
+                  description: about('What it is for; may be empty.', Type.String()),
+                  status: Type.Optional(about('How far it is. Absent: it was not part.', Words(stageStatuses))),
+                  steps: Type.Optional(about('How long it took. Absent: it was not part.', StageSteps)),
+                }),
+                'A stage of the latest deployment.',
               ),
               applications: about('The statuses of the applications.', statuses),
               containers: about('The statuses of the containers.', statuses),

@@ -56,7 +56,7 @@ const Verdict = Named(
     service_name: about('The name of the service.', Type.String()),
     environment_id: about('The environment of the service.', Uuid),
     environment_name: about('The name of the environment.', Type.String()),
-    verdict: about('What it did for the service.', Words(gitVerdicts)),
+    verdict: Words(gitVerdicts),
     reason: about('Why, as a sentence.', Type.String()),
     git_commit_id: about('The commit; null: none.', Nullable(Type.String())),
     deployment_request_id: about('The request for a deployment; null: none.', Nullable(Uuid)),
@@ -70,8 +70,8 @@ const GitEvent = Named(
   Type.Object({
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When Davit learned of it.', DateTime),
-    source: about('How Davit learned of it.', Words(gitEventSources)),
-    kind: about('What happened in the repository.', Words(gitEventKinds)),
+    source: Words(gitEventSources),
+    kind: Words(gitEventKinds),
     /** Host and path of the repository, for example `git.example.org/owner/name`. */
     repository: about('Host and path, such as `git.example.org/owner/name`.', Type.String()),
     /** A sentence that describes the event. */
@@ -80,7 +80,7 @@ const GitEvent = Named(
     git_commit_id: about('The newest commit; null: none.', Nullable(Type.String())),
     pull_request: about('The number of the pull request; null: none.', Nullable(Type.String())),
     /** WAITING: the event is not processed yet. REFUSED: the event failed authentication and is ignored. */
-    status: about('How far it is processed.', Words(gitEventStatuses)),
+    status: Words(gitEventStatuses),
     /** The reason why nothing was done, if it is the same for all services. */
     reason: about('Why nothing was done for any service; null: see `verdicts`.', Nullable(Type.String())),
     /** How often an identical event was refused within a minute. */
@@ -127,8 +127,8 @@ export const listOrganizationGitEvents = operation({
 const WebhookStatus = Named(
   'GitWebhookStatus',
   Type.Object({
-    status: about('Whether the git host delivers events.', Words(gitWebhookStatuses)),
-    provider: about('The git host of the service.', Words(gitProviders)),
+    status: Words(gitWebhookStatuses),
+    provider: Words(gitProviders),
     /** The events that the webhook lacks, in the git host's terms. */
     missing_events: Type.Optional(about(`The events that it lacks, in the git host's words.`, Type.Array(Type.String()))),
   }),
@@ -204,7 +204,7 @@ export const createServiceGitWebhook = operation({
        * webhook.
        */
       repository: about('Host and path; its services share the webhook.', Type.String()),
-      provider: about('The git host of the service.', Words(gitProviders)),
+      provider: Words(gitProviders),
       url: about('The address to enter.', Type.String()),
       secret: about('The secret to enter.', Type.String()),
       content_type: about('The content type to choose.', Type.String()),

@@ -35,7 +35,7 @@ const response = Named(
               service_name: about('The name of the service.', Type.String()),
               environment_id: about('The environment of the service.', Uuid),
               environment_name: about('The name of the environment.', Type.String()),
-              verdict: about('What was done for the service.', Words(gitVerdicts)),
+              verdict: Words(gitVerdicts),
               reason: about('Why, as a sentence.', Type.String()),
             }),
             'What was done for one service, and why.',

@@ -14,7 +14,7 @@ export const GroupItem = Named(
     environment_name: Type.Optional(about('The name of the environment.', Type.String())),
     item_id: about('The `id` of the record.', Uuid),
     item_name: about('The name of the record.', Type.String()),
-    item_type: about('The type of the record.', Words(groupItemTypes)),
+    item_type: Words(groupItemTypes),
   }),
   'A record that uses a group, with its place.',
 );

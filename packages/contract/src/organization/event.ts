@@ -9,16 +9,16 @@ export const OrganizationEvent = Named(
   Type.Object({
     id: about('Identifies it; it never changes.', Uuid),
     timestamp: about('When it was done.', DateTime),
-    event_type: about('What was done to it.', Words(eventTypes)),
+    event_type: Words(eventTypes),
     target_id: about('The record; null if it has none.', Nullable(Uuid)),
     target_name: about('The name of the record at that time.', Type.String()),
-    target_type: about('The type of the record.', Words(eventTargets)),
+    target_type: Words(eventTargets),
     sub_target_type: about('The part of the record; null: the record itself.', Nullable(Words(eventSubTargets))),
     /** JSON of the record after the change, with secrets masked; empty if the record no longer exists. */
     change: about('The record afterwards, as JSON without secrets; empty if it is gone.', Type.String()),
     /** JSON of the record before the change. */
     original_change: about('The record before, as JSON without secrets; null: unknown.', Nullable(Type.String())),
-    origin: about('From where it was done.', Words(origins)),
+    origin: Words(origins),
     triggered_by: about('The name of the person or API token.', Type.String()),
     project_id: about('The project of the record; null: none.', Nullable(Uuid)),
     project_name: about('The name of the project; may be empty.', Type.String()),
@@ -74,16 +74,13 @@ export const getOrganizationEvents = operation({
   response: Named(
     'OrganizationEventPage',
     Type.Object({
-      links: about(
-        'Leads to the pages before and after.',
-        Named(
-          'OrganizationEventLinks',
-          Optionals({
-            previous: about('The path of the page with newer events. Absent: none.', Type.String({ format: 'uri-reference' })),
-            next: about('The path of the page with older events. Absent: none.', Type.String({ format: 'uri-reference' })),
-          }),
-          'The pages before and after.',
-        ),
+      links: Named(
+        'OrganizationEventLinks',
+        Optionals({
+          previous: about('The path of the page with newer events. Absent: none.', Type.String({ format: 'uri-reference' })),
+          next: about('The path of the page with older events. Absent: none.', Type.String({ format: 'uri-reference' })),
+        }),
+        'The pages before and after.',
       ),
       /** True if the requested period begins before the retention period of the plan. */
       organization_max_limit_reached: about('Whether older events than are kept were asked for.', Type.Boolean()),

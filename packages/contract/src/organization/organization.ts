@@ -24,16 +24,13 @@ export const Organization = Named(
     billing_deployment_restriction: Type.Optional(
       about('Why deployments are blocked; null: they are not.', Nullable(Type.String())),
     ),
-    organization_plan: about(
-      'The plan, with its terms.',
-      Named(
-        'OrganizationOrganizationPlan',
-        Type.Object({
-          plan: about('The plan of the organization.', Words(plans)),
-          audit_logs_retention_in_days: about('How long the audit log is kept, in days.', Type.Integer()),
-        }),
-        'A plan, with its terms.',
-      ),
+    organization_plan: Named(
+      'OrganizationOrganizationPlan',
+      Type.Object({
+        plan: Words(plans),
+        audit_logs_retention_in_days: about('How long the audit log is kept, in days.', Type.Integer()),
+      }),
+      'A plan, with its terms.',
     ),
   }),
   'The owner of everything else. Organizations do not see each other.',
@@ -281,7 +278,7 @@ const GitToken = Named(
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     name: about('The name of the token.', Type.String()),
     description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
-    type: about('The git host of the token.', Words(gitProviders)),
+    type: Words(gitProviders),
     expired_at: Type.Optional(about('When it expires, if that is known.', Type.String())),
     workspace: Type.Optional(about('The workspace at the git host. Absent: none.', Type.String())),
     associated_services_count: about('How many services use it.', Type.Integer()),
@@ -293,7 +290,7 @@ const GitToken = Named(
 const gitTokenFields = {
   name: about('The name, unique in the organization.', Name),
   description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
-  type: about('The git host of the token.', Words(gitProviders)),
+  type: Words(gitProviders),
   workspace: Type.Optional(about('The workspace at the git host; null: none.', Nullable(Type.String({ maxLength: 255 })))),
   git_api_url: Type.Optional(
     about(

@@ -8,8 +8,8 @@ const at = '/organization/{organizationId}/customRole';
 
 const modePermissions = Type.Array(
   Type.Object({
-    environment_type: about('The mode of the environments.', Words(environmentModes)),
-    permission: about('The right in environments of this mode.', Words(projectPermissions)),
+    environment_type: Words(environmentModes),
+    permission: Words(projectPermissions),
   }),
   { maxItems: environmentModes.length },
 );
@@ -28,7 +28,7 @@ const CustomRole = Named(
           Type.Object({
             cluster_id: about('The `id` of the cluster.', Uuid),
             cluster_name: about('The name of the cluster.', Type.String()),
-            permission: about('The right on the cluster.', Words(clusterPermissions)),
+            permission: Words(clusterPermissions),
           }),
           'The right on one cluster.',
         ),
@@ -167,7 +167,7 @@ export const editOrganizationCustomRole = operation({
             'CustomRoleClusterPermissionRequest',
             Type.Object({
               cluster_id: about('The `id` of the cluster.', Uuid),
-              permission: Type.Optional(about('The right on the cluster.', Words(clusterPermissions, { default: 'VIEWER' }))),
+              permission: Type.Optional(Words(clusterPermissions, { default: 'VIEWER' })),
             }),
             'The right on one cluster.',
           ),

@@ -7,7 +7,7 @@ export function AvailableKinds<const K extends string>(name: string, kinds: read
     Named(
       name,
       Type.Object({
-        kind: about('The kind that can be created.', Words(kinds)),
+        kind: Words(kinds),
         required_config: about(
           'The members of `config` that it needs, with the type of each.',
           Type.Record(Type.String(), Type.String()),

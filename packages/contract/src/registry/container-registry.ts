@@ -18,7 +18,7 @@ const ContainerRegistry = Named(
     created_at: about('When it was created.', DateTime),
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     name: about('The name of the registry.', Type.String()),
-    kind: about('The vendor of the registry.', Words(containerRegistryKinds)),
+    kind: Words(containerRegistryKinds),
     description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
     url: about('The address of the registry.', Type.String()),
     cluster: Type.Optional(
@@ -32,7 +32,7 @@ const ContainerRegistry = Named(
       ),
     ),
     associated_services_count: about('How many services use it.', Type.Integer()),
-    config: about('Its credentials without secrets.', ShownCredentials),
+    config: ShownCredentials,
   }),
   'A registry of images, with credentials.',
 );

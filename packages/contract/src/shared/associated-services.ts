@@ -24,7 +24,7 @@ export function AssociatedServices<const T extends keyof typeof meanings>(name: 
         environment_name: about('The name of the environment.', Type.String()),
         service_id: about('The service that uses the record.', Uuid),
         service_name: about('The name of the service.', Type.String()),
-        service_type: about('The type of the service.', Words(meaningsOfTypes)),
+        service_type: Words(meaningsOfTypes),
       }),
       'A service that uses a record of the organization.',
     ),

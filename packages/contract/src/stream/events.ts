@@ -41,9 +41,9 @@ export const streamEvents = {
       ...deployment,
       service_id: about('The `id` of the service.', Uuid),
       service_name: about('The name of the service.', Type.String()),
-      service_type: about('The type of the service.', Words(serviceTypes)),
+      service_type: Words(serviceTypes),
       state: about('The new state of the service.', Words(serviceStates)),
-      action: about('The action of the deployment.', Words(actions)),
+      action: Words(actions),
       failure: about(
         'Why it failed; null if it did not.',
         Nullable(
@@ -73,7 +73,7 @@ export const streamEvents = {
     Type.Object({
       ...location,
       service_id: about('The `id` of the service.', Uuid),
-      kind: about('The kind of problem.', Words(conditionKinds)),
+      kind: Words(conditionKinds),
       severity: about('Whether the service works; null: the problem is over.', Nullable(Words(conditionSeverities))),
       code: about('The cause, for programs.', Type.String()),
       message: about('What happened, for a person.', Type.String()),
@@ -95,7 +95,7 @@ export const streamEvents = {
       ),
       action: about('The requested action.', Words(actions)),
       triggered_by: about('The name of the person or API token.', Type.String()),
-      origin: about('From where it was requested.', Words(origins)),
+      origin: Words(origins),
     }),
   ),
   DEPLOYMENT: about(
@@ -115,9 +115,9 @@ export const streamEvents = {
           WITHDRAWN: 'It was withdrawn.',
         }),
       ),
-      action: about('The action of the deployment.', Words(actions)),
+      action: Words(actions),
       triggered_by: about('The name of the person or API token.', Type.String()),
-      origin: about('From where it was requested.', Words(origins)),
+      origin: Words(origins),
     }),
   ),
   STEP: about(
@@ -128,7 +128,7 @@ export const streamEvents = {
       service_id: about('The `id` of the service.', Uuid),
       step: about('The step of the engine.', Type.String()),
       /** The name that status records use for the phase to which this step belongs. */
-      step_name: about('The phase, as statuses name it.', Words(stepNames)),
+      step_name: Words(stepNames),
       status: about(
         'How far the step is.',
         Words({

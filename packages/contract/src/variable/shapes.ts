@@ -20,7 +20,7 @@ const common = {
   scope: about('Where it is defined.', Words(variableScopes)),
   service_id: Type.Optional(about('The service that it belongs to or comes from. Absent: none.', Uuid)),
   service_name: Type.Optional(about('The name of that service.', Type.String())),
-  service_type: Type.Optional(about('The type of that service.', Words(serviceTypes))),
+  service_type: Type.Optional(Words(serviceTypes)),
   owned_by: Type.Optional(about('Davit, for variables that Davit made.', Type.String())),
 };
 

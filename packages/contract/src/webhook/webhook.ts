@@ -10,7 +10,7 @@ export const Webhook = Named(
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When it was created.', DateTime),
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
-    kind: Type.Optional(about('The form of the notifications.', Words(webhookKinds))),
+    kind: Type.Optional(Words(webhookKinds)),
     target_url: Type.Optional(about('The URL that gets them.', Type.String())),
     target_secret_set: Type.Optional(about('Whether it has a secret.', Type.Boolean())),
     description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
@@ -87,7 +87,7 @@ export const createOrganizationWebhook = operation({
     'WebhookRequest',
     Type.Object({
       ...required,
-      kind: Type.Optional(about('The form of the notifications.', Words(webhookKinds, { default: 'STANDARD' }))),
+      kind: Type.Optional(Words(webhookKinds, { default: 'STANDARD' })),
       ...optional,
     }),
     'A webhook to create.',
@@ -128,7 +128,7 @@ export const editOrganizationWebhook = operation({
   target: 'organization',
   body: Named(
     'WebhookEditRequest',
-    Type.Object({ ...required, kind: about('The form of the notifications.', Words(webhookKinds)), ...optional }),
+    Type.Object({ ...required, kind: Words(webhookKinds), ...optional }),
     'The new fields of a webhook. Fields that you leave out stay.',
   ),
   status: 200,
@@ -172,8 +172,8 @@ export const listWebhookEvent = operation({
       Type.Object({
         id: about('Identifies it; it never changes.', Uuid),
         created_at: about('When it was attempted.', DateTime),
-        kind: about('The form of the notification.', Words(webhookKinds)),
-        matched_event: about('The event that it is about.', Words(webhookEvents)),
+        kind: Words(webhookKinds),
+        matched_event: Words(webhookEvents),
         target_url_used: about('The URL that was called.', Type.String({ format: 'uri' })),
         /** Headers and body of the request, without the signatures. */
         request: about('Headers and body that were sent, without signatures.', Type.Object({}, { additionalProperties: true })),

@@ -360,13 +360,16 @@ function wellFormed(text: string): string {
   return text.toWellFormed();
 }
 
+/** Statuses that every request may get. The document has them as the default response. */
+const ofEveryRequest: ReadonlySet<number> = new Set([403, 404, 429]);
+
 function faultsOf(request: FuzzRequest, response: Response, text: string): string[] {
   const { status } = response;
   const route = [...routes, ...routesInWords].find((one) => one.id === request.operation && one.base === request.base);
   if (route === undefined) return [];
   const name = `${route.id} ${status}`;
   if (status >= 500) return [`${name}: ${text}`];
-  const code = route.operation.responses[status] === undefined && status === 429 ? 'default' : String(status);
+  const code = route.operation.responses[status] === undefined && ofEveryRequest.has(status) ? 'default' : String(status);
   const documented = route.operation.responses[code];
   if (documented === undefined) return [`${name}: not documented: ${text}`];
   const type = response.headers.get('content-type')?.split(';')[0];
