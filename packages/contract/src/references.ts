@@ -33,7 +33,10 @@ export function referring(value: unknown, shapes: Shapes): unknown {
   return isNullable ? { anyOf: [reference, { type: 'null' }], ...place } : { ...reference, ...place };
 }
 
-/** Returns the value with references in its members. The names of required properties follow the properties, which compresses better. */
+/**
+ * Returns the value with references in its members. The names of required properties follow the properties, which
+ * compresses better.
+ */
 function mapped(value: Readonly<Record<string, unknown>>, shapes: Shapes): Record<string, unknown> {
   const { required, ...rest } = value;
   const members = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, referring(member, shapes)]));
