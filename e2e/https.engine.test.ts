@@ -13,6 +13,7 @@ const shop = {
   Dockerfile: `FROM ${busybox}\nRUN mkdir -p /www && echo hello > /www/index.html\nCMD ["httpd", "-f", "-p", "3000", "-h", "/www"]\n`,
 };
 const domain = 'shop.example.test';
+const publicHost = 'davit.example.test';
 const dueNow = statement('e2eCertificateDue', 'update certificate set due_at = clock_timestamp() where host = $1');
 const remedy = hasPebble ? '' : ' (skipped: the program pebble is missing; apt-get install pebble)';
 
@@ -27,6 +28,7 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
       const httpPort = await freePort();
       httpsPort = await freePort();
       dns = await TestDns.start();
+      dns.records.set(publicHost, { a: ['127.0.0.1'] });
       pebble = await Pebble.start({ dnsServer: dns.server, httpPort });
       ca = await pebble.root();
       setup = await TestSetup.open(kind, {
@@ -35,6 +37,7 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
         DAVIT_GATEWAY_HTTPS_PORT: String(httpsPort),
         DAVIT_ACME_DIRECTORY: pebble.directory,
         DAVIT_ACME_ROOTS: pebble.rootsFile,
+        DAVIT_PUBLIC_URL: `https://${publicHost}:${httpsPort}`,
       });
     });
     afterAll(async () => {
@@ -47,9 +50,9 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
      * Returns the serial number of the certificate and the text of the response. Fails if a client that trusts the
      * authority would reject the certificate.
      */
-    const ask = (agent?: Agent): Promise<{ readonly serial: string; readonly text: string }> =>
+    const ask = (agent?: Agent, host = domain, location = '/'): Promise<{ readonly serial: string; readonly text: string }> =>
       new Promise((resolve, reject) => {
-        const options = { host: '127.0.0.1', port: httpsPort, servername: domain, headers: { host: domain }, ca };
+        const options = { host: '127.0.0.1', port: httpsPort, path: location, servername: host, headers: { host }, ca };
         const sent = request({ ...options, agent: agent ?? false }, (response) => {
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of an https request
           const serial = (response.socket as TLSSocket).getPeerCertificate().serialNumber;
@@ -61,6 +64,19 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
         sent.on('error', reject);
         sent.end();
       });
+
+    test('is there for the API and the console too, under the public URL, and while Davit restarts', async () => {
+      const health = await eventually(() => ask(undefined, publicHost, '/healthz').catch(() => undefined), 'the API over HTTPS');
+      expect(health.text).toMatch(/^200 /);
+      expect((await ask(undefined, publicHost, '/console/')).text).toMatch(/^200 .*<html/is);
+      await setup.davit.kill('SIGKILL');
+      expect(await ask(undefined, publicHost, '/healthz')).toMatchObject({
+        serial: health.serial,
+        text: expect.stringMatching(/^50/),
+      });
+      await setup.davit.serve();
+      expect((await ask(undefined, publicHost, '/healthz')).text).toMatch(/^200 /);
+    });
 
     test('comes by itself, is renewed under load without a lost request, and ends with the domain', async () => {
       const { client } = setup.davit;

@@ -42,6 +42,7 @@ case ${1:-} in
     need nft nftables
     need conntrack conntrack
     want pebble pebble
+    want named bind9
     want chromium chromium
     want promtool prometheus
     ;;
@@ -90,4 +91,5 @@ if [ -d /run/systemd/system ]; then
   disable docker.io docker.service docker.socket containerd.service
   disable docker-registry docker-registry.service
   disable redis-server redis-server.service
+  disable bind9 named.service
 fi

@@ -157,6 +157,7 @@ test('what is served beside the public description is known', () => {
     'getDatabaseMetrics',
     'getDeviceToken',
     'getJobMetrics',
+    'getOrganizationOverview',
     'getServiceRelease',
     'getSignInOptions',
     'joinByInvitationLink',

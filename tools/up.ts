@@ -55,7 +55,8 @@ ${answer.trim()}
   console       ${consoleLine(printed())}
   API           ${server.address} (reference: ${server.address}/docs)
   token         ${tokenFile()}
-                curl -H "Authorization: Token $(cat ${tokenFile()})" ${server.address}/organization
+  command line  ./davit login ${server.address} --token-stdin < ${tokenFile()}
+                ./davit status
   log           ${path.join(stateFolder, 'serve.log')}
 
 Ready after ${seconds} s. ./up down stops it; ./davit --help lists the other commands.`);

@@ -10,6 +10,7 @@ import { growthRow } from './growth.ts';
 import { kubernetesCrowdRow, kubernetesRow } from './kubernetes.ts';
 import { logsRow } from './logs.ts';
 import { memoryRow } from './memory.ts';
+import { overviewRow } from './overview.ts';
 import { queueRow } from './queue.ts';
 import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
@@ -28,6 +29,7 @@ export const rows: readonly Row[] = [
   crowdRow,
   growthRow,
   logsRow,
+  overviewRow,
   queueRow,
   restRow,
   statusRow,

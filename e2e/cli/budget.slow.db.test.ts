@@ -6,8 +6,8 @@ import { createShop, type Shop } from '../console/shop.ts';
 import { buildCommandLine, openTerminal, program, type Terminal } from './terminal.ts';
 
 /*
- * Floors of the command line on an idle machine: 60 ms for --version beyond bare Node.js, 120 ms for status beyond it, one
- * round trip. The bounds here are wide, as other tests run at the same time; DAVIT_TEST_BUDGETS prints the figures.
+ * Floors of the command line on an idle machine: 60 ms for --version beyond bare Node.js, 120 ms for status beyond it,
+ * one round trip. The bounds here are wide, as other tests run at the same time; DAVIT_TEST_BUDGETS prints the figures.
  */
 const slack = 15;
 
@@ -63,6 +63,9 @@ test('no command calls the server unless it has to', async () => {
   for (const words of offline) expect(await terminal.run(words, { environment })).toMatchObject({ code: 0 });
   const completed = await terminal.run(['__complete', 'varia'], { environment });
   expect(completed).toMatchObject({ code: 0, out: 'variables\n' });
+  const bash = `davit() { '${process.execPath}' '${program}' "$@"; }; eval "$(davit completion bash)"; COMP_CWORD=2
+    COMP_WORDS=(davit database ba); _davit; echo "\${COMPREPLY[@]}"`;
+  expect(execFileSync('bash', ['-c', bash], { env: terminal.environmentOf(environment), encoding: 'utf8' })).toBe('backup\n');
   const flags = await terminal.run(['__complete', 'deploy', '--det'], { environment });
   expect(flags).toMatchObject({ code: 0, out: '--detach\n' });
 });

@@ -81,13 +81,16 @@ test('deploys, sees the failure explained with exit code 5, and goes back', asyn
   expect(status.out).toMatch(/Backend\n {4}api +✓ running/);
   neverListens(server, shop.services.api);
   await shop.api.call('editApplication', { params: { applicationId: shop.services.api }, body: { memory: 600 } });
-  expect((await done('status')).err).toContain('davit deploy api');
+  expect((await done('status')).err).toContain('davit diff api');
+  expect((await done('diff')).out).toBe('memory  512 → 600\n');
   const failed = await davit('deploy');
   expect(failed).toMatchObject({ code: 5, out: '' });
   for (const text of [
     'PORT_NOT_LISTENING',
     'Seen     ',
     'listens on 127.0.0.1:8080',
+    'Changed  since deployment 1, now',
+    'memory  512 → 600',
     'Do       ',
     'davit logs api · davit rollback api',
   ]) {

@@ -160,3 +160,25 @@ test('a certificate that is not trusted, an older server and one that is away ar
   expect(away.err).toContain('does not answer');
   expect([untrusted, unknown, away].map(({ err }) => err).join('')).not.toContain('dvt_token_of_nobody');
 });
+
+test('deploy goes on after a lost connection, and waits no longer than it may', async () => {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  server.fake.script = { before: ({ method }) => (method === 'awaitReady' ? held : undefined) };
+  const change = { params: { applicationId: shop.services.web }, body: { memory: 700 } };
+  await shop.api.call('editApplication', change);
+  const deploying = terminal.start(['deploy', '--json-lines']);
+  await vi.waitFor(() => expect(deploying.out()).toContain('"step_name":"DEPLOYMENT"'), 15_000);
+  await proxy.cut();
+  await proxy.restore();
+  await vi.waitFor(() => expect(deploying.err()).toContain('nothing missed'), 15_000);
+  const impatient = await terminal.run(['deploy', '--timeout', '1']);
+  expect(impatient).toMatchObject({ code: 6, out: '' });
+  expect(impatient.err).toContain('It goes on');
+  release();
+  server.fake.script = {};
+  const { code, out } = await deploying.ended;
+  expect(code).toBe(0);
+  const events = out.split('\n').filter((line) => line.includes('"DEPLOYMENT_LOG"'));
+  expect(new Set(events).size).toBe(events.length);
+});

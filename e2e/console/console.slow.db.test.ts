@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Page } from '@davit/testkit/browser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -36,6 +38,11 @@ test('the first view is small, cached, and comes with a policy that allows no ot
     if (address.endsWith('.js')) sizes.js += bytes;
     if (address.endsWith('.css')) sizes.css += bytes;
   }
+  // Pages that are loaded when they are opened have a budget of their own.
+  const assets = path.join(import.meta.dirname, '../../packages/console/dist/assets');
+  const lazy = readdirSync(assets).filter((name) => name.endsWith('.js') && !html.includes(name));
+  const large = lazy.filter((name) => gzipSync(readFileSync(path.join(assets, name))).length > 60 * 1024);
+  expect(large).toEqual([]);
   expect(sizes.js).toBeGreaterThan(0);
   expect(sizes.js).toBeLessThanOrEqual(170 * 1024);
   expect(sizes.css).toBeLessThanOrEqual(25 * 1024);
@@ -239,6 +246,12 @@ test('services are found and opened by keyboard alone, and nothing went wrong in
   await page.keyboard.type('production cache');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'cache' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor();
+  await page.keyboard.type('production worker variables');
+  await page.getByRole('option', { name: 'worker: Variables' }).waitFor();
+  await page.keyboard.press('Enter');
+  await text(page, 'DAVIT_APPLICATION_ID').waitFor();
   await page.keyboard.press('Control+k');
   await page.keyboard.press('Escape');
   await page.getByRole('combobox').waitFor({ state: 'detached' });

@@ -28,7 +28,29 @@ test('deployments and changes of the configuration are on one line; a rollback s
   await changed.waitFor({ state: 'detached' });
   expect(page.url()).toContain('only=deployments');
 
-  // What a rollback changes is what the server plans, and the current release cannot be rolled back to.
+  // Two releases side by side, and the deployed one beside the settings as they are now.
+  await page.getByRole('link', { name: 'Compare deployment 3' }).click();
+  await page
+    .getByRole('row', { name: /variables.LEVEL/ })
+    .getByText('debug')
+    .waitFor();
+  await page
+    .getByRole('row', { name: /memory/ })
+    .getByText('700')
+    .waitFor();
+  await looksAt(page, 'compare');
+  await page.getByLabel('Later').selectOption('');
+  await page.getByText('Nothing differs').waitFor();
+  await api.call('editApplication', { params: { applicationId: services.web }, body: { memory: 800 } });
+  await page.goto(`${world.proxy.baseUrl}/console/environment/${production}/service/${services.web}`);
+  await page.getByRole('link', { name: 'Out of date' }).click();
+  await page
+    .getByRole('row', { name: /memory/ })
+    .getByText('800')
+    .waitFor();
+  await page.getByRole('link', { name: 'History' }).first().click();
+
+  // A rollback shows the server's plan, and the current release cannot be rolled back to.
   const first = page.getByRole('row', { name: /Deployment 1/ });
   const newest = page.getByRole('row', { name: /Deployment 3/ });
   expect(await newest.getByRole('button', { name: 'Roll back' }).getAttribute('title')).toBe('This release is deployed now.');

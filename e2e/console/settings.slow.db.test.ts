@@ -54,7 +54,7 @@ test('settings of an application are found, edited, compared, refused at their f
   const advanced = await api.call('getAdvancedSettings', { params: { applicationId } });
   expect(advanced['build.timeout_max_sec']).toBe(900);
 
-  // What needs no deployment says so.
+  // A change that needs no deployment says so.
   await page.getByLabel('Find a setting').fill('preview');
   await page.getByLabel('Memory', { exact: true }).waitFor({ state: 'detached' });
   await page.getByLabel('Previews').check();

@@ -11,6 +11,12 @@ afterAll(() => world.close());
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first();
 const row = (page: Page, key: string) => page.getByRole('row').filter({ has: page.getByText(key, { exact: true }) });
 
+/** Returns the key of the built-in variable with the address of the database. */
+const databaseUrlIn = async (page: Page): Promise<string> => {
+  const keys = await page.getByLabel('Alias of').locator('option').allTextContents();
+  return keys.find((key) => key.endsWith('DATABASE_URL_INTERNAL')) ?? '';
+};
+
 test('variables of all scopes are edited in one place, pasted, compared before they are saved, and never lost silently', async () => {
   const { api, production, services, organization } = world;
   const { project } = await api.call('getEnvironment', { params: { environmentId: production } });
@@ -90,6 +96,28 @@ test('variables of all scopes are edited in one place, pasted, compared before t
   await looksAt(page, 'variables-by-scope');
   const kept = await page.evaluate<string>('JSON.stringify([localStorage, sessionStorage]) + document.documentElement.outerHTML');
   expect(kept).not.toMatch(/canary/);
+
+  // An alias and a hostile value, added by keyboard alone; the connection is lost meanwhile, and nothing of the edit.
+  const hostile = '‮<img src=x onerror="window.harmed=1">' + 'x'.repeat(10_000);
+  await page.getByRole('button', { name: 'Add', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('DATABASE_URL');
+  await page.getByRole('button', { name: 'Alias' }).press('Enter');
+  await page.getByLabel('Alias of').selectOption({ label: await databaseUrlIn(page) });
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Add to the changes' }).press('Enter');
+  await button(page, 'Edit HOST').press('Enter');
+  await page.keyboard.insertText(hostile);
+  await world.proxy.cut();
+  await page.getByText('The connection to Davit is lost.').waitFor();
+  await world.proxy.restore();
+  await page.getByRole('status').getByText('Live').waitFor();
+  await button(page, 'Review 2 changes').press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).press('Enter');
+  await row(page, 'DATABASE_URL').getByText('alias of').last().waitFor();
+  await row(page, 'HOST').getByText('<img src=x').first().waitFor();
+  await looksAt(page, 'variables-hostile');
+  expect(await page.evaluate('window.harmed')).toBeUndefined();
 
   // Who may only read sees all of it, and why it cannot be changed.
   const reader = await world.open(`/environment/${production}/service/${services.api}/variables`, organization.tokens.READ);

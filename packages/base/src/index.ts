@@ -1,6 +1,7 @@
 export { AppError, isAppError, never, type AppErrorInput, type ErrorDetail } from './errors.ts';
 export { isUuid, type Id } from './ids.ts';
 export { isRecord } from './is-record.ts';
+export { ownRepositoryId } from './own-repository.ts';
 export { Sensitive } from './sensitive.ts';
 export { redactor, type Redactor } from './redactor.ts';
 export { messageOf } from './message-of.ts';

@@ -1,6 +1,9 @@
+import type { Client } from '@davit/client';
 import type { Cli } from './cli.ts';
-import { deploymentNumber, versionOf, workedBefore, type HistoryEntry } from './history.ts';
-import { wrap } from './output/text.ts';
+import { changeLines, compareReleases, type Comparison } from './changes.ts';
+import { deploymentNumber, readHistory, workedBefore, type HistoryEntry } from './history.ts';
+import { ago, wrap } from './output/text.ts';
+import type { ServiceReference } from './place.ts';
 import type { ServiceStatus } from './statuses.ts';
 
 type Failure = NonNullable<ServiceStatus['failure']>;
@@ -10,6 +13,8 @@ interface Explained {
   readonly failure: Failure;
   readonly status: ServiceStatus | undefined;
   readonly history: readonly HistoryEntry[];
+  /** The release that failed, compared with the one that worked before it; null if it is not known. */
+  readonly comparison: Comparison | null;
   /** The deployment that failed. Default: the newest one of the status. */
   readonly executionId?: string;
 }
@@ -20,6 +25,14 @@ const label = 9;
 /** Writes why a service failed to stderr: what happened, what was seen, what changed, what to do, what to type. */
 export function explainFailure(cli: Cli, explained: Explained): void {
   for (const line of explanation(cli, explained)) cli.out.talk(line);
+}
+
+/** Reads what an explanation needs besides the failure: the deployments, and what changed since it last worked. */
+export async function readCircumstances(client: Client, service: ServiceReference, executionId: string | undefined) {
+  const history = await readHistory(client, service);
+  const failed = history.find(({ identifier }) => identifier.execution_id === executionId);
+  const to = failed?.release_id;
+  return { history, comparison: to === null || to === undefined ? null : await compareReleases(client, service.id, { to }) };
 }
 
 /** Returns the lines of an explanation. */
@@ -33,7 +46,7 @@ export function explanation(cli: Cli, explained: Explained): string[] {
   lines.push(...nowLines(status));
   const sections: [string, string[]][] = [
     ['Seen', seenIn(failure).flatMap((line) => wrap(line, columns - label))],
-    ['Changed', changedSince(history, executionId)],
+    ['Changed', changedSince(cli, explained)],
     ['Do', wrap(failure.hint, columns - label)],
   ];
   lines.push('');
@@ -72,16 +85,18 @@ function seenIn({ evidence: { lines = [], exit, probe = [], listening = [], orig
   return seen.slice(-mostSeen);
 }
 
-function changedSince(history: readonly HistoryEntry[], executionId: string | undefined): string[] {
-  const failed = history.find(({ identifier }) => identifier.execution_id === executionId);
+const mostChanges = 8;
+
+function changedSince(cli: Cli, { history, comparison, executionId, status }: Explained): string[] {
+  const failed = history.find(({ identifier }) => identifier.execution_id === (executionId ?? status?.execution_id));
   if (failed === undefined) return [];
-  const worked = workedBefore(history, executionId);
-  if (worked === undefined) return ['It has never worked: this is its first deployment that got so far.'];
-  const [before, after] = [versionOf(worked), versionOf(failed)];
-  const since = `since ${deploymentNumber(worked.identifier.execution_id)}`;
-  const isSameRelease = worked.release_id !== null && worked.release_id === failed.release_id;
-  return [
-    before === after ? `version        ${after} unchanged ${since}` : `version        ${before} → ${after} ${since}`,
-    `configuration  ${isSameRelease ? 'unchanged' : 'changed'}`,
-  ];
+  const worked = workedBefore(history, failed.identifier.execution_id);
+  if (worked === undefined || comparison === null) {
+    return worked === undefined ? ['It has never worked: this is its first deployment that got so far.'] : [];
+  }
+  const since = `since deployment ${deploymentNumber(worked.identifier.execution_id)}, ${ago(worked.auditing_data.created_at, cli.now())}`;
+  const lines = changeLines(cli.out, comparison, 'talk');
+  if (lines.length === 0) return [`nothing ${since}: the cause is elsewhere`];
+  const more = lines.length > mostChanges ? [`and ${lines.length - mostChanges} more: davit diff`] : [];
+  return [cli.out.style('grey', since), ...lines.slice(0, mostChanges), ...more];
 }

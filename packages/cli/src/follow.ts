@@ -1,8 +1,7 @@
 import { ApiError, type Client } from '@davit/client';
 import type { Cli } from './cli.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
-import { explainFailure } from './explanation.ts';
-import { readHistory } from './history.ts';
+import { explainFailure, readCircumstances } from './explanation.ts';
 import { duration, plural } from './output/text.ts';
 import { placeName, type Place, type Site } from './place.ts';
 import { Progress, progressLine, type Milestone } from './progress.ts';
@@ -241,9 +240,10 @@ async function report(cli: Cli, site: Site, progress: Progress, { flags, took }:
   for (const { status, type } of mine) {
     const service = progress.services.get(status.id);
     if (service === undefined || service.failure === null || status.failure === null || status.failure === undefined) continue;
-    const history = await readHistory(site.client, { id: status.id, name: service.name, type });
+    const reference = { id: status.id, name: service.name, type };
+    const circumstances = await readCircumstances(site.client, reference, status.execution_id);
     cli.out.talk();
-    explainFailure(cli, { name: service.name, failure: status.failure, status, history });
+    explainFailure(cli, { name: service.name, failure: status.failure, status, ...circumstances });
   }
   if (progress.status !== 'FAILED') cli.out.talk(`  The deployment was ${progress.status.toLowerCase()}.`);
   return exitCodes.deploymentFailed;

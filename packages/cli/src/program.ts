@@ -9,7 +9,7 @@ import { logs } from './commands/logs.ts';
 import { metrics, open } from './commands/look.ts';
 import { link } from './commands/place.ts';
 import { listContexts, login, logout, useContext, whoami } from './commands/sign-in.ts';
-import { explain, history, ps, status } from './commands/status.ts';
+import { diff, explain, history, ps, status } from './commands/status.ts';
 import * as token from './commands/token.ts';
 import { up } from './commands/up.ts';
 import * as variables from './commands/variables.ts';
@@ -32,6 +32,7 @@ const routes = buildRouteMap({
     deploy,
     logs,
     history,
+    diff,
     explain,
     rollback,
     restart,

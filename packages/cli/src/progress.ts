@@ -58,7 +58,7 @@ export class Progress {
   /** QUEUED, RUNNING or one of the words with which a deployment ends. */
   status = 'QUEUED';
   executionId: string | null = null;
-  #steps = new Map<string, string>();
+  readonly #steps = new Map<string, number>();
 
   get isOver(): boolean {
     return ended.has(this.status);
@@ -101,8 +101,10 @@ export class Progress {
     const service = this.services.get(data.service_id);
     const key = `${data.service_id} ${data.step}`;
     if (service === undefined || data.status === 'SKIPPED' || data.status === 'PENDING') return [];
-    if (this.#steps.get(key) === `${data.status} ${data.attempt}`) return [];
-    this.#steps.set(key, `${data.status} ${data.attempt}`);
+    // Events may be sent again, older ones too.
+    const rank = data.attempt * 2 + (data.status === 'RUNNING' ? 0 : 1);
+    if (rank <= (this.#steps.get(key) ?? -1)) return [];
+    this.#steps.set(key, rank);
     const at = Date.parse(data.finished_at ?? data.started_at ?? data.at);
     const last = service.phases.at(-1);
     const name = phaseOf(service, data.step_name);
@@ -149,8 +151,8 @@ export function markOf(state: string): Mark {
   if (state.endsWith('ERROR')) return 'bad';
   if (/^(QUEUED|WAITING.*|.*_QUEUED|RECAP)$/.test(state)) return 'wait';
   if (state === 'RUNNING') return 'ok';
-  if (state.endsWith('ING')) return 'go';
   if (state === 'UNAVAILABLE' || state === 'WARNING') return 'warn';
+  if (state.endsWith('ING')) return 'go';
   return /^(DEPLOYED|RESTARTED|COMPLETED)$/.test(state) ? 'ok' : 'off';
 }
 

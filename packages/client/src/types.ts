@@ -27,6 +27,7 @@ export type JobRequest = RequestOf<'createJob'>;
 export type JobEditRequest = RequestOf<'editJob'>;
 export type Organization = AnswerOf<'getOrganization'>;
 export type OrganizationRequest = RequestOf<'createOrganization'>;
+export type OrganizationOverview = AnswerOf<'getOrganizationOverview'>;
 export type Project = AnswerOf<'getProject'>;
 export type ProjectRequest = RequestOf<'createProject'>;
 export type ProjectEditRequest = RequestOf<'editProject'>;

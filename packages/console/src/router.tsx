@@ -83,7 +83,7 @@ const metrics = createRoute({
   getParentRoute: () => service,
   path: '/metrics',
   validateSearch: ({ minutes }: Record<string, unknown>): { minutes?: number } =>
-    minutes === 360 || minutes === 1440 ? { minutes } : {},
+    typeof minutes === 'number' && [360, 1440, 10_080, 43_200].includes(minutes) ? { minutes } : {},
   component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
 });
 const domains = createRoute({
@@ -101,7 +101,36 @@ const backups = createRoute({
   path: '/backups',
   component: lazyRouteComponent(() => import('./pages/database/backups.tsx'), 'BackupsPage'),
 });
-const serviceTabs = [metrics, history, variables, domains, connection, backups, settings] as const;
+const runs = createRoute({
+  getParentRoute: () => service,
+  path: '/runs',
+  component: lazyRouteComponent(() => import('./pages/runs/runs.tsx'), 'RunsPage'),
+});
+const gitEvents = createRoute({
+  getParentRoute: () => service,
+  path: '/git-events',
+  component: lazyRouteComponent(() => import('./pages/git-events/git-events.tsx'), 'GitEventsPage'),
+});
+const compare = createRoute({
+  getParentRoute: () => service,
+  path: '/history/compare',
+  validateSearch: ({ from, to }: Record<string, unknown>): { from?: string | undefined; to?: string | undefined } => ({
+    ...(typeof from === 'string' && { from }),
+    ...(typeof to === 'string' && { to }),
+  }),
+  component: lazyRouteComponent(() => import('./pages/compare/compare.tsx'), 'ComparePage'),
+});
+const serviceTabs = [metrics, history, compare, variables, domains, connection, backups, runs, gitEvents, settings] as const;
+const previews = createRoute({
+  getParentRoute: () => environment,
+  path: '/previews',
+  component: lazyRouteComponent(() => import('./pages/previews/previews.tsx'), 'PreviewsPage'),
+});
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: '/organization/$organizationId/webhooks',
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
+});
 
 // Pages where something begins: projects, environments, services.
 const newProject = createRoute({
@@ -133,7 +162,8 @@ export const router = createRouter({
     overview,
     organization,
     parts,
-    environment.addChildren([services, deployments, environmentSettings]),
+    webhooks,
+    environment.addChildren([services, deployments, previews, environmentSettings]),
     ...beginnings,
     deployment,
     service.addChildren([summary, logs, ...serviceTabs]),

@@ -75,6 +75,7 @@ export const errorCodes = {
   INTERNAL: 500,
   DATABASE_UNAVAILABLE: 503,
   ISSUER_UNAVAILABLE: 503,
+  TOO_MANY_PUSHES: 429,
   OVERLOADED: 503,
 } as const;
 

@@ -35,6 +35,7 @@ import * as certificateAuthority from './organization/certificate-authority.ts';
 import * as event from './organization/event.ts';
 import * as member from './organization/member.ts';
 import * as organization from './organization/organization.ts';
+import { getOrganizationOverview } from './organization/overview.ts';
 import * as role from './organization/role.ts';
 import * as project from './project/project.ts';
 import * as containerRegistry from './registry/container-registry.ts';
@@ -92,6 +93,7 @@ const modules = {
   ...clone,
   ...check,
   checkGitRepository,
+  getOrganizationOverview,
   ...stage,
   ...queue,
   ...history,

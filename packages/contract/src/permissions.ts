@@ -104,7 +104,11 @@ const sharedKinds: ReadonlySet<string> = new Set([
 ]);
 
 /** Lists of an organization or project that a custom role sees filtered: only the entries that the role may read. */
-export const narrowedLists = { listProject: 'project', listEnvironment: 'environment' } as const;
+export const narrowedLists = {
+  listProject: 'project',
+  listEnvironment: 'environment',
+  getOrganizationOverview: 'environment',
+} as const;
 
 function isNarrowed(id: string): id is keyof typeof narrowedLists {
   return Object.hasOwn(narrowedLists, id);

@@ -81,6 +81,11 @@ export interface RouteTable {
   readonly tcp: readonly TcpRoute[];
   /** Without an HTTPS port the gateway keeps the certificates but does not use them. Default: none. */
   readonly certificates?: readonly HostCertificate[];
+  /**
+   * Further hosts of routes whose HTTP requests are redirected to HTTPS, because the certificate of a wildcard above
+   * them is presented. Default: none.
+   */
+  readonly redirects?: readonly string[];
   /** Challenges take precedence over all routes. Default: none. */
   readonly challenges?: readonly HttpChallenge[];
 }
@@ -127,6 +132,12 @@ export interface Gateway {
    * lost, and requests under way at removed backends run to their end. Calls are serialized; the last one wins.
    */
   apply(table: RouteTable): Promise<void>;
+
+  /**
+   * Serves these certificates and challenges in addition to what is served, and leaves all routes as they are. For the
+   * time before the routes are known. Absent if the gateway has no routes of Davit's own.
+   */
+  applyDomains?(domains: Pick<RouteTable, 'certificates' | 'challenges'>): Promise<void>;
 
   /** Resolves once no request is under way at these backends, or after the timeout. */
   awaitDrained(backendIds: readonly string[], timeoutMilliseconds: number): Promise<void>;

@@ -61,9 +61,9 @@ export interface SourceDriver {
   ): Promise<readonly (string | null)[]>;
 
   /**
-   * Returns the paths of the files below a folder of a commit, and the texts of those that `choose` returns. Links are no
-   * files here. Fetches the folders of the commit and the chosen files, nothing else, if the host supports that. Fails
-   * with BUILD_ROOT_MISSING, and as `resolve` does.
+   * Returns the paths of the files below a folder of a commit, and the texts of those that `choose` returns. Links are
+   * no files here. Fetches the folders of the commit and the chosen files, nothing else, if the host supports that.
+   * Fails with BUILD_ROOT_MISSING, and as `resolve` does.
    */
   list(source: GitSource & { readonly commit: string }, wanted: WantedList, context: CallContext): Promise<FileList>;
 

@@ -10,10 +10,21 @@ import type { DeploymentView, EnginePort, Page, ReleaseView } from './port.ts';
 import { planRequest } from './queue/plan-request.ts';
 import { cancel, queueRequest, withdraw } from './queue/request.ts';
 import { stateOf } from './states.ts';
+import { conditionsOfServices } from './store/conditions.ts';
 import * as releases from './store/releases.ts';
 import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
-import { toDeploymentView, toEnvironmentView, toHistoryService, toReleaseView, toServiceState, toServiceView } from './view.ts';
+import {
+  toBegunStep,
+  toCondition,
+  toDeploymentView,
+  toEnvironmentView,
+  toHistoryService,
+  toReleaseView,
+  toServiceOverview,
+  toServiceState,
+  toServiceView,
+} from './view.ts';
 
 export interface PortParts {
   /** Cluster lookups, keyed by `cluster.driver`. */
@@ -64,13 +75,7 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     },
     environmentHistory: async (db, id, page) =>
       withServices(kinds, db, await db.many(views.environmentHistory, [id, ...limits(page)])),
-    deploymentSteps: async (db, id) =>
-      (await db.many(views.begunSteps, [id])).map(({ service_id, started_at, finished_at, ...step }) => ({
-        ...step,
-        serviceId: service_id,
-        startedAt: started_at,
-        finishedAt: finished_at,
-      })),
+    deploymentSteps: async (db, id) => (await db.many(views.begunSteps, [id])).map(toBegunStep),
     deployment: async (db, id) => (await withServices(kinds, db, await db.many(views.deploymentById, [id])))[0] ?? null,
     queueOfEnvironment: async (db, id) => withServices(kinds, db, await db.many(views.environmentQueue, [id])),
     queueOfService: async (db, id) => withServices(kinds, db, await db.many(views.serviceQueue, [id])),
@@ -92,10 +97,8 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
       const rows = ids.length === 0 ? [] : await db.many(requests.readRuntimes, [ids]);
       return new Map(rows.flatMap(({ service_id, config }) => (config === null ? [] : [[service_id, config] as const])));
     },
-    release: async (db, serviceId, id) => orNull(await db.maybe(releases.releasesOfService, [serviceId, [id]])),
-    deployedRelease: async (db, serviceId) => orNull(await db.maybe(releases.deployedRelease, [serviceId])),
-    workingRelease: async (db, serviceId, before) => orNull(await db.maybe(releases.lastWorking, [serviceId, before])),
-    secretPaths: async (db, id) => new Set((await db.many(releases.secretPaths, [id])).map(({ path }) => path)),
+    ...releaseMethods,
+    ...overviewMethods(kinds),
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isKnown, [serviceId])).known,
     readSource: (question) => parts.source.readSource(question),
@@ -114,6 +117,41 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     clusterHealth: () => parts.clusterHealth(),
     engineDisk: (signal) => parts.engineDisk(signal),
     connectsClusters: parts.clusters.canConnect,
+  };
+}
+
+type ReleaseMethods = 'release' | 'deployedRelease' | 'workingRelease' | 'portsOfReleases' | 'secretPaths';
+
+const releaseMethods: Pick<EnginePort, ReleaseMethods> = {
+  release: async (db, serviceId, id) => orNull(await db.maybe(releases.releasesOfService, [serviceId, [id]])),
+  deployedRelease: async (db, serviceId) => orNull(await db.maybe(releases.deployedRelease, [serviceId])),
+  workingRelease: async (db, serviceId, before) => orNull(await db.maybe(releases.lastWorking, [serviceId, before])),
+  portsOfReleases: async (db, ids) => {
+    const rows = ids.length === 0 ? [] : await db.many(releases.portsOfReleases, [ids]);
+    return new Map(rows.map(({ id, ports }) => [id, ports]));
+  },
+  secretPaths: async (db, id) => new Set((await db.many(releases.secretPaths, [id])).map(({ path }) => path)),
+};
+
+type OverviewMethods = 'serviceOverviews' | 'stateMarks' | 'conditions' | 'environments';
+
+/** Returns the methods that read many services or environments for an overview. */
+function overviewMethods(kinds: Kinds): Pick<EnginePort, OverviewMethods> {
+  return {
+    serviceOverviews: async (db, ids) => {
+      const rows = ids.length === 0 ? [] : await db.many(views.serviceOverviews, [ids]);
+      return rows.map((row) => toServiceOverview(kinds, row));
+    },
+    stateMarks: async (db, ids) => new Map((await db.many(views.stateMarks, [ids])).map(({ id, mark }) => [id, mark])),
+    conditions: async (db, ids) => {
+      const rows = Map.groupBy(await db.many(conditionsOfServices, [ids]), ({ service_id }) => service_id);
+      return new Map([...rows].map(([id, found]) => [id, found.map(toCondition)]));
+    },
+    environments: async (db, ids) => {
+      const last = new Map((await db.many(views.environmentsLast, [ids])).map((row) => [row.environment_id, row]));
+      const waiting = new Map((await db.many(views.environmentsWaiting, [ids])).map((row) => [row.environment_id, row]));
+      return ids.map((id) => toEnvironmentView(last.get(id), waiting.get(id)));
+    },
   };
 }
 

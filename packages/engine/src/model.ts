@@ -286,13 +286,13 @@ export interface FailureRecord {
   readonly hint: string;
   readonly evidence: Evidence;
   /**
-   * The differences from the release with which the service worked last. They have no values: a value may become a secret
-   * later. null: it never worked. Absent: the failure is none of a deployment of a release.
+   * The differences from the release with which the service worked last. They have no values: a value may become a
+   * secret later. null: it never worked. Absent: the failure is none of a deployment of a release.
    */
   readonly changedSinceSuccess?: ChangedSinceSuccess | null;
 }
 
-/** What changed since a service worked. */
+/** The differences from the release with which a service worked last. */
 export interface ChangedSinceSuccess {
   readonly releaseId: string;
   /** The end of the last deployment that succeeded. */

@@ -12,12 +12,14 @@ import type { SourceAnswer, SourceQuestion, SourceReader } from './port/source.t
 import type {
   ClearedRuns,
   BegunStepView,
+  ConditionView,
   DeploymentView,
   EnvironmentView,
   HistoryServiceView,
   Page,
   ReleaseView,
   ServedRoute,
+  ServiceOverview,
   ServiceStateView,
   ServiceView,
 } from './port/views.ts';
@@ -82,9 +84,17 @@ export interface EnginePort {
   services(db: Queryable, serviceIds: readonly string[]): Promise<readonly ServiceView[]>;
   /** Returns the part of the same views that the state of an environment depends on. */
   serviceStates(db: Queryable, serviceIds: readonly string[]): Promise<readonly ServiceStateView[]>;
+  /** Returns the part of the same views that an overview shows. Meant for all services of an organization. */
+  serviceOverviews(db: Queryable, serviceIds: readonly string[]): Promise<readonly ServiceOverview[]>;
   environment(db: Queryable, environmentId: string): Promise<EnvironmentView>;
+  /** Returns the views of many environments, in the order of the ids. */
+  environments(db: Queryable, environmentIds: readonly string[]): Promise<readonly EnvironmentView[]>;
   /** Returns a text that changes when the states of an environment's services may have changed. */
   stateMark(db: Queryable, environmentId: string): Promise<string>;
+  /** Returns these texts of many environments, by environment. */
+  stateMarks(db: Queryable, environmentIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Returns the conditions of services by service, worst first. Services without conditions are missing. */
+  conditions(db: Queryable, serviceIds: readonly string[]): Promise<ReadonlyMap<string, readonly ConditionView[]>>;
 
   /** Returns the state word of a service in a deployment. Pure. */
   stateOf(action: Action, phase: Phase, serviceType: string): StateWord;
@@ -177,6 +187,8 @@ export interface EnginePort {
   deployedRelease(db: Queryable, serviceId: string): Promise<ReleaseView | null>;
   /** Returns the release with which the service worked before a release was deployed first; null if it never worked. */
   workingRelease(db: Queryable, serviceId: string, before: string): Promise<ReleaseView | null>;
+  /** Returns the ports of releases by their ids. They never change. */
+  portsOfReleases(db: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, ReleaseConfig['ports']>>;
   /** Returns the paths of all fields that contained a secret in any release of a service. */
   secretPaths(db: Queryable, serviceId: string): Promise<ReadonlySet<string>>;
 

@@ -1,10 +1,12 @@
 import type { Kinds } from './kinds/kinds.ts';
 import type {
+  BegunStepView,
   ConditionView,
   DeploymentView,
   EnvironmentView,
   HistoryServiceView,
   ReleaseView,
+  ServiceOverview,
   ServiceStateView,
   ServiceView,
   StepView,
@@ -14,7 +16,15 @@ import { fieldsOf } from './plan/fields.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
 import type { ConditionRow } from './store/conditions.ts';
 import type { ReleaseRow } from './store/releases.ts';
-import type { DeploymentRow, HistoryRow, ServiceStateRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
+import type {
+  BegunStepRow,
+  DeploymentRow,
+  HistoryRow,
+  ServiceOverviewRow,
+  ServiceStateRow,
+  ServiceViewRow,
+  StepMetricRow,
+} from './store/views.ts';
 
 /** Returns `<environment id>-<counter>`; null before the deployment has left the queue. */
 export function executionId(environmentId: string, number: number | null): string | null {
@@ -52,7 +62,19 @@ export function toServiceView(kinds: Kinds, row: ServiceViewRow): ServiceView {
   };
 }
 
-function toCondition({ instance_name, since, seen_at, ...row }: ConditionRow): ConditionView {
+export function toServiceOverview(kinds: Kinds, row: ServiceOverviewRow): ServiceOverview {
+  return {
+    ...toServiceState(kinds, row),
+    runningStatus: row.running_status,
+    runningInstances: row.running_instances,
+    wantedInstances: row.wanted_instances,
+    releaseId: row.release_id,
+    lastDeploymentAt: row.last_deployment_at,
+    failure: row.waiting_action === null && row.phase !== null && isFinished(row.phase) ? row.failure : null,
+  };
+}
+
+export function toCondition({ instance_name, since, seen_at, ...row }: ConditionRow): ConditionView {
   // Times inside of JSON are in PostgreSQL's format.
   return { ...row, instance: instance_name, since: new Date(since).toISOString(), seenAt: new Date(seen_at).toISOString() };
 }
@@ -214,6 +236,10 @@ export function toEnvironmentView(
 
 export function toReleaseView({ id, config, commit, image_id: imageId, ...row }: ReleaseRow): ReleaseView {
   return { id, createdAt: row.created_at, createdBy: row.created_by, commit, fields: fieldsOf({ config, commit, imageId }) };
+}
+
+export function toBegunStep({ service_id, started_at, finished_at, ...step }: BegunStepRow): BegunStepView {
+  return { ...step, serviceId: service_id, startedAt: started_at, finishedAt: finished_at };
 }
 
 function between(from: string | null, to: string | null): number {

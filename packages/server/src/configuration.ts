@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Sensitive } from '@davit/base';
 import type { ClusterSettingsTable } from './cluster-settings.ts';
 import type { VendorRegistries } from './vendors.ts';
@@ -46,6 +47,16 @@ export interface Configuration {
   /** The certificate authority; null: an authority of the installation itself. */
   readonly acme: AcmeConfiguration | null;
   readonly gatewayDomain: string;
+  /** Where the gateway finds the API; null: at this process, if the public URL has the gateway's HTTPS port. */
+  readonly gatewayApi: readonly NetworkPlace[] | null;
+  /** Seconds of Strict-Transport-Security; 0: the header is not sent. */
+  readonly hstsSeconds: number;
+  /** Certificates of the addresses that services get below `gatewayDomain`: none, one for all, or one each. */
+  readonly addressCertificates: (typeof addressCertificateModes)[number];
+  /** New certificates of such addresses within seven days. */
+  readonly addressCertificatesPerWeek: number;
+  /** How records for DNS challenges (DNS-01) are created; null: they cannot be. */
+  readonly dnsChallenge: DnsChallengeConfiguration | null;
   /** DNS servers that check custom domains, `address` or `address:port`; empty: the servers of this machine. */
   readonly dnsServers: readonly string[];
   /** Whether a custom domain is served only after DNS proves that it belongs to its organization. */
@@ -81,6 +92,12 @@ export interface Configuration {
   readonly minFreeDiskMiB: number;
   /** MiB that the build cache of the container engine may use; 0: no limit. */
   readonly buildCacheMiB: number;
+  /** Folder of the repositories that are pushed to Davit; null: `git` in the state folder. */
+  readonly gitFolder: string | null;
+  /** MiB that one push may send. */
+  readonly gitPushMiB: number;
+  /** MiB that one pushed repository may use. */
+  readonly gitRepositoryMiB: number;
   /** MiB of objects of git repositories that are kept between deployments; 0: none. */
   readonly keptSourcesMiB: number;
   /** Seconds that a service must run without a fault before a condition is cleared. */
@@ -142,6 +159,36 @@ export interface Configuration {
   readonly unknownVariables: readonly string[];
 }
 
+export const addressCertificateModes = ['none', 'wildcard', 'each'] as const;
+
+/** An IP address and a port. */
+export interface NetworkPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface DnsChallengeConfiguration {
+  /** Dynamic updates (RFC 2136), or a program of the operator's. */
+  readonly by: DnsUpdateConfiguration | { readonly program: string };
+  /** Seconds between the change of DNS and the check by the authority. */
+  readonly waitSeconds: number;
+}
+
+export interface DnsUpdateConfiguration {
+  readonly server: NetworkPlace;
+  /** The zone; null: the server is asked. */
+  readonly zone: string | null;
+  /** Key of TSIG (RFC 8945); null: updates are not signed. */
+  readonly key: TsigKey | null;
+}
+
+export interface TsigKey {
+  readonly name: string;
+  readonly algorithm: 'hmac-sha256' | 'hmac-sha384' | 'hmac-sha512';
+  /** In base64. */
+  readonly secret: Sensitive;
+}
+
 export interface VocabularyConfiguration {
   /** For example `/v/public`. */
   readonly basePath: string;
@@ -163,6 +210,11 @@ export interface AcmeConfiguration {
   /** File with root certificates that are trusted for the directory itself, in addition to the usual ones. */
   readonly rootsFile: string | null;
   readonly binding: { readonly keyId: string; readonly hmacKey: Sensitive } | null;
+}
+
+/** Returns the folder of the repositories that are pushed to Davit. */
+export function gitFolderOf({ gitFolder, stateFolder }: Settings<'gitFolder' | 'stateFolder'>): string {
+  return gitFolder ?? path.join(stateFolder, 'git');
 }
 
 /** The named settings, as parameter of code that reads no others: `Settings<'publicUrl'>`. */

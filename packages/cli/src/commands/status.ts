@@ -1,7 +1,9 @@
 import type { CallAnswer } from '@davit/client';
 import type { Cli } from '../cli.ts';
 import { command, flags, placeAliases, placeFlags } from '../command.ts';
-import { explainFailure } from '../explanation.ts';
+import { misused } from '../errors.ts';
+import { changeLines, compareReleases } from '../changes.ts';
+import { explainFailure, readCircumstances } from '../explanation.ts';
 import { deploymentNumber, readHistory, titleOf, versionOf, type HistoryEntry } from '../history.ts';
 import { ago, cut, duration, fit, milliseconds, phrase, plural, table } from '../output/text.ts';
 import { findService, openSite, placeName, servicesOf, type PlaceFlags, type Service, type Site } from '../place.ts';
@@ -54,7 +56,7 @@ function show(cli: Cli, { site, details, services }: Seen): void {
   used.forEach((stage, index) => showStage(cli, stage, { number: index + 1, pad: limit, services }));
   const stale = all.filter(({ status: one }) => isOutOfDate(one)).map(({ status: { id } }) => services.get(id)?.name ?? id);
   if (stale.length > 0)
-    out.talk(`\n  * ${plural(stale.length, 'service')} with changes that are not deployed: davit deploy ${stale[0]}`);
+    out.talk(`\n  * ${plural(stale.length, 'service')} with changes that are not deployed: davit diff ${stale[0]}`);
 }
 
 function summary(all: readonly ServiceStatus[]): string {
@@ -202,7 +204,46 @@ export const explain = command<PlaceFlags & { readonly deployment?: number }>({
       cli.out.talk(`  ${which} has not failed.`);
       return;
     }
-    explainFailure(cli, { name: service.name, history: entries, status: found, ...failed, failure: failed.failure });
+    const executionId = 'executionId' in failed ? failed.executionId : found?.execution_id;
+    const circumstances = await readCircumstances(site.client, service, executionId);
+    explainFailure(cli, { name: service.name, status: found, executionId, ...circumstances, failure: failed.failure });
+  },
+});
+
+export const diff = command<PlaceFlags & { readonly from?: number; readonly to?: number }>({
+  brief: 'Show the settings of a service that differ between two deployments, or that are not deployed yet',
+  examples: [
+    ['api', 'what the next deployment would change'],
+    ['api --to 318', 'what deployment 318 changed, compared with the last one that worked before'],
+    ['api --from 310 --to 318', 'compare two deployments'],
+  ],
+  flags: {
+    ...placeFlags,
+    from: flags.number('The number of the earlier deployment, as in davit history', 'number'),
+    to: flags.number('The number of the later deployment', 'number'),
+  },
+  aliases: placeAliases,
+  arguments: [aService],
+  run: async (cli, given, [name]) => {
+    const site = await openSite(cli, given);
+    const service = await findService(cli, site, name);
+    const entries = given.from === undefined && given.to === undefined ? [] : await readHistory(site.client, service, 200);
+    const releaseOf = (number: number | undefined): string | undefined => {
+      if (number === undefined) return undefined;
+      const entry = entries.find(({ identifier }) => deploymentNumber(identifier.execution_id) === String(number));
+      const release = entry?.release_id ?? undefined;
+      if (release === undefined)
+        throw misused(`${service.name} has no release of deployment ${number}.`, `davit history ${service.name}`);
+      return release;
+    };
+    const [from, to] = [releaseOf(given.from), releaseOf(given.to)];
+    const query = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+    const comparison = await compareReleases(site.client, service.id, query);
+    if (given.json) return cli.out.json(comparison);
+    for (const line of changeLines(cli.out, comparison, 'data')) cli.out.data(line);
+    if (comparison.changes.length === 0) {
+      cli.out.talk(comparison.from === null ? `  ${service.name} has not worked before.` : '  Nothing differs.');
+    }
   },
 });
 

@@ -8,7 +8,7 @@ interface Watched {
 /** Milliseconds in which the deployment of a push is reported after the push has ended. */
 const soonMilliseconds = 3000;
 
-/** Waits for the next deployment of a service, whoever requests it. */
+/** Waits for the next deployment of a service, by any caller. */
 export class DeploymentWatch {
   readonly #leave = new AbortController();
   /** Resolves when nothing that happens is missed any more. */
@@ -30,7 +30,7 @@ export class DeploymentWatch {
         reject(error instanceof Error ? error : new Error(String(error)));
       });
     });
-    // Whoever waits for one of both is told.
+    // A failure rejects the promise for which the caller waits; nobody may wait for the other one.
     this.opened.catch(() => undefined);
     this.found.catch(() => undefined);
   }
@@ -59,7 +59,8 @@ export class DeploymentWatch {
     const input = { params: { organizationId }, query: { kinds: 'SERVICE_STATE', serviceId }, signal: this.#leave.signal };
     for await (const { event, data } of client.stream('streamOrganization', input)) {
       if (event === 'OPEN') onOpen();
-      if (event === 'SERVICE_STATE') return onFound(data.deployment_request_id);
+      // Later states may be those of an earlier deployment that is about to end.
+      if (event === 'SERVICE_STATE' && data.state === 'DEPLOYMENT_QUEUED') return onFound(data.deployment_request_id);
     }
   }
 }

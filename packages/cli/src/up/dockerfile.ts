@@ -176,7 +176,7 @@ COPY ${root} /usr/share/nginx/html
 EXPOSE 80`;
 }
 
-/** Returns a command in the form that receives signals itself. A command with variables needs a shell to replace them. */
+/** Returns a command in the form that receives signals itself. Variables need a shell that replaces them. */
 function command(text: string): string {
   if (text.includes('$')) return JSON.stringify(['sh', '-c', `exec ${text}`]).replaceAll(',', ', ');
   return JSON.stringify(text.split(' ')).replaceAll(',', ', ');

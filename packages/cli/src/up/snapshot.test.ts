@@ -39,7 +39,7 @@ test('a folder without git is sent, without what the two files of rules name', a
   await write('dist/built.js');
   await write('Dockerfile');
   const first = await open().take();
-  expect(first).toMatchObject({ changedFiles: null, files: 5, submodules: [] });
+  expect(first).toMatchObject({ changedFiles: null, files: 5, submodules: [], secrets: [] });
   const commit = await open().push(first, target());
   expect(filesOf(commit)).toEqual(['.dockerignore', '.gitignore', 'Dockerfile', 'packages/a/node_modules/b.js', 'server.js']);
   expect(await readdir(folder)).not.toContain('.git');
@@ -77,6 +77,13 @@ test('what somebody else pushed in between stays in the history', async () => {
   expect(git(remote, 'rev-parse', 'main').trim()).toBe(commit);
   expect(git(remote, 'log', '--format=%s', 'main').split('\n')).toContain('theirs');
   expect(filesOf(commit)).not.toContain('theirs.js');
+});
+
+test('a file that usually has secrets is named, until a rule leaves it out', async () => {
+  await write('.env', 'PASSWORD=1');
+  expect((await open().take()).secrets).toEqual(['.env']);
+  await write('.gitignore', 'dist\n.env\n');
+  expect((await open().take()).secrets).toEqual([]);
 });
 
 test('rules of Docker become rules of git', () => {

@@ -12,6 +12,8 @@ export interface Snapshot {
   readonly files: number;
   /** Bytes of all files. */
   readonly bytes: number;
+  /** Files that usually have secrets, and that no rule leaves out. */
+  readonly secrets: readonly string[];
   /** Repositories inside the folder, which are left out. */
   readonly submodules: readonly string[];
 }
@@ -34,6 +36,7 @@ export class Snapshots {
   async take(): Promise<Snapshot> {
     await this.#prepare();
     await this.#git(['-c', 'advice.addEmbeddedRepo=false', 'add', '--all', '.']);
+    await this.#leaveOutIgnored();
     const submodules = await this.#leaveOutRepositories();
     const tree = await this.#git(['write-tree']);
     const last = await this.lastSent();
@@ -51,6 +54,7 @@ export class Snapshots {
       changedFiles: last === null ? null : changed.split('\n').filter((line) => line !== '').length,
       files: blobs.length,
       bytes: blobs.reduce((sum, length) => sum + Number(length), 0),
+      secrets: sizes.split('\0').flatMap((line) => /\t((?:.*\/)?\.env(?:\.local|\.production)?)$/.exec(line)?.[1] ?? []),
       submodules,
     };
   }
@@ -63,7 +67,7 @@ export class Snapshots {
 
   /**
    * Pushes a commit to a branch. The token reaches git in a variable of its environment, which no other user can read.
-   * Whoever pushed there in between is not overwritten: the snapshot becomes the next commit.
+   * A commit that somebody else pushed in between is not overwritten: the snapshot becomes the next commit.
    */
   async push({ commit, tree }: Snapshot, target: Target): Promise<string> {
     const sent = await this.#push(commit, target);
@@ -99,6 +103,14 @@ export class Snapshots {
     const rules = ignoreRules(await readFile(path.join(this.#folder, '.dockerignore'), 'utf8').catch(() => ''));
     await mkdir(path.join(this.#repository, 'info'), { recursive: true });
     await writeFile(path.join(this.#repository, 'info/exclude'), rules);
+  }
+
+  /** Takes files out of the index that were sent before, and that a new rule names now. */
+  async #leaveOutIgnored(): Promise<void> {
+    const found = (await this.#git(['ls-files', '--cached', '--ignored', '--exclude-standard', '-z'])).split('\0').slice(0, -1);
+    if (found.length === 0) return;
+    const words = ['rm', '--quiet', '--cached', '--force', '--pathspec-from-file=-', '--pathspec-file-nul'];
+    await this.#git(words, { stdin: found.join('\0') });
   }
 
   /** Takes repositories inside the folder out of the index: their files are not part of this one. */

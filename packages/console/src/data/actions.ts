@@ -89,7 +89,7 @@ export async function rollBack({ id, service_type: type }: Service, releaseId: s
   await rollBackOf[type]?.(id, releaseId, false);
 }
 
-/** What a rollback will do to a service. */
+/** The plan of a rollback for one service. */
 export type RollBackPlan = NonNullable<Plan>['stages'][number]['services'][number];
 
 /** Returns what a rollback would do, without doing it; null if the server has no plan for it. */

@@ -22,7 +22,7 @@ export function hasMetrics({ service_type: type }: Service): boolean {
 /** Milliseconds between two measurements that are stored. */
 const stepMilliseconds = 60_000;
 
-/** What a service used in the last minutes, and when that was read. */
+/** The resources that a service used in the last minutes, and when that was read. */
 export const metricsOf = ({ id, service_type: type, environment }: Service, minutes: number) =>
   queryOptions({
     queryKey: ['metrics', environment.id, id, minutes],

@@ -135,7 +135,7 @@ export const refusalIn = (environmentId: string) =>
 
 /**
  * Whether the session may edit in an environment: null if it may, otherwise the reason. The server is asked for an edit
- * of a version that never was: who may edit is told that the version differs, and nothing changes.
+ * of a version that never was: if the session may edit, the server refuses the version, and nothing changes.
  */
 export const editRefusalIn = (environmentId: string) =>
   queryOptions({

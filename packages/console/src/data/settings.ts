@@ -16,8 +16,8 @@ type Calls = {
 };
 
 /*
- * The fields of an edit come from the table of settings, so that the compiler cannot know them. The server checks each of
- * them and names those that are wrong.
+ * The fields of an edit come from the table of settings, so that the compiler cannot know them. The server checks
+ * each field and names those that are wrong.
  */
 type AnyEdit = 'editApplication' | 'editContainer' | 'editDatabase' | 'editJob' | 'editHelm' | 'editTerraform';
 function edit<Id extends AnyEdit>(body: object): CallInput<Id>['body'] {

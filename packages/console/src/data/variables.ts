@@ -1,4 +1,4 @@
-import type { CallInput } from '@davit/client';
+import { ApiError, type CallInput } from '@davit/client';
 import { queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
 import { inheritedAt, type Edit, type Place, type Slot, type Variable } from '../pages/variables/draft.ts';
@@ -28,7 +28,12 @@ export const variablesOf = ({ id, service_type: type, environment }: Service) =>
     },
   });
 
-function ownerOf({ service, projectId }: Owners, place: Place): { readonly scope: Scope; readonly id: string } {
+interface Owner {
+  readonly scope: Scope;
+  readonly id: string;
+}
+
+function ownerOf({ service, projectId }: Owners, place: Place): Owner {
   if (place === 'PROJECT') return { scope: 'PROJECT', id: projectId };
   if (place === 'ENVIRONMENT') return { scope: 'ENVIRONMENT', id: service.environment.id };
   if (service.service_type === 'DATABASE') throw new TypeError('a database has no variables of its own');
@@ -37,7 +42,7 @@ function ownerOf({ service, projectId }: Owners, place: Place): { readonly scope
 
 /** Saves one edit. The server refuses it if its record was changed since the edit began. */
 export async function saveEdit(owners: Owners, edit: Edit, slot: Slot | undefined): Promise<void> {
-  const { base, change, key, value, place, isSecret, mountPath } = edit;
+  const { base, change, key, value, place } = edit;
   const owner = ownerOf(owners, place);
   const client = api();
   if (base !== null) {
@@ -49,6 +54,13 @@ export async function saveEdit(owners: Owners, edit: Edit, slot: Slot | undefine
     else await client.call('editVariable', { ...input, body: { key, value } });
     return;
   }
+  if (edit.aliasOf !== undefined) {
+    await client.call('createVariableAlias', {
+      params: { variableId: edit.aliasOf.id },
+      body: { key, alias_scope: owner.scope, alias_parent_id: owner.id },
+    });
+    return;
+  }
   const inherited = inheritedAt(slot, place);
   if (inherited !== undefined) {
     await client.call('createVariableOverride', {
@@ -57,6 +69,30 @@ export async function saveEdit(owners: Owners, edit: Edit, slot: Slot | undefine
     });
     return;
   }
-  const body = { key, value, is_secret: isSecret, variable_scope: owner.scope, variable_parent_id: owner.id };
-  await client.call('createVariable', { body: { ...body, ...(mountPath !== null && { mount_path: mountPath }) } });
+  await create(owners.service, edit, owner);
+}
+
+/**
+ * Creates a variable. Creating a key that an environment or project has already would replace its value; an import
+ * leaves such a key as it is, and says so.
+ */
+async function create(service: Service, edit: Edit, owner: Owner): Promise<void> {
+  const { key, value, isSecret, mountPath, place } = edit;
+  const client = api();
+  if (place === 'SERVICE' || mountPath !== null || service.service_type === 'DATABASE') {
+    const body = { key, value, is_secret: isSecret, variable_scope: owner.scope, variable_parent_id: owner.id };
+    await client.call('createVariable', { body: { ...body, ...(mountPath !== null && { mount_path: mountPath }) } });
+    return;
+  }
+  const { successful_imported_variables: written } = await client.call('importEnvironmentVariables', {
+    query: { service_id: service.id, service_type: service.service_type },
+    body: { overwrite: false, vars: [{ name: key, value, scope: owner.scope, is_secret: isSecret }] },
+  });
+  if (written.length === 0) {
+    throw new ApiError({
+      status: 409,
+      code: 'KEY_TAKEN',
+      message: 'Meanwhile somebody created this key here. Nothing was changed.',
+    });
+  }
 }

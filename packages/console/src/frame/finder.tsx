@@ -21,20 +21,35 @@ interface Found {
 
 const largestList = 50;
 
+/** Pages of a service that are found by their names, such as "api variables". */
+const pages = [
+  ['logs', 'Logs'],
+  ['metrics', 'Metrics'],
+  ['history', 'History'],
+  ['variables', 'Variables'],
+  ['settings', 'Settings'],
+] as const;
+const shortestWord = 3;
+
+/** Returns the pages whose name one of the words begins; words of one or two letters mean no page. */
+function pagesNamed(words: readonly string[]): readonly (typeof pages)[number][] {
+  return pages.filter(([page]) => words.some((word) => word.length >= shortestWord && page.startsWith(word)));
+}
+
 interface FinderProps {
   readonly tree: Tree;
   readonly place: Place;
   readonly onClose: () => void;
 }
 
-/** Finds environments and services by their names. The arrow keys choose, Enter opens. */
+/** Finds environments, services and their pages by their names. The arrow keys choose, Enter opens. */
 export function Finder({ tree, place, onClose }: FinderProps): ReactNode {
   const [text, setText] = useState('');
   const [chosen, choose] = useState(0);
   const navigate = useNavigate();
   const all = useEverything(tree, place);
   const words = text.toLowerCase().split(/\s+/);
-  const found = all
+  const found = [...all, ...pagesOf(all, words)]
     .filter(({ name, where }) => words.every((word) => `${where} ${name}`.toLowerCase().includes(word)))
     .slice(0, largestList);
   const open = (one: Found | undefined): void => {
@@ -94,6 +109,22 @@ export function Finder({ tree, place, onClose }: FinderProps): ReactNode {
       {found.length === 0 && <div className="quiet-line">Nothing has this name.</div>}
     </Dialog>
   );
+}
+
+/** Returns the pages of services that the words name, each as something of its own to find. */
+function pagesOf(all: readonly Found[], words: readonly string[]): Found[] {
+  const named = pagesNamed(words);
+  if (named.length === 0) return [];
+  return all
+    .filter(({ address }) => address.includes('/service/'))
+    .flatMap((service) =>
+      named.map(([page, name]) => ({
+        ...service,
+        key: `${service.key} ${page}`,
+        name: `${service.name}: ${name}`,
+        address: `${service.address}/${page}`,
+      })),
+    );
 }
 
 /** Returns everything that has a page; what is in the current environment comes first. */

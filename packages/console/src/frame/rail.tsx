@@ -72,6 +72,12 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
         ))}
       </div>
       <div className="nav foot">
+        {place.organizationId !== null && (
+          <Link to="/organization/$organizationId/webhooks" params={{ organizationId: place.organizationId }}>
+            <Icon name="mail" />
+            Webhooks
+          </Link>
+        )}
         <PersonMenu
           className=""
           button={

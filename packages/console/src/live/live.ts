@@ -7,8 +7,8 @@ import { followOrganization, type LiveMessage } from './stream.ts';
 /** Milliseconds for which events of one environment are collected before its records are read again. */
 const collectMilliseconds = 60;
 
-/** What a deployment makes untrue; outputs of jobs are variables. */
-const readAgain = ['history', 'serviceHistory', 'links', 'services', 'deploymentLog', 'variables'];
+/** Keys of the records that a deployment makes untrue; outputs of jobs are variables. */
+const readAgain = ['history', 'serviceHistory', 'links', 'services', 'deploymentLog', 'variables', 'gitEvents'];
 
 /** Keeps the records of an organization true while the page shows it. */
 export function useLive(organizationId: string | null, queries: QueryClient): void {

@@ -48,6 +48,9 @@ export function EnvironmentPage(): ReactNode {
         <Link to="/environment/$environmentId/deployments" params={{ environmentId }}>
           Deployments
         </Link>
+        <Link to="/environment/$environmentId/previews" params={{ environmentId }}>
+          Previews
+        </Link>
         <Link to="/environment/$environmentId/settings" params={{ environmentId }}>
           Settings
         </Link>

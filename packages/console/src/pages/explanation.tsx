@@ -33,7 +33,31 @@ export function changedSince(history: readonly HistoryEntry[], executionId: stri
           <span className="minus">{before}</span> → <span className="plus">{after}</span>
         </div>
       )}
-      <div>{`configuration  ${isSameRelease ? 'unchanged' : 'changed'}`}</div>
+      <ChangedSettings failure={failed.failure ?? null} isSameRelease={isSameRelease} />
+    </>
+  );
+}
+
+interface ChangedSettingsProps {
+  readonly failure: NonNullable<HistoryEntry['failure']> | null;
+  readonly isSameRelease: boolean;
+}
+
+const mostSettings = 8;
+const marks = { ADDED: '+', CHANGED: '~', REMOVED: '−' } as const;
+
+/** The settings that differ, as they were recorded with the failure. */
+function ChangedSettings({ failure, isSameRelease }: ChangedSettingsProps): ReactNode {
+  const since = failure?.changed_since_success;
+  if (since === undefined || since === null) return <div>{`configuration  ${isSameRelease ? 'unchanged' : 'changed'}`}</div>;
+  const shown = since.changes.filter(({ path }) => path !== 'commit').slice(0, mostSettings);
+  if (shown.length === 0) return <div>configuration unchanged</div>;
+  return (
+    <>
+      {shown.map(({ path, kind }) => (
+        <div key={path}>{`${marks[kind]} ${path}`}</div>
+      ))}
+      {since.total > shown.length + 1 && <div>{`and ${since.total - shown.length} more`}</div>}
     </>
   );
 }

@@ -1,6 +1,12 @@
 import { useState, type ReactNode } from 'react';
 import { ApiError } from '@davit/client';
 import { Button } from '../parts/button.tsx';
+import { Conflict } from '../parts/conflict.tsx';
+import { Copyable } from '../parts/copy.tsx';
+import { FormField } from '../parts/form-field.tsx';
+import { Saver } from '../parts/saver.tsx';
+import { Segments } from '../parts/segments.tsx';
+import { TextInput } from '../parts/text-input.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Icon, iconNames } from '../parts/icon.tsx';
@@ -74,6 +80,7 @@ export function PartsPage(): ReactNode {
         </div>
       </Box>
       <SampleTable />
+      <Editors />
       <Failures />
       {isAsked && (
         <Confirm title="Stop api?" verb="Stop" isDangerous onConfirm={() => undefined} onClose={() => ask(false)}>
@@ -108,6 +115,43 @@ function Drawings(): ReactNode {
         </div>
       </Box>
     </>
+  );
+}
+
+function Editors(): ReactNode {
+  const [order, setOrder] = useState<'process' | 'scope'>('process');
+  const [value, setValue] = useState('0.0.0.0');
+  return (
+    <Box title="Editors">
+      <div className="form p-4">
+        <Segments
+          label="Order"
+          options={[
+            ['process', 'What the process gets'],
+            ['scope', 'By scope'],
+          ]}
+          value={order}
+          onChange={setOrder}
+        />
+        <FormField label="Address" help="Where it listens." error="must be an address of this machine">
+          {(control) => <TextInput {...control} value={value} onText={setValue} />}
+        </FormField>
+        <Conflict did="set it to" value="localhost" onKeep={() => undefined} onTake={() => undefined} />
+        <Copyable text="shop.example.org" what="name" />
+        <div className="diff">
+          <div className="minus">− HOST=localhost</div>
+          <div className="plus">+ HOST=0.0.0.0</div>
+        </div>
+        <Saver
+          title="1 change."
+          about="Nothing is saved yet."
+          verb="Review 1 change"
+          refusal={null}
+          onSave={() => undefined}
+          onDiscard={() => setValue('')}
+        />
+      </div>
+    </Box>
   );
 }
 

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { hasDomains } from '../data/domains.ts';
+import { hasGitEvents } from '../data/git-events.ts';
 import { hasMetrics } from '../data/metrics.ts';
 import type { Service } from '../words.ts';
 
@@ -36,6 +37,16 @@ export function ServiceTabs({ service }: { readonly service: Service }): ReactNo
             Backups
           </Link>
         </>
+      )}
+      {service.service_type === 'JOB' && (
+        <Link to="/environment/$environmentId/service/$serviceId/runs" params={params}>
+          Runs
+        </Link>
+      )}
+      {hasGitEvents(service) && (
+        <Link to="/environment/$environmentId/service/$serviceId/git-events" params={params}>
+          Git events
+        </Link>
       )}
       <Link to="/environment/$environmentId/service/$serviceId/settings" params={params}>
         Settings

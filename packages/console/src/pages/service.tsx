@@ -5,6 +5,7 @@ import { detailsOf, linksIn, serviceHistoryOf, servicesIn } from '../data/querie
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { Verdict } from '../parts/verdict.tsx';
 import {
   deploymentNumber,
@@ -61,7 +62,7 @@ export function ServicePage(): ReactNode {
         facts={service !== undefined && status !== undefined && <Facts service={service} status={status} />}
         actions={service !== undefined && <ServiceActions service={service} status={status} />}
       />
-      <nav className="tabs" aria-label="Service">
+      <Tabs label="Service">
         <Link to="/environment/$environmentId/service/$serviceId" params={params} activeOptions={{ exact: true }}>
           Summary
         </Link>
@@ -69,7 +70,7 @@ export function ServicePage(): ReactNode {
           Logs
         </Link>
         {service !== undefined && <ServiceTabs service={service} />}
-      </nav>
+      </Tabs>
       <Outlet />
     </>
   );
@@ -237,7 +238,22 @@ function factsOf(service: Service, status: ServiceStatus, addresses: readonly st
           </a>
         )),
   ]);
-  rows.push(['Configuration', sentence(status.service_deployment_status)]);
+  rows.push([
+    'Configuration',
+    status.service_deployment_status === 'OUT_OF_DATE' ? (
+      <Link
+        key="changes"
+        className="link"
+        to="/environment/$environmentId/service/$serviceId/history/compare"
+        params={{ environmentId: service.environment.id, serviceId: service.id }}
+        search={{}}
+      >
+        Out of date: what a deployment would change
+      </Link>
+    ) : (
+      sentence(status.service_deployment_status)
+    ),
+  ]);
   if ('git_repository' in service && service.git_repository !== undefined) {
     const { url, branch = '' } = service.git_repository;
     rows.push(['Source', <bdi key="source">{`${url}${branch === '' ? '' : `, branch ${branch}`}`}</bdi>]);

@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 import { Mark } from './state.tsx';
 
 interface ConflictProps {
-  /** What somebody else did: "set it to". */
+  /** Says what somebody else did: "set it to". */
   readonly did: string;
   /** The value that they set, if it may be shown. */
   readonly value?: string | undefined;

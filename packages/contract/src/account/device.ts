@@ -101,7 +101,7 @@ export const revokeDeviceToken = operation({
   path: '/deviceSignIn/revoke',
   tag,
   summary: 'Revoke the token of a program: sign it out',
-  description: `Deletes a token that \`getDeviceToken\` returned; it stops working at once. Whoever has the token may do so.
+  description: `Deletes a token that \`getDeviceToken\` returned; it stops working at once. Having the token is enough.
 
     A token that is unknown, was revoked or has expired changes nothing and returns 204 as well, so that a repetition is
     safe. So does a token that was created in another way: other programs may use it too, and \`deleteOrganizationApiToken\`

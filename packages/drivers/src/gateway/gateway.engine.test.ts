@@ -506,6 +506,21 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
     });
   });
 
+  it('says so too when it runs already and gets a port for HTTPS that another program has', async () => {
+    const first = await setup.gateway();
+    const backend = await setup.backend('one');
+    await first.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+    const httpsPort = await setup.listen(createTcpServer());
+
+    await expect((await setup.gateway({ httpsPort })).start()).rejects.toMatchObject({
+      code: 'PORT_TAKEN',
+      message: expect.stringContaining(`Port ${httpsPort} `),
+      hint: expect.stringContaining('DAVIT_GATEWAY_HTTPS_PORT'),
+    });
+
+    expect((await setup.echo('a.localhost')).name).toBe('one');
+  });
+
   it('moves to another port when its setting changed', async () => {
     const first = await setup.gateway();
     const backend = await setup.backend('one');

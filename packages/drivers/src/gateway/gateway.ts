@@ -4,13 +4,15 @@ import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { messageOf, pause } from '@davit/base';
-import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
+import type { Gateway, HttpRoute, RouteTable, RouteTraffic } from '../gateway.ts';
 import { DriverError, RoutesLeftOutError } from '../errors.ts';
 import { certificateFile, certificateFolder } from './certificates.ts';
 import { changesTo } from './changes.ts';
 import { settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';
-import { failure, HaproxyProcess, isPortTaken } from './haproxy-process.ts';
+import { failure, HaproxyProcess } from './haproxy-process.ts';
+import { isPortTaken, newPorts, refuseUnavailable, type OwnPort } from './ports.ts';
+import { refuseOwnHosts, withOwnRoutes } from './own-routes.ts';
 import { refusedRoutes, withoutRoutes } from './refused.ts';
 import type { ErrorPages } from './pages.ts';
 import type { Serving } from './runtime-api.ts';
@@ -35,6 +37,13 @@ export interface GatewayOptions {
    * none.
    */
   readonly trustedProxies?: readonly string[];
+  /**
+   * Routes of Davit itself, which are always served, over HTTPS only. No route of a table may have their hosts.
+   * Default: none.
+   */
+  readonly ownRoutes?: readonly HttpRoute[];
+  /** Seconds for which browsers remember that a host is reached over HTTPS only (RFC 6797); default 0: not at all. */
+  readonly hstsSeconds?: number;
   /** Receives a line about events that an operator may want to know. */
   readonly log?: (line: string) => void;
 }
@@ -102,6 +111,7 @@ class HaproxyGateway implements LocalGateway {
   }
 
   private checked(table: RouteTable): RouteTable {
+    refuseOwnHosts(table, this.options.ownRoutes ?? []);
     return checkedTable(table, this.options.port, this.options.httpsPort);
   }
 
@@ -120,6 +130,16 @@ class HaproxyGateway implements LocalGateway {
     });
     this.waiting = { table: checked, done };
     return await done;
+  }
+
+  async applyDomains({ certificates = [], challenges = [] }: Pick<RouteTable, 'certificates' | 'challenges'>): Promise<void> {
+    await this.enqueue(async () => {
+      await this.prepare();
+      const hosts = new Set(certificates.map(({ host }) => host));
+      const others = (this.table.certificates ?? []).filter(({ host }) => !hosts.has(host));
+      const table = this.checked({ ...this.table, certificates: [...others, ...certificates], challenges });
+      await this.converge(table).catch((error: unknown) => this.logLeftOut(error));
+    });
   }
 
   async awaitDrained(backendIds: readonly string[], timeoutMilliseconds: number): Promise<void> {
@@ -198,6 +218,7 @@ class HaproxyGateway implements LocalGateway {
       httpsPort: this.options.httpsPort ?? null,
       bindAddress: this.options.bindAddress,
       trustedProxies: this.options.trustedProxies ?? [],
+      hstsSeconds: this.options.hstsSeconds ?? 0,
       errorPages: this.options.errorPages ?? {},
       threads: Math.min(availableParallelism(), 8),
       user: process.getuid?.() === 0 && !(await this.mustStayRoot()) ? await unprivilegedUser() : null,
@@ -231,7 +252,8 @@ class HaproxyGateway implements LocalGateway {
     const former = this.table;
     let serving = await this.current();
     const leftOut = await this.blockedRoutes(table, serving);
-    const shown = { ...table, certificates: settings.httpsPort === null ? [] : (table.certificates ?? []) };
+    const all = withOwnRoutes(table, this.options.ownRoutes ?? []);
+    const shown = { ...all, certificates: settings.httpsPort === null ? [] : (table.certificates ?? []) };
     let served = withoutRoutes(shown, leftOut);
     for (let round = 0; ; round += 1) {
       let changes = serving === null ? null : changesTo(served, serving, settingsFingerprint(this.settings ?? settings));
@@ -296,10 +318,8 @@ class HaproxyGateway implements LocalGateway {
   }
 
   private async startProcess(table: RouteTable): Promise<void> {
-    const { port, httpsPort } = this.options;
     if (await this.haproxy.isComingBack()) return;
-    await this.refuseTaken(port, 'DAVIT_GATEWAY_PORT');
-    if (httpsPort !== undefined) await this.refuseTaken(httpsPort, 'DAVIT_GATEWAY_HTTPS_PORT');
+    for (const own of this.ownPorts()) await refuseUnavailable(own, this.options.bindAddress);
     await this.writeFiles(table);
     try {
       await this.haproxy.spawn();
@@ -316,19 +336,17 @@ class HaproxyGateway implements LocalGateway {
     }
   }
 
-  private async refuseTaken(port: number, variable: string): Promise<void> {
-    const { bindAddress } = this.options;
-    if (!(await isPortTaken(port, bindAddress))) return;
-    throw new DriverError({
-      cause: 'PORT_TAKEN',
-      message: `Port ${port} of ${bindAddress}, on which the gateway should listen, is in use by another program.`,
-      hint: `Set ${variable} to a free port, or end the other program, then start Davit again.`,
-    });
+  private ownPorts(): OwnPort[] {
+    const { port, httpsPort } = this.options;
+    const https = httpsPort === undefined ? [] : [{ port: httpsPort, variable: 'DAVIT_GATEWAY_HTTPS_PORT' }];
+    return [{ port, variable: 'DAVIT_GATEWAY_PORT' }, ...https];
   }
 
   private async reload(table: RouteTable): Promise<void> {
     const names = Object.keys(toConfiguration(await this.prepare(), table));
     const before = await this.haproxy.read(names);
+    const { bindAddress } = this.options;
+    for (const own of newPorts(this.ownPorts(), before, bindAddress)) await refuseUnavailable(own, bindAddress);
     await this.writeFiles(table);
     // The replaced worker may exit at once, and its counters are lost with it.
     await this.count().catch((error: unknown) => this.log(`requests could not be counted before a reload: ${String(error)}`));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Backend, RouteOptions, RouteTable } from '../gateway.ts';
 import { changesTo, retiredServersLimit } from './changes.ts';
 import { mapFile, serverName, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
+import { refuseOwnHosts, withOwnRoutes } from './own-routes.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import { toLines, toLoads, toProcesses, toServing, type Serving } from './runtime-api.ts';
 import { storedTable, toStored } from './state.ts';
@@ -12,6 +13,7 @@ const settings: GatewaySettings = {
   httpsPort: null,
   bindAddress: '0.0.0.0',
   trustedProxies: [],
+  hstsSeconds: 0,
   errorPages: {},
   threads: 2,
   user: { name: 'haproxy', group: 'haproxy' },
@@ -85,6 +87,24 @@ describe('the configuration', () => {
   it('keeps root where there is nobody else to become', () => {
     expect(toConfiguration({ ...settings, user: null }, table)['haproxy.cfg']).not.toMatch(/^ {2}(user|group|chroot)/m);
   });
+});
+
+it('leads the hosts below a wildcard to HTTPS that are named, and sends HSTS only for hosts that are', () => {
+  const wide = { ...table, redirects: ['a.localhost'] };
+  expect(toConfiguration(settings, wide)[mapFile]).toContain('https:a.localhost/ redirect');
+  const text = (hstsSeconds: number) =>
+    toConfiguration({ ...settings, httpsPort: 4443, hstsSeconds }, table)['haproxy.cfg'] ?? '';
+  expect(text(0)).not.toContain('Strict-Transport-Security');
+  expect(text(300)).toMatch(/set-header Strict-Transport-Security max-age=300 if \{ var\(txn\.hsts\) -m found \}/);
+});
+
+it('keeps the hosts of Davit itself from all other routes, whatever their path', () => {
+  const own = [{ ...table.http[0]!, id: 'davit-api', hosts: ['davit.example.org'] }];
+  expect(withOwnRoutes(table, own).http.map(({ id }) => id)).toEqual(['davit-api', 'web', 'api']);
+  expect(withOwnRoutes(table, own).redirects).toEqual(['davit.example.org']);
+  expect(() => refuseOwnHosts(table, own)).not.toThrow();
+  const taken = only([one], { hosts: ['x.test', 'davit.example.org'], pathPrefix: '/console' });
+  expect(() => refuseOwnHosts(taken, own)).toThrow('Route web has the host davit.example.org, at which Davit itself answers');
 });
 
 describe('the values of a route', () => {
@@ -204,6 +224,7 @@ describe('the way from one table to another', () => {
     const differing: Partial<GatewaySettings>[] = [
       { port: 1 },
       { httpsPort: 4443 },
+      { httpsPort: 4443, hstsSeconds: 60 },
       { bindAddress: '::' },
       { trustedProxies: ['10.0.0.0/8'] },
       { errorPages: { notFound: 'x' } },

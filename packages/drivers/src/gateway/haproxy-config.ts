@@ -20,6 +20,8 @@ export interface GatewaySettings {
   readonly bindAddress: string;
   /** Networks (CIDR) of proxies in front of the gateway whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies: readonly string[];
+  /** Seconds of HSTS on responses over HTTPS of hosts that are redirected to HTTPS; 0: none. */
+  readonly hstsSeconds: number;
   readonly errorPages: ErrorPages;
   readonly threads: number;
   /** User and group of the workers after they have opened their ports, if root starts the gateway. */
@@ -81,6 +83,7 @@ export function toMap(table: RouteTable): Map<string, string> {
     map.set(`${host}/.well-known/acme-challenge/${token}/`, `${challengeMark}${answer}`);
   }
   for (const { host, redirect } of table.certificates ?? []) if (redirect) map.set(`${redirectMark}${host}/`, 'redirect');
+  for (const host of table.redirects ?? []) map.set(`${redirectMark}${host}/`, 'redirect');
   return map;
 }
 
@@ -248,7 +251,7 @@ function secureLine({ bindAddress, httpsPort }: GatewaySettings): string {
  * Returns the rules that redirect to HTTPS. They follow the rules for challenges, which come over HTTP. A request that
  * reached a trusted proxy over HTTPS is not redirected again.
  */
-function redirecting({ httpsPort }: GatewaySettings): string {
+function redirecting({ httpsPort, hstsSeconds }: GatewaySettings): string {
   if (httpsPort === null) return '';
   const port = httpsPort === 443 ? '' : `:${httpsPort}`;
   const find = (host: string): string => `str(${redirectMark}),concat(,${host},/),map_beg(${mapFile})`;
@@ -256,6 +259,18 @@ function redirecting({ httpsPort }: GatewaySettings): string {
   http-request set-var(txn.star) var(txn.host),regsub(^[^.]+,*)
   http-request set-var(txn.https) ${find('txn.star')} if { req.hdr(x-forwarded-proto) -m str http } !{ var(txn.https) -m found }
   http-request redirect code 308 location https://%[var(txn.host)]${port}%[pathq] if { var(txn.https) -m found }
+${hsts(hstsSeconds, find)}`;
+}
+
+/**
+ * Returns the rules for HSTS (RFC 6797). Only hosts that are redirected get the header: browsers would no longer reach
+ * the others over HTTP. A service that sends the header itself has precedence.
+ */
+function hsts(seconds: number, find: (host: string) => string): string {
+  if (seconds === 0) return '';
+  return `  http-request set-var(txn.hsts) ${find('txn.host')} if { ssl_fc }
+  http-request set-var(txn.hsts) ${find('txn.star')} if { ssl_fc } !{ var(txn.hsts) -m found }
+  http-after-response set-header Strict-Transport-Security max-age=${seconds} if { var(txn.hsts) -m found } !{ res.hdr(strict-transport-security) -m found }
 `;
 }
 
@@ -420,7 +435,8 @@ function serverLines(backends: readonly Backend[], protocol: 'HTTP' | 'GRPC' | '
     .join('');
 }
 
-function listenAddress(address: string, port: number): string {
+/** Returns the address in the syntax of `bind`. */
+export function listenAddress(address: string, port: number): string {
   if (address === '::') return `[::]:${port} v4v6`;
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pause } from '@davit/base';
@@ -284,17 +283,6 @@ export class HaproxyProcess {
       await pause(pollMilliseconds);
     }
   }
-}
-
-/**
- * Returns whether a program already listens on the port. Tests it by listening: HAProxy itself would retry for seconds.
- */
-export async function isPortTaken(port: number, host: string): Promise<boolean> {
-  const server = createServer();
-  return await new Promise((resolve) => {
-    server.once('error', (error) => resolve(isSystemError(error, 'EADDRINUSE')));
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(false)));
-  });
 }
 
 export function failure(message: string, error?: unknown, original?: string, hint?: string): DriverError {

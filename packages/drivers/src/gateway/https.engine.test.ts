@@ -20,6 +20,7 @@ afterEach(() => setup.end());
 interface Seen {
   readonly echo: Echo;
   readonly serial: string;
+  readonly hsts: string | undefined;
 }
 
 /** Sends a request over HTTPS that trusts only this certificate and accepts only the requested host name. */
@@ -32,7 +33,7 @@ function ask(host: string, ca: string, agent?: Agent): Promise<Seen> {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
       response.on('error', reject);
-      response.on('end', () => resolve({ echo: toEcho(text), serial }));
+      response.on('end', () => resolve({ echo: toEcho(text), serial, hsts: response.headers['strict-transport-security'] }));
     });
     sent.on('error', reject);
     sent.end();
@@ -162,6 +163,49 @@ describe.skipIf(!hasHaproxy)(`HTTPS of ${title}`, () => {
     const { HaproxyProcess } = await import('./haproxy-process.ts');
     return String((await new HaproxyProcess(setup.folder, 'haproxy').serving()).pid);
   }
+});
+
+describe.skipIf(!hasHaproxy)(`HTTPS of ${title} with the API of Davit`, () => {
+  it('serves it from the start and after a crash, and no other route may have its host', async () => {
+    const api = httpRoute('davit-api', ['davit.test'], [await setup.backend('api')]);
+    const options = { httpsPort, ownRoutes: [api], hstsSeconds: 60 };
+    const gateway = await setup.gateway(options);
+    await gateway.start();
+    expect((await setup.ask('davit.test')).headers.location).toBe(`https://davit.test:${httpsPort}/`);
+    const [own, star] = [await testCertificate('davit.test'), await testCertificate('*.b.test')];
+    const service = httpRoute('a', ['a.b.test', 'c.b.test'], [await setup.backend('one')]);
+    const certificates = [shown('davit.test', own, true), shown('*.b.test', star)];
+    await gateway.apply({ http: [service], tcp: [], certificates, redirects: ['a.b.test'] });
+    expect((await ask('davit.test', own.certificate)).echo.name).toBe('api');
+    expect((await setup.ask('davit.test')).status).toBe(308);
+    expect((await setup.ask('a.b.test')).status).toBe(308);
+    expect((await setup.ask('c.b.test')).status).toBe(200);
+    expect((await ask('a.b.test', star.certificate)).hsts).toBe('max-age=60');
+    expect((await ask('c.b.test', star.certificate)).hsts).toBeUndefined();
+    const thief = httpRoute('b', ['davit.test'], [await setup.backend('thief')], { pathPrefix: '/console' });
+    await expect(gateway.apply({ http: [thief], tcp: [] })).rejects.toThrow('at which Davit itself answers');
+    await gateway.stop();
+    const next = await setup.gateway(options);
+    await next.start();
+    expect((await ask('davit.test', own.certificate)).echo.name).toBe('api');
+  });
+
+  it('gets its certificate before any route is known, and keeps the routes that it served', async () => {
+    const api = httpRoute('davit-api', ['davit.test'], [await setup.backend('api')]);
+    const first = await setup.gateway({ httpsPort, ownRoutes: [api] });
+    const a = await testCertificate('a.test');
+    const service = httpRoute('a', ['a.test'], [await setup.backend('one')]);
+    await first.apply({ http: [service], tcp: [], certificates: [shown('a.test', a)] });
+    first.detach();
+    const next = await setup.gateway({ httpsPort, ownRoutes: [api] });
+    await next.start();
+    const own = await testCertificate('davit.test');
+    const challenges = [{ host: 'davit.test', token: 'tok', answer: 'tok.thumb' }];
+    await next.applyDomains?.({ certificates: [shown('davit.test', own, true)], challenges });
+    expect((await ask('davit.test', own.certificate)).echo.name).toBe('api');
+    expect((await setup.ask('davit.test', '/.well-known/acme-challenge/tok')).text).toBe('tok.thumb');
+    expect((await ask('a.test', a.certificate)).echo.name).toBe('one');
+  });
 });
 
 describe.skipIf(!hasHaproxy)(`${title} without a port for HTTPS`, () => {

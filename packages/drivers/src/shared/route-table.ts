@@ -33,12 +33,15 @@ export function checkedTable(table: RouteTable, gatewayPort: number, httpsPort: 
     if (hosts.has(host)) throw claimedTwice(`the certificate of ${host}`, [host, host]);
     hosts.add(host);
   }
+  const redirects = table.redirects ?? [];
+  for (const host of redirects) expectForm(hostForm.test(host), 'a lower-case host name', { route: host, value: host });
   const challenges = table.challenges ?? [];
   for (const challenge of challenges) expectChallenge(challenge);
   return {
     http,
     tcp,
     ...(certificates.length > 0 && { certificates }),
+    ...(redirects.length > 0 && { redirects }),
     ...(challenges.length > 0 && { challenges }),
   };
 }

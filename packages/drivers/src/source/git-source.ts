@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ownRepositoryId } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import type { Commit, GitSource, KeptSources, SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
@@ -31,6 +33,8 @@ export interface GitSourceOptions {
   readonly mayReach?: MayReach;
   /** Limits of each git command, except the disk. */
   readonly limits?: Partial<Omit<GitLimits, 'diskBytes'>>;
+  /** Folder of the repositories that this installation keeps itself. Default: there are none. */
+  readonly ownRepositories?: string;
   /** Where objects are kept between checkouts, and how much. Default: nothing is kept. */
   readonly kept?: KeptOptions;
 }
@@ -57,7 +61,9 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
   const proxy = options.mayReach === undefined || hasProxy() ? null : new GitProxy(options.mayReach);
   const kept = options.kept === undefined ? null : new KeptObjects(options.kept);
   const call = async <T>(source: GitSource, context: CallContext, action: (call: GitCall) => Promise<T>): Promise<T> => {
-    const repository = parseRepository(source, { allowLocal: options.allowLocalRepositories ?? false, maximumBytes });
+    const repository =
+      ownRepository(source.url, options.ownRepositories, maximumBytes) ??
+      parseRepository(source, { allowLocal: options.allowLocalRepositories ?? false, maximumBytes });
     if (source.branch !== undefined && !isBranchName(source.branch)) throw notABranch(source.branch);
     if (options.mayReach !== undefined) await refuseHost(repository, options.mayReach);
     await refusePlain(repository, options.mayReadPlainly ?? isLoopback);
@@ -104,6 +110,21 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
       ),
     kept: kept === null ? undefined : keptSources(kept, limits),
   };
+}
+
+/** Returns a repository that this installation keeps; null for any other one. Fails if nothing was pushed to it yet. */
+function ownRepository(url: string, folder: string | undefined, maximumBytes: number): Repository | null {
+  const id = ownRepositoryId(url);
+  if (id === null) return null;
+  const path = folder === undefined ? null : join(folder, `${id}.git`);
+  if (path === null || !existsSync(path)) {
+    throw new DriverError({
+      cause: 'GIT_REFERENCE_NOT_FOUND',
+      message: 'Nothing was pushed to this application yet.',
+      hint: 'Run `davit up` in its folder, or push a branch with git: see docs/git-remote.md.',
+    });
+  }
+  return { url: `file://${path}`, isLocal: true, origin: '', credentials: null, maximumBytes };
 }
 
 function keptSources(kept: KeptObjects, limits: GitLimits): KeptSources {

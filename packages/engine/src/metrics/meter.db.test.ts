@@ -114,8 +114,8 @@ test('minutes become five minutes after two hours and hours after a day, with eq
   const { database } = fixture.database;
   const id = randomUUID();
   const days = 1440;
-  // The rows from 100 to 104 minutes ago stay as they are, those from 196 to 200 become one row. Four rows of one hour, two
-  // days ago, become one row. The last row is too old.
+  // The rows from 100 to 104 minutes ago stay as they are, those from 196 to 200 become one row. Four rows of one hour,
+  // two days ago, become one row. The last row is too old.
   const inAnHour = await minutesToTheHour();
   const ages = [100, 101, 102, 103, 104, 196, 197, 198, 199, 200, 31 * days];
   const hour = [5, 10, 15, 20].map((minutes) => 2 * days + inAnHour - minutes);

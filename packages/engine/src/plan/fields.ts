@@ -17,7 +17,7 @@ export interface FieldChange {
   readonly kind: 'ADDED' | 'CHANGED' | 'REMOVED';
 }
 
-/** What a release is made of. */
+/** The parts of a release that its settings are read from. */
 export interface ReleaseContent {
   readonly config: ReleaseConfig;
   readonly commit: { readonly id: string } | null;
@@ -52,14 +52,15 @@ export function fieldsOf({ config, commit, imageId }: ReleaseContent): readonly 
     ),
     ...volumes.flatMap(({ mountPath, ...volume }) => fieldsIn(`volumes.${mountPath}`, volume)),
     ...(commit === null ? [] : [plain('commit', commit.id)]),
-    ...(imageId === null || config.source.type !== 'IMAGE' ? [] : [plain('image_digest', imageId)]),
+    // The commit says more about an image that is built.
+    ...(imageId === null || commit !== null ? [] : [plain('image_digest', imageId)]),
   ];
   return found.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
 
 /**
- * Returns the settings that differ, sorted by path. The digest of an image is compared only if both releases have one: a
- * release of which the image was given up still ran the same image.
+ * Returns the settings that differ, sorted by path. The digest of an image is compared only if both releases have one:
+ * a release of which the image was given up still ran the same image.
  */
 export function changedFields(before: readonly ReleaseField[], after: readonly ReleaseField[]): readonly FieldChange[] {
   const former = new Map(before.map(({ path, mark }) => [path, mark]));
@@ -95,7 +96,7 @@ function fieldsOfList(path: string, list: readonly unknown[]): ReleaseField[] {
   const known = new Set<string>();
   return list.flatMap((element, index) => {
     const { name: given, rest } = named(element);
-    // Two elements of one name are told apart by their position.
+    // Two elements of one name are distinguished by their position.
     const name = given === null || known.has(given) ? String(index) : given;
     known.add(name);
     const parts = partsOf(rest);

@@ -3,13 +3,22 @@ import type { HostCertificate, HttpChallenge } from '@davit/drivers';
 import type { Action, ServiceOutput } from '../model.ts';
 import type { ClusterAccess } from './clusters.ts';
 
-/** Certificates and challenges of the host names of services. */
+/** The certificate of a host or of a wildcard. */
+export interface DomainCertificate extends HostCertificate {
+  /**
+   * The host is Davit's own, or a wildcard above the addresses of services: the certificate is served even if no
+   * service has exactly this host. A wildcard redirects the hosts of services below it.
+   */
+  readonly isOwn?: true;
+}
+
+/** Certificates and challenges of the host names of services, and of Davit itself. */
 export interface GatewayDomains {
   /**
    * Certificates to serve where a service is reachable under the host. `redirect`: HTTP is redirected, unless the
    * service wants HTTP too.
    */
-  readonly certificates: readonly HostCertificate[];
+  readonly certificates: readonly DomainCertificate[];
   readonly challenges: readonly HttpChallenge[];
 }
 

@@ -174,3 +174,15 @@ export interface ReleaseView {
   readonly commit: ReleaseCommit | null;
   readonly fields: readonly ReleaseField[];
 }
+
+/** The part of `ServiceView` that an overview of many services shows. */
+export interface ServiceOverview extends ServiceStateView {
+  readonly runningStatus: ServiceView['runningStatus'];
+  readonly runningInstances: number | null;
+  readonly wantedInstances: number | null;
+  /** null: nothing is deployed. */
+  readonly releaseId: string | null;
+  readonly lastDeploymentAt: string | null;
+  /** Why the last deployment failed, if it has ended and no other waits. */
+  readonly failure: Pick<FailureRecord, 'code' | 'message' | 'hint'> | null;
+}

@@ -103,6 +103,44 @@ test('certificates are shown for hosts that somebody answers, and a bad one does
   expect(fake.routes).toMatchObject({ certificates: [{ host: 'shop.example.org' }], challenges });
 });
 
+test('a certificate of Davit itself is shown without a service, and a wildcard leads only hosts to HTTPS that want it', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  const wanting = withPort({ hosts: ['a.apps.example.org', 'x.a.apps.example.org'] });
+  const plain = { ...withPort({ id: 'q', hosts: ['b.apps.example.org'] }), options: { plainHttp: true as const } };
+  await sync.replaceAll(
+    [
+      { id: 'a', config: wanting, instances: [instance('i')], settled: true },
+      { id: 'b', config: plain, instances: [instance('j')], settled: true },
+    ],
+    sync.version,
+  );
+  const { pem } = await testCertificate('*.apps.example.org');
+  const own = (host: string) => ({ host, pem, redirect: true, isOwn: true as const });
+  const certificates = [own('davit.example.org'), own('*.apps.example.org')];
+  await sync.setDomains({ certificates, challenges: [] });
+  expect(fake.routes).toMatchObject({
+    certificates: [
+      { host: 'davit.example.org', redirect: true },
+      { host: '*.apps.example.org', redirect: false },
+    ],
+    redirects: ['a.apps.example.org'],
+  });
+});
+
+test('the certificate of Davit itself does not wait until the routes of services are known', async () => {
+  const applied: unknown[] = [];
+  const fake = createFakeCluster();
+  const applyDomains = (domains: unknown) => Promise.resolve(void applied.push(domains));
+  const sync = new GatewaySync({ ...fake.gateway, check: () => undefined, applyDomains }, true);
+  const { pem } = await testCertificate('davit.example.org');
+  const own = { host: 'davit.example.org', pem, redirect: true };
+  const other = { host: 'shop.example.org', pem, redirect: true };
+  await sync.setDomains({ certificates: [{ ...own, isOwn: true }, other], challenges: [] });
+  expect(applied).toEqual([{ certificates: [own], challenges: [] }]);
+  expect(fake.routes).toMatchObject({ http: [] });
+});
+
 test('a change that did not reach the gateway reaches it at the next look', async () => {
   const fake = createFakeCluster();
   const sync = new GatewaySync(fake.gateway);

@@ -92,25 +92,41 @@ function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDomains):
     http.push(...routes.http);
     tcp.push(...routes.tcp);
   }
-  const certificates = domains.certificates.length === 0 ? [] : certificatesOf(domains, http, plainHosts(services));
+  const { certificates, redirects } = certificatesOf(domains, http, services);
   return {
     http,
     tcp,
     ...(certificates.length > 0 && { certificates }),
+    ...(redirects.length > 0 && { redirects }),
     ...(domains.challenges.length > 0 && { challenges: domains.challenges }),
   };
 }
 
-/** Returns the certificates of hosts that have a route. */
+/**
+ * Returns the certificates of hosts that have a route and those of Davit's own hosts, and the hosts below own wildcards
+ * that are redirected to HTTPS.
+ */
 function certificatesOf(
   { certificates }: GatewayDomains,
   http: readonly HttpRoute[],
-  plain: ReadonlySet<string>,
-): readonly HostCertificate[] {
+  services: ReadonlyMap<string, Entry>,
+): { readonly certificates: readonly HostCertificate[]; readonly redirects: readonly string[] } {
+  if (certificates.length === 0) return { certificates: [], redirects: [] };
+  const plain = plainHosts(services);
   const served = new Set(http.flatMap(({ hosts }) => hosts));
-  return certificates.flatMap((one) =>
-    served.has(one.host) ? [{ ...one, redirect: one.redirect && !plain.has(one.host) }] : [],
-  );
+  const wildcards = new Set(certificates.flatMap(({ host, isOwn }) => (isOwn === true && isWildcard(host) ? [host] : [])));
+  const below = [...served].filter((host) => wildcards.has(`*${host.slice(host.indexOf('.'))}`) && !plain.has(host));
+  return {
+    certificates: certificates.flatMap(({ host, pem, redirect, isOwn }) => {
+      if (isOwn !== true && !served.has(host)) return [];
+      return [{ host, pem, redirect: redirect && !plain.has(host) && !wildcards.has(host) }];
+    }),
+    redirects: below,
+  };
+}
+
+function isWildcard(host: string): boolean {
+  return host.startsWith('*.');
 }
 
 /**
@@ -362,7 +378,19 @@ export class GatewaySync {
     if (text === this.#domainsText) return;
     this.#domains = usable(this.#gateway, domains);
     if (this.#loaded) await this.#apply();
+    else await this.#applyOwn(this.#domains);
     this.#domainsText = text;
+  }
+
+  /**
+   * Serves Davit's own certificates and all challenges before the routes of services are known. They are known only
+   * once the container engine has answered, and the API must be reachable without it.
+   */
+  async #applyOwn({ certificates, challenges }: GatewayDomains): Promise<void> {
+    const own = certificates.flatMap(({ host, pem, redirect, isOwn }) =>
+      isOwn === true ? [{ host, pem, redirect: redirect && !isWildcard(host) }] : [],
+    );
+    if (own.length > 0 || challenges.length > 0) await this.#gateway.applyDomains?.({ certificates: own, challenges });
   }
 
   awaitDrained(instanceIds: readonly string[], timeoutMilliseconds: number): Promise<void> {

@@ -21,6 +21,13 @@ export const conditionsOf = (service: string): string =>
              'occurrences', c.occurrences, 'since', c.since, 'seen_at', c.seen_at) order by c.severity, c.since)
       from service_condition c where c.service_id = ${service})`;
 
+/** Returns the conditions of services, worst and oldest first. Parameter: ids of services. Few services have any. */
+export const conditionsOfServices = statement<ConditionRow & { service_id: string }>(
+  'conditionsOfServices',
+  `select service_id, kind, severity, failure, instance_name, occurrences, since, seen_at from service_condition
+    where service_id = any ($1::uuid[]) order by service_id, severity, since`,
+);
+
 /**
  * SQL for the minimum seconds between two updates of an unchanged condition. A continuing state is observed every few
  * seconds but is stored less often. The interval is shorter if the condition would otherwise lapse in between.

@@ -19,9 +19,9 @@ export const releasesOfService = statement<ReleaseRow>(
 );
 
 /**
- * Returns the release with which the service worked last. Parameters: service, and a release; deployments since the first
- * one of this release do not count. null: all deployments count. A deployment of a Terraform configuration that only
- * planned counts as well: its settings were accepted.
+ * Returns the release with which the service worked last. Parameters: service, and a release; deployments since the
+ * first one of this release do not count. null: all deployments count. A deployment of a Terraform configuration that
+ * only planned counts as well: its settings were accepted.
  */
 export const lastWorking = statement<ReleaseRow & { worked_at: string }>(
   'lastWorkingRelease',
@@ -40,8 +40,8 @@ export const deployedRelease = statement<ReleaseRow>(
 );
 
 /**
- * Returns the paths of all values that contained a secret in any release of a service, as `fieldsOf` names them. It reads
- * each release: about 2 ms for 100 releases of 50 variables.
+ * Returns the paths of all values that contained a secret in any release of a service, as `fieldsOf` names them. It
+ * reads each release: some 5 ms for 100 releases of 50 variables, 35 ms for 1,000.
  */
 export const secretPaths = statement<{ path: string }>(
   'secretPathsOfReleases',
@@ -54,4 +54,10 @@ export const secretPaths = statement<{ path: string }>(
      select 'source.variables.' || (e ->> 'name')
        from jsonb_path_query(r.config, '$.source.variables[*] ? (exists(@.parts[*].secret))') e) named
     where r.service_id = $1`,
+);
+
+/** Parameter: ids of releases. */
+export const portsOfReleases = statement<{ id: string; ports: ReleaseConfig['ports'] }>(
+  'portsOfReleases',
+  `select id, config -> 'ports' as ports from release where id = any ($1::uuid[])`,
 );

@@ -93,20 +93,54 @@ export const serviceStates = statement<ServiceStateRow>(
     order by s.n`,
 );
 
+export interface ServiceOverviewRow extends ServiceStateRow {
+  readonly running_status: ServiceViewRow['running_status'];
+  readonly running_instances: number | null;
+  readonly wanted_instances: number | null;
+  readonly release_id: string | null;
+  readonly last_deployment_at: string | null;
+  readonly failure: Pick<FailureRecord, 'code' | 'message' | 'hint'> | null;
+}
+
+/** The part of `serviceViews` that an overview shows, without conditions. 1,000 services: some 25 ms. */
+export const serviceOverviews = statement<ServiceOverviewRow>(
+  'serviceOverviews',
+  `select s.id as service_id, t.config_hash, l.phase, l.service_type, l.action, t.running_status, t.running_instances,
+          case when t.desired <> 'RUNNING' and t.instances is not null then 0 else t.instances end as wanted_instances,
+          case when t.config_hash is not null and t.desired <> 'NONE' then t.release_id end as release_id,
+          coalesce(l.finished_at, l.started_at) as last_deployment_at,
+          case when l.code is not null then jsonb_build_object('code', l.code, 'message', l.message, 'hint', l.hint) end as failure,
+          (select d.action from deployment_service ds join deployment d on d.id = ds.deployment_id
+            where ds.service_id = s.id and d.status = 'QUEUED' order by d.sequence limit 1) as waiting_action
+     from unnest($1::uuid[]) with ordinality as s(id, n)
+     left join service_runtime t on t.service_id = s.id
+     left join lateral (
+       select ds.phase, ds.service_type, d.action, ds.started_at, ds.finished_at, ds.failure ->> 'code' as code,
+              ds.failure ->> 'message' as message, ds.failure ->> 'hint' as hint
+         from deployment_service ds join deployment d on d.id = ds.deployment_id
+        where ds.service_id = s.id and d.${started} order by d.sequence desc limit 1) l on true
+    order by s.n`,
+);
+
 /**
- * Returns the mark of the states of an environment's services. Deployments that ended before the last one are left out:
- * they do not change any more.
+ * Returns SQL for the mark of the states of an environment's services. Deployments that ended before the last one are
+ * left out: they do not change any more.
  */
-export const stateMark = statement<{ mark: string }>(
-  'environmentStateMark',
-  `with recent as (
-     select d.id, ${markOf('d')} as mark from deployment d where d.environment_id = $1 and d.status in ('QUEUED', 'RUNNING')
+const markOfStates = (environment: string): string => `with recent as (
+     select d.id, ${markOf('d')} as mark from deployment d where d.environment_id = ${environment} and d.status in ('QUEUED', 'RUNNING')
      union
-     (select d.id, ${markOf('d')} from deployment d where d.environment_id = $1 and d.${started} order by d.sequence desc limit 1))
+     (select d.id, ${markOf('d')} from deployment d where d.environment_id = ${environment} and d.${started} order by d.sequence desc limit 1))
    select concat_ws(' ',
      (select sum(mark) from recent),
      (select sum(${markOf('s')}) from deployment_service s where s.deployment_id = any (array(select id from recent))),
-     (select sum(${markOf('t')}) from service_runtime t where t.environment_id = $1)) as mark`,
+     (select sum(${markOf('t')}) from service_runtime t where t.environment_id = ${environment})) as mark`;
+
+export const stateMark = statement<{ mark: string }>('environmentStateMark', markOfStates('$1'));
+
+/** Returns the marks of the states of many environments. Parameter: their ids. */
+export const stateMarks = statement<{ id: string; mark: string }>(
+  'environmentStateMarks',
+  `select asked.id, found.mark from unnest($1::uuid[]) as asked(id) cross join lateral (${markOfStates('asked.id')}) found`,
 );
 
 export interface DeploymentRow {
@@ -134,6 +168,18 @@ export const environmentLast = statement<DeploymentRow>(
   `select ${deploymentColumns} from deployment d where d.environment_id = $1 and d.${started} order by d.sequence desc limit 1`,
 );
 
+/** The last deployment and the first waiting request of each of many environments. Parameter: their ids. */
+export const environmentsLast = statement<DeploymentRow>(
+  'environmentsLast',
+  `select l.* from unnest($1::uuid[]) as e(id) cross join lateral (
+     select ${deploymentColumns} from deployment d where d.environment_id = e.id and d.${started} order by d.sequence desc limit 1) l`,
+);
+export const environmentsWaiting = statement<{ environment_id: string; id: string; action: Action }>(
+  'environmentsWaiting',
+  `select distinct on (environment_id) environment_id, id, action from deployment
+    where environment_id = any ($1::uuid[]) and status = 'QUEUED' order by environment_id, sequence`,
+);
+
 export const environmentWaiting = statement<{ id: string; action: Action }>(
   'environmentWaiting',
   `select id, action from deployment where environment_id = $1 and status = 'QUEUED' order by sequence limit 1`,
@@ -152,7 +198,7 @@ export const deploymentById = statement<DeploymentRow>(
   `select ${deploymentColumns} from deployment d where d.id = $1`,
 );
 
-interface BegunStepRow {
+export interface BegunStepRow {
   readonly service_id: string;
   readonly name: string;
   readonly metric: BegunStepView['metric'];

@@ -48,7 +48,7 @@ test('what is kept no longer is removed, and nothing else', async () => {
     deps: server.api.deps,
     connectionString: server.database.connectionString,
     version: '1',
-    log: { warn: () => undefined },
+    log: { info: () => undefined, warn: () => undefined },
   });
   await background.start();
   await background.stop();

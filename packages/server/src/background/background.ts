@@ -13,6 +13,7 @@ import {
   type PreviewClock,
 } from '../resources/git-event/index.ts';
 import { trimDeliveries, WebhookDeliverer, webhookWords } from '../resources/webhook/index.ts';
+import { tidyRepositories } from '../git-remote/tidy.ts';
 import { trimStream } from '../resources/stream/index.ts';
 import { followBackups } from './backups.ts';
 import type { Followed } from './clock.ts';
@@ -27,7 +28,7 @@ export interface BackgroundParts {
   /** Connection string of the database of `deps`. */
   readonly connectionString: string;
   readonly version: string;
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: { info(details: object, message: string): void; warn(details: object, message: string): void };
 }
 
 /**
@@ -45,6 +46,7 @@ export class Background {
   #previews: PreviewClock | undefined;
   #polls: PollClock | undefined;
   readonly #trims: Loop;
+  readonly #stopped = new AbortController();
   readonly #streamTrims: Loop;
 
   constructor(parts: BackgroundParts) {
@@ -97,6 +99,7 @@ export class Background {
   }
 
   async stop(): Promise<void> {
+    this.#stopped.abort();
     const trimsEnded = Promise.all([this.#trims.stop(), this.#streamTrims.stop()]);
     await this.#issuer?.stop();
     await this.#proofs?.stop();
@@ -116,5 +119,6 @@ export class Background {
     await trimDeliveries(database);
     await trimGitEvents(database);
     await trimAccounts(database);
+    await tidyRepositories(this.#parts.deps, this.#stopped.signal);
   }
 }

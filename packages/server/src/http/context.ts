@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { PlatformMetrics } from '../metrics/platform.ts';
 import type { RequestDurations } from '../metrics/requests.ts';
+import type { GitRemote } from '../git-remote/git-remote.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
 import type { MountedOperation } from './mount.ts';
@@ -21,10 +22,12 @@ export interface ServerOptions {
   readonly vault: Vault;
   readonly authenticator: Authenticator;
   readonly gitInbox: GitInbox;
+  readonly gitRemote: GitRemote;
   readonly limiter: RateLimiter;
   readonly metrics: PlatformMetrics;
   readonly bodyLimitBytes: number;
-  readonly trustProxy: boolean;
+  /** Proxies whose `X-Forwarded-For` is believed: all, none, or networks. */
+  readonly trustProxy: boolean | string[];
   /** Public URL of this API without a trailing slash; null: unknown. */
   readonly publicUrl: string | null;
   /** Origins whose pages may use the API from a browser. Empty: only pages of this server's own origin may. */

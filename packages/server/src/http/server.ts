@@ -10,6 +10,7 @@ import { answerClientError, handleErrors, overloaded, sendError, toError } from 
 import { RequestDurations } from '../metrics/requests.ts';
 import type { HttpContext, ServerOptions } from './context.ts';
 import { addGitInbox } from './git-inbox.ts';
+import { addGitRemote } from './git-remote.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import { collectMethods } from './methods.ts';
 import type { MountedOperation } from './mount.ts';
@@ -29,8 +30,9 @@ declare module 'fastify' {
   }
 }
 
-/** Milliseconds within which one request must arrive completely. */
+/** Milliseconds within which one request must arrive completely. A push to the git remote has more time. */
 const requestTimeoutMilliseconds = 60_000;
+const pushTimeoutMilliseconds = 3_600_000;
 
 /**
  * Creates the HTTP server, with one route per operation of the contract. Throws if an operation has no handler, has
@@ -42,7 +44,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const app = Fastify({
     bodyLimit: options.bodyLimitBytes,
     trustProxy: options.trustProxy,
-    requestTimeout: requestTimeoutMilliseconds,
+    requestTimeout: pushTimeoutMilliseconds,
     logController: new LogController({ disableRequestLogging: true }),
     // A request on a kept-alive connection is still served while the server closes; then the connection is closed.
     return503OnClosing: false,
@@ -65,6 +67,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('caller', null);
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('startedAt', 0);
+  limitBodies(app);
   sendElsewhere(app, options);
   endIdleConnections(app);
   await allowOrigins(app, options);
@@ -74,6 +77,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   for (const mounted of options.mounted) addOperation(app, context, mounted);
   if (options.vocabulary !== undefined) addVocabulary(app, context, options.vocabulary);
   await addGitInbox(app, context, options.gitInbox);
+  await addGitRemote(app, context, options.gitRemote);
   await addTerraformState(app, context);
   await addPages(app, context);
   return app;
@@ -107,6 +111,21 @@ const whenNeeded: SerializerFactory = (schemas, options) => {
     return (data) => (serialize ??= compile(definition))(data);
   };
 };
+
+/** Answers requests whose body does not arrive in time, except for pushes. */
+function limitBodies(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
+    const { 'content-length': length = '0', 'transfer-encoding': encoding } = raw.headers;
+    if ((length !== '0' || encoding !== undefined) && routeOptions.url?.startsWith('/git/') !== true) {
+      const timer = setTimeout(() => {
+        if (raw.complete) return;
+        answerClientError(Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), raw.socket);
+      }, requestTimeoutMilliseconds);
+      raw.once('close', () => clearTimeout(timer));
+    }
+    done();
+  });
+}
 
 /**
  * Closes each connection after its next response while this process shuts down, so that the following request reaches

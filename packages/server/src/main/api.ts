@@ -15,11 +15,14 @@ import { SignInStates } from '../auth/sign-in-states.ts';
 import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../catalogue/read.ts';
+import { GitRemote } from '../git-remote/git-remote.ts';
+import { gitRepositories } from '../git-remote/repositories.ts';
 import { RateLimitSharing } from '../http/rate-limit-sharing.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
 import type { ServerOptions } from '../http/context.ts';
 import { createServer } from '../http/server.ts';
 import type { Writing } from '../http/writing.ts';
+import { trustedProxies } from '../gateway-api.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { noteServiceAccounts } from '../resources/cluster/index.ts';
 import { PlatformCounts } from '../metrics/counts.ts';
@@ -213,10 +216,11 @@ async function makeServer(
     vault,
     authenticator,
     gitInbox: new GitInbox({ database, vault }),
+    gitRemote: new GitRemote({ database, engine, repositories: gitRepositories(config) }),
     limiter,
     metrics: new PlatformMetrics({ ...deps, ...config, backupFolder, version, log: logger ?? silent }),
     bodyLimitBytes: config.bodyLimitBytes,
-    trustProxy: config.trustProxy,
+    trustProxy: trustedProxies(config),
     publicUrl: config.publicUrl,
     allowedOrigins: config.allowedOrigins,
     ...(vocabulary !== null && { vocabulary }),

@@ -58,6 +58,32 @@ test('HTTPS has a port of its own, and an authority that is reached safely', () 
   }
 });
 
+test('certificates through DNS need a way to change DNS', () => {
+  const acme = { DAVIT_ACME_DIRECTORY: 'https://acme.example.org/directory', DAVIT_GATEWAY_DOMAIN: 'apps.example.org' };
+  const update = { DAVIT_DNS_UPDATE_SERVER: '[2001:db8::53]:5353', DAVIT_DNS_UPDATE_KEY: 'hmac-sha512:Davit.:c2VjcmV0' };
+  expect(readConfiguration(acme)).toMatchObject({ addressCertificates: 'none', dnsChallenge: null });
+  const read = readConfiguration({ ...acme, ...update });
+  expect(read).toMatchObject({
+    addressCertificates: 'wildcard',
+    dnsChallenge: {
+      by: { server: { host: '2001:db8::53', port: 5353 }, zone: null, key: { name: 'davit', algorithm: 'hmac-sha512' } },
+    },
+  });
+  const program = { DAVIT_DNS_PROGRAM: '/opt/dns', DAVIT_DNS_WAIT_SECONDS: '60' };
+  expect(readConfiguration(program).dnsChallenge).toEqual({ by: { program: '/opt/dns' }, waitSeconds: 60 });
+  for (const [name, wrong] of [
+    ['DAVIT_DNS_UPDATE_SERVER', { DAVIT_DNS_UPDATE_SERVER: 'ns.example.org' }],
+    ['DAVIT_DNS_UPDATE_SERVER', { DAVIT_DNS_UPDATE_ZONE: 'example.org' }],
+    ['DAVIT_DNS_UPDATE_KEY', { ...update, DAVIT_DNS_UPDATE_KEY: 'hmac-md5:davit:c2VjcmV0' }],
+    ['DAVIT_DNS_PROGRAM', { ...update, ...program }],
+    ['DAVIT_ADDRESS_CERTIFICATES', { ...acme, DAVIT_ADDRESS_CERTIFICATES: 'wildcard' }],
+    ['DAVIT_ADDRESS_CERTIFICATES', { ...acme, DAVIT_GATEWAY_DOMAIN: 'localhost', DAVIT_ADDRESS_CERTIFICATES: 'each' }],
+    ['DAVIT_GATEWAY_API', { DAVIT_GATEWAY_API: '10.0.0.5' }],
+  ] as const) {
+    expect(() => readConfiguration(wrong)).toThrow(name);
+  }
+});
+
 test('domains must be proven where people sign in, unless the operator says otherwise', () => {
   const people = { DAVIT_OIDC_ISSUER: 'https://id.example.org', DAVIT_OIDC_AUDIENCE: 'davit' };
   expect(readConfiguration(people).proveDomains).toBe(true);

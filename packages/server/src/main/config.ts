@@ -28,11 +28,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     vocabulary,
     ...signIn,
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
-    gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
-    gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
-    gatewayHttpsPort: reader.otherPort('DAVIT_GATEWAY_HTTPS_PORT', ['DAVIT_GATEWAY_PORT', 4480]),
-    acme: reader.acme('DAVIT_ACME_DIRECTORY', 'DAVIT_ACME_EMAIL', 'DAVIT_ACME_ROOTS', 'DAVIT_ACME_KEY_ID', 'DAVIT_ACME_HMAC_KEY'),
-    gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
+    ...gatewaySettings(reader),
     dnsServers: reader.addresses('DAVIT_DNS_SERVERS'),
     // If anybody can sign in and create an organization, the organizations do not trust each other.
     proveDomains: reader.truth('DAVIT_PROVE_DOMAINS', signIn.oidcIssuers.length > 0),
@@ -88,8 +84,21 @@ export function readConfiguration(environment: Environment = process.env): Confi
 
 function gitSettings(
   reader: ConfigurationReader,
-): Pick<Configuration, 'gitPollSeconds' | 'gitDeployForcePushes' | 'previewForks' | 'previewHours' | 'previewsPerEnvironment'> {
+): Pick<
+  Configuration,
+  | 'gitPollSeconds'
+  | 'gitDeployForcePushes'
+  | 'gitFolder'
+  | 'gitPushMiB'
+  | 'gitRepositoryMiB'
+  | 'previewForks'
+  | 'previewHours'
+  | 'previewsPerEnvironment'
+> {
   return {
+    gitFolder: reader.optional('DAVIT_GIT_FOLDER'),
+    gitPushMiB: reader.integer('DAVIT_GIT_PUSH_MIB', 512, 1, 1_048_576),
+    gitRepositoryMiB: reader.integer('DAVIT_GIT_REPOSITORY_MIB', 2048, 1, 1_048_576),
     gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
     gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),
     previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),
@@ -104,6 +113,33 @@ function signInSettings(
   return {
     ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE', 'DAVIT_OIDC_CLIENT_ID', 'DAVIT_OIDC_CLIENT_SECRET'),
     passwords: reader.word('DAVIT_PASSWORDS', ['on', 'off'], 'on') === 'on',
+  };
+}
+
+type GatewayKeys =
+  | `gateway${'Host' | 'Port' | 'HttpsPort' | 'Domain' | 'Api'}`
+  | 'acme'
+  | 'hstsSeconds'
+  | 'dnsChallenge'
+  | 'addressCertificates'
+  | 'addressCertificatesPerWeek';
+
+function gatewaySettings(reader: ConfigurationReader): Pick<Configuration, GatewayKeys> {
+  const dnsUpdate = reader.dnsUpdate('DAVIT_DNS_UPDATE_SERVER', 'DAVIT_DNS_UPDATE_ZONE', 'DAVIT_DNS_UPDATE_KEY');
+  const names = {
+    acme: reader.acme('DAVIT_ACME_DIRECTORY', 'DAVIT_ACME_EMAIL', 'DAVIT_ACME_ROOTS', 'DAVIT_ACME_KEY_ID', 'DAVIT_ACME_HMAC_KEY'),
+    gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
+    dnsChallenge: reader.dnsChallenge('DAVIT_DNS_PROGRAM', 'DAVIT_DNS_WAIT_SECONDS', dnsUpdate),
+  };
+  return {
+    ...names,
+    gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
+    gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
+    gatewayHttpsPort: reader.otherPort('DAVIT_GATEWAY_HTTPS_PORT', ['DAVIT_GATEWAY_PORT', 4480]),
+    gatewayApi: reader.networkPlaces('DAVIT_GATEWAY_API'),
+    hstsSeconds: reader.integer('DAVIT_HSTS_SECONDS', 0, 0, 315_360_000),
+    addressCertificates: reader.addressCertificates('DAVIT_ADDRESS_CERTIFICATES', names),
+    addressCertificatesPerWeek: reader.integer('DAVIT_ADDRESS_CERTIFICATES_PER_WEEK', 40, 0, 1_000_000),
   };
 }
 

@@ -5,7 +5,17 @@ import { cronFault } from '@davit/engine/port';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 import { clusterEndpoint, readClusterSettings, type ClusterSettingsTable } from '../cluster-settings.ts';
-import type { AcmeConfiguration, Configuration, VocabularyConfiguration } from '../configuration.ts';
+import {
+  addressCertificateModes,
+  type AcmeConfiguration,
+  type Configuration,
+  type DnsChallengeConfiguration,
+  type DnsUpdateConfiguration,
+  type NetworkPlace,
+  type TsigKey,
+  type VocabularyConfiguration,
+} from '../configuration.ts';
+import { toNetworkPlace, toTsigKey } from './network-settings.ts';
 import { ownVocabulary } from '../vocabulary/file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -214,6 +224,74 @@ export class ConfigurationReader {
         `must be addresses of DNS servers, as in 192.0.2.53 or [2001:db8::53]:5353, not ${JSON.stringify(wrong)}`,
       );
     return list;
+  }
+
+  /** Returns IP addresses with ports, separated by commas or blanks; null if unset. */
+  networkPlaces(name: string): NetworkPlace[] | null {
+    if (this.optional(name) === null) return null;
+    return this.#list(name).flatMap((text) => {
+      const place = toNetworkPlace(text, null);
+      if (place !== null) return [place];
+      this.#fault(name, `must be addresses with ports, as in 10.0.0.5:4440 or [2001:db8::5]:4440, not ${JSON.stringify(text)}`);
+      return [];
+    });
+  }
+
+  /** Returns which server accepts dynamic updates; null if unset. Variables: server, zone and key. */
+  dnsUpdate(serverName: string, zoneName: string, keyName: string): DnsUpdateConfiguration | null {
+    const server = this.#dnsServer(serverName);
+    const zone = this.optional(zoneName) === null ? null : this.domain(zoneName, '');
+    const key = this.#tsigKey(keyName);
+    if (server !== null) return { server, zone, key };
+    if (zone !== null || key !== null) this.#fault(serverName, 'is missing: it is the server that is updated');
+    return null;
+  }
+
+  /** Returns how records for DNS challenges are created. Variables: a program instead of updates, seconds to wait. */
+  dnsChallenge(programName: string, waitName: string, update: DnsUpdateConfiguration | null): DnsChallengeConfiguration | null {
+    const program = this.optional(programName);
+    const waitSeconds = this.integer(waitName, 10, 0, 3600);
+    if (update !== null && program !== null) this.#fault(programName, 'cannot be used with a server for updates');
+    if (update !== null) return { by: update, waitSeconds };
+    return program === null ? null : { by: { program }, waitSeconds };
+  }
+
+  /** Returns the address of a DNS server; null if unset. The port is 53 by default. */
+  #dnsServer(name: string): NetworkPlace | null {
+    const value = this.optional(name);
+    const place = value === null ? null : toNetworkPlace(value, 53);
+    if (value !== null && place === null) {
+      this.#fault(name, `must be an address, as in 192.0.2.53 or [2001:db8::53]:5353, not ${JSON.stringify(value)}`);
+    }
+    return place;
+  }
+
+  /** Returns a key of TSIG; null if unset. The form is that of `nsupdate -y`. The message does not repeat the key. */
+  #tsigKey(name: string): TsigKey | null {
+    const value = this.optional(name);
+    const key = value === null ? null : toTsigKey(value);
+    if (value !== null && key === null) {
+      this.#fault(
+        name,
+        'must be algorithm:name:secret; the algorithm is hmac-sha256, hmac-sha384 or hmac-sha512, the secret is in base64',
+      );
+    }
+    return key;
+  }
+
+  /** Returns which certificates the addresses of services get. Default: one for all if Davit can change DNS. */
+  addressCertificates(
+    name: string,
+    { acme, dnsChallenge, gatewayDomain }: Pick<Configuration, 'acme' | 'dnsChallenge' | 'gatewayDomain'>,
+  ): Configuration['addressCertificates'] {
+    const mode = this.word(name, addressCertificateModes, dnsChallenge === null ? 'none' : 'wildcard');
+    if (mode === 'none' || acme === null) return mode;
+    if (gatewayDomain === 'localhost' || gatewayDomain.endsWith('.localhost')) {
+      this.#fault(name, 'needs a domain of yours: set DAVIT_GATEWAY_DOMAIN');
+    } else if (mode === 'wildcard' && dnsChallenge === null) {
+      this.#fault(name, 'can be wildcard only with DAVIT_DNS_UPDATE_SERVER or DAVIT_DNS_PROGRAM; otherwise choose each');
+    }
+    return mode;
   }
 
   prefix(name: string, byDefault: string): string {

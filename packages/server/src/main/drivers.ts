@@ -12,11 +12,13 @@ import {
   openDockerEngine,
   type ClusterDriver,
   type EngineImages,
+  type HttpRoute,
   type ImageStore,
   type LocalGateway,
 } from '@davit/drivers';
 import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
-import type { Configuration } from '../configuration.ts';
+import { gitFolderOf, type Configuration } from '../configuration.ts';
+import { gatewayApi, type GatewayApiSettings } from '../gateway-api.ts';
 import { lateCluster, rememberSuccess } from './late-cluster.ts';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
 import { noEngine } from './no-engine.ts';
@@ -43,6 +45,7 @@ function gitOptions(config: Configuration): GitSourceOptions {
   const mayReach = reachable(privateRepositories);
   return {
     allowLocalRepositories,
+    ownRepositories: gitFolderOf(config),
     ...(privateRepositories !== true && { mayReach }),
     // On the file system of the work folder, so that objects are linked and not copied.
     ...(keptSourcesMiB > 0 && {
@@ -66,6 +69,8 @@ export function localDrivers(config: Configuration, installation: string, log: E
     port: config.gatewayPort,
     ...(config.gatewayHttpsPort !== null && { httpsPort: config.gatewayHttpsPort }),
     bindAddress: config.gatewayHost,
+    ownRoutes: ownRoutes(config),
+    hstsSeconds: config.hstsSeconds,
     log: (line) => log.info({}, `gateway: ${line}`),
   });
   const connect = rememberSuccess(async (signal: AbortSignal): Promise<Connected> => {
@@ -100,6 +105,14 @@ export function localDrivers(config: Configuration, installation: string, log: E
     makeCluster,
     detach: () => detach(gateway),
   };
+}
+
+/** Returns the route to the API and the console; none if another proxy answers at the public URL. */
+export function ownRoutes(config: GatewayApiSettings): HttpRoute[] {
+  const api = gatewayApi(config);
+  if (api === null) return [];
+  const backends = api.places.map(({ host, port }, index) => ({ id: `davit-api-${index}`, host, port }));
+  return [{ id: 'davit-api', hosts: [api.host], pathPrefix: '/', pathRewrite: null, protocol: 'HTTP', backends }];
 }
 
 function detach(gateway: LocalGateway): void {

@@ -22,6 +22,8 @@ export interface InstallationRow {
   readonly expired_certificates: number;
   readonly missing_certificates: number;
   readonly failing_certificates: number;
+  /** Certificates of Davit's own names. `seconds`: until it expires; null: there is none. */
+  readonly own_certificates: readonly { host: string; is_failing: boolean; seconds: number | null }[];
   readonly soonest_expiry_seconds: number | null;
   readonly webhook_pending: number;
   readonly webhook_seconds: number;
@@ -74,7 +76,10 @@ export const readInstallation = statement<InstallationRow>(
             count(*) filter (where sealed is not null and not_after <= clock_timestamp())::integer as expired_certificates,
             count(*) filter (where sealed is null)::integer as missing_certificates,
             count(*) filter (where attempts > 0)::integer as failing_certificates,
-            -${age('min(not_after) filter (where sealed is not null)')} as soonest_expiry_seconds
+            -${age('min(not_after) filter (where sealed is not null)')} as soonest_expiry_seconds,
+            coalesce(jsonb_agg(jsonb_build_object('host', host, 'is_failing', failure is not null,
+                       'seconds', extract(epoch from not_after - clock_timestamp())::double precision))
+              filter (where purpose = 'INSTALLATION'), '[]') as own_certificates
        from certificate
    ), delivery as (
      select count(*)::integer as webhook_pending, ${oldest('created_at')} as webhook_seconds
@@ -153,7 +158,7 @@ function backupFamilies(row: InstallationRow): Family[] {
 
 function certificateFamilies(row: InstallationRow): Family[] {
   return [
-    gauge('davit_certificates', 'Certificates of custom domains; missing: there is none yet.', [
+    gauge('davit_certificates', 'Certificates of domains and addresses; missing: there is none yet.', [
       [{ state: 'valid' }, row.valid_certificates],
       [{ state: 'expired' }, row.expired_certificates],
       [{ state: 'missing' }, row.missing_certificates],
@@ -167,6 +172,16 @@ function certificateFamilies(row: InstallationRow): Family[] {
       'davit_certificate_soonest_expiry_seconds',
       'Time until the first certificate expires; negative: it has expired.',
       row.soonest_expiry_seconds,
+    ),
+    gauge(
+      'davit_certificate_own_expiry_seconds',
+      'Time until the certificate of the public URL or of the addresses of services expires; absent: there is none.',
+      row.own_certificates.flatMap(({ host, seconds }) => (seconds === null ? [] : [[{ host }, seconds]])),
+    ),
+    gauge(
+      'davit_certificate_own_failing',
+      '1: there is no such certificate yet or it is not renewed, and the log says why; 0: all is well.',
+      row.own_certificates.map(({ host, is_failing }) => [{ host }, Number(is_failing)]),
     ),
   ];
 }

@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   await engine.start();
   const { deps } = server.api;
-  const log = { warn: () => undefined };
+  const log = { info: () => undefined, warn: () => undefined };
   background = new Background({ deps, connectionString: server.database.connectionString, version: '1', log });
   await background.start();
   receiver = createServer((_request, response) => response.writeHead(receiverStatus).end());

@@ -99,7 +99,7 @@ function BackupTable({ service, backups, refusal, isStopped }: BackupTableProps)
           <th className="w-[20%]">State</th>
           <th>Size</th>
           <th className="w-[12%]">Time</th>
-          <th className="w-[168px]">
+          <th className="w-[196px]">
             <span className="sr-only">Actions</span>
           </th>
         </tr>

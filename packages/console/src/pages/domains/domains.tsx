@@ -142,7 +142,7 @@ function Facts({ domain }: { readonly domain: Domain }): ReactNode {
   );
 }
 
-/** The records to set in DNS. They stay visible when all is well, as whoever moves the name needs them again. */
+/** The records to set in DNS. They stay on the page when all is well: an owner who moves the name needs them again. */
 function Records({ service, domain }: { readonly service: Service; readonly domain: Domain }): ReactNode {
   const organizationId = useQuery(environmentOf(service.environment.id)).data?.organization.id ?? '';
   const records = recordsOf(domain, organizationId);

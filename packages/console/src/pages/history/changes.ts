@@ -23,10 +23,11 @@ const unsaid = new Set([
   'key',
   'stage_entered_at',
   'stage_entry_id',
+  'stage_entry_updated_at',
   'type',
 ]);
 
-/** Returns the fields that a change of the audit log set, sorted by name. Values of secrets are masked by the server. */
+/** Returns the fields that a change of the audit log set, sorted by name. The server masks secrets. */
 export function fieldChanges({
   change,
   original_change: former,

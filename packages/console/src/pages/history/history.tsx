@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { configurationChangesOf, type AuditEvent } from '../../data/audit.ts';
 import { environmentOf, serviceHistoryOf } from '../../data/queries.ts';
@@ -9,7 +9,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Ago, Cut } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { StateOf } from '../../parts/state.tsx';
-import type { Service, ServiceStatus } from '../../words.ts';
+import { deploymentNumber, type Service, type ServiceStatus } from '../../words.ts';
 import { versionOf, type HistoryEntry } from '../explanation.tsx';
 import { useService } from '../service.tsx';
 import { fieldChanges, titleOf } from './changes.ts';
@@ -58,6 +58,14 @@ function Line({ service, status }: { readonly service: Service; readonly status:
           value={only}
           onChange={(chosen) => void navigate({ to: '.', search: { only: chosen }, replace: true })}
         />
+        <Link
+          className="button"
+          to="/environment/$environmentId/service/$serviceId/history/compare"
+          params={{ environmentId: service.environment.id, serviceId: service.id }}
+          search={{}}
+        >
+          What a deployment would change
+        </Link>
         <Missing isForbidden={changes.data === null} error={changes.data === undefined ? changes.error : null} />
       </div>
       <div className="box">
@@ -75,7 +83,7 @@ function Line({ service, status }: { readonly service: Service; readonly status:
   );
 }
 
-/** What the line lacks, so that nobody takes an incomplete one for the whole. */
+/** Says what the line lacks, so that nobody takes an incomplete one for the whole. */
 function Missing({ isForbidden, error }: { readonly isForbidden: boolean; readonly error: Error | null }): ReactNode {
   if (!isForbidden && error === null) return null;
   return (
@@ -111,7 +119,7 @@ function Moments({ service, status, moments }: MomentsProps): ReactNode {
           <th className="w-[18%]">State</th>
           <th>Version, or what changed</th>
           <th className="w-[10%]">Time</th>
-          <th className="w-[136px]">
+          <th className="w-[212px]">
             <span className="sr-only">Actions</span>
           </th>
         </tr>
@@ -164,7 +172,19 @@ function DeploymentRow({ service, status, entry, isNewest }: DeploymentRowProps)
         <Ago at={entry.auditing_data.created_at} />
       </td>
       <td className="do text-right">
-        <RollBack service={service} status={status} entry={entry} isNewest={isNewest} />
+        <span className="actions">
+          {entry.release_id !== null && (
+            <Link
+              className="button quiet small"
+              to="/environment/$environmentId/service/$serviceId/history/compare"
+              params={{ environmentId: service.environment.id, serviceId: service.id }}
+              search={{ to: entry.release_id }}
+            >
+              Compare<span className="sr-only"> deployment {deploymentNumber(entry.identifier.execution_id ?? '')}</span>
+            </Link>
+          )}
+          <RollBack service={service} status={status} entry={entry} isNewest={isNewest} />
+        </span>
       </td>
     </tr>
   );
@@ -173,7 +193,8 @@ function DeploymentRow({ service, status, entry, isNewest }: DeploymentRowProps)
 const shortest = 2;
 
 function ChangeRow({ event }: { readonly event: AuditEvent }): ReactNode {
-  const fields = fieldChanges(event);
+  // The ids of stages say nothing that the title does not say.
+  const fields = fieldChanges(event).filter(({ field }) => field !== 'stage_id');
   return (
     <tr className="change">
       <td>

@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { canRollBack, planRollBack, rollBack, type RollBackPlan } from '../../data/actions.ts';
 import { refusalIn } from '../../data/queries.ts';
+import { comparisonOf, type ReleaseChange } from '../../data/releases.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
@@ -42,7 +43,7 @@ export function RollBack({ service, status, entry, isNewest }: RollBackProps): R
           onConfirm={() => action.mutate(releaseId)}
           onClose={() => ask(false)}
         >
-          <Plan service={service} releaseId={releaseId} />
+          <Plan service={service} releaseId={releaseId} deployedId={status?.release_id ?? undefined} />
           <p>
             The current release stays in the list, so that you can return to it. Data in volumes and databases is not rolled back.
           </p>
@@ -52,25 +53,61 @@ export function RollBack({ service, status, entry, isNewest }: RollBackProps): R
   );
 }
 
-/** What the rollback changes in the service as it is deployed now. */
-function Plan({ service, releaseId }: { readonly service: Service; readonly releaseId: string }): ReactNode {
+/** Shows what the rollback changes in the service as it is deployed now. */
+interface PlanProps {
+  readonly service: Service;
+  readonly releaseId: string;
+  /** The release that is deployed now. */
+  readonly deployedId: string | undefined;
+}
+
+function Plan({ service, releaseId, deployedId }: PlanProps): ReactNode {
+  const comparison = useQuery({
+    ...comparisonOf(service, { from: deployedId, to: releaseId }),
+    enabled: deployedId !== undefined,
+  });
   const plan = useQuery({
     queryKey: ['rollBackPlan', service.environment.id, service.id, releaseId],
     queryFn: () => planRollBack(service, releaseId),
     staleTime: 0,
   });
-  if (plan.error !== null) return <ErrorNote error={plan.error} />;
-  if (plan.data === undefined) return <p role="status">What it changes is being read.</p>;
+  const error = plan.error ?? comparison.error;
+  if (error !== null) return <ErrorNote error={error} />;
+  if (plan.data === undefined || (deployedId !== undefined && comparison.data === undefined)) {
+    return <p role="status">What it changes is being read.</p>;
+  }
   if (plan.data === null) return null;
+  const changes = comparison.data?.changes ?? [];
   return (
     <>
-      <div className="diff">
-        {plan.data.changes.length === 0 ? 'Nothing differs from what is deployed now.' : plan.data.changes.join('\n')}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a box that scrolls must be reached by keyboard */}
+      <div className="diff" tabIndex={0}>
+        {changes.length === 0
+          ? 'Nothing differs from what is deployed now.'
+          : changes.map((one) => <Change key={one.path} {...one} />)}
       </div>
       <p>
         {interruption(plan.data)} {plan.data.notes.join(' ')}
       </p>
     </>
+  );
+}
+
+function Change({ path, kind, before, after, secret }: ReleaseChange): ReactNode {
+  return (
+    <div>
+      <span className="text-muted">{path}</span>{' '}
+      {secret ? (
+        'another secret'
+      ) : (
+        <>
+          {kind !== 'ADDED' && <span className="minus">{before}</span>}
+          {kind === 'CHANGED' && ' → '}
+          {kind !== 'REMOVED' && <span className="plus">{after}</span>}
+        </>
+      )}
+      {kind === 'REMOVED' && ' is removed'}
+    </div>
   );
 }
 

@@ -21,13 +21,28 @@ interface ChartProps {
 }
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const clockOf = (seconds: number): string => clock.format(seconds * 1000);
+const calendar = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const longDay = 25 * 3600;
+
+/** Returns how times of a chart are written: with the date where one day is not enough. */
+function clockFor({ times }: Series, until: number): (seconds: number) => string {
+  const isLong = until - (times[0] ?? until) > longDay;
+  return (seconds) => (isLong ? calendar : clock).format(seconds * 1000);
+}
 const height = 160;
 const powersOfTwo = Array.from({ length: 40 }, (_, power) => 2 ** power);
 
 /** A chart with its summary in words and its values as a table. */
 export function Chart({ chart, series, until, markers }: ChartProps): ReactNode {
   const { title, format } = chart;
+  const clockOf = clockFor(series, until);
   const summary = summaryOf(series, format, clockOf) ?? 'Nothing was measured in this time.';
   return (
     <Box title={title}>
@@ -39,14 +54,18 @@ export function Chart({ chart, series, until, markers }: ChartProps): ReactNode 
         </summary>
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a box that scrolls must be reached by keyboard */}
         <div tabIndex={0} role="group" aria-label={`${title}, all values`}>
-          <Values chart={chart} series={series} />
+          <Values chart={chart} series={series} clockOf={clockOf} />
         </div>
       </details>
     </Box>
   );
 }
 
-function Values({ chart: { lines, format }, series: { times, values } }: Pick<ChartProps, 'chart' | 'series'>): ReactNode {
+interface ValuesProps extends Pick<ChartProps, 'chart' | 'series'> {
+  readonly clockOf: (seconds: number) => string;
+}
+
+function Values({ chart: { lines, format }, series: { times, values }, clockOf }: ValuesProps): ReactNode {
   const rows = times.map((at, index) => ({ at, cells: values.map((line) => line[index] ?? null) }));
   return (
     <table>
@@ -120,9 +139,11 @@ function colourOf(token: string, element: HTMLElement): string {
   return color;
 }
 
-function optionsOf({ chart, series: { times }, until, markers }: ChartProps, element: HTMLElement): UPlot.Options {
+function optionsOf({ chart, series, until, markers }: ChartProps, element: HTMLElement): UPlot.Options {
+  const clockOf = clockFor(series, until);
+  const isLong = until - (series.times[0] ?? until) > longDay;
   const { lines, format, isBinary } = chart;
-  const from = times[0] ?? until;
+  const from = series.times[0] ?? until;
   const font = `11px ${getComputedStyle(document.body).fontFamily}`;
   const muted = colourOf('muted', element);
   const grid = { stroke: colourOf('line', element), width: 1 };
@@ -134,7 +155,12 @@ function optionsOf({ chart, series: { times }, until, markers }: ChartProps, ele
     padding: [8, 8, 0, 0],
     scales: { x: { range: () => [from, until] }, y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
-      { ...axis, values: (_plot, splits) => splits.map(clockOf), space: 64, size: 24 },
+      {
+        ...axis,
+        values: (_plot, splits) => splits.map((at) => (isLong ? day.format(at * 1000) : clockOf(at))),
+        space: 64,
+        size: 24,
+      },
       {
         ...axis,
         values: (_plot, splits) => splits.map(format),

@@ -12,7 +12,7 @@ import { useService } from '../service.tsx';
 import { Chart, type Marker } from './chart.tsx';
 import { charts, isMeasured, seriesOf, type Metrics } from './series.ts';
 
-/** What a service uses, on one axis of time with its deployments. */
+/** The resources that a service uses, on one axis of time with its deployments. */
 export function MetricsPage(): ReactNode {
   const { service } = useService();
   if (service === undefined) {
@@ -38,6 +38,8 @@ const ranges = [
   ['60', '1 hour'],
   ['360', '6 hours'],
   ['1440', '1 day'],
+  ['10080', '7 days'],
+  ['43200', '30 days'],
 ] as const;
 type Range = (typeof ranges)[number][0];
 const minute = 60_000;

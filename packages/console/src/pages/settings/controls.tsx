@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { ControlProps } from '../../parts/form-field.tsx';
 import { TextInput } from '../../parts/text-input.tsx';
 import { sentence } from '../../words.ts';
-import { isList, type Json } from './paths.ts';
+import { isList, numberOf, type Json } from './paths.ts';
 import { ProbeControl } from './probe.tsx';
 import { RowsControl } from './rows.tsx';
 import type { Control } from './setting.ts';
@@ -73,12 +73,6 @@ export function SettingControl({ control, attributes, label, value, isReadOnly, 
     default:
       return <ProbeControl label={label} value={value} isReadOnly={isReadOnly} onChange={onChange} />;
   }
-}
-
-/** Returns a number; what is none stays text, so that the server says what is wrong with it. */
-export function numberOf(text: string): Json {
-  if (text.trim() === '') return null;
-  return /^-?\d+$/.test(text.trim()) ? Number(text) : text;
 }
 
 /** Returns a list as text, one item a line. If an item has several lines itself, the list is shown as JSON. */

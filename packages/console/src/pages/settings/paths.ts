@@ -55,3 +55,9 @@ function brief(value: Json): string {
     .map(([name, member]) => `${name.replaceAll('_', ' ')} ${typeof member === 'object' ? `(${brief(member)})` : String(member)}`)
     .join(', ');
 }
+
+/** Returns a number; what is none stays text, so that the server says what is wrong with it. */
+export function numberOf(text: string): Json {
+  if (text.trim() === '') return null;
+  return /^-?\d+$/.test(text.trim()) ? Number(text) : text;
+}

@@ -1,6 +1,5 @@
 import { useId, type ReactNode } from 'react';
-import { numberOf } from './controls.tsx';
-import { isList, valueAt, withValueAt, type Json } from './paths.ts';
+import { isList, numberOf, valueAt, withValueAt, type Json } from './paths.ts';
 
 interface ProbeControlProps {
   readonly label: string;

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
-import { numberOf } from './controls.tsx';
-import { isList, type Json } from './paths.ts';
+import { isList, numberOf, type Json } from './paths.ts';
 import type { Column, Control } from './setting.ts';
 
 interface RowsControlProps {

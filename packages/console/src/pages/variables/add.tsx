@@ -14,11 +14,12 @@ interface AddProps {
   readonly onClose: () => void;
 }
 
-type Sort = 'VALUE' | 'SECRET' | 'FILE';
+type Sort = 'VALUE' | 'SECRET' | 'FILE' | 'ALIAS';
 const sorts = [
   ['VALUE', 'Variable'],
   ['SECRET', 'Secret'],
   ['FILE', 'File'],
+  ['ALIAS', 'Alias'],
 ] as const;
 
 /** Asks for a new variable, secret or file. It joins the edits that are not saved yet. */
@@ -26,6 +27,7 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
   const [key, setKey] = useState('');
   const [value, setValue] = useState('');
   const [path, setPath] = useState('');
+  const [target, setTarget] = useState('');
   const [chosen, choose] = useState<Sort | null>(null);
   const [place, setPlace] = useState<Place>('SERVICE');
   const sort = chosen ?? (looksSecret(key) ? 'SECRET' : 'VALUE');
@@ -33,9 +35,16 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
   const there = layerAt(slot, place);
   const inherited = inheritedAt(slot, place);
   const taken = there === undefined ? refusalAt(slot, place) : 'This key exists here already: edit it in the list.';
+  const missing = missingIn({ key, sort, path, target });
   const add = (): void => {
-    const isSecret = inherited?.is_secret ?? sort === 'SECRET';
-    onAdd({ place, key, change: 'SET', value, isSecret, mountPath: sort === 'FILE' ? path : null, base: null });
+    const edit = { place, key, change: 'SET', base: null } as const;
+    const aliased = slots.get(target)?.layers[0];
+    if (sort === 'ALIAS' && aliased !== undefined) {
+      onAdd({ ...edit, value: aliased.value ?? '', isSecret: aliased.is_secret, mountPath: null, aliasOf: aliased });
+    } else {
+      const isSecret = inherited?.is_secret ?? sort === 'SECRET';
+      onAdd({ ...edit, value, isSecret, mountPath: sort === 'FILE' ? path : null });
+    }
     onClose();
   };
   return (
@@ -44,7 +53,7 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
         className="in form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (key !== '' && taken === null && (sort !== 'FILE' || path !== '')) add();
+          if (missing === null && taken === null) add();
         }}
       >
         <h2>Add a variable</h2>
@@ -57,14 +66,20 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
             {(control) => <TextInput {...control} value={path} onText={setPath} />}
           </FormField>
         )}
-        <FormField
-          label="Value"
-          help={
-            sort === 'SECRET' ? 'It is stored encrypted and never shown again.' : '{{KEY}} is replaced by the value of that key.'
-          }
-        >
-          {(control) => <TextInput {...control} rows={3} value={value} onText={setValue} />}
-        </FormField>
+        {sort === 'ALIAS' ? (
+          <TargetChoice slots={slots} target={target} onChange={setTarget} />
+        ) : (
+          <FormField
+            label="Value"
+            help={
+              sort === 'SECRET'
+                ? 'It is stored encrypted and never shown again.'
+                : '{{KEY}} is replaced by the value of that key.'
+            }
+          >
+            {(control) => <TextInput {...control} rows={3} value={value} onText={setValue} />}
+          </FormField>
+        )}
         <PlaceChoice
           place={place}
           names={names}
@@ -73,11 +88,47 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
         />
         <div className="do">
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" isSubmit refusal={key === '' ? 'The key is missing.' : taken}>
+          <Button look="main" isSubmit refusal={missing ?? taken}>
             Add to the changes
           </Button>
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface Needed {
+  readonly key: string;
+  readonly sort: Sort;
+  readonly path: string;
+  readonly target: string;
+}
+
+function missingIn({ key, sort, path, target }: Needed): string | null {
+  if (key === '') return 'The key is missing.';
+  if (sort === 'FILE' && path === '') return 'The path is missing.';
+  return sort === 'ALIAS' && target === '' ? 'What it is an alias of is missing.' : null;
+}
+
+interface TargetChoiceProps {
+  readonly slots: AddProps['slots'];
+  readonly target: string;
+  readonly onChange: (target: string) => void;
+}
+
+/** Asks for the variable whose value an alias has. */
+function TargetChoice({ slots, target, onChange }: TargetChoiceProps): ReactNode {
+  const keys = [...slots.values()].filter(({ layers }) => layers[0]?.variable_type !== 'ALIAS').map(({ key }) => key);
+  return (
+    <FormField label="Alias of" help="The process gets the value of that key, with its overrides, under this key, too.">
+      {(control) => (
+        <select {...control} className="mono" value={target} onChange={({ target: { value } }) => onChange(value)}>
+          <option value="">Choose a key</option>
+          {keys.map((key) => (
+            <option key={key}>{key}</option>
+          ))}
+        </select>
+      )}
+    </FormField>
   );
 }

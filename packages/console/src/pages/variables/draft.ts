@@ -2,8 +2,8 @@ import type { CallAnswer } from '@davit/client';
 import { parseDotenv, writeDotenv, type DotenvEntry, type DotenvProblem } from './dotenv.ts';
 
 /*
- * What the editor of variables knows and wants to change. An edit keeps the record as it was when the edit began: if
- * somebody else changes that record, the edit is in conflict until its author has decided.
+ * The state of the editor of variables: what the server has, and the edits. An edit keeps the record as it was when the
+ * edit began: if somebody else changes that record, the edit is in conflict until its author has decided.
  */
 
 export type Variable = CallAnswer<'listVariables'>['results'][number];
@@ -26,6 +26,8 @@ export interface Edit {
   readonly isSecret: boolean;
   /** Path of a new file; null: no file, or the path of the existing variable. */
   readonly mountPath: string | null;
+  /** The target of a new alias. */
+  readonly aliasOf?: Pick<Variable, 'id' | 'key'>;
   /** The record at this place when the edit began; null if there was none. */
   readonly base: Variable | null;
   /** Whether its field is open although it may change nothing yet. */
@@ -78,7 +80,7 @@ export function refusalAt(slot: Slot | undefined, place: Place): string | null {
   return null;
 }
 
-/** What somebody else made of a record since an edit of it began: the record now (null: gone), or no conflict. */
+/** Returns the record as somebody else changed it since its edit began (`now` null: it is gone); null: no conflict. */
 export function conflictOf({ place, base }: Edit, slot: Slot | undefined): { readonly now: Variable | null } | null {
   const now = layerAt(slot, place) ?? null;
   return now?.id === base?.id && now?.updated_at === base?.updated_at ? null : { now };

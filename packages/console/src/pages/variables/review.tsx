@@ -65,7 +65,7 @@ function Lines({ edit, slot }: { readonly edit: Edit; readonly slot: Slot | unde
       )}
       {edit.change === 'SET' && (
         <div className="plus">
-          {`+ ${text(edit.value, edit.isSecret)}`}
+          {edit.aliasOf === undefined ? `+ ${text(edit.value, edit.isSecret)}` : `+ ${edit.key}  alias of ${edit.aliasOf.key}`}
           {edit.mountPath !== null && <span className="text-muted">{`  file ${edit.mountPath}`}</span>}
         </div>
       )}

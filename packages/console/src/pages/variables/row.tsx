@@ -145,7 +145,13 @@ function EditedValue(props: EditedProps): ReactNode {
   const conflict = conflictOf(edit, slot);
   return (
     <>
-      {edit.change === 'DELETE' ? <Deletion slot={slot} edit={edit} /> : <Input {...props} />}
+      {edit.change === 'DELETE' && <Deletion slot={slot} edit={edit} />}
+      {edit.change === 'SET' && edit.aliasOf === undefined && <Input {...props} />}
+      {edit.aliasOf !== undefined && (
+        <span className="from">
+          alias of <bdi className="mono">{edit.aliasOf.key}</bdi>
+        </span>
+      )}
       {conflict !== null && (
         <Conflict
           did={conflictWords(edit, conflict.now)}

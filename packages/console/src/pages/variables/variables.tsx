@@ -78,7 +78,7 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
   const conflicts = changes.filter((edit) => conflictOf(edit, byKey.get(edit.key)) !== null).length;
   const onEdit = (edit: Edit): void => setDraft((now) => withEdit(now, edit));
   const review = async (): Promise<void> => {
-    // What is compared is read again, so that nobody reviews a difference from an old value.
+    // The variables are read again, so that nobody reviews a difference from an old value.
     const { data = [] } = await variables.refetch();
     if (!isInConflict(changes, data)) ask('review');
   };

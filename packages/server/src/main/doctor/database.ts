@@ -5,6 +5,7 @@ import { heldSessionLocks, migrationsFolder, openDatabase, readMigrations, state
 import { openVault, readKeys } from '../../secrets/keys.ts';
 import type { Configuration } from '../../configuration.ts';
 import { openState, serveLockName } from '../state.ts';
+import { lookAtCertificates } from './certificates.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 const minVersion = 15;
@@ -77,7 +78,12 @@ async function findings(config: Configuration, database: Database): Promise<Find
     return [fail(`${words} is too old`, `Use PostgreSQL ${minVersion} or later.`)];
   }
   if (is_new) return [ok(`${words}, empty: the first start creates the schema`)];
-  return [await schema(database, words), await secretKey(config, database), await queue(database)];
+  return [
+    await schema(database, words),
+    await secretKey(config, database),
+    await queue(database),
+    ...(await lookAtCertificates(config, database)),
+  ];
 }
 
 async function schema(database: Database, words: string): Promise<Finding> {

@@ -159,6 +159,25 @@ test('ports that others listen on fail', async () => {
   await finds({ DAVIT_HOST: '192.0.2.1' }, /^FAIL {2}api: .*EADDRNOTAVAIL\n.*set DAVIT_HOST/im);
 });
 
+const addCertificate = statement(
+  'test_doctor_certificate',
+  `insert into certificate (host, purpose, failure) values ('davit.example.org', 'INSTALLATION', '{"message": "It refused."}')`,
+);
+
+test('ports and certificates of HTTPS that are not to be had fail', async () => {
+  const https = { DAVIT_PUBLIC_URL: `https://davit.example.org:${await listen()}` };
+  const port = new URL(https.DAVIT_PUBLIC_URL).port;
+  const environment = { ...https, DAVIT_GATEWAY_HTTPS_PORT: port };
+  const { code } = await finds(environment, /^FAIL {2}gateway: .*EADDRINUSE\n.*set DAVIT_GATEWAY_HTTPS_PORT/m);
+  expect(code).toBe(1);
+  const server = await startTestServer({ environment: { DATABASE_URL: database.connectionString } });
+  const given = { ...environment, DATABASE_URL: server.database.connectionString };
+  await finds(given, /^WARN {2}database: davit\.example\.org has no certificate yet/m);
+  await server.database.database.run(addCertificate);
+  await finds(given, /^FAIL {2}database: davit\.example\.org has no certificate: It refused\.\n.*next attempt/m);
+  await server.close();
+});
+
 test('a domain that leads nowhere, elsewhere or to silent servers is told', async () => {
   const dns = await TestDns.start();
   const environment = { DAVIT_GATEWAY_DOMAIN: 'apps.example.org', DAVIT_DNS_SERVERS: dns.server };

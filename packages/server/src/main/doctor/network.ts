@@ -23,11 +23,19 @@ export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
   }
   const [, major, minor] = /version (\d+)\.(\d+)/.exec(version) ?? [];
   if (Number(major) * 1000 + Number(minor) < minVersion || major === undefined) return [fail(`${version} is too old`, install)];
-  const { gatewayHost: host, gatewayPort: port } = config;
+  const { gatewayHost: host, gatewayPort: port, gatewayHttpsPort } = config;
   if (await answers(path.join(config.stateFolder, 'gateway', 'master.sock'))) return [ok(`${version}, serves on port ${port}`)];
-  const taken = await whyTaken(host, port);
-  if (taken === null) return [ok(`${version}, port ${port} is free`)];
-  return [fail(`${version}, but Davit cannot listen on port ${port}: ${taken}`, adviceFor(taken, 'DAVIT_GATEWAY'))];
+  const ports = [
+    [port, 'DAVIT_GATEWAY'] as const,
+    ...(gatewayHttpsPort === null ? [] : [[gatewayHttpsPort, 'DAVIT_GATEWAY_HTTPS'] as const]),
+  ];
+  return await Promise.all(
+    ports.map(async ([one, prefix]) => {
+      const taken = await whyTaken(host, one);
+      if (taken === null) return ok(`${version}, port ${one} is free`);
+      return fail(`${version}, but Davit cannot listen on port ${one}: ${taken}`, adviceFor(taken, prefix));
+    }),
+  );
 }
 
 /** Checks that the API's port is served by Davit or free. */
@@ -60,7 +68,7 @@ function logFindings(text: string): Finding[] {
 function adviceFor(code: string, prefix: string): string {
   if (code === 'EADDRINUSE') return `Another program listens there: end it, or set ${prefix}_PORT to another port.`;
   if (code === 'EACCES') return `This user is not permitted to listen there: set ${prefix}_PORT to a port from 1024 on.`;
-  return `Set ${prefix}_HOST to an address of this machine.`;
+  return `Set ${prefix.replace('_HTTPS', '')}_HOST to an address of this machine.`;
 }
 
 /** Checks whether the host names of services resolve to this machine. */

@@ -12,8 +12,8 @@ import * as store from './store.ts';
 
 /*
  * Obtains certificates from an ACME server (RFC 8555), which requests the answer to its challenge at port 80 of the
- * domain. An order is stored before anything else happens to it. After a crash, the next process resumes the same
- * order, so that a crash does not use up the rate limits of the authority.
+ * domain, or as a TXT record in DNS. An order is stored before anything else happens to it. After a crash, the next
+ * process resumes the same order, so that a crash does not use up the rate limits of the authority.
  */
 
 export interface AcmeSettings {
@@ -83,6 +83,8 @@ class AcmeOrders {
   readonly #database: Database;
   readonly #vault: Vault;
   readonly #settings: AcmeSettings;
+  /** Ends with the latest use of the account. */
+  #latest: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database, vault: Vault, settings: AcmeSettings) {
     this.#database = database;
@@ -91,7 +93,7 @@ class AcmeOrders {
   }
 
   async issue(request: IssueRequest): Promise<string> {
-    const client = await this.#client();
+    const client = await this.#clientInTurn();
     const { order, key } = await this.#order(client, request);
     let now = order;
     if (now.status === 'pending') {
@@ -116,6 +118,13 @@ class AcmeOrders {
     throw new AuthorityFailure('AUTHORITY', 'The authority issued a certificate for another name.');
   }
 
+  /** Returns a client. Orders that begin at once create one account, not several. */
+  #clientInTurn(): Promise<acme.Client> {
+    const client = this.#latest.then(() => this.#client());
+    this.#latest = client.catch(() => undefined);
+    return client;
+  }
+
   /**
    * Returns a client with an account at the authority, either the stored account or a new one. The key of the account
    * is stored before it is used.
@@ -136,8 +145,14 @@ class AcmeOrders {
       ...(binding !== null && { externalAccountBinding: { kid: binding.keyId, hmacKey: binding.hmacKey.reveal() } }),
     });
     if (row.account_url === null) {
-      // This also succeeds if the key already has an account.
-      await client.createAccount({ termsOfServiceAgreed: true, ...(email !== null && { contact: [`mailto:${email}`] }) });
+      try {
+        await client.createAccount({ termsOfServiceAgreed: true, ...(email !== null && { contact: [`mailto:${email}`] }) });
+      } catch (error) {
+        // A process died before it stored the URL of the account. The library then finds the account and updates it,
+        // which authorities refuse if there is nothing to update.
+        if (!hasAccount(client)) throw error;
+        Object.assign(received.getStore() ?? {}, { type: '' });
+      }
       await this.#database.run(store.keepAccount, [directory, client.getAccountUrl()]);
     }
     return client;
@@ -158,12 +173,13 @@ class AcmeOrders {
     client: acme.Client,
     order: acme.Order,
     authorization: acme.Authorization,
-    { publish, keep, signal }: IssueRequest,
+    { challenge: kind, publish, keep, signal }: IssueRequest,
   ): Promise<void> {
-    const challenge = authorization.challenges.find(({ type }) => type === 'http-01');
+    const challenge = authorization.challenges.find(({ type }) => type === kind);
     if (challenge === undefined) {
       await keep(null);
-      throw new AuthorityFailure('AUTHORITY', 'The authority does not offer to verify the domain over HTTP (HTTP-01).');
+      const way = kind === 'http-01' ? 'over HTTP (HTTP-01)' : 'through DNS (DNS-01)';
+      throw new AuthorityFailure('AUTHORITY', `The authority does not offer to verify the domain ${way}.`);
     }
     await publish(challenge.token, await client.getChallengeKeyAuthorization(challenge));
     await client.completeChallenge(challenge);
@@ -198,6 +214,14 @@ class AcmeOrders {
       }
       await abortablePause(this.#settings.pollMilliseconds ?? 1000, signal);
     }
+  }
+}
+
+function hasAccount(client: acme.Client): boolean {
+  try {
+    return client.getAccountUrl() !== '';
+  } catch {
+    return false;
   }
 }
 

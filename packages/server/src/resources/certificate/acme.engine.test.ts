@@ -77,7 +77,12 @@ afterAll(async () => {
 
 function newBackground(): Background {
   const { connectionString } = server.database;
-  return new Background({ deps: server.api.deps, connectionString, version: '1', log: { warn: () => undefined } });
+  return new Background({
+    deps: server.api.deps,
+    connectionString,
+    version: '1',
+    log: { info: () => undefined, warn: () => undefined },
+  });
 }
 
 const unique = (): string => `d${randomUUID().slice(0, 8)}.example.org`;
@@ -140,6 +145,10 @@ async function serial(host: string): Promise<string> {
 }
 
 const dueNow = statement('test_acme_due', 'update certificate set due_at = clock_timestamp() where host = $1');
+const loseAccount = statement(
+  'test_acme_lose_account',
+  'update certificate_authority set account_url = null where directory = $1',
+);
 const forgetAccount = statement(
   'test_acme_forget_account',
   `update certificate_authority set account_url = account_url || '0' where directory = $1`,
@@ -228,6 +237,13 @@ describe.skipIf(!hasPebble)(`an ACME server${remedy}`, () => {
     expect((await reaches(made, 'SERVED')).certificate_next_attempt).toBeNull();
   });
 
+  test('is still used after a process died before it had stored the account', async () => {
+    await server.database.database.run(loseAccount, [pebble.directory]);
+    const made = await Promise.all([add(unique(), true), add(unique(), true)]);
+    const statuses = await Promise.all(made.map((one) => reaches(one, 'SERVED')));
+    expect(statuses.map((status) => status.certificate_next_attempt)).toEqual([null, null]);
+  });
+
   test('finishes an order that a process left when it died', async () => {
     const { database, vault, config } = server.api.deps;
     if (config.acme === null) throw new Error('there is no ACME server');
@@ -240,6 +256,7 @@ describe.skipIf(!hasPebble)(`an ACME server${remedy}`, () => {
     const request: IssueRequest = {
       host,
       former: null,
+      challenge: 'http-01',
       keep: async (now) => {
         order = now;
       },

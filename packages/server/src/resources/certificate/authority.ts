@@ -11,8 +11,11 @@ export interface IssueRequest {
   readonly former: Order | null;
   /** Stores an order that was begun. Null deletes the stored order, because it is no longer of use. */
   readonly keep: (order: Order | null) => Promise<void>;
+  /** How a public authority verifies the domain: over HTTP, or through DNS, which wildcards require. */
+  readonly challenge: 'http-01' | 'dns-01';
   /**
-   * Publishes the answer to a challenge on all gateways. Resolves once the gateway of this machine serves the answer.
+   * Publishes the answer to a challenge, on all gateways or in DNS. Resolves once the gateway of this machine serves
+   * the answer, or DNS has had time to spread it.
    */
   readonly publish: (token: string, answer: string) => Promise<void>;
   readonly signal: AbortSignal;
@@ -23,8 +26,8 @@ export interface Authority {
   /** URL of the ACME directory. Empty for the installation's own authority. */
   readonly directory: string;
   /**
-   * Whether the authority checks the domain from outside. If so, DNS must point to this installation, and the authority
-   * cannot issue wildcards.
+   * Whether the authority checks the domain from outside. If so, DNS must point to this installation, and wildcards
+   * need a challenge through DNS.
    */
   readonly isPublic: boolean;
   /** Returns the private key, the certificate and its chain (PEM, without empty lines). Fails with AuthorityFailure. */

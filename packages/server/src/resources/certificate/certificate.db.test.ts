@@ -25,7 +25,12 @@ afterAll(async () => {
 
 function newBackground(): Background {
   const { connectionString } = server.database;
-  return new Background({ deps: server.api.deps, connectionString, version: '1', log: { warn: () => undefined } });
+  return new Background({
+    deps: server.api.deps,
+    connectionString,
+    version: '1',
+    log: { info: () => undefined, warn: () => undefined },
+  });
 }
 
 const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };

@@ -35,11 +35,13 @@ export function gatewayDomains(database: Database, vault: Vault): () => Promise<
     }
     known = next;
     return {
-      // A proxy in front of the gateway terminates HTTPS itself and may send requests over HTTP only, so there is no
-      // redirect.
-      certificates: rows.flatMap(({ host, use_cdn }) => {
+      certificates: rows.flatMap(({ host, purpose, use_cdn }) => {
         const pem = next.get(host)?.pem;
-        return pem === undefined ? [] : [{ host, pem, redirect: use_cdn === false }];
+        if (pem === undefined) return [];
+        if (purpose === 'INSTALLATION') return [{ host, pem, redirect: true, isOwn: true as const }];
+        // A proxy in front of the gateway terminates HTTPS itself and may send requests over HTTP only, so there is no
+        // redirect.
+        return [{ host, pem, redirect: purpose === 'ADDRESS' || use_cdn === false }];
       }),
       challenges,
     };

@@ -1,13 +1,15 @@
 import { X509Certificate } from 'node:crypto';
-import { backoffMilliseconds, isAppError, Loop } from '@davit/base';
+import { backoffMilliseconds, isAppError, Loop, messageOf } from '@davit/base';
 import { domainsChannel, Leadership, listen, type Listener } from '@davit/db';
 import type { Needs } from '../../deps.ts';
 import { checkDomain, isRight } from '../../dns/check.ts';
-import { createDns } from '../../dns/dns.ts';
+import { createDns, type Dns } from '../../dns/dns.ts';
 import { localDriver } from '../../local-driver.ts';
 import { validationDomain, type EndpointSettings } from '../service/index.ts';
 import { AuthorityFailure, type Authority, type IssueRequest, type Order } from './authority.ts';
 import { awaitChallenge } from './challenge.ts';
+import { DnsChallenge } from './dns-challenge.ts';
+import { ownNames, type OwnNameSettings } from './own-names.ts';
 import * as store from './store.ts';
 
 /*
@@ -18,17 +20,23 @@ import * as store from './store.ts';
  */
 
 const lookEveryMilliseconds = 15_000;
-const ordersAtOnce = 4;
+// An order may wait for minutes, for DNS or for an authority that cannot reach a domain.
+const ordersAtOnce = 16;
 const minute = 60_000;
 // Public authorities allow five failures per name and hour.
 const failureBackoff = { first: 5 * minute, most: 720 * minute };
+// The authority has counted no failure. The gateway may be starting.
+const ownBackoff = { first: minute / 4, most: 60 * minute };
 const dnsBackoff = { first: minute / 4, most: 15 * minute };
 
 export interface IssuerParts {
-  readonly deps: Needs<'database' | 'vault', keyof EndpointSettings | 'dnsServers' | 'gatewayHost'>;
+  readonly deps: Needs<
+    'database' | 'vault',
+    keyof EndpointSettings | keyof OwnNameSettings | 'dnsServers' | 'gatewayHost' | 'dnsChallenge' | 'addressCertificatesPerWeek'
+  >;
   readonly connectionString: string;
   readonly authority: Authority;
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: { info(details: object, message: string): void; warn(details: object, message: string): void };
 }
 
 export class CertificateIssuer {
@@ -36,9 +44,16 @@ export class CertificateIssuer {
   readonly #leadership: Leadership;
   #listener: Listener | undefined;
   readonly #loop: Loop;
+  readonly #dns: DnsChallenge | null;
+  /** The certificates that are being issued, by id. */
+  readonly #running = new Map<string, Promise<void>>();
+  /** Those of them that count for the limit of new addresses. */
+  readonly #newAddresses = new Set<string>();
 
   constructor(parts: IssuerParts) {
     this.#parts = parts;
+    const { dnsChallenge } = parts.deps.config;
+    this.#dns = dnsChallenge === null ? null : new DnsChallenge(dnsChallenge, parts.log);
     this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'certificates' });
     this.#loop = new Loop({
       look: () => this.#look(),
@@ -61,6 +76,7 @@ export class CertificateIssuer {
     const looksEnded = this.#loop.stop();
     await this.#listener?.close();
     await looksEnded;
+    await Promise.all(this.#running.values());
     await this.#leadership.release();
   }
 
@@ -69,26 +85,54 @@ export class CertificateIssuer {
     if (term !== null) await this.#work(term);
   }
 
+  /**
+   * Starts what is due and does not wait for it, so that a certificate whose order waits does not keep others waiting.
+   */
   async #work(term: AbortSignal): Promise<void> {
+    const { deps } = this.#parts;
+    await this.#noteWanted();
+    const free = ordersAtOnce - this.#running.size;
+    if (free <= 0 || term.aborted) return;
+    const due = await deps.database.many(store.dueCertificates, [free, localDriver, [...this.#running.keys()]]);
+    for (const one of due) {
+      const ended = this.#renew(one, term)
+        .catch((error: unknown) => {
+          this.#parts.log.warn({ err: error, host: one.host }, 'the state of a certificate could not be stored; it stays due');
+        })
+        .finally(() => {
+          this.#running.delete(one.id);
+          this.#newAddresses.delete(one.id);
+          if (!term.aborted) void this.#loop.wake();
+        });
+      this.#running.set(one.id, ended);
+    }
+  }
+
+  /** Adds rows for all hosts that need a certificate, and removes those of other hosts. */
+  async #noteWanted(): Promise<void> {
     const { authority, deps } = this.#parts;
-    const { database } = deps;
+    const { database, config } = deps;
+    const own = ownNames(config);
+    await database.run(store.noteOwn, [own]);
+    await database.run(store.removeUnwantedOwn, [own]);
+    if (config.addressCertificates === 'each') {
+      await database.run(store.noteAddresses, [localDriver]);
+      await database.run(store.removeUnwantedAddresses, [localDriver]);
+    } else await database.run(store.removeAllAddresses);
     await database.run(store.noteWanted, [!authority.isPublic, localDriver]);
     await database.run(store.removeUnwanted, [!authority.isPublic]);
     await database.run(store.removeOldChallenges);
+    await database.run(store.removeOldAddressIssues);
     await database.run(store.renewOthers, [authority.directory]);
-    for (;;) {
-      const due = await database.many(store.dueCertificates, [ordersAtOnce, localDriver]);
-      if (due.length === 0 || term.aborted) return;
-      await Promise.all(due.map((one) => this.#renew(one, term)));
-    }
   }
 
   async #renew(due: store.DueCertificate, signal: AbortSignal): Promise<void> {
     const { authority, deps } = this.#parts;
+    const records: string[] = [];
     try {
-      const fault = authority.isPublic ? await this.#faultInDns(due) : null;
-      if (fault !== null) return await this.#failed(due, { source: 'DNS', message: fault });
-      await this.#served(due, await authority.issue(this.#request(due, signal)));
+      const fault = authority.isPublic ? await this.#faultBefore(due) : null;
+      if (fault !== null) return await this.#failed(due, fault);
+      await this.#served(due, await authority.issue(this.#request(due, signal, records)));
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof AuthorityFailure)) {
@@ -101,19 +145,47 @@ export class CertificateIssuer {
       await this.#failed(due, { source, message, retryAfterSeconds });
     } finally {
       await deps.database.run(store.removeChallenges, [due.host]);
+      for (const record of records) await this.#dns?.remove(due.host, record);
     }
+  }
+
+  /** Returns why a request to a public authority would fail or must not be sent yet; null if nothing is known. */
+  async #faultBefore(due: store.DueCertificate): Promise<Failure | null> {
+    const { database, config } = this.#parts.deps;
+    if (isWildcard(due)) return null;
+    const message = due.purpose === 'DOMAIN' ? await this.#faultInDns(due) : await missingAddress(createDns(config), due.host);
+    if (message !== null) return { source: 'DNS', message };
+    if (due.purpose !== 'ADDRESS' || due.is_served) return null;
+    const { count, seconds } = await database.one(store.countAddressIssues);
+    if (count + this.#newAddresses.size < config.addressCertificatesPerWeek) {
+      this.#newAddresses.add(due.id);
+      return null;
+    }
+    const limit = `${config.addressCertificatesPerWeek} certificates for new addresses within a week`;
+    // An order under way may fail, and then no longer counts.
+    const retryAfterSeconds = this.#newAddresses.size > 0 ? 60 : Math.max(60, Math.ceil(seconds ?? 0));
+    return {
+      source: 'LIMIT',
+      message: `The limit of ${limit} is reached (DAVIT_ADDRESS_CERTIFICATES_PER_WEEK).`,
+      retryAfterSeconds,
+    };
   }
 
   /** Returns what is wrong in DNS. A request to a public authority would fail in that case. */
   async #faultInDns(due: store.DueCertificate): Promise<string | null> {
     const { config } = this.#parts.deps;
-    if (!due.is_checked) return null;
-    const lead = validationDomain(config, { id: due.service_id, type: due.service_type, driver: due.driver });
-    const found = await checkDomain(createDns(config), due, lead);
+    const { service_id: id, service_type: type, driver, host, use_cdn } = due;
+    if (!due.is_checked || id === null || type === null || driver === null) return null;
+    const found = await checkDomain(
+      createDns(config),
+      { host, use_cdn: use_cdn === true },
+      validationDomain(config, { id, type, driver }),
+    );
     return isRight(found) ? null : found.details;
   }
 
-  #request(due: store.DueCertificate, signal: AbortSignal): IssueRequest {
+  /** `records`: receives the DNS records that were created and must be removed. */
+  #request(due: store.DueCertificate, signal: AbortSignal, records: string[]): IssueRequest {
     const { database, vault, config } = this.#parts.deps;
     const former = due.order_url !== null && due.order_sealed !== null ? { url: due.order_url, sealed: due.order_sealed } : null;
     return {
@@ -124,7 +196,13 @@ export class CertificateIssuer {
         const values = order === null ? [null, null] : [order.url, vault.seal(due.id, order.key)];
         await database.run(store.keepOrder, [due.id, ...values]);
       },
+      challenge: isWildcard(due) ? 'dns-01' : 'http-01',
       publish: async (token, answer) => {
+        if (isWildcard(due)) {
+          records.push(answer);
+          await this.#dns?.add(due.host, answer, signal);
+          return;
+        }
         await database.run(store.addChallenge, [due.host, token, answer]);
         await awaitChallenge(config, { host: due.host, token, answer }, signal);
       },
@@ -138,31 +216,47 @@ export class CertificateIssuer {
     await deps.database.transaction(async (tx) => {
       const values = [due.id, sealed, authority.directory, validFromDate, validToDate, renewalOf(validFromDate, validToDate)];
       await tx.run(store.storeCertificate, values);
+      if (due.purpose === 'ADDRESS' && !due.is_served) await tx.run(store.addAddressIssue, [due.host]);
       const event = { certificate: due.is_served ? 'RENEWED' : 'ISSUED', valid_until: validToDate };
       await tx.run(store.noteEvent, [due.host, event]);
     });
   }
 
-  async #failed(
-    due: store.DueCertificate,
-    {
-      source,
-      message,
-      retryAfterSeconds = null,
-    }: Omit<store.CertificateFailure, 'at'> & { readonly retryAfterSeconds?: number | null },
-  ): Promise<void> {
+  async #failed(due: store.DueCertificate, { source, message, retryAfterSeconds = null }: Failure): Promise<void> {
     const { database } = this.#parts.deps;
     const isDns = source === 'DNS';
-    const attempts = due.attempts + Number(!isDns);
+    const attempts = due.attempts + Number(!isDns && source !== 'LIMIT');
     const checks = isDns ? due.checks + 1 : 0;
-    const { first, most } = isDns ? dnsBackoff : failureBackoff;
+    const { first, most } = { DNS: dnsBackoff, GATEWAY: ownBackoff, AUTHORITY: failureBackoff, LIMIT: ownBackoff }[source];
     const pause = Math.max(backoffMilliseconds(isDns ? checks : attempts, first, most), (retryAfterSeconds ?? 0) * 1000);
+    if (due.purpose !== 'DOMAIN' && due.failure?.message !== message) {
+      this.#parts.log.warn({ host: due.host, reason: message }, 'a certificate of this installation cannot be issued');
+    }
     await database.transaction(async (tx) => {
       const failure: store.CertificateFailure = { source, message, at: new Date().toISOString() };
       await tx.run(store.storeFailure, [due.id, failure, attempts, checks, pause]);
       // Records the event once, not for each attempt that fails with the same message.
       if (due.failure?.message !== message) await tx.run(store.noteEvent, [due.host, { certificate: 'FAILED', reason: message }]);
     });
+  }
+}
+
+interface Failure extends Omit<store.CertificateFailure, 'at'> {
+  readonly retryAfterSeconds?: number | null;
+}
+
+function isWildcard({ host }: store.DueCertificate): boolean {
+  return host.startsWith('*.');
+}
+
+/** Returns that a name has no address, which the authority would find too. Null: it has one. */
+async function missingAddress(dns: Dns, host: string): Promise<string | null> {
+  try {
+    const answer = await dns.ask(host);
+    if (answer !== null && answer.addresses.length > 0) return null;
+    return `DNS has no address for ${host}: add an A or AAAA record with the public address of this machine.`;
+  } catch (error) {
+    return `DNS could not be queried for ${host}: ${messageOf(error)}.`;
   }
 }
 

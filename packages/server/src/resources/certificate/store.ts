@@ -5,24 +5,32 @@ import { statement } from '@davit/db';
  * was contacted.
  */
 export interface CertificateFailure {
-  readonly source: 'DNS' | 'GATEWAY' | 'AUTHORITY';
+  readonly source: 'DNS' | 'GATEWAY' | 'AUTHORITY' | 'LIMIT';
   readonly message: string;
   readonly at: string;
 }
 
+/**
+ * Names that a certificate is for: a custom domain, Davit itself (also the wildcard above the addresses of services),
+ * or one address of a service.
+ */
+export type Purpose = 'DOMAIN' | 'INSTALLATION' | 'ADDRESS';
+
 export interface DueCertificate {
   readonly id: string;
   readonly host: string;
+  readonly purpose: Purpose;
   readonly is_served: boolean;
   readonly attempts: number;
   readonly checks: number;
   readonly failure: CertificateFailure | null;
   readonly order_url: string | null;
   readonly order_sealed: Uint8Array | null;
-  readonly use_cdn: boolean;
-  readonly service_id: string;
-  readonly service_type: string;
-  readonly driver: string;
+  /** The domain and its service; null for all but custom domains. */
+  readonly use_cdn: boolean | null;
+  readonly service_id: string | null;
+  readonly service_type: string | null;
+  readonly driver: string | null;
   /** Whether the settings of the service allow checks of DNS. */
   readonly is_checked: boolean;
 }
@@ -40,6 +48,69 @@ export const noteWanted = statement(
 );
 
 /**
+ * Parameter: hosts. Adds a row for each of Davit's own hosts. A row that was for something else is for Davit from then
+ * on.
+ */
+export const noteOwn = statement(
+  'certificate_note_own',
+  `insert into certificate (host, purpose) select unnest($1::text[]), 'INSTALLATION'
+   on conflict (host) do update set purpose = 'INSTALLATION' where certificate.purpose <> 'INSTALLATION'`,
+);
+
+/** Selects the addresses of the HTTP and gRPC ports of services behind Davit's gateway. Parameter: driver. */
+const addresses = `select jsonb_path_query(r.config, '$.ports[*] ? (@.public == true).hosts[*]') #>> '{}' as host, t.desired
+   from service_runtime t join release r on r.id = t.release_id join service s on s.id = t.service_id and s.driver = $1`;
+
+/** Parameter: driver of this machine. Adds a row for each address of a running service. */
+export const noteAddresses = statement(
+  'certificate_note_addresses',
+  `insert into certificate (host, purpose) select distinct host, 'ADDRESS' from (${addresses}) a where a.desired = 'RUNNING'
+   on conflict (host) do nothing`,
+);
+
+/**
+ * Parameter: driver of this machine. Removes certificates of addresses that no service has. Those of a stopped service
+ * stay, because authorities limit how many can be issued.
+ */
+export const removeUnwantedAddresses = statement(
+  'certificate_remove_unwanted_addresses',
+  `delete from certificate c where c.purpose = 'ADDRESS' and not exists (select from (${addresses}) a where a.host = c.host)`,
+);
+
+/** Parameter: Davit's own hosts. Removes the certificates of former ones. */
+export const removeUnwantedOwn = statement(
+  'certificate_remove_unwanted_own',
+  `delete from certificate where purpose = 'INSTALLATION' and host <> all($1::text[])`,
+);
+
+export const removeAllAddresses = statement(
+  'certificate_remove_all_addresses',
+  `delete from certificate where purpose = 'ADDRESS'`,
+);
+
+/**
+ * Returns how many certificates were issued for new addresses within seven days, and the seconds until the oldest of
+ * them no longer counts. Null: there is none.
+ */
+export const countAddressIssues = statement<{ count: number; seconds: number | null }>(
+  'certificate_count_address_issues',
+  `select count(*)::integer as count,
+          extract(epoch from min(issued_at) + interval '7 days' - clock_timestamp())::double precision as seconds
+     from address_certificate_issue where issued_at > clock_timestamp() - interval '7 days'`,
+);
+
+/** Parameter: host. */
+export const addAddressIssue = statement(
+  'certificate_add_address_issue',
+  'insert into address_certificate_issue (host) values ($1)',
+);
+
+export const removeOldAddressIssues = statement(
+  'certificate_remove_old_address_issues',
+  `delete from address_certificate_issue where issued_at < clock_timestamp() - interval '8 days'`,
+);
+
+/**
  * Parameter: whether wildcards can have a certificate. Removes certificates that are no longer wanted. The certificate
  * of a deleted domain stays as long as a service still answers under the domain, which it does until its next
  * deployment.
@@ -47,7 +118,8 @@ export const noteWanted = statement(
 export const removeUnwanted = statement(
   'certificate_remove_unwanted',
   `delete from certificate c
-    where not exists (select from custom_domain d where d.host = c.host and d.generate_certificate and d.proven_at is not null
+    where c.purpose = 'DOMAIN'
+      and not exists (select from custom_domain d where d.host = c.host and d.generate_certificate and d.proven_at is not null
                          and ($1 or d.host not like '*.%'))
       and (c.sealed is null
            or exists (select from custom_domain d where d.host = c.host and d.proven_at is not null)
@@ -65,15 +137,20 @@ export const renewOthers = statement(
     where sealed is not null and directory <> $1 and due_at > clock_timestamp() and attempts = 0 and checks = 0`,
 );
 
-/** Parameters: limit, driver of this machine. Returns due certificates, the longest due first. */
+/**
+ * Parameters: limit, driver of this machine, ids of certificates that are being issued. Returns other due certificates:
+ * those of Davit itself first, then the longest due ones.
+ */
 export const dueCertificates = statement<DueCertificate>(
   'certificate_due',
-  `select c.id, c.host, c.sealed is not null as is_served, c.attempts, c.checks, c.failure, c.order_url, c.order_sealed, d.use_cdn,
-          s.id as service_id, s.type as service_type, s.driver,
+  `select c.id, c.host, c.purpose, c.sealed is not null as is_served, c.attempts, c.checks, c.failure, c.order_url, c.order_sealed,
+          d.use_cdn, s.id as service_id, s.type as service_type, s.driver,
           s.spec #>> '{advanced_settings,deployment.custom_domain_check_enabled}' is distinct from 'false' as is_checked
-     from certificate c join custom_domain d on d.host = c.host and d.proven_at is not null and d.generate_certificate
-     join service s on s.id = d.service_id and s.driver = $2
-    where c.due_at <= clock_timestamp() order by c.due_at, c.id limit $1`,
+     from certificate c
+     left join custom_domain d on c.purpose = 'DOMAIN' and d.host = c.host and d.proven_at is not null and d.generate_certificate
+     left join service s on s.id = d.service_id and s.driver = $2
+    where c.due_at <= clock_timestamp() and (c.purpose <> 'DOMAIN' or s.id is not null) and c.id <> all($3::uuid[])
+    order by c.purpose <> 'INSTALLATION', c.due_at, c.id limit $1`,
 );
 
 /** Parameters: id, URL of the order, sealed key. Both are null if there is no longer an order. */
@@ -129,9 +206,16 @@ export const listChallenges = statement<{ host: string; token: string; answer: s
 );
 
 /** Returns the certificates in the form that gateways need. */
-export const listServed = statement<{ id: string; host: string; sealed: Uint8Array; not_after: string; use_cdn: boolean | null }>(
+export const listServed = statement<{
+  id: string;
+  host: string;
+  purpose: Purpose;
+  sealed: Uint8Array;
+  not_after: string;
+  use_cdn: boolean | null;
+}>(
   'certificate_list_served',
-  `select c.id, c.host, c.sealed, c.not_after, d.use_cdn
+  `select c.id, c.host, c.purpose, c.sealed, c.not_after, d.use_cdn
      from certificate c left join custom_domain d on d.host = c.host and d.proven_at is not null
     where c.sealed is not null order by c.host`,
 );

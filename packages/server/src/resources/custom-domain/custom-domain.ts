@@ -107,7 +107,7 @@ export async function checkDomains(
 
 /** Fails with VALIDATION_FAILED, DOMAIN_TAKEN or BEING_DELETED. */
 export async function createDomain(
-  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'proveDomains'>,
+  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'proveDomains' | 'publicUrl'>,
   caller: Caller,
   reference: ServiceReference,
   request: DomainRequest,
@@ -126,7 +126,7 @@ export async function createDomain(
 
 /** Edits a domain. Fields that the request omits stay. Fails like `createDomain`, and with NOT_FOUND. */
 export async function editDomain(
-  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'proveDomains'>,
+  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'proveDomains' | 'publicUrl'>,
   caller: Caller,
   { domainId, ...reference }: ServiceReference & { readonly domainId: string },
   request: DomainRequest,
@@ -157,8 +157,9 @@ export async function deleteDomain(
   });
 }
 
-function nameOf({ config }: Needs<never, 'clusterSettings' | 'gatewayDomain'>, text: string): DomainName {
-  const name = toDomainName(text, [config.gatewayDomain, ...clusterDomains(config.clusterSettings)]);
+function nameOf({ config }: Needs<never, 'clusterSettings' | 'gatewayDomain' | 'publicUrl'>, text: string): DomainName {
+  const ownHost = config.publicUrl === null ? null : new URL(config.publicUrl).hostname;
+  const name = toDomainName(text, [config.gatewayDomain, ...clusterDomains(config.clusterSettings)], ownHost);
   if ('fault' in name) throw invalid('domain', name.fault);
   return name;
 }

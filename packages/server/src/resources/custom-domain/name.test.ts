@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toDomainName } from './name.ts';
 
-const name = (text: string) => toDomainName(text, ['apps.example.net', 'rack.example.net']);
+const name = (text: string) => toDomainName(text, ['apps.example.net', 'rack.example.net'], 'davit.example.com');
 
 describe('a domain', () => {
   test.each([
@@ -27,6 +27,7 @@ describe('a domain', () => {
     [' shop.example.org', 'domain only'],
     ['me@example.org', 'domain only'],
     ['a%2e.example.org', 'domain only'],
+    ['Davit.example.com', 'this Davit itself'],
     ['localhost', 'two labels'],
     ['*', '*'],
     ['*.org', 'two labels'],

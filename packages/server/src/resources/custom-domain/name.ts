@@ -10,9 +10,14 @@ export interface DomainName {
 /**
  * Returns the normalized domain, or what is wrong with it. A domain is a host name of RFC 1123 with at least two
  * labels, also in other scripts (UTS #46), or `*.` followed by one. The star stands for exactly one label. Domains
- * below `ownDomains` are refused, because services get their default addresses there.
+ * below `ownDomains` are refused, because services get their default addresses there, and so is `ownHost`, at which
+ * Davit itself answers.
  */
-export function toDomainName(text: string, ownDomains: readonly string[]): DomainName | { readonly fault: string } {
+export function toDomainName(
+  text: string,
+  ownDomains: readonly string[],
+  ownHost: string | null = null,
+): DomainName | { readonly fault: string } {
   const domain = text.normalize('NFC').toLowerCase();
   const isWildcard = domain.startsWith('*.');
   const name = isWildcard ? domain.slice(2) : domain;
@@ -35,5 +40,6 @@ export function toDomainName(text: string, ownDomains: readonly string[]): Domai
   if (own !== undefined) {
     return { fault: `must not be in ${own}, where services get their addresses automatically` };
   }
+  if (host === ownHost && !isWildcard) return { fault: 'is the name of this Davit itself; choose another one' };
   return { domain, host: isWildcard ? `*.${host}` : host };
 }

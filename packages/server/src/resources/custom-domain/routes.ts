@@ -8,7 +8,10 @@ import * as domain from './custom-domain.ts';
 /** Mounts the routes for each kind of service that declares custom domains. */
 export function mountCustomDomain(
   mounting: Mounting,
-  deps: Needs<'database' | 'engine', keyof EndpointSettings | 'acme' | 'dnsServers' | 'gatewayHttpsPort' | 'proveDomains'>,
+  deps: Needs<
+    'database' | 'engine',
+    keyof EndpointSettings | 'acme' | 'dnsServers' | 'gatewayHttpsPort' | 'proveDomains' | 'publicUrl'
+  >,
 ): void {
   const one = ({ params }: AnyCall, service: ServiceReference) => ({ ...service, domainId: params['customDomainId'] ?? '' });
   mountRole(mounting, 'customDomains', ({ caller }, service) => domain.listDomains(deps, caller, service));

@@ -180,7 +180,8 @@ interface ServiceWords {
   readonly deploymentStatus: ServiceStatus['service_deployment_status'];
 }
 
-function wordsOf(services: readonly ServiceWords[]): Words {
+/** Summarizes the services of an environment. Skipped services count for the state only. */
+export function wordsOf(services: readonly ServiceWords[]): Words {
   const compared = services.filter(({ isSkipped }) => !isSkipped).map((service) => service.deploymentStatus);
   // A service's state is a state of the engine. The contract has further states, for things that the engine does not do
   // yet.

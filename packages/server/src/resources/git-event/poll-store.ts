@@ -2,12 +2,15 @@ import { statement } from '@davit/db';
 
 const key = `git_repository_key(spec #>> '{git_repository,url}', spec #>> '{git_repository,provider}')`;
 
-/** Inserts a row for each repository that a service with auto_deploy follows. New rows are due at once. */
+/**
+ * Inserts a row for each repository that a service with auto_deploy follows. A push to a repository of this
+ * installation deploys by itself. New rows are due at once.
+ */
 export const findRepositories = statement(
   'git_poll_find',
   `insert into git_repository (organization_id, repository)
    select distinct organization_id, ${key} from service
-    where spec #>> '{git_repository,url}' is not null
+    where spec #>> '{git_repository,url}' not like 'davit:%'
       and coalesce((spec #>> '{auto_deploy_config,auto_deploy}')::boolean, (spec ->> 'auto_deploy')::boolean, false)
    on conflict (organization_id, repository) do nothing`,
 );

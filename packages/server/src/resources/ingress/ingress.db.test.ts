@@ -79,7 +79,12 @@ test('a service is served once the certificates of its domains are there', async
   expect((await read(id)).status).toBe('DEPLOYING');
   const { connectionString } = server.database;
   const { deps } = server.api;
-  const background = new Background({ deps, connectionString, version: '1', log: { warn: () => undefined } });
+  const background = new Background({
+    deps,
+    connectionString,
+    version: '1',
+    log: { info: () => undefined, warn: () => undefined },
+  });
   await background.start();
   try {
     await becomes(id, 'DEPLOYED');

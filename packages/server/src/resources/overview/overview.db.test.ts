@@ -63,6 +63,32 @@ test('an organization shows all its environments and services, and where they ar
   expect(results[0]).not.toHaveProperty('job_type');
 });
 
+test('one read shows environments with their services, and nothing of other organizations', async () => {
+  const { results } = await api.call('getOrganizationOverview', organization);
+  expect(results).toMatchObject([
+    {
+      id: environmentIds[0],
+      name: 'live',
+      mode: 'PRODUCTION',
+      project: { id: projectId, name: 'shop' },
+      cluster: { id: expect.any(String), name: expect.any(String) },
+      state: 'READY',
+      deployment_status: 'NEVER_DEPLOYED',
+      last_deployment: null,
+      deployment_request_id: null,
+      services: [
+        { id: serviceIds[0], name: 'web', service_type: 'APPLICATION', state: 'READY', addresses: [], problems: [] },
+        { id: serviceIds[1], name: 'api' },
+      ],
+    },
+    { id: environmentIds[1], services: [{ id: serviceIds[2], deployment_status: 'NEVER_DEPLOYED', last_deployment_at: null }] },
+  ]);
+  const other = await server.organization();
+  const theirs = server.client(other.tokens.READ);
+  expect(await theirs.call('getOrganizationOverview', { params: { organizationId: other.id } })).toEqual({ results: [] });
+  await expect(theirs.call('getOrganizationOverview', organization)).rejects.toMatchObject({ status: 404 });
+});
+
 test('services are narrowed down to a project, environment or cluster; one of somebody else has none', async () => {
   const ids = async (query: object): Promise<string[]> =>
     (await api.call('listServicesByOrganizationId', { ...organization, query })).results.map(({ id }) => id);

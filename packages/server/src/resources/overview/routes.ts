@@ -2,10 +2,15 @@ import { operations } from '@davit/contract';
 import type { Needs } from '../../deps.ts';
 import type { ReleaseSettings } from '../service/index.ts';
 import type { Mounting } from '../../http/mount.ts';
+import { readOrganizationOverview } from './organization.ts';
 import * as overview from './overview.ts';
 
-export function mountOverview(mounting: Mounting, deps: Needs<'database' | 'engine', keyof ReleaseSettings>): void {
+export function mountOverview(
+  mounting: Mounting,
+  deps: Needs<'database' | 'engine', keyof ReleaseSettings | 'gatewayHttpsPort'>,
+): void {
   mounting
+    .on(operations.getOrganizationOverview, ({ caller, params }) => readOrganizationOverview(deps, caller, params.organizationId))
     .on(operations.listEnvironmentsByOrganizationId, ({ caller, params }) =>
       overview.listAllEnvironments(deps, caller, params.organizationId),
     )

@@ -84,3 +84,21 @@ export const countedEnvironments = statement<CountedEnvironmentRow>(
      from environment join cluster on cluster.id = environment.cluster_id
     where environment.project_id = $1 and ${visible('environment')} order by environment.created_at, environment.id`,
 );
+
+export interface PlacedEnvironmentRow {
+  readonly id: string;
+  readonly name: string;
+  readonly mode: EnvironmentMode;
+  readonly project_id: string;
+  readonly project_name: string;
+  readonly cluster_id: string;
+  readonly cluster_name: string;
+}
+
+export const placedEnvironments = statement<PlacedEnvironmentRow>(
+  'overview_placed_environments',
+  `select environment.id, environment.name, environment.mode, project.id as project_id, project.name as project_name,
+          cluster.id as cluster_id, cluster.name as cluster_name
+     from environment join project on project.id = environment.project_id join cluster on cluster.id = environment.cluster_id
+    where environment.organization_id = $1 and ${visible('environment')} order by environment.created_at, environment.id`,
+);

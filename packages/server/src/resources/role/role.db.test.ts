@@ -245,6 +245,8 @@ describe('rights in environments', () => {
     expect(projects.results.map(({ name }) => name)).toEqual(['shop']);
     const environments = await client.call('listEnvironment', { params: { projectId: fixture.shop } });
     expect(environments.results.map(({ name }) => name)).toEqual(['test']);
+    const overview = await client.call('getOrganizationOverview', { params });
+    expect(overview.results.map(({ name, services }) => [name, services.map(({ id }) => id)])).toEqual([['test', [fixture.web]]]);
     const headers = { authorization: `Token ${client.token}` };
     const second = await fetch(`${server.baseUrl}/organization/${organization.id}/project?page=2&pageSize=1`, { headers });
     expect(await second.json()).toEqual({ results: [] });

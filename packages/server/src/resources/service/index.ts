@@ -15,6 +15,7 @@ export { environmentLinks } from './facets/link/link.ts';
 export { readServiceStatus, serviceStatuses, type TypedStatus } from './facets/status/status.ts';
 export { currentServices } from './facets/status/current.ts';
 export { MarkedMemory } from './facets/status/marked-memory.ts';
+export { serviceOverviews, type ServiceInOverview } from './facets/overview/overview.ts';
 export { deploymentStatus } from './facets/status/record.ts';
 export { serviceOwners } from './facets/variable/variable.ts';
 export { listServices } from './list.ts';

@@ -82,32 +82,39 @@ export const shareEnvironmentFacts = statement<ServiceFacts>(
   `select ${factsColumns} from ${factsTables} where s.environment_id = $1 order by st.position, s.created_at, s.id for share of s`,
 );
 
-const organizationOf = `(select organization_id from environment where id = $1)`;
-const marksOfOrganization = ['git_token', 'container_registry', 'helm_repository', 'annotation_group', 'label_group'].map(
-  (table) => `(select sum(${markOf('o')}) from ${table} o where o.organization_id = ${organizationOf})`,
-);
-
 /**
- * Returns the mark of every row that `currentReleases` reads for the services of an environment. Of what runs, only the
- * deployed commits count: the rest changes often and is not part of a release.
+ * Returns SQL for the mark of every row that `currentReleases` reads for the services of an environment. Of what runs,
+ * only the deployed commits count: the rest changes often and is not part of a release.
  */
-export const releasesMark = statement<{ mark: string }>(
-  'readMarkOfReleases',
-  `with own as materialized (select array(select id from service where environment_id = $1) as ids)
+const markOfReleases = (environment: string): string => {
+  const ofOrganization = ['git_token', 'container_registry', 'helm_repository', 'annotation_group', 'label_group'].map(
+    (table) =>
+      `(select sum(${markOf('o')}) from ${table} o
+         where o.organization_id = (select organization_id from environment where id = ${environment}))`,
+  );
+  return `with own as materialized (select array(select id from service where environment_id = ${environment}) as ids)
    select concat_ws(' ',
-     (select sum(${markOf('s')}) from service s where s.environment_id = $1),
+     (select sum(${markOf('s')}) from service s where s.environment_id = ${environment}),
      (select ${markOf('e')}::text || ${markOf('p')} || ${markOf('c')}
-        from environment e join project p on p.id = e.project_id join cluster c on c.id = e.cluster_id where e.id = $1),
-     (select sum(${markOf('st')}) from deployment_stage st where st.environment_id = $1),
+        from environment e join project p on p.id = e.project_id join cluster c on c.id = e.cluster_id where e.id = ${environment}),
+     (select sum(${markOf('st')}) from deployment_stage st where st.environment_id = ${environment}),
      (select sum(hashtextextended(concat_ws(' ', t.service_id, t.desired = 'NONE', t.commit), 0)) from service_runtime t
-       where t.environment_id = $1),
+       where t.environment_id = ${environment}),
      (select sum(${markOf('d')}) from own, custom_domain d where d.service_id = any (own.ids)),
      (select sum(${markOf('v')} + coalesce(${markOf('sv')}, 0)::numeric) from own, variable v
         left join secret_value sv on sv.id = v.secret_value_id
        where coalesce(v.service_id, v.environment_id, v.project_id) = any (
-         own.ids || $1::uuid || array(select project_id from environment where id = $1))),
-     ${marksOfOrganization.join(`,
-     `)}) as mark`,
+         own.ids || ${environment} || array(select project_id from environment where id = ${environment}))),
+     ${ofOrganization.join(`,
+     `)}) as mark`;
+};
+
+export const releasesMark = statement<{ mark: string }>('readMarkOfReleases', markOfReleases('$1::uuid'));
+
+/** Returns the same marks of many environments. Parameter: their ids. */
+export const releasesMarks = statement<{ id: string; mark: string }>(
+  'readMarksOfReleases',
+  `select asked.id, found.mark from unnest($1::uuid[]) as asked(id) cross join lateral (${markOfReleases('asked.id')}) found`,
 );
 
 /**
@@ -315,4 +322,21 @@ export const lockFreePorts = statement(
 export const readSecuredHosts = statement<{ host: string }>(
   'service_read_secured_hosts',
   'select host from certificate where host = any($1::text[]) and sealed is not null and not_after > clock_timestamp()',
+);
+
+/** A service as an overview names it. */
+export interface NamedService {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly icon_uri: string;
+  readonly environment_id: string;
+}
+
+/** Returns the services of environments, those of one environment in the order of deployment. */
+export const namedServices = statement<NamedService>(
+  'readNamedServices',
+  `select s.id, s.name, s.type, coalesce(s.spec->>'icon_uri', '') as icon_uri, s.environment_id
+     from service s join deployment_stage st on st.id = s.stage_id
+    where s.environment_id = any ($1::uuid[]) order by st.position, s.created_at, s.id`,
 );

@@ -85,7 +85,7 @@ function servicesOf(text: string): string[] {
     const services: unknown = typeof content === 'object' && content !== null && 'services' in content ? content.services : null;
     return typeof services === 'object' && services !== null ? Object.keys(services).slice(0, mostServices) : [];
   } catch {
-    // A compose file that is none has no services. Whoever deploys it gets the reason.
+    // A file that is no compose file has no services. Its deployment reports the reason.
     return [];
   }
 }

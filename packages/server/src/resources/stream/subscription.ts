@@ -29,6 +29,19 @@ export interface SubscriptionRequest {
 
 type End = StreamControlData['END'];
 
+interface Writer {
+  add(one: SentEvent): Promise<boolean>;
+  flush(): Promise<boolean>;
+}
+
+/** The rows of a page that the caller could read when they were chosen. */
+interface ChosenRows {
+  readonly rows: readonly EventRow[];
+  readonly page: Page;
+  /** Returns whether the caller may read all of them now. */
+  readonly mayRead: () => boolean;
+}
+
 const textAtOnce = 32_768;
 const retryMilliseconds = 1000;
 const longestTimer = 2_147_483_647;
@@ -243,41 +256,43 @@ export class Subscription implements Stream {
     const rows = page.events.filter((row) => concerns(watch, this.#caller, row));
     const wanted = rows.filter(({ kind }) => watch.kinds.has(kind));
     const reported: Page = { ...page, events: wanted };
+    // The rights may change while the client reads a page. The rest of the page is then chosen anew.
+    const mayRead = (): boolean => rows.every((row) => concerns(watch, this.#caller, row));
     // State words are sent before the events that caused them, and without an id: a client that is disconnected in
     // between receives them again.
-    await this.#tellEnvironments(outlet, rows, page);
-    const writer = this.#writer(outlet);
+    if (!(await this.#tellEnvironments(outlet, { rows, page, mayRead }))) return;
+    const writer = this.#writer(outlet, mayRead);
     for (const row of wanted) {
       const parts = within?.sequence === row.sequence ? within.parts : 0;
       for await (const one of this.#parts.reader.texts(watch, row, reported, parts)) {
-        await writer.add(one);
-        if (this.#isOver(outlet)) return;
+        if (!(await writer.add(one)) || this.#isOver(outlet)) return;
       }
       if (row.kind === 'DEPLOYMENT' || row.kind === 'QUEUE') this.#noteEnd(row);
     }
-    await writer.flush();
-    if (!this.#isOver(outlet)) this.#passed(page);
+    if ((await writer.flush()) && !this.#isOver(outlet)) this.#passed(page);
   }
 
   /**
    * Returns a writer that sends several events in one write. The position advances after each write, so that events are
-   * not sent again if a later write fails.
+   * not sent again if a later write fails. Both methods return false, and write nothing more, if the caller may no
+   * longer read all of the page.
    */
-  #writer(outlet: Outlet): { add(one: SentEvent): Promise<void>; flush(): Promise<void> } {
+  #writer(outlet: Outlet, mayRead: () => boolean = () => true): Writer {
     let text = '';
     let behind: Position | undefined;
-    const flush = async (): Promise<void> => {
-      if (behind === undefined) return;
-      await this.#write(outlet, text);
+    const flush = async (): Promise<boolean> => {
+      if (behind === undefined) return true;
+      if (!(await this.#write(outlet, text, mayRead))) return false;
       this.#position = behind;
       this.#at = undefined;
       text = '';
       behind = undefined;
+      return true;
     };
-    const add = async (one: SentEvent): Promise<void> => {
+    const add = async (one: SentEvent): Promise<boolean> => {
       text += one.text;
       behind = one.position;
-      if (text.length >= textAtOnce) await flush();
+      return text.length < textAtOnce || flush();
     };
     return { add, flush };
   }
@@ -286,11 +301,16 @@ export class Subscription implements Stream {
     return this.#end !== undefined || outlet.gone.aborted;
   }
 
-  /** Writes a text, after checking rights that may have changed. */
-  async #write(outlet: Outlet, text: string): Promise<void> {
+  /**
+   * Writes a text, after checking rights that may have changed. Returns false, and writes nothing, if they do not
+   * suffice.
+   */
+  async #write(outlet: Outlet, text: string, mayRead: () => boolean = () => true): Promise<boolean> {
     await this.#admit();
+    if (!mayRead()) return false;
     await outlet.write(text);
     this.#saidAt = performance.now();
+    return true;
   }
 
   #passed({ events, from, upTo, isWhole, to }: Page): void {
@@ -307,15 +327,17 @@ export class Subscription implements Stream {
     if (this.#requested.watch.deploymentId !== undefined && finished.has(row.fact['status'])) this.#end ??= done;
   }
 
-  async #tellEnvironments(outlet: Outlet, rows: readonly EventRow[], { to }: Page): Promise<void> {
-    if (!tellsEnvironments(this.#requested.watch)) return;
+  /** Returns false if the caller may no longer read all of the page. */
+  async #tellEnvironments(outlet: Outlet, { rows, page: { to }, mayRead }: ChosenRows): Promise<boolean> {
+    if (!tellsEnvironments(this.#requested.watch)) return true;
     const changed = new Map(rows.filter(changesEnvironment).map((row) => [row.environment_id, row]));
     const moment = to === undefined ? `of ${this.#id()}` : `${to.serial}`;
     for (const { environment_id, project_id } of changed.values()) {
       const words = await this.#parts.reader.environmentWords(environment_id, moment);
       const data = { at: new Date().toISOString(), project_id, environment_id, ...words };
-      await this.#write(outlet, wire({ event: 'ENVIRONMENT_STATE', data }));
+      if (!(await this.#write(outlet, wire({ event: 'ENVIRONMENT_STATE', data }), mayRead))) return false;
     }
+    return true;
   }
 
   async #tellOldLines(outlet: Outlet, log: NonNullable<Watch['log']>): Promise<void> {

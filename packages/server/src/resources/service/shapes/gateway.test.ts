@@ -34,6 +34,7 @@ const settings: GatewaySettings = {
   httpsPort: null,
   bindAddress: '127.0.0.1',
   trustedProxies: Array.from({ length: 200 }, (_, index) => `10.0.${index}.0/24`),
+  hstsSeconds: 31_536_000,
   errorPages: {},
   threads: 1,
   user: null,

@@ -1,4 +1,5 @@
-import { hasControlCharacter } from '@davit/base';
+import { randomUUID } from 'node:crypto';
+import { hasControlCharacter, ownRepositoryId } from '@davit/base';
 import type { GitProvider } from '@davit/contract';
 import type { Problems } from '../../shared/problems.ts';
 import { leavesRoot } from '../../shared/problems.ts';
@@ -39,8 +40,9 @@ export function toGitRepository(
   former: GitRepositorySpec | null,
   { problems, allowLocal, at = 'git_repository' }: RepositoryRules,
 ): GitRepositorySpec {
-  const before = former?.url === request.url ? former : null;
-  const repository = readUrl(request.url, { problems, allowLocal, at });
+  const url = ownUrl(request.url, former);
+  const before = former?.url === url ? former : null;
+  const repository = ownRepositoryId(url) === null ? readUrl(url, { problems, allowLocal, at }) : kept;
   const branch = request.branch === undefined ? (before?.branch ?? null) : request.branch;
   if (branch !== null && !isBranchName(branch)) {
     problems.add(`${at}.branch`, 'is not a name that git accepts for a branch (see git check-ref-format)');
@@ -52,7 +54,7 @@ export function toGitRepository(
   return {
     provider: request.provider ?? before?.provider ?? repository.provider,
     owner: repository.owner,
-    url: request.url,
+    url,
     name: repository.name,
     branch,
     root_path: `/${rootPath
@@ -61,6 +63,18 @@ export function toGitRepository(
       .join('/')}`,
     git_token_id: request.git_token_id === undefined ? (before?.git_token_id ?? null) : request.git_token_id,
   };
+}
+
+/** A repository that this installation keeps itself. */
+const kept: RepositoryName = { provider: 'GENERIC', owner: '', name: '' };
+
+/**
+ * Returns the URL to store. `davit:` names a repository that this installation keeps for the service: the one that it
+ * has, or a new one. The id of a repository is accepted only from the record that has it, since it opens the repository.
+ */
+function ownUrl(url: string, former: GitRepositorySpec | null): string {
+  if (url !== 'davit:') return url === former?.url || ownRepositoryId(url) === null ? url : 'davit:of-another-service';
+  return former !== null && ownRepositoryId(former.url) !== null ? former.url : `davit:${randomUUID()}`;
 }
 
 interface RepositoryName {
@@ -80,6 +94,10 @@ function readUrl(url: string, { problems, allowLocal, at }: Required<RepositoryR
     return nowhere;
   }
   if (url.startsWith('/') || url.startsWith('file:')) return readLocal(url, { problems, allowLocal, at });
+  if (url.startsWith('davit:')) {
+    problems.add(path, 'names the repository of another service; use davit: for one of this service, and push to it');
+    return nowhere;
+  }
   const parsed = /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || /[\s\\]/.test(url)) {
     problems.add(

@@ -62,15 +62,21 @@ export async function environmentLinks(
   return { results };
 }
 
-/** Returns the custom hosts of these ports that respond over HTTPS. */
-async function securedHosts(
+/** Returns the hosts of these ports that respond over HTTPS, and wildcards above them. */
+export async function securedHosts(
   { config }: Needs<never, 'gatewayHttpsPort'>,
   db: Queryable,
   services: readonly ReleaseConfig['ports'][],
 ): Promise<ReadonlySet<string>> {
-  const hosts = services.flatMap((ports) => ports.flatMap((port) => port.customHosts ?? []));
+  const ports = services.flat();
+  const own = ports.flatMap((port) => port.hosts);
+  const hosts = [...own, ...new Set(own.map(wildcardAbove)), ...ports.flatMap((port) => port.customHosts ?? [])];
   if (config.gatewayHttpsPort === null || hosts.length === 0) return new Set();
   return new Set((await db.many(readSecuredHosts, [hosts])).map(({ host }) => host));
+}
+
+function wildcardAbove(host: string): string {
+  return `*${host.slice(host.indexOf('.'))}`;
 }
 
 interface LinkSettings extends ReleaseSettings {
@@ -103,12 +109,14 @@ export function toLinks(
         url: urlAt(endpoint, host, port.pathPrefix),
         external_port: endpoint.port,
       });
-      const custom = (host: string): LinkRecord => {
-        const hasGateway = endpoint.domain === settings.gatewayDomain;
-        const httpsPort = hasGateway && settings.secured.has(host) ? settings.gatewayHttpsPort : null;
-        if (httpsPort === null) return link(host, false);
-        return { ...link(host, false), url: httpsUrl(host, httpsPort, port.pathPrefix), external_port: httpsPort };
+      const hasGateway = endpoint.domain === settings.gatewayDomain;
+      const secured = (host: string, is_service_domain: boolean): LinkRecord => {
+        const isSecured = settings.secured.has(host) || (is_service_domain && settings.secured.has(wildcardAbove(host)));
+        const httpsPort = hasGateway && isSecured ? settings.gatewayHttpsPort : null;
+        if (httpsPort === null) return link(host, is_service_domain);
+        const url = httpsUrl(host, httpsPort, port.pathPrefix);
+        return { ...link(host, is_service_domain), url, external_port: httpsPort };
       };
-      return [...port.hosts.map((host) => link(host, true)), ...(port.customHosts ?? []).map(custom)];
+      return [...port.hosts.map((host) => secured(host, true)), ...(port.customHosts ?? []).map((host) => secured(host, false))];
     });
 }

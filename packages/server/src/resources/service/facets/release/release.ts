@@ -67,7 +67,7 @@ async function earlierOf(deps: Deps, serviceId: string, to: ReleaseView | null):
   return deps.engine.workingRelease(deps.database, serviceId, to.id);
 }
 
-/** Returns the settings with which the service would be deployed now. Which commit and image that means is unknown. */
+/** Returns the settings with which the service would be deployed now. Its commit and image are unknown. */
 async function currentFields(deps: Deps, facts: ServiceFacts): Promise<readonly ReleaseField[]> {
   const { config } = await currentRelease(deps, deps.database, facts);
   return fieldsOf({ config, commit: null, imageId: null });
@@ -77,7 +77,7 @@ function withoutBuild(fields: readonly ReleaseField[]): readonly ReleaseField[] 
   return fields.filter(({ path }) => path !== 'commit' && path !== 'image_digest');
 }
 
-/** Returns the paths that have, had, or would have a secret: a variable that became a secret had plain values before. */
+/** Returns the paths that have, had, or would have a secret. A variable that is secret now had plain values before. */
 async function secretPaths(deps: Deps, { id }: ServiceFacts, current: readonly ReleaseField[]): Promise<ReadonlySet<string>> {
   const ever = await deps.engine.secretPaths(deps.database, id);
   return new Set([...ever, ...current.filter(({ value }) => value === null).map(({ path }) => path)]);

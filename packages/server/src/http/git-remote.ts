@@ -1,0 +1,167 @@
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { AppError } from '@davit/base';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../auth/caller.ts';
+import type { GitRemote } from '../git-remote/git-remote.ts';
+import type { GitService } from '../git-remote/git-process.ts';
+import type { PushedRow } from '../git-remote/store.ts';
+import { answerOf } from './answers.ts';
+import { securityHeaders } from './failures.ts';
+import { limitRequest } from './limit.ts';
+import type { HttpContext } from './context.ts';
+
+interface Shape {
+  Params: { readonly project: string; readonly environment: string; readonly service: string };
+  Querystring: { readonly service?: string };
+}
+type GitRequest = FastifyRequest<Shape>;
+
+const noStore = { ...securityHeaders, expires: 'Fri, 01 Jan 1980 00:00:00 GMT', pragma: 'no-cache' };
+/** Milliseconds that a push and its deployment may take. */
+const longestMilliseconds = 3_600_000;
+
+/**
+ * Adds the git remote: `/git/<project>/<environment>/<service>.git` in git's smart HTTP protocol. The routes are not
+ * operations of the contract. The password is an API token, whose rights count as they do for the API.
+ */
+export async function addGitRemote(app: FastifyInstance, context: HttpContext, remote: GitRemote): Promise<void> {
+  const base = '/git/:project/:environment/:service';
+  await app.register((git, _options, done) => {
+    git.removeAllContentTypeParsers();
+    // Packs are streamed to git, which limits their size.
+    git.addContentTypeParser('*', (_request, payload, parsed) => parsed(null, payload));
+    git.setErrorHandler((error, request, reply) => sendText(reply, answerOf(error, request.id)));
+    git.get<Shape>(`${base}/info/refs`, (request, reply) => list(request, reply));
+    git.post<Shape>(`${base}/git-upload-pack`, (request, reply) => serve(request, reply, 'upload-pack'));
+    git.post<Shape>(`${base}/git-receive-pack`, (request, reply) => serve(request, reply, 'receive-pack'));
+    git.post<Shape>(`${base}/info/lfs/*`, (_request, reply) =>
+      reply
+        .code(501)
+        .type('application/vnd.git-lfs+json')
+        .send(JSON.stringify({ message: withoutLfs })),
+    );
+    done();
+  });
+
+  /** Returns the caller and the application. UNAUTHORIZED, NOT_FOUND, FORBIDDEN. */
+  async function admit(request: GitRequest, reply: FastifyReply, isPush: boolean): Promise<{ caller: Caller; row: PushedRow }> {
+    const authorization = tokenOf(request);
+    if (authorization === null) {
+      limitRequest(context, reply, request.ip);
+      throw new AppError({ code: 'UNAUTHORIZED', message: 'Send an API token as the password; any user name will do.' });
+    }
+    const { authenticator } = context.options;
+    const agent = request.headers['user-agent'];
+    let caller = authenticator.remembered(authorization, agent);
+    if (caller === undefined) {
+      // An unknown token may be a guess. It is counted by address, before the database is queried.
+      limitRequest(context, reply, request.ip);
+      caller = await authenticator.lookUp(authorization, agent);
+    }
+    limitRequest(context, reply, caller.actor);
+    const { project, environment, service } = request.params;
+    if (!service.endsWith('.git')) {
+      throw new AppError({ code: 'ROUTE_NOT_FOUND', message: 'The address of a repository ends with .git.' });
+    }
+    const row = await remote.find(caller, { project, environment, service: service.slice(0, -4) }, isPush);
+    return { caller, row };
+  }
+
+  async function list(request: GitRequest, reply: FastifyReply): Promise<void> {
+    const name = request.query.service ?? '';
+    if (name !== 'git-upload-pack' && name !== 'git-receive-pack') {
+      throw new AppError({ code: 'MALFORMED_REQUEST', message: "Use git 1.6.6 or later: only git's smart protocol is served." });
+    }
+    const service = name === 'git-upload-pack' ? 'upload-pack' : 'receive-pack';
+    const { row } = await admit(request, reply, service === 'receive-pack');
+    const git = await remote.open(row, { service, isListing: true, protocol: protocolOf(request) });
+    git.input.end();
+    git.answer.end();
+    begin(reply, `application/x-${name}-advertisement`);
+    if (protocolOf(request)?.includes('version=2') !== true || service === 'receive-pack') {
+      reply.raw.write(`${packet(`# service=${name}\n`)}0000`);
+    }
+    await finish(git.output, reply);
+  }
+
+  async function serve(request: GitRequest, reply: FastifyReply, service: GitService): Promise<void> {
+    const isPush = service === 'receive-pack';
+    const { row } = await admit(request, reply, isPush);
+    const git = await remote.open(row, { service, isListing: false, protocol: protocolOf(request) });
+    const gone = new AbortController();
+    const leave = (): void => {
+      gone.abort();
+      git.stop();
+    };
+    const late = setTimeout(leave, longestMilliseconds);
+    reply.raw.once('close', leave);
+    begin(reply, `application/x-git-${service}-result`);
+    const body = request.headers['content-encoding'] === 'gzip' ? request.raw.pipe(createGunzip()) : request.raw;
+    const sent = pipeline(body, git.input).catch(() => git.input.destroy());
+    const answered = isPush
+      ? remote.answer(git, row, (id, commit) => deploy(request, id, commit), gone.signal)
+      : Promise.resolve(void git.answer.end());
+    await finish(git.output, reply);
+    // git ended before it has read everything, for example because the push is too large.
+    if (!request.raw.complete) request.raw.socket.destroy();
+    await Promise.all([sent, answered, git.ended]);
+    clearTimeout(late);
+  }
+
+  /** Deploys through the API itself: with the rights, limits, codes and audit of the operation. */
+  async function deploy(request: GitRequest, applicationId: string, commitId: string): Promise<string> {
+    const response = await app.inject({
+      method: 'POST',
+      url: `/application/${applicationId}/deploy`,
+      headers: { authorization: tokenOf(request) ?? '', 'user-agent': request.headers['user-agent'] ?? 'git' },
+      remoteAddress: request.ip,
+      payload: { git_commit_id: commitId },
+    });
+    const body: { readonly message?: string; readonly deployment_request_id?: string } = response.json();
+    if (body.deployment_request_id !== undefined) return body.deployment_request_id;
+    throw new AppError({ code: 'SOURCE_NOT_USABLE', message: `Stored, but not deployed: ${body.message ?? ''}` });
+  }
+}
+
+const withoutLfs =
+  'Davit keeps no Git LFS objects. Add the files to git itself (git lfs migrate export), or deploy from a git host that has LFS.';
+
+function begin(reply: FastifyReply, type: string): void {
+  const own = reply.getHeaders();
+  reply.hijack();
+  for (const [name, value] of Object.entries({ ...own, ...noStore, 'content-type': type }))
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  reply.raw.writeHead(200);
+}
+
+/** Sends the output of git. A client that left has nobody to report to. */
+async function finish(output: Readable, reply: FastifyReply): Promise<void> {
+  await pipeline(output, reply.raw).catch(() => undefined);
+}
+
+function packet(text: string): string {
+  return `${(text.length + 4).toString(16).padStart(4, '0')}${text}`;
+}
+
+function protocolOf({ headers }: GitRequest): string | null {
+  const protocol = headers['git-protocol'];
+  return typeof protocol === 'string' && /^[\w=:.-]{1,100}$/.test(protocol) ? protocol : null;
+}
+
+/** Returns the header with the API token that was sent as a password; null if there is none. */
+function tokenOf({ headers }: GitRequest): string | null {
+  const [scheme = '', encoded = ''] = (headers.authorization ?? '').split(' ', 2);
+  if (scheme.toLowerCase() !== 'basic') return null;
+  const password = Buffer.from(encoded, 'base64').toString('utf8').split(':').slice(1).join(':');
+  return /^[\x21-\x7e]{1,512}$/.test(password) ? `Token ${password}` : null;
+}
+
+/** Sends an error as text, which git prints. */
+function sendText(reply: FastifyReply, { status, message }: { readonly status: number; readonly message: string }): FastifyReply {
+  if (reply.raw.headersSent) return reply;
+  void reply.code(status).headers(securityHeaders).type('text/plain; charset=utf-8');
+  if (status === 401) void reply.header('www-authenticate', 'Basic realm="davit: an API token as the password"');
+  return reply.send(`${message}\n`);
+}
