@@ -84,7 +84,7 @@ export interface Operation {
    * action.
    */
   readonly event?: EventType;
-  /** Error codes besides 401, 403, 404, 429 and 500, which every operation may return. */
+  /** Error codes besides 401, 403, 404, 429, 500 and 503, which every operation may return. */
   readonly errors: readonly number[];
 }
 

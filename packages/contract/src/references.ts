@@ -33,8 +33,14 @@ export function referring(value: unknown, shapes: Shapes): unknown {
   return isNullable ? { anyOf: [reference, { type: 'null' }], ...place } : { ...reference, ...place };
 }
 
+/**
+ * Returns the value with references in its members. The names of required properties follow the properties, which
+ * compresses better.
+ */
 function mapped(value: Readonly<Record<string, unknown>>, shapes: Shapes): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, referring(member, shapes)]));
+  const { required, ...rest } = value;
+  const members = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, referring(member, shapes)]));
+  return required === undefined ? members : { ...members, required: referring(required, shapes) };
 }
 
 function withoutNull(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {

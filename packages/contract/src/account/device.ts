@@ -1,10 +1,18 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { about, DateTime, Name, Named, Nullable, Uuid, Words } from '../shape.ts';
+import { about, DateTime, enumeration, Name, Named, Nullable, Uuid, Words } from '../shape.ts';
 
 const tag = 'Sign-in';
 /** Scopes below that of all rights of the person. */
-const deviceScopes = ['READ', 'DEPLOY', 'WRITE'] as const;
+const deviceScopes = enumeration(
+  'DeviceScope',
+  {
+    READ: 'Read everything except credentials.',
+    DEPLOY: 'Also deploy, restart, stop and cancel.',
+    WRITE: 'Also create, edit and delete.',
+  },
+  'What the token of a program may do.',
+);
 const UserCode = Type.String({ minLength: 1, maxLength: 20 });
 
 export const createDeviceSignIn = operation({
@@ -12,23 +20,35 @@ export const createDeviceSignIn = operation({
   method: 'POST',
   path: '/deviceSignIn',
   tag,
-  summary: 'Begin the sign-in of a program (RFC 8628): a person confirms its user code, and the program gets a token',
+  summary: 'Begin the sign-in of a program',
+  description: `
+    Returns a code for the program and one for the person (RFC 8628). Show the person \`user_code\` and the page to
+    enter it, and ask for the token meanwhile. Needs no token.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
   showsCredentials: true,
-  body: Named('DeviceSignInRequest', Type.Object({ name: Name, scope: Type.Optional(Nullable(Words(deviceScopes))) })),
+  body: Named(
+    'DeviceSignInRequest',
+    Type.Object({
+      name: about('The name of the program, which the person sees.', Name),
+      scope: Type.Optional(about('What it asks for; null: all rights of the person.', Nullable(Words(deviceScopes)))),
+    }),
+    'A program that wants to sign in.',
+  ),
   status: 201,
   response: Named(
     'DeviceSignIn',
     Type.Object({
-      device_code: Type.String(),
-      user_code: Type.String(),
-      verification_uri: Type.String(),
-      verification_uri_complete: Type.String(),
-      expires_in: Type.Integer(),
-      interval: Type.Integer(),
+      device_code: about('Gets the token; keep it secret.', Type.String()),
+      user_code: about('What the person compares or enters.', Type.String()),
+      verification_uri: about('The page at which it is entered.', Type.String()),
+      verification_uri_complete: about('That page with the code filled in.', Type.String()),
+      expires_in: about('Seconds until both codes expire.', Type.Integer()),
+      interval: about('Seconds to wait between two requests for the token.', Type.Integer()),
     }),
+    'The codes of a sign-in of a program.',
   ),
   errors: [],
 });
@@ -38,23 +58,39 @@ export const getDeviceToken = operation({
   method: 'POST',
   path: '/deviceSignIn/token',
   tag,
-  summary: 'Get the token of a program once its user code is confirmed; repeat every `interval` seconds until then',
+  summary: 'Get the token of a program',
+  description: `
+    Returns the token, once, when a person has confirmed the user code. Repeat the request every \`interval\` seconds
+    until then. Needs no token.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`AUTHORIZATION_PENDING\` (400) | Nobody has confirmed the code yet. | Ask again after \`interval\` seconds. |
+    | \`SLOW_DOWN\` (400) | You ask too often. | Add 5 seconds to the pause. |
+    | \`ACCESS_DENIED\` (400) | The person has refused. | Begin again if that was a mistake. |
+    | \`DEVICE_CODE_EXPIRED\` (400) | The code has expired, is unknown or was used. | Begin again. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
   showsCredentials: true,
-  body: Named('DeviceTokenRequest', Type.Object({ device_code: Type.String({ maxLength: 200 }) })),
+  body: Named(
+    'DeviceTokenRequest',
+    Type.Object({ device_code: about('The `device_code` of the sign-in.', Type.String({ maxLength: 200 })) }),
+    'The sign-in whose token to get.',
+  ),
   status: 200,
   response: Named(
     'DeviceToken',
     Type.Object({
-      access_token: Type.String(),
-      token_type: Type.String(),
-      token_id: Uuid,
-      name: Type.String(),
-      organization_id: Uuid,
-      expires_at: DateTime,
+      access_token: about('The token, for `Authorization: Bearer`. It is shown once.', Type.String()),
+      token_type: about('The scheme of the header: `Bearer`.', Type.String()),
+      token_id: about('The `id` of the API token.', Uuid),
+      name: about('The name of the API token.', Type.String()),
+      organization_id: about('The organization that it is for.', Uuid),
+      expires_at: about('When it stops working.', DateTime),
     }),
+    'The token of a program.',
   ),
   errors: [400],
 });
@@ -77,6 +113,7 @@ export const revokeDeviceToken = operation({
   body: Named(
     'DeviceTokenRevocation',
     Type.Object({ access_token: about('The token, as `getDeviceToken` returned it.', Type.String({ maxLength: 200 })) }),
+    'The token that a program gives up.',
   ),
   status: 204,
   response: null,
@@ -88,21 +125,26 @@ export const readDeviceSignIn = operation({
   method: 'POST',
   path: '/deviceSignIn/read',
   tag,
-  summary: 'Read which program shows a user code, before it is confirmed',
+  summary: 'Read which program wants to sign in',
+  description: `
+    Returns name, address and wish of the program that shows a user code, so that the person can compare them before
+    confirming.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
-  body: Type.Object({ user_code: UserCode }),
+  body: Type.Object({ user_code: about('The code that the program shows.', UserCode) }),
   status: 200,
   response: Named(
     'DeviceSignInProgram',
     Type.Object({
-      name: Type.String(),
-      scope: Nullable(Words(deviceScopes)),
-      address: Type.String(),
-      created_at: DateTime,
-      expires_at: DateTime,
+      name: about('The name that it gave itself.', Type.String()),
+      scope: about('What it asks for; null: all your rights.', Nullable(Words(deviceScopes))),
+      address: about('The IP address of the program.', Type.String()),
+      created_at: about('When it asked for the code.', DateTime),
+      expires_at: about('When the code expires.', DateTime),
     }),
+    'The program that shows a user code.',
   ),
   errors: [409],
 });
@@ -112,18 +154,29 @@ export const confirmDeviceSignIn = operation({
   method: 'POST',
   path: '/deviceSignIn/confirm',
   tag,
-  summary: 'Give the program that shows a user code a token for one of your organizations, with your rights or fewer',
+  summary: 'Confirm the sign-in of a program',
+  description: `
+    Gives the program that shows the code an API token for one of your organizations, with your rights or fewer. The
+    token ends when you leave the organization or get another role.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`LINK_NOT_VALID\` (409) | The code is unknown, used or expired. | Begin again in the program. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
   body: Named(
     'DeviceSignInConfirmation',
     Type.Object({
-      user_code: UserCode,
-      organization_id: Uuid,
-      scope: Type.Optional(Nullable(Words(deviceScopes))),
-      expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, default: 90 })),
+      user_code: about('The code that the program shows.', UserCode),
+      organization_id: about('The organization that the token is for.', Uuid),
+      scope: Type.Optional(about('What it may do; null: all your rights there.', Nullable(Words(deviceScopes)))),
+      expires_in_days: Type.Optional(
+        about('After how many days it stops working.', Type.Integer({ minimum: 1, maximum: 365, default: 90 })),
+      ),
     }),
+    'Which program gets which rights.',
   ),
   status: 204,
   response: null,
@@ -135,11 +188,15 @@ export const denyDeviceSignIn = operation({
   method: 'POST',
   path: '/deviceSignIn/deny',
   tag,
-  summary: 'Refuse the program that shows a user code',
+  summary: 'Refuse the sign-in of a program',
+  description: `
+    Ends the sign-in of the program that shows the code: it gets ACCESS_DENIED instead of a token. A refused code
+    cannot be confirmed later.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
-  body: Type.Object({ user_code: UserCode }),
+  body: Type.Object({ user_code: about('The code that the program shows.', UserCode) }),
   status: 204,
   response: null,
   errors: [409],

@@ -4,14 +4,21 @@ import { about, DateTime, Name, Named, Uuid } from '../shape.ts';
 import { LinkToken, NewPassword, SignedIn } from './sign-in.ts';
 
 const tag = 'Sign-in';
-const OfLink = Type.Object({ token: LinkToken });
+const OfLink = Type.Object({ token: about('The token behind `#` of the link.', LinkToken) });
 
 export const readInvitationLink = operation({
   id: 'readInvitationLink',
   method: 'POST',
   path: '/invitation/read',
   tag,
-  summary: 'Read the invitation of a link, by the token of the link',
+  summary: 'Read the invitation of a link',
+  description: `
+    Returns who invites to which organization, by the token of the link. The link stays valid. Needs no other token.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`LINK_NOT_VALID\` (409) | The link is unknown, used or expired. | Ask for a new invitation. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
@@ -20,13 +27,14 @@ export const readInvitationLink = operation({
   response: Named(
     'InvitationLink',
     Type.Object({
-      email: Type.String(),
-      organization_id: Uuid,
-      organization_name: Type.String(),
-      inviter: Type.String(),
-      role_name: Type.String(),
-      expires_at: DateTime,
+      email: about('The invited e-mail address.', Type.String()),
+      organization_id: about('The organization that invites.', Uuid),
+      organization_name: about('The name of the organization.', Type.String()),
+      inviter: about('The name of the inviting person or API token.', Type.String()),
+      role_name: about('The role that you will have.', Type.String()),
+      expires_at: about('When the link expires.', DateTime),
     }),
+    'The invitation that a link is for.',
   ),
   errors: [409],
 });
@@ -37,13 +45,34 @@ export const acceptInvitationLink = operation({
   path: '/invitation/accept',
   event: 'ACCEPT',
   tag,
-  summary: 'Accept the invitation of a link with a new account for its e-mail address, and sign in',
+  summary: 'Accept an invitation with a new account',
+  description: `
+    Creates an account with a password for the invited address, makes it a member, and signs in: the answer sets the
+    cookie of a session. Needs no other token.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`LINK_NOT_VALID\` (409) | The link is unknown, used or expired. | Ask for a new invitation. |
+    | \`EMAIL_TAKEN\` (409) | The address has an account. | Sign in, then join by the link. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
-  body: Named('InvitationAcceptance', Type.Object({ token: LinkToken, password: NewPassword, name: Type.Optional(Name) })),
+  body: Named(
+    'InvitationAcceptance',
+    Type.Object({
+      token: about('The token behind `#` of the link.', LinkToken),
+      password: about('The password to sign in with, at least 10 characters.', NewPassword),
+      name: Type.Optional(about('Your full name; without it, none.', Name)),
+    }),
+    'A new account for an invited person.',
+  ),
   status: 201,
-  response: Named('SignedInMember', Type.Object({ ...SignedIn.properties, organization_id: Uuid })),
+  response: Named(
+    'SignedInMember',
+    Type.Object({ ...SignedIn.properties, organization_id: about('The organization that you belong to.', Uuid) }),
+    'A new session of a new member.',
+  ),
   errors: [409],
 });
 
@@ -53,13 +82,21 @@ export const joinByInvitationLink = operation({
   path: '/invitation/join',
   event: 'ACCEPT',
   tag,
-  summary: 'Accept the invitation of a link as the person who is signed in, whatever its e-mail address',
+  summary: 'Accept an invitation with your account',
+  description: `
+    Makes you a member by the token of a link, whatever its e-mail address. Who has the link can use it, once.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`LINK_NOT_VALID\` (409) | The link is unknown, used or expired. | Ask for a new invitation. |
+    | \`ALREADY_MEMBER\` (409) | You are a member. | Nothing to do. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
   body: OfLink,
   status: 201,
-  response: Type.Object({ organization_id: Uuid }),
+  response: Type.Object({ organization_id: about('The organization that you belong to.', Uuid) }),
   errors: [409],
 });
 
@@ -68,12 +105,20 @@ export const createPasswordLink = operation({
   method: 'POST',
   path: '/organization/{organizationId}/member/{userId}/passwordLink',
   tag,
-  summary: 'Create a link with which a member of this organization only sets a new password',
+  summary: 'Create a link for a new password',
+  description: `
+    Returns a link with which the member sets a new password. It takes the account over, so it is refused for
+    members of other organizations, and for the owner unless an owner asks. It works once, for 24 hours.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NO_PASSWORD\` (409) | The member signs in through an issuer. | Reset it at the issuer. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   showsCredentials: true,
   status: 201,
-  response: Type.Object({ link: Type.String() }),
+  response: Type.Object({ link: about('The link; it works once, for 24 hours.', Type.String()) }),
   errors: [409],
 });
 
@@ -106,7 +151,7 @@ export const resetPassword = operation({
   method: 'POST',
   path: '/passwordReset',
   tag,
-  summary: 'Set a new password with the token of a link; all sessions of the person end',
+  summary: 'Set a new password by a link',
   description: `
     Sets a new password, ends all sessions of the person, deletes the other links to set it, and **removes all passkeys**:
     whoever knew the lost password may have added one. The second factor stays; only its owner or the operator removes it.
@@ -118,7 +163,14 @@ export const resetPassword = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
-  body: Named('PasswordReset', Type.Object({ token: LinkToken, password: NewPassword })),
+  body: Named(
+    'PasswordReset',
+    Type.Object({
+      token: about('The token behind `#` of the link.', LinkToken),
+      password: about('The new password, at least 10 characters.', NewPassword),
+    }),
+    'A new password, by a link.',
+  ),
   status: 200,
   response: Type.Object({
     removed_passkeys: about('How many passkeys were removed. Add yours again.', Type.Integer()),

@@ -24,7 +24,11 @@ export const getAccountSecurity = operation({
   method: 'GET',
   path: '/account/security',
   tag,
-  summary: 'Read how you sign in: with which e-mail address, and what else is needed',
+  summary: 'Read how you sign in',
+  description: `
+    Returns your e-mail address, whether you have a password and a second factor here, and how many recovery codes
+    of it are left.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
@@ -38,14 +42,26 @@ export const createSecondFactor = operation({
   method: 'POST',
   path: '/account/secondFactor',
   tag,
-  summary: 'Create the secret of a second factor (TOTP); it is needed at sign-in once it is confirmed',
+  summary: 'Create a second factor',
+  description: `
+    Creates the secret of a second factor (TOTP). It has no effect until you confirm it with a code, and replaces an
+    unconfirmed one.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NO_PASSWORD\` (409) | You sign in through an issuer. | Use the second factor of the issuer. |
+    | \`ALREADY_EXISTS\` (409) | You have a second factor. | Remove it first. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
   showsCredentials: true,
-  body: Type.Object({ password: Password }),
+  body: Type.Object({ password: about('Your present password.', Password) }),
   status: 201,
-  response: Type.Object({ secret: Type.String(), url: Type.String() }),
+  response: Type.Object({
+    secret: about('The secret, to enter by hand.', Type.String()),
+    url: about('The secret as a URL, for a QR code.', Type.String()),
+  }),
   errors: [409],
 });
 
@@ -54,14 +70,22 @@ export const confirmSecondFactor = operation({
   method: 'POST',
   path: '/account/secondFactor/confirm',
   tag,
-  summary: 'Confirm the second factor with a code of it; all other sessions end. The recovery codes are shown only now',
+  summary: 'Confirm the second factor',
+  description: `
+    Switches the second factor on with a code of it. All other sessions end. The answer has ten recovery codes,
+    which are shown only now.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NOTHING_TO_CONFIRM\` (409) | No second factor waits. | Create one first. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
   showsCredentials: true,
-  body: Type.Object({ code: Code }),
+  body: Type.Object({ code: about('The present code of the second factor.', Code) }),
   status: 200,
-  response: Type.Object({ recovery_codes: Type.Array(Type.String()) }),
+  response: Type.Object({ recovery_codes: about('Ten codes, each of which works once.', Type.Array(Type.String())) }),
   errors: [409],
 });
 
@@ -71,11 +95,15 @@ export const deleteSecondFactor = operation({
   path: '/account/secondFactor',
   record: null,
   tag,
-  summary: 'Remove the second factor and its recovery codes',
+  summary: 'Remove the second factor',
+  description: `
+    Removes the second factor and its recovery codes: from then on your password is enough to sign in. Your sessions
+    stay as they are.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
-  body: Type.Object({ password: Password }),
+  body: Type.Object({ password: about('Your present password.', Password) }),
   status: 204,
   response: null,
   errors: [400, 409],

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Named, Nullable, Uuid } from '../shape.ts';
+import { about, DateTime, List, Named, Nullable, Uuid } from '../shape.ts';
 import { AccountSecurity } from './second-factor.ts';
 import { NewPassword } from './sign-in.ts';
 
@@ -9,14 +9,15 @@ const tag = 'Sign-in';
 const Session = Named(
   'AccountSession',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    last_used_at: DateTime,
-    expires_at: DateTime,
-    user_agent: Nullable(Type.String()),
-    address: Nullable(Type.String()),
-    is_current: Type.Boolean(),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When the person signed in.', DateTime),
+    last_used_at: about('When it was last used.', DateTime),
+    expires_at: about('When it ends, unless it is used before.', DateTime),
+    user_agent: about('The program that signed in; null: unknown.', Nullable(Type.String())),
+    address: about('The IP address that signed in; null: unknown.', Nullable(Type.String())),
+    is_current: about('Whether it is the session of this request.', Type.Boolean()),
   }),
+  'A session of a person.',
 );
 
 export const listSessions = operation({
@@ -24,7 +25,11 @@ export const listSessions = operation({
   method: 'GET',
   path: '/account/session',
   tag,
-  summary: 'List your sessions, the last used first',
+  summary: 'List your sessions',
+  description: `
+    Returns where you are signed in, the last used first. A session ends after 30 days, or after 7 days in which it
+    was not used.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
@@ -39,7 +44,11 @@ export const endSession = operation({
   path: '/account/session/{sessionId}',
   record: null,
   tag,
-  summary: 'End one of your sessions; it stops working at once',
+  summary: 'End one of your sessions',
+  description: `
+    Ends the session at once: its cookie is not accepted any more. If it is the session of this request, you are
+    signed out.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
@@ -54,7 +63,11 @@ export const endOtherSessions = operation({
   path: '/account/session',
   record: null,
   tag,
-  summary: 'End all of your sessions except the one of the request',
+  summary: 'End all of your other sessions',
+  description: `
+    Ends every session of yours except that of the request, at once: for example after you lost a device. API tokens
+    are not affected.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'people',
@@ -69,7 +82,7 @@ export const changePassword = operation({
   path: '/account/password',
   record: null,
   tag,
-  summary: 'Change your password; all other sessions end',
+  summary: 'Change your password',
   description: `
     Sets a new password, ends all other sessions, and deletes links to set the password. Your second factor and your
     passkeys stay: the response says what there is. Remove passkeys that you do not know.
@@ -82,7 +95,14 @@ export const changePassword = operation({
   scope: 'READ',
   target: 'instance',
   audience: 'people',
-  body: Named('PasswordChange', Type.Object({ current_password: Type.String({ maxLength: 1000 }), new_password: NewPassword })),
+  body: Named(
+    'PasswordChange',
+    Type.Object({
+      current_password: about('Your present password.', Type.String({ maxLength: 1000 })),
+      new_password: about('The new one, at least 10 characters.', NewPassword),
+    }),
+    'A new password for your account.',
+  ),
   status: 200,
   response: AccountSecurity,
   errors: [400, 409],

@@ -14,11 +14,12 @@ export const LinkToken = Type.String({ minLength: 1, maxLength: 200 });
 export const SignedIn = Named(
   'SignedIn',
   Type.Object({
-    person_id: Uuid,
+    person_id: about('The `id` of the person.', Uuid),
     email: about('The address of the person. null: the issuer states none.', Nullable(Type.String())),
-    session_id: Uuid,
-    expires_at: DateTime,
+    session_id: about('The `id` of the session.', Uuid),
+    expires_at: about('When the session ends.', DateTime),
   }),
+  'A session that has begun. Its token is in the cookie that the answer sets.',
 );
 
 export const getSignInOptions = operation({
@@ -26,7 +27,11 @@ export const getSignInOptions = operation({
   method: 'GET',
   path: '/signIn',
   tag,
-  summary: 'Read how people can sign in to this installation',
+  summary: 'Read how people can sign in',
+  description: `
+    Returns whether passwords are accepted, and through which issuers people sign in: what a sign-in page has to
+    offer. Needs no token.
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
@@ -34,12 +39,13 @@ export const getSignInOptions = operation({
   response: Named(
     'SignInOptions',
     Type.Object({
-      passwords: Type.Boolean(),
-      issuers: Type.Array(Type.String()),
+      passwords: about('Whether e-mail address and password are accepted.', Type.Boolean()),
+      issuers: about('The issuers through which people sign in.', Type.Array(Type.String())),
       passkeys: about('Whether people sign in with passkeys at this address: not at an IP address.', Type.Boolean()),
       sends_mail: about('Whether links for forgotten passwords, and invitations, are mailed.', Type.Boolean()),
       browser_issuers: about('Those of the issuers through which people sign in in a browser.', Type.Array(Type.String())),
     }),
+    'How people sign in to this installation.',
   ),
   errors: [],
 });
@@ -49,17 +55,28 @@ export const signIn = operation({
   method: 'POST',
   path: '/signIn',
   tag,
-  summary: 'Sign in with e-mail address and password; the response sets the cookie of a new session',
+  summary: 'Sign in',
+  description: `
+    Starts a session of up to 30 days with e-mail address and password. The answer sets its cookie, which only
+    browsers should use; programs use API tokens. After some wrong attempts, further ones are refused with 429 for a
+    while.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`SIGN_IN_REFUSED\` (401) | Address or password is wrong. | Check both, or have it reset. |
+    | \`SECOND_FACTOR_REQUIRED\` (401) | \`code\` is missing, wrong or was used. | Send the present code. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
   body: Named(
     'SignInRequest',
     Type.Object({
-      email: Type.String({ maxLength: 320 }),
-      password: Password,
-      code: Type.Optional(Type.String({ maxLength: 100 })),
+      email: about('The e-mail address of the account.', Type.String({ maxLength: 320 })),
+      password: about('The password of the account.', Password),
+      code: Type.Optional(about('The present code of the second factor, or a recovery code.', Type.String({ maxLength: 100 }))),
     }),
+    'Address and password of a person.',
   ),
   status: 201,
   response: SignedIn,
@@ -71,21 +88,35 @@ export const createFirstAccount = operation({
   method: 'POST',
   path: '/firstRun',
   tag,
-  summary: 'Create the first account, with the token of the link that the first start prints, and sign in',
+  summary: 'Create the first account',
+  description: `
+    Creates the account of the person who sets the installation up, with the token of the link that each start
+    prints until then. The account owns a new organization, or the oldest one. The answer sets the cookie of a
+    session.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`LINK_NOT_VALID\` (409) | The link is used, or a newer start printed another one. | Restart Davit for a new link. |
+  `,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
   body: Named(
     'FirstAccountRequest',
     Type.Object({
-      token: LinkToken,
-      email: Email,
-      password: NewPassword,
-      name: Type.Optional(Name),
-      organization_name: Type.Optional(Name),
+      token: about('The token behind `#` of the link that each start prints.', LinkToken),
+      email: about('The e-mail address to sign in with.', Email),
+      password: about('The password to sign in with, at least 10 characters.', NewPassword),
+      name: Type.Optional(about('Your full name; without it, none.', Name)),
+      organization_name: Type.Optional(about('The name of your organization, if there is none yet.', Name)),
     }),
+    'The first account of an installation.',
   ),
   status: 201,
-  response: Named('SignedInMember', Type.Object({ ...SignedIn.properties, organization_id: Uuid })),
+  response: Named(
+    'SignedInMember',
+    Type.Object({ ...SignedIn.properties, organization_id: about('The organization that you belong to.', Uuid) }),
+    'A new session of a new member.',
+  ),
   errors: [400, 409],
 });

@@ -47,7 +47,7 @@ export const clusterAdvancedSettingsNotOffered = [
   'k8s.api.allowed_public_access_cidrs',
 ] as const;
 
-const Settings = Named('ClusterAdvancedSettings', Type.Object({}));
+const Settings = Named('ClusterAdvancedSettings', Type.Object({}), 'The advanced settings of a cluster; there are none yet.');
 const tag = 'Cluster';
 
 export const getDefaultClusterAdvancedSettings = operation({
@@ -55,7 +55,11 @@ export const getDefaultClusterAdvancedSettings = operation({
   method: 'GET',
   path: '/defaultClusterAdvancedSettings',
   tag,
-  summary: 'Read the defaults of the advanced settings of clusters; there are none yet',
+  summary: 'Read the default settings of clusters',
+  description: `
+    Returns the advanced settings of a new cluster. The object is empty, because no setting of a cluster has an
+    effect so far.
+  `,
   scope: 'READ',
   target: 'instance',
   status: 200,
@@ -68,7 +72,11 @@ export const getClusterAdvancedSettings = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/{clusterId}/advancedSettings',
   tag,
-  summary: 'Read the advanced settings of a cluster; there are none yet',
+  summary: 'Read the advanced settings of a cluster',
+  description: `
+    Returns the advanced settings of the cluster. The object is empty, because no setting of a cluster has an effect
+    so far.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -82,7 +90,11 @@ export const editClusterAdvancedSettings = operation({
   path: '/organization/{organizationId}/cluster/{clusterId}/advancedSettings',
   record: null,
   tag,
-  summary: 'Edit the advanced settings of a cluster; unknown settings are refused',
+  summary: 'Edit the advanced settings of a cluster',
+  description: `
+    Accepts an empty object only: no setting of a cluster has an effect so far, and a setting without an effect
+    would be misleading.
+  `,
   scope: 'ADMIN',
   target: 'organization',
   body: Settings,

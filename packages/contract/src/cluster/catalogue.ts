@@ -1,60 +1,88 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Optionals, Words, Named } from '../shape.ts';
+import { about, List, Named, Optionals, Words } from '../shape.ts';
 import { ClusterFeature } from './shapes.ts';
 
 export const InstanceType = Named(
   'ClusterInstanceType',
   Type.Object({
-    type: Type.String(),
-    name: Type.String(),
-    cpu: Type.Number(),
-    ram_in_gb: Type.Number(),
-    bandwidth_in_gbps: Type.String(),
-    bandwidth_guarantee: Type.String(),
-    architecture: Type.Optional(Type.String()),
+    type: about('The name of the type at the vendor.', Type.String()),
+    name: about('The name of the type for people.', Type.String()),
+    cpu: about('The number of its CPUs.', Type.Number()),
+    ram_in_gb: about('Its memory, in GB.', Type.Number()),
+    bandwidth_in_gbps: about('The bandwidth, in Gbit/s; may be empty.', Type.String()),
+    bandwidth_guarantee: about('How far that is guaranteed; may be empty.', Type.String()),
+    architecture: Type.Optional(about('The processor, such as `AMD64`. Absent: unknown.', Type.String())),
     gpu_info: Type.Optional(
-      Named(
-        'ClusterInstanceGpuInfo',
-        Optionals({ count: Type.Integer(), name: Type.String(), manufacturer: Type.String(), memory_in_mib: Type.String() }),
+      about(
+        'Its GPUs. Absent: none.',
+        Named(
+          'ClusterInstanceGpuInfo',
+          Optionals({
+            count: about('How many GPUs it has.', Type.Integer()),
+            name: about('The name of the GPU.', Type.String()),
+            manufacturer: about('The manufacturer of the GPU.', Type.String()),
+            memory_in_mib: about('The memory of a GPU, in MiB.', Type.String()),
+          }),
+          'The GPUs of a type of machine.',
+        ),
       ),
     ),
     attributes: Type.Optional(
-      Named(
-        'ClusterInstanceAttributes',
-        Optionals({
-          instance_category: Type.String(),
-          instance_generation: Type.Integer(),
-          instance_family: Type.String(),
-          instance_size: Type.String(),
-          meets_resource_reqs: Type.Boolean(),
-        }),
+      about(
+        'Its name in parts. Absent: unknown.',
+        Named(
+          'ClusterInstanceAttributes',
+          Optionals({
+            instance_category: about('The letter of the category.', Type.String()),
+            instance_generation: about('The number of the generation.', Type.Integer()),
+            instance_family: about('The family, such as `t3`.', Type.String()),
+            instance_size: about('The size, such as `large`.', Type.String()),
+            meets_resource_reqs: about('Whether it is large enough for a cluster.', Type.Boolean()),
+          }),
+          'The name of a type of machine in parts.',
+        ),
       ),
     ),
   }),
+  'A type of machine that a vendor offers.',
 );
 
 export const Region = Named(
   'ClusterRegion',
   Type.Object({
-    name: Type.String(),
-    country_code: Type.String(),
-    country: Type.String(),
-    city: Type.String(),
-    zones: Type.Optional(Type.Array(Type.String())),
+    name: about('The name of the region at the vendor.', Type.String()),
+    country_code: about('The country, as two letters.', Type.String()),
+    country: about('The name of the country.', Type.String()),
+    city: about('The city or area of the region.', Type.String()),
+    zones: Type.Optional(about('The zones of the region. Absent: none.', Type.Array(Type.String()))),
   }),
+  'A region of a vendor.',
 );
 
-const NamedRecord = Named('ManagedDatabaseInstanceType', Type.Object({ name: Type.String() }));
+const NamedRecord = Named(
+  'ManagedDatabaseInstanceType',
+  Type.Object({ name: about('The name at the vendor.', Type.String()) }),
+  'Something that the vendor offers, by name.',
+);
 
 /** `with_gpu` is the older parameter: false means EXCLUDE, true means INCLUDE. `gpu` takes precedence if it is sent. */
 const filters = Optionals({
-  only_meets_resource_reqs: Type.Boolean(),
-  with_gpu: Type.Boolean(),
-  gpu: Words(['INCLUDE', 'EXCLUDE', 'ONLY'] as const, { default: 'INCLUDE' }),
+  only_meets_resource_reqs: about('Only types that are large enough for a cluster.', Type.Boolean()),
+  with_gpu: about('The older form: false is EXCLUDE, true INCLUDE.', Type.Boolean()),
+  gpu: about(
+    'Whether to list types with GPUs.',
+    Words({ INCLUDE: 'With the others.', EXCLUDE: 'Only without GPUs.', ONLY: 'Only with GPUs.' }, { default: 'INCLUDE' }),
+  ),
 });
 
 const common = { method: 'GET', tag: 'Cloud catalogue', scope: 'READ', target: 'instance', status: 200, errors: [] } as const;
+
+/** Returns the description of an operation that lists something of the catalogue. */
+function ofCatalogue(what: string): string {
+  return `Returns the ${what} from the catalogue of the installation, which the operator can replace. No vendor is asked, and
+    nothing needs to exist.`;
+}
 
 function featuresOf<const Id extends string, const P extends string>(id: Id, path: P) {
   return operation({
@@ -62,25 +90,44 @@ function featuresOf<const Id extends string, const P extends string>(id: Id, pat
     id,
     path,
     summary: 'List the features of clusters of the vendor',
+    description: `
+      Returns the features that the vendor offers for clusters, from the catalogue of the installation. They can be chosen
+      for a cluster and are stored only.
+    `,
     response: List(ClusterFeature),
   });
 }
 
 function regionsOf<const Id extends string, const P extends string>(id: Id, path: P) {
-  return operation({ ...common, id, path, summary: 'List the regions of the vendor', response: List(Region) });
+  return operation({
+    ...common,
+    id,
+    path,
+    summary: 'List the regions of the vendor',
+    description: ofCatalogue('regions of the vendor'),
+    response: List(Region),
+  });
 }
 
 function typesOf<const Id extends string, const P extends string>(id: Id, path: P, summary: string) {
-  return operation({ ...common, id, path, summary, response: List(InstanceType) });
+  return operation({ ...common, id, path, summary, description: ofCatalogue('types of machines'), response: List(InstanceType) });
 }
 
 function filteredTypesOf<const Id extends string, const P extends string>(id: Id, path: P) {
   const summary = 'List the instance types of the vendor in a region';
-  return operation({ ...common, id, path, summary, query: filters, response: List(InstanceType) });
+  return operation({
+    ...common,
+    id,
+    path,
+    summary,
+    description: ofCatalogue('types of machines'),
+    query: filters,
+    response: List(InstanceType),
+  });
 }
 
 function namesOf<const Id extends string, const P extends string>(id: Id, path: P, summary: string) {
-  return operation({ ...common, id, path, summary, response: List(NamedRecord) });
+  return operation({ ...common, id, path, summary, description: ofCatalogue('names'), response: List(NamedRecord) });
 }
 
 const allTypes = 'List all instance types of the vendor';
@@ -91,11 +138,21 @@ export const listCloudProvider = operation({
   ...common,
   id: 'listCloudProvider',
   path: '/cloudProvider',
-  summary: 'List the vendors with their regions',
+  summary: 'List the cloud vendors',
+  description: `
+    Returns the vendors of the catalogue with their regions. It comes from a file of the installation; no vendor is
+    asked for it.
+  `,
   response: List(
     Named(
       'CloudProvider',
-      Optionals({ short_name: Type.String(), name: Type.String(), logo_url: Type.String(), regions: Type.Array(Region) }),
+      Optionals({
+        short_name: about('The name of the vendor in other fields.', Type.String()),
+        name: about('The name of the vendor for people.', Type.String()),
+        logo_url: about('The logo of the vendor.', Type.String()),
+        regions: about('The regions of the vendor.', Type.Array(Region)),
+      }),
+      'A cloud vendor with its regions.',
     ),
   ),
 });

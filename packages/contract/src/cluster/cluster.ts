@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Optionals, Words, Named } from '../shape.ts';
+import { about, List, Named, Optionals, Words } from '../shape.ts';
 import { CloudProviderInfo, CloudProviderInfoRequest, Cluster, ClusterEnvironment, ClusterRequest } from './shapes.ts';
 
 const tag = 'Cluster';
@@ -11,6 +11,10 @@ export const listOrganizationCluster = operation({
   path: '/organization/{organizationId}/cluster',
   tag,
   summary: 'List the clusters of an organization',
+  description: `
+    Returns the clusters of the organization, oldest first. The first one is \`Local\`: the container engine of the
+    machine that Davit runs on.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -23,7 +27,15 @@ export const createCluster = operation({
   method: 'POST',
   path: '/organization/{organizationId}/cluster',
   tag,
-  summary: 'Record a cluster; nothing is installed before it is deployed',
+  summary: 'Create a cluster',
+  description: `
+    Records a cluster. For one of yours, use SELF_MANAGED, store its kubeconfig, and deploy the cluster to check it.
+    MANAGED ones are recorded and cannot be deployed.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A cluster of the organization has the name. | Choose another name. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   body: ClusterRequest,
@@ -37,7 +49,15 @@ export const editCluster = operation({
   method: 'PUT',
   path: '/organization/{organizationId}/cluster/{clusterId}',
   tag,
-  summary: 'Edit a cluster; fields that are left out stay as they are',
+  summary: 'Edit a cluster',
+  description: `
+    Changes the record; fields that you leave out stay. The cluster itself and what runs on it do not change.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A cluster of the organization has the name. | Choose another name. |
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   body: ClusterRequest,
@@ -51,15 +71,34 @@ export const deleteCluster = operation({
   method: 'DELETE',
   path: '/organization/{organizationId}/cluster/{clusterId}',
   tag,
-  summary: 'Delete a cluster that has no environments and is not the default one',
+  summary: 'Delete a cluster',
+  description: `
+    Deletes the record of a cluster without environments, with its kubeconfig. The cluster itself goes on.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`IN_USE\` (409) | Environments, or volumes of services that moved away, are on it. | Delete them; for volumes see \`deleteMode\`. |
+    | \`CLUSTER_IS_DEFAULT\` (409) | It is the default cluster. | Leave it. |
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   query: Optionals({
-    deleteMode: Words(['DEFAULT', 'DELETE_CLUSTER_AND_SERVICE_CONFIG', 'DELETE_SERVICE_CONFIG'] as const, {
-      default: 'DEFAULT',
-      description:
-        'All three remove the record; Davit never removes a cluster. DELETE_SERVICE_CONFIG: also if volumes of services that were moved elsewhere are left on it; these volumes stay there.',
-    }),
+    deleteMode: about(
+      'Whether volumes that services left on the cluster prevent the deletion.',
+      Words(
+        {
+          DEFAULT: 'Refused while old volumes are on it.',
+          DELETE_CLUSTER_AND_SERVICE_CONFIG: 'As DEFAULT: Davit never removes a cluster.',
+          DELETE_SERVICE_CONFIG: 'Also with old volumes, which stay there.',
+        },
+        {
+          default: 'DEFAULT',
+          description:
+            'All three remove the record; Davit never removes a cluster. DELETE_SERVICE_CONFIG: also if volumes of services that were moved elsewhere are left on it; these volumes stay there.',
+        },
+      ),
+    ),
   }),
   status: 204,
   response: null,
@@ -71,7 +110,11 @@ export const getEnvironmentsByClusterId = operation({
   method: 'GET',
   path: '/cluster/{clusterId}/environments',
   tag,
-  summary: 'List the environments on a cluster, with their services',
+  summary: 'List the environments on a cluster',
+  description: `
+    Returns the environments on the cluster with their projects and services. While there are any, the cluster
+    cannot be deleted.
+  `,
   scope: 'READ',
   target: 'cluster',
   status: 200,
@@ -84,7 +127,11 @@ export const getOrganizationCloudProviderInfo = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/{clusterId}/cloudProviderInfo',
   tag,
-  summary: 'Read the provider, region and credentials of a cluster',
+  summary: 'Read the cloud account of a cluster',
+  description: `
+    Returns vendor, region and credentials, without their secrets. They have no effect on a cluster that you manage
+    yourself.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -97,7 +144,14 @@ export const specifyClusterCloudProviderInfo = operation({
   method: 'POST',
   path: '/organization/{organizationId}/cluster/{clusterId}/cloudProviderInfo',
   tag,
-  summary: 'Set the region and credentials of a cluster',
+  summary: 'Set the cloud account of a cluster',
+  description: `
+    Stores region and credentials of a cluster. They have no effect on a cluster that you manage yourself.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   body: CloudProviderInfoRequest,
@@ -109,10 +163,11 @@ export const specifyClusterCloudProviderInfo = operation({
 const Route = Named(
   'ClusterRoute',
   Type.Object({
-    destination: Type.String({ minLength: 1, maxLength: 255 }),
-    target: Type.String({ minLength: 1, maxLength: 255 }),
-    description: Type.String({ maxLength: 255 }),
+    destination: about('The range of addresses.', Type.String({ minLength: 1, maxLength: 255 })),
+    target: about('Where traffic to them goes.', Type.String({ minLength: 1, maxLength: 255 })),
+    description: about('What it is for; may be empty.', Type.String({ maxLength: 255 })),
   }),
+  `A route of a cluster's network.`,
 );
 
 export const getRoutingTable = operation({
@@ -120,7 +175,11 @@ export const getRoutingTable = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/{clusterId}/routingTable',
   tag,
-  summary: 'Read the routes of a cluster’s network',
+  summary: 'Read the routes of a cluster',
+  description: `
+    Returns the stored routes of the network of a managed cluster. The list is empty for other clusters, which have
+    networks of their own.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -133,10 +192,22 @@ export const editRoutingTable = operation({
   method: 'PUT',
   path: '/organization/{organizationId}/cluster/{clusterId}/routingTable',
   tag,
-  summary: 'Set the routes of a managed cluster’s network',
+  summary: 'Set the routes of a cluster',
+  description: `
+    Replaces the routes of the network of a managed cluster. Other clusters have networks of their own, and are
+    refused.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | Davit does not manage its network. | Set routes where the network is. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
-  body: Named('ClusterRoutingTableRequest', Type.Object({ routes: Type.Array(Route, { maxItems: 200 }) })),
+  body: Named(
+    'ClusterRoutingTableRequest',
+    Type.Object({ routes: about('The routes; the list replaces the former one.', Type.Array(Route, { maxItems: 200 })) }),
+    'The routes of a cluster.',
+  ),
   status: 201,
   response: List(Route),
   errors: [400, 409],

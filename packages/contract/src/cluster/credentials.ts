@@ -1,10 +1,22 @@
 import Type, { type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Name, Nullable, Uuid, Words, Named } from '../shape.ts';
+import { about, enumeration, List, Name, Named, Nullable, Uuid, Words } from '../shape.ts';
 import { credentialProviders } from './shapes.ts';
 
 /** Shapes of credentials in responses; `object_type` determines the fields. No response contains secrets. */
-export const credentialTypes = ['AWS', 'AWS_ROLE', 'EKS_ANYWHERE_VSPHERE', 'VENDORA', 'VENDORB', 'CLOUDC', 'OTHER'] as const;
+export const credentialTypes = enumeration(
+  'CredentialType',
+  {
+    AWS: 'An access key of AWS.',
+    AWS_ROLE: 'A role of AWS to assume.',
+    EKS_ANYWHERE_VSPHERE: 'EKS Anywhere on vSphere.',
+    VENDORA: 'An access key of vendor A.',
+    VENDORB: 'A subscription at vendor B.',
+    CLOUDC: 'A service account at vendor C.',
+    OTHER: 'A name only, for your own machines.',
+  },
+  'The kind of credentials, which determines the other fields.',
+);
 export type CredentialType = (typeof credentialTypes)[number];
 
 const optional = Type.Optional(Type.String());
@@ -12,20 +24,21 @@ const optional = Type.Optional(Type.String());
 export const ClusterCredentials = Named(
   'ClusterCredentials',
   Type.Object({
-    id: Uuid,
-    name: Type.String(),
+    id: about('Identifies it; it never changes.', Uuid),
+    name: about('The name of the credentials.', Type.String()),
     object_type: Words(credentialTypes),
-    access_key_id: optional,
-    role_arn: optional,
-    vsphere_user: optional,
-    vendora_access_key: optional,
-    vendora_project_id: optional,
-    vendora_organization_id: optional,
-    vendorb_subscription_id: optional,
-    vendorb_tenant_id: optional,
-    vendorb_application_id: optional,
-    vendorb_application_object_id: optional,
+    access_key_id: about('The id of an AWS access key.', optional),
+    role_arn: about('The AWS role to assume.', optional),
+    vsphere_user: about('The user of vSphere.', optional),
+    vendora_access_key: about('The id of an access key of vendor A.', optional),
+    vendora_project_id: about('The project at vendor A.', optional),
+    vendora_organization_id: about('The organization at vendor A.', optional),
+    vendorb_subscription_id: about('The subscription at vendor B.', optional),
+    vendorb_tenant_id: about('The tenant at vendor B.', optional),
+    vendorb_application_id: about('The application at vendor B.', optional),
+    vendorb_application_object_id: about('The object of that application.', optional),
   }),
+  'Cloud credentials, without their secrets.',
 );
 
 const Value = Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S' });
@@ -35,52 +48,117 @@ const Secret = Type.String({ minLength: 1, maxLength: 20_000, pattern: '\\S' });
 const AwsRequest = Named(
   'AwsCredentialsRequest',
   Type.Object({
-    name: Name,
-    type: Words(['AWS_ROLE', 'AWS_STATIC', 'EKS_ANYWHERE_VSPHERE_ROLE', 'EKS_ANYWHERE_VSPHERE_STATIC'] as const),
-    role_arn: Type.Optional(Value),
-    access_key_id: Type.Optional(Value),
-    secret_access_key: Type.Optional(Secret),
-    vsphere_user: Type.Optional(Value),
-    vsphere_password: Type.Optional(Secret),
+    name: about('The name, unique in the organization.', Name),
+    type: about(
+      'The kind of credentials.',
+      Words({
+        AWS_ROLE: 'A role of AWS to assume.',
+        AWS_STATIC: 'An access key of AWS.',
+        EKS_ANYWHERE_VSPHERE_ROLE: 'A role, and a user of vSphere.',
+        EKS_ANYWHERE_VSPHERE_STATIC: 'An access key, and a user of vSphere.',
+      }),
+    ),
+    role_arn: Type.Optional(about('The AWS role to assume.', Value)),
+    access_key_id: Type.Optional(about('The id of an AWS access key.', Value)),
+    secret_access_key: Type.Optional(about('The secret of that key; write-only.', Secret)),
+    vsphere_user: Type.Optional(about('The user of vSphere.', Value)),
+    vsphere_password: Type.Optional(about('The password of that user; write-only.', Secret)),
   }),
+  'Credentials of AWS; `type` says which fields are required. Secrets that an edit leaves out stay.',
 );
 
-const vendoraFields = { vendora_access_key: Value, vendora_project_id: Value, vendora_organization_id: Value };
+const vendoraFields = {
+  vendora_access_key: about('The id of an access key of vendor A.', Value),
+  vendora_project_id: about('The project at vendor A.', Value),
+  vendora_organization_id: about('The organization at vendor A.', Value),
+};
 const VendoraRequest = Named(
   'VendoraCredentialsRequest',
-  Type.Object({ name: Name, ...vendoraFields, vendora_secret_key: Secret }),
+  Type.Object({
+    name: about('The name, unique in the organization.', Name),
+    ...vendoraFields,
+    vendora_secret_key: about('The secret of the key; write-only.', Secret),
+  }),
+  'Credentials of vendor A.',
 );
 const VendoraEdit = Named(
   'VendoraCredentialsEditRequest',
-  Type.Object({ name: Name, ...vendoraFields, vendora_secret_key: Type.Optional(Secret) }),
+  Type.Object({
+    name: about('The name, unique in the organization.', Name),
+    ...vendoraFields,
+    vendora_secret_key: Type.Optional(about('The secret of the key. Without it, it stays.', Secret)),
+  }),
+  'New credentials of vendor A.',
 );
 
 const VendorbRequest = Named(
   'VendorbCredentialsRequest',
-  Type.Object({ name: Name, vendorb_subscription_id: Value, vendorb_tenant_id: Value }),
+  Type.Object({
+    name: about('The name, unique in the organization.', Name),
+    vendorb_subscription_id: about('The subscription at vendor B.', Value),
+    vendorb_tenant_id: about('The tenant at vendor B.', Value),
+  }),
+  'Credentials of vendor B.',
 );
 
 // Only keys are supported: federated identities need a service of the vendor that vouches for them.
-const cloudcType = { credential_type: Type.Optional(Nullable(Words(['SERVICE_ACCOUNT_KEY'] as const))) };
-const CloudcRequest = Named('CloudcCredentialsRequest', Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Secret }));
+const cloudcType = {
+  credential_type: Type.Optional(
+    about('The kind of credentials; there is only one.', Nullable(Words(['SERVICE_ACCOUNT_KEY'] as const))),
+  ),
+};
+const CloudcRequest = Named(
+  'CloudcCredentialsRequest',
+  Type.Object({
+    name: about('The name, unique in the organization.', Name),
+    ...cloudcType,
+    cloudc_credentials: about('The key file of a service account; write-only.', Secret),
+  }),
+  'Credentials of vendor C.',
+);
 const CloudcEdit = Named(
   'CloudcCredentialsEditRequest',
-  Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Type.Optional(Secret) }),
+  Type.Object({
+    name: about('The name, unique in the organization.', Name),
+    ...cloudcType,
+    cloudc_credentials: Type.Optional(about('The key file of a service account. Without it, it stays.', Secret)),
+  }),
+  'New credentials of vendor C.',
 );
 
-const OnPremiseRequest = Named('OnPremiseCredentialsRequest', Type.Object({ name: Name }));
+const OnPremiseRequest = Named(
+  'OnPremiseCredentialsRequest',
+  Type.Object({ name: about('The name, unique in the organization.', Name) }),
+  'Credentials for your own machines: a name only.',
+);
 
 const tag = 'Cloud credentials';
 const listPath = <const S extends string>(segment: S) => `/organization/{organizationId}/${segment}/credentials` as const;
 const onePath = <const S extends string>(segment: S) => `${listPath(segment)}/{credentialsId}` as const;
 
-function listing<const Id extends string, const S extends string>(id: Id, segment: S, words: string) {
+/** A vendor in paths and in sentences. */
+interface Vendor<S extends string> {
+  readonly segment: S;
+  readonly words: string;
+}
+
+const aws = { segment: 'aws', words: 'AWS' } as const;
+const vendora = { segment: 'vendora', words: 'vendor A' } as const;
+const vendorb = { segment: 'vendorb', words: 'vendor B' } as const;
+const cloudc = { segment: 'cloudc', words: 'vendor C' } as const;
+const onPremise = { segment: 'onPremise', words: 'on-premise' } as const;
+
+function listing<const Id extends string, const S extends string>(id: Id, { segment, words }: Vendor<S>) {
   return operation({
     id,
     method: 'GET',
     path: listPath(segment),
     tag,
-    summary: `List the ${words} credentials of an organization, without their secrets`,
+    summary: `List the ${words} credentials of an organization`,
+    description: `
+      Returns the credentials of this kind without their secrets, oldest first. They are stored for clusters of the
+      vendor; Davit does not sign in with them yet.
+    `,
     scope: 'READ',
     target: 'organization',
     status: 200,
@@ -89,13 +167,25 @@ function listing<const Id extends string, const S extends string>(id: Id, segmen
   });
 }
 
-function creation<const Id extends string, const S extends string, B extends TSchema>(id: Id, segment: S, body: B) {
+function creation<const Id extends string, const S extends string, B extends TSchema>(
+  id: Id,
+  { segment, words }: Vendor<S>,
+  body: B,
+) {
   return operation({
     id,
     method: 'POST',
     path: listPath(segment),
     tag,
-    summary: 'Store credentials; their secrets are never returned',
+    summary: `Create ${words} credentials`,
+    description: `
+      Stores credentials, encrypted, for clusters of the vendor. Their secrets are never shown again. Davit does not
+      sign in with them yet.
+
+      | Code | Cause | Remedy |
+      |---|---|---|
+      | \`NAME_TAKEN\` (409) | Credentials of the organization have the name. | Choose another name. |
+    `,
     scope: 'ADMIN',
     target: 'organization',
     body,
@@ -105,13 +195,17 @@ function creation<const Id extends string, const S extends string, B extends TSc
   });
 }
 
-function reading<const Id extends string, const S extends string>(id: Id, segment: S) {
+function reading<const Id extends string, const S extends string>(id: Id, { segment, words }: Vendor<S>) {
   return operation({
     id,
     method: 'GET',
     path: onePath(segment),
     tag,
-    summary: 'Read credentials, without their secrets',
+    summary: `Read ${words} credentials`,
+    description: `
+      Returns the credentials without their secrets, which are replaced by an edit and never shown. Credentials of
+      another kind are not found.
+    `,
     scope: 'READ',
     target: 'organization',
     status: 200,
@@ -120,13 +214,25 @@ function reading<const Id extends string, const S extends string>(id: Id, segmen
   });
 }
 
-function edition<const Id extends string, const S extends string, B extends TSchema>(id: Id, segment: S, body: B) {
+function edition<const Id extends string, const S extends string, B extends TSchema>(
+  id: Id,
+  { segment, words }: Vendor<S>,
+  body: B,
+) {
   return operation({
     id,
     method: 'PUT',
     path: onePath(segment),
     tag,
-    summary: 'Edit credentials; omitted secrets stay',
+    summary: `Edit ${words} credentials`,
+    description: `
+      Replaces the fields of the credentials; secrets that you leave out stay. Clusters that use them are not
+      changed.
+
+      | Code | Cause | Remedy |
+      |---|---|---|
+      | \`NAME_TAKEN\` (409) | Credentials of the organization have the name. | Choose another name. |
+    `,
     scope: 'ADMIN',
     target: 'organization',
     body,
@@ -136,13 +242,20 @@ function edition<const Id extends string, const S extends string, B extends TSch
   });
 }
 
-function deletion<const Id extends string, const S extends string>(id: Id, segment: S) {
+function deletion<const Id extends string, const S extends string>(id: Id, { segment, words }: Vendor<S>) {
   return operation({
     id,
     method: 'DELETE',
     path: onePath(segment),
     tag,
-    summary: 'Delete credentials that no cluster uses',
+    summary: `Delete ${words} credentials`,
+    description: `
+      Deletes credentials that no cluster uses. They stay valid at the vendor: revoke them there.
+
+      | Code | Cause | Remedy |
+      |---|---|---|
+      | \`IN_USE\` (409) | Clusters use them; the message names them. | Give these others. |
+    `,
     scope: 'ADMIN',
     target: 'organization',
     status: 204,
@@ -151,42 +264,46 @@ function deletion<const Id extends string, const S extends string>(id: Id, segme
   });
 }
 
-export const listAWSCredentials = listing('listAWSCredentials', 'aws', 'AWS');
-export const createAWSCredentials = creation('createAWSCredentials', 'aws', AwsRequest);
-export const getAWSCredentials = reading('getAWSCredentials', 'aws');
-export const editAWSCredentials = edition('editAWSCredentials', 'aws', AwsRequest);
-export const deleteAWSCredentials = deletion('deleteAWSCredentials', 'aws');
+export const listAWSCredentials = listing('listAWSCredentials', aws);
+export const createAWSCredentials = creation('createAWSCredentials', aws, AwsRequest);
+export const getAWSCredentials = reading('getAWSCredentials', aws);
+export const editAWSCredentials = edition('editAWSCredentials', aws, AwsRequest);
+export const deleteAWSCredentials = deletion('deleteAWSCredentials', aws);
 
-export const listVendoraCredentials = listing('listVendoraCredentials', 'vendora', 'vendora');
-export const createVendoraCredentials = creation('createVendoraCredentials', 'vendora', VendoraRequest);
-export const getVendoraCredentials = reading('getVendoraCredentials', 'vendora');
-export const editVendoraCredentials = edition('editVendoraCredentials', 'vendora', VendoraEdit);
-export const deleteVendoraCredentials = deletion('deleteVendoraCredentials', 'vendora');
+export const listVendoraCredentials = listing('listVendoraCredentials', vendora);
+export const createVendoraCredentials = creation('createVendoraCredentials', vendora, VendoraRequest);
+export const getVendoraCredentials = reading('getVendoraCredentials', vendora);
+export const editVendoraCredentials = edition('editVendoraCredentials', vendora, VendoraEdit);
+export const deleteVendoraCredentials = deletion('deleteVendoraCredentials', vendora);
 
-export const listVendorbCredentials = listing('listVendorbCredentials', 'vendorb', 'vendorb');
-export const createVendorbCredentials = creation('createVendorbCredentials', 'vendorb', VendorbRequest);
-export const getVendorbCredentials = reading('getVendorbCredentials', 'vendorb');
-export const editVendorbCredentials = edition('editVendorbCredentials', 'vendorb', VendorbRequest);
-export const deleteVendorbCredentials = deletion('deleteVendorbCredentials', 'vendorb');
+export const listVendorbCredentials = listing('listVendorbCredentials', vendorb);
+export const createVendorbCredentials = creation('createVendorbCredentials', vendorb, VendorbRequest);
+export const getVendorbCredentials = reading('getVendorbCredentials', vendorb);
+export const editVendorbCredentials = edition('editVendorbCredentials', vendorb, VendorbRequest);
+export const deleteVendorbCredentials = deletion('deleteVendorbCredentials', vendorb);
 
-export const listCloudcCredentials = listing('listCloudcCredentials', 'cloudc', 'cloudc');
-export const createCloudcCredentials = creation('createCloudcCredentials', 'cloudc', CloudcRequest);
-export const getCloudcCredentials = reading('getCloudcCredentials', 'cloudc');
-export const editCloudcCredentials = edition('editCloudcCredentials', 'cloudc', CloudcEdit);
-export const deleteCloudcCredentials = deletion('deleteCloudcCredentials', 'cloudc');
+export const listCloudcCredentials = listing('listCloudcCredentials', cloudc);
+export const createCloudcCredentials = creation('createCloudcCredentials', cloudc, CloudcRequest);
+export const getCloudcCredentials = reading('getCloudcCredentials', cloudc);
+export const editCloudcCredentials = edition('editCloudcCredentials', cloudc, CloudcEdit);
+export const deleteCloudcCredentials = deletion('deleteCloudcCredentials', cloudc);
 
-export const listOnPremiseCredentials = listing('listOnPremiseCredentials', 'onPremise', 'on-premise');
-export const createOnPremiseCredentials = creation('createOnPremiseCredentials', 'onPremise', OnPremiseRequest);
-export const getOnPremiseCredentials = reading('getOnPremiseCredentials', 'onPremise');
-export const editOnPremiseCredentials = edition('editOnPremiseCredentials', 'onPremise', OnPremiseRequest);
-export const deleteOnPremiseCredentials = deletion('deleteOnPremiseCredentials', 'onPremise');
+export const listOnPremiseCredentials = listing('listOnPremiseCredentials', onPremise);
+export const createOnPremiseCredentials = creation('createOnPremiseCredentials', onPremise, OnPremiseRequest);
+export const getOnPremiseCredentials = reading('getOnPremiseCredentials', onPremise);
+export const editOnPremiseCredentials = edition('editOnPremiseCredentials', onPremise, OnPremiseRequest);
+export const deleteOnPremiseCredentials = deletion('deleteOnPremiseCredentials', onPremise);
 
 export const listOrganizationCredentials = operation({
   id: 'listOrganizationCredentials',
   method: 'GET',
   path: '/organization/{organizationId}/credentials',
   tag,
-  summary: 'List the credentials of all kinds, each with the clusters that use it',
+  summary: 'List the credentials of all kinds',
+  description: `
+    Returns all cloud credentials of the organization without secrets, each with the clusters that use it. While
+    there are any, they cannot be deleted.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -195,10 +312,22 @@ export const listOrganizationCredentials = operation({
       'OrganizationCredentials',
       Type.Object({
         credential: ClusterCredentials,
-        clusters: Type.Array(
-          Named('CredentialCluster', Type.Object({ id: Uuid, name: Type.String(), cloud_provider: Words(credentialProviders) })),
+        clusters: about(
+          'The clusters that use them.',
+          Type.Array(
+            Named(
+              'CredentialCluster',
+              Type.Object({
+                id: about('The `id` of the cluster.', Uuid),
+                name: about('The name of the cluster.', Type.String()),
+                cloud_provider: Words(credentialProviders),
+              }),
+              'A cluster that uses credentials.',
+            ),
+          ),
         ),
       }),
+      'Credentials, with the clusters that use them.',
     ),
   ),
   errors: [400],

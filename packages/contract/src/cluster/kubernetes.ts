@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Optionals, Named } from '../shape.ts';
+import { about, DateTime, List, Named, Optionals } from '../shape.ts';
 
 /* Operations that only a Kubernetes cluster supports. */
 
@@ -9,18 +9,19 @@ const tag = 'Cluster';
 const KubernetesEvent = Named(
   'KubernetesEvent',
   Optionals({
-    created_at: DateTime,
-    kind: Type.String(),
-    namespace: Type.String(),
-    name: Type.String(),
-    reason: Type.String(),
-    message: Type.String(),
-    type: Type.String(),
-    reporting_component: Type.String(),
-    count: Type.Integer(),
-    first_occurrence: DateTime,
-    last_occurrence: DateTime,
+    created_at: about('When it was recorded.', DateTime),
+    kind: about('The kind of the object.', Type.String()),
+    namespace: about('The namespace of the object.', Type.String()),
+    name: about('The name of the object.', Type.String()),
+    reason: about('Why it happened, in one word.', Type.String()),
+    message: about('What happened, as a sentence.', Type.String()),
+    type: about('Whether it is normal or a warning.', Type.String()),
+    reporting_component: about('The program that reported it.', Type.String()),
+    count: about('How often it happened.', Type.Integer()),
+    first_occurrence: about('When it first happened.', DateTime),
+    last_occurrence: about('When it last happened.', DateTime),
   }),
+  'An event of a Kubernetes cluster.',
 );
 
 const filter = Type.String({ maxLength: 255 });
@@ -30,16 +31,19 @@ export const getClusterKubernetesEvents = operation({
   method: 'GET',
   path: '/cluster/{clusterId}/events',
   tag,
-  summary:
-    'Read the events of a Kubernetes cluster; refused for clusters whose events Davit does not read, with the alternatives',
+  summary: 'Read the events of a Kubernetes cluster',
+  description: `
+    Refused with CLUSTER_KIND_UNSUPPORTED for every cluster so far, because Davit does not read their events. The
+    message says what to use instead.
+  `,
   scope: 'READ',
   target: 'cluster',
   query: Type.Object({
-    from_date_time: DateTime,
-    to_date_time: DateTime,
-    node_name: Type.Optional(filter),
-    pod_name: Type.Optional(filter),
-    reporting_component: Type.Optional(filter),
+    from_date_time: about('Events from then on.', DateTime),
+    to_date_time: about('Events until then.', DateTime),
+    node_name: Type.Optional(about('Only events of this node.', filter)),
+    pod_name: Type.Optional(about('Only events of this pod.', filter)),
+    reporting_component: Type.Optional(about('Only events that this program reported.', filter)),
   }),
   status: 200,
   response: List(KubernetesEvent),
@@ -50,11 +54,19 @@ export const getClusterKubernetesEvents = operation({
 const ClusterToken = Named(
   'ClusterToken',
   Type.Object({
-    apiVersion: Type.String(),
-    kind: Type.String(),
-    spec: Type.Object({}),
-    status: Named('ClusterTokenStatus', Type.Object({ token: Type.String(), expirationTimestamp: DateTime })),
+    apiVersion: about('The version of the form.', Type.String()),
+    kind: about('Always `ExecCredential`.', Type.String()),
+    spec: about('Always an empty object.', Type.Object({})),
+    status: Named(
+      'ClusterTokenStatus',
+      Type.Object({
+        token: about('The token for the cluster.', Type.String()),
+        expirationTimestamp: about('When it expires.', DateTime),
+      }),
+      'A token and its expiry.',
+    ),
   }),
+  'A token in the form that kubectl reads from plug-ins.',
 );
 
 export const getClusterTokenByClusterId = operation({
@@ -62,7 +74,11 @@ export const getClusterTokenByClusterId = operation({
   method: 'GET',
   path: '/cluster/{clusterId}/token',
   tag,
-  summary: 'Read a token for a managed Kubernetes cluster; refused for others, with the place of their credentials',
+  summary: 'Read a token for a managed cluster',
+  description: `
+    Refused with CLUSTER_KIND_UNSUPPORTED for clusters that Davit has not installed, which are all so far. The
+    message says where their credentials are.
+  `,
   scope: 'ADMIN',
   target: 'cluster',
   showsCredentials: true,
@@ -76,7 +92,11 @@ export const getInstallationHelmValues = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/{clusterId}/installationHelmValues',
   tag,
-  summary: 'Read the values for the installation of a self-managed cluster; refused, because Davit installs nothing there',
+  summary: 'Read the values for an installation',
+  description: `
+    Always refused with CLUSTER_KIND_UNSUPPORTED: Davit installs nothing on a self-managed cluster. The message says
+    what to do instead.
+  `,
   scope: 'ADMIN',
   target: 'organization',
   showsCredentials: true,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Nullable, Optionals, Named } from '../shape.ts';
+import { about, List, Named, Nullable, Optionals } from '../shape.ts';
 import { ClusterLock, ClusterLog, ClusterStatus } from './shapes.ts';
 
 const tag = 'Cluster';
@@ -10,7 +10,11 @@ export const getOrganizationClusterStatus = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/status',
   tag,
-  summary: 'Read the status of all clusters of an organization',
+  summary: 'Read the statuses of all clusters',
+  description: `
+    Returns the status of each cluster of the organization. Clusters are asked at the same time, so that one that
+    does not answer does not hold up the others for long.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -24,6 +28,10 @@ export const getClusterStatus = operation({
   path: '/organization/{organizationId}/cluster/{clusterId}/status',
   tag,
   summary: 'Read the status of a cluster',
+  description: `
+    Asks the cluster and returns whether it answers and grants Davit what it needs, the version to upgrade to, and
+    its lock. The log of the cluster has the reasons.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -36,11 +44,19 @@ export const getClusterReadinessStatus = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/{clusterId}/isReady',
   tag,
-  summary: 'Check whether services can be deployed on a cluster now',
+  summary: 'Check whether a cluster is ready',
+  description: `
+    Asks the cluster whether services can be deployed on it now. If they cannot, the status and the log of the
+    cluster say why.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: Named('ClusterReadinessStatus', Type.Object({ is_ready: Type.Boolean() })),
+  response: Named(
+    'ClusterReadinessStatus',
+    Type.Object({ is_ready: about('Whether services can be deployed on it.', Type.Boolean()) }),
+    'Whether a cluster is ready.',
+  ),
   errors: [],
 });
 
@@ -49,11 +65,19 @@ export const deployCluster = operation({
   method: 'POST',
   path: '/organization/{organizationId}/cluster/{clusterId}/deploy',
   tag,
-  summary:
-    'Deploy a cluster: check that it answers and grants Davit the permissions it needs; refused for clusters that Davit would have to install',
+  summary: 'Check and connect a cluster',
+  description: `
+    Checks that the cluster answers and grants Davit the permissions that it needs. Nothing is installed. Read the
+    status and the log afterwards.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_NOT_PROVISIONABLE\` (409) | Davit would have to install it. | Use a self-managed cluster. |
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
-  query: Optionals({ dry_run: Type.Boolean() }),
+  query: Optionals({ dry_run: about('Only check, and record nothing.', Type.Boolean()) }),
   status: 200,
   response: ClusterStatus,
   errors: [400, 409],
@@ -64,7 +88,15 @@ export const stopCluster = operation({
   method: 'POST',
   path: '/organization/{organizationId}/cluster/{clusterId}/stop',
   tag,
-  summary: 'Stop a cluster that is deployed',
+  summary: 'Stop a cluster',
+  description: `
+    Always refused: Davit starts and stops no clusters. Stop the environments on it instead.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | Davit did not start the cluster. | Stop its environments. |
+    | \`CLUSTER_NOT_DEPLOYED\` (409) | It is only recorded. | There is nothing to stop. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   status: 202,
@@ -77,7 +109,17 @@ export const upgradeCluster = operation({
   method: 'POST',
   path: '/cluster/{clusterId}/upgrade',
   tag,
-  summary: 'Upgrade a cluster to the next Kubernetes version',
+  summary: 'Upgrade a cluster',
+  description: `
+    Upgrades a cluster whose operator has set that up to the next version of Kubernetes. Services can be deployed
+    meanwhile; the status is DEPLOYING until the end.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster cannot be upgraded by Davit. | Follow the message. |
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
+    | \`CLUSTER_UNREACHABLE\` (424) | The cluster does not answer. | Check it, then try again. |
+  `,
   scope: 'ADMIN',
   target: 'cluster',
   status: 201,
@@ -90,7 +132,11 @@ export const listClusterLogs = operation({
   method: 'GET',
   path: '/organization/{organizationId}/cluster/{clusterId}/logs',
   tag,
-  summary: 'Read the log of the deployments of a cluster, oldest line first',
+  summary: 'Read the log of a cluster',
+  description: `
+    Returns what was done with the cluster, oldest line first, with the reason if it cannot be used: what does not
+    answer, or which permissions are missing.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -104,15 +150,26 @@ export const lockCluster = operation({
   path: '/cluster/{clusterId}/lock',
   event: 'LOCK',
   tag,
-  summary: 'Lock a cluster against changes, for good or for some days; services are deployed on it as before',
+  summary: 'Lock a cluster',
+  description: `
+    Prevents edits, upgrades and deletion of the cluster, for good or for some days. Services are deployed on it as
+    before. A second lock is refused.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it first. |
+  `,
   scope: 'ADMIN',
   target: 'cluster',
   body: Named(
     'ClusterLockRequest',
     Type.Object({
-      reason: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' }),
-      ttl_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
+      reason: about('Why it is locked; others see it.', Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' })),
+      ttl_in_days: Type.Optional(
+        about('After how many days it expires; null: never.', Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
+      ),
     }),
+    'Why a cluster is locked, and for how long.',
   ),
   status: 200,
   response: ClusterLock,
@@ -126,7 +183,11 @@ export const unlockCluster = operation({
   event: 'UNLOCK',
   record: null,
   tag,
-  summary: 'Unlock a cluster; no effect if it is not locked',
+  summary: 'Unlock a cluster',
+  description: `
+    Removes the lock of the cluster, whoever made it and however long it would last. It has no effect on a cluster
+    without a lock.
+  `,
   scope: 'ADMIN',
   target: 'cluster',
   status: 204,
@@ -139,7 +200,11 @@ export const listClusterLock = operation({
   method: 'GET',
   path: '/organization/{organizationId}/lock',
   tag,
-  summary: 'List the locks of an organization’s clusters',
+  summary: 'List the locks of the clusters',
+  description: `
+    Returns the locks of the organization's clusters, with who locked them, why, and until when. Expired locks are
+    not among them.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Nullable, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, Named, Nullable, Uuid, Words } from '../shape.ts';
 import { Commit } from '../shared/deployment.ts';
 import { origins, serviceStates } from '../shared/words.ts';
 import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from './old-history.ts';
@@ -10,9 +10,21 @@ import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from './old-history.
  * by the id of the last deployment read (`startId`) instead of by pages.
  */
 
-const common = { ...oldHistoryEntry, commit: Type.Optional(Nullable(Commit)) };
+const common = {
+  ...oldHistoryEntry,
+  commit: Type.Optional(about('The commit that was deployed; null: none.', Nullable(Commit))),
+};
 const services = Type.Optional(
-  Type.Array(Named('EnvironmentDeploymentService', Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) }))),
+  about(
+    'The services of this type.',
+    Type.Array(
+      Named(
+        'EnvironmentDeploymentService',
+        Type.Object({ ...common, status: Type.Optional(about('The state that the deployment led to.', Words(serviceStates))) }),
+        'What a deployment did with one service, in the older form.',
+      ),
+    ),
+  ),
 );
 
 export const listEnvironmentDeploymentHistory = operation({
@@ -20,7 +32,11 @@ export const listEnvironmentDeploymentHistory = operation({
   method: 'GET',
   path: '/environment/{environmentId}/deploymentHistory',
   tag: 'Environment',
-  summary: 'List the deployments of an environment in the older shape, newest first; `startId`: those before this one',
+  summary: 'List the deployments of an environment, older form',
+  description: `
+    Returns up to twenty deployments, newest first, with fewer fields than the second version; \`startId\` continues
+    after the last one read. Prefer the second version.
+  `,
   scope: 'READ',
   target: 'environment',
   query: oldHistoryQuery,
@@ -29,26 +45,31 @@ export const listEnvironmentDeploymentHistory = operation({
     'EnvironmentDeploymentHistory',
     Type.Object({
       ...oldHistoryPage,
-      results: Type.Array(
-        Named(
-          'EnvironmentDeployment',
-          Type.Object({
-            id: Uuid,
-            created_at: DateTime,
-            updated_at: Type.Optional(DateTime),
-            status: Type.Optional(Words(serviceStates)),
-            origin: Type.Optional(Words(origins)),
-            triggered_by: Type.Optional(Type.String()),
-            applications: services,
-            containers: services,
-            databases: services,
-            jobs: services,
-            helms: services,
-            terraforms: services,
-          }),
+      results: about(
+        'The deployments, newest first.',
+        Type.Array(
+          Named(
+            'EnvironmentDeployment',
+            Type.Object({
+              id: about('Identifies it; it never changes.', Uuid),
+              created_at: about('When it was requested.', DateTime),
+              updated_at: Type.Optional(about('When it last changed.', DateTime)),
+              status: Type.Optional(about('The state that it led to.', Words(serviceStates))),
+              origin: Type.Optional(Words(origins)),
+              triggered_by: Type.Optional(about('The name of the person or API token.', Type.String())),
+              applications: about('The applications that it concerned.', services),
+              containers: about('The containers that it concerned.', services),
+              databases: about('The databases that it concerned.', services),
+              jobs: about('The jobs that it concerned.', services),
+              helms: about('The Helm charts that it concerned.', services),
+              terraforms: about('The Terraform configurations that it concerned.', services),
+            }),
+            'A deployment of an environment, in the older form.',
+          ),
         ),
       ),
     }),
+    'A page of deployments in the older form.',
   ),
   errors: [400],
 });

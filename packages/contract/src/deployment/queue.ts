@@ -7,7 +7,11 @@ export const listDeploymentRequestByServiceId = operation({
   method: 'GET',
   path: '/service/{serviceId}/deploymentQueue',
   tag: 'Deployment queue',
-  summary: 'List the waiting deployment requests that concern a service, in the order of the queue',
+  summary: 'List the waiting requests for a service',
+  description: `
+    Returns the requests in the queue of the environment that concern the service, in the order of the queue. A
+    request that has begun is a deployment, and no longer listed.
+  `,
   scope: 'READ',
   target: 'service',
   status: 200,
@@ -20,7 +24,15 @@ export const cancelDeploymentRequest = operation({
   method: 'POST',
   path: '/deploymentQueue/{deploymentRequestId}/cancelDeployment',
   tag: 'Deployment queue',
-  summary: 'Withdraw a deployment request that still waits',
+  summary: 'Withdraw a waiting request',
+  description: `
+    Removes a request from the queue before it begins; nothing was changed by it. To end one that has begun, cancel
+    the deployment of the environment.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`ALREADY_STARTED\` (409) | The request has left the queue. | Cancel the running deployment. |
+  `,
   scope: 'DEPLOY',
   target: 'deploymentRequest',
   status: 202,

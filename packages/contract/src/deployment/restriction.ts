@@ -1,25 +1,36 @@
 import Type from 'typebox';
 import { byId, operation } from '../operation.ts';
 import { kinds, type Kind } from '../service/kinds.ts';
-import { DateTime, List, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, List, Named, Uuid, Words } from '../shape.ts';
 
 const fields = {
-  mode: Words(['EXCLUDE', 'MATCH'] as const),
-  type: Words(['PATH'] as const),
+  mode: about(
+    'Whether files at the path count.',
+    Words({ EXCLUDE: 'Files there never count.', MATCH: 'Only files at such paths count, instead of `root_path`.' }),
+  ),
+  type: about('PATH is the only type there is.', Words(['PATH'] as const)),
 };
 const Restriction = Named(
   'DeploymentRestriction',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     ...fields,
-    value: Type.String(),
+    value: about('A path from the root of the repository, and all below it; `*`, `?` and `**` match.', Type.String()),
   }),
+  'Restricts which changed files trigger a deployment.',
 );
 const body = Named(
   'DeploymentRestrictionRequest',
-  Type.Object({ ...fields, value: Type.String({ minLength: 1, maxLength: 500 }) }),
+  Type.Object({
+    ...fields,
+    value: about(
+      'A path from the root of the repository, and all below it; `*`, `?` and `**` match.',
+      Type.String({ minLength: 1, maxLength: 500 }),
+    ),
+  }),
+  'A restriction to create, or its new values.',
 );
 
 const tag = 'Deployment restriction';
@@ -38,7 +49,11 @@ function restrictions<const K extends Kind>(kind: K) {
       method: 'GET',
       path: all,
       tag,
-      summary: `List the deployment restrictions of ${kind.one}: which changed paths trigger its automatic deployment`,
+      summary: `List the restrictions of ${kind.one}`,
+      description: `
+        Returns which changed paths trigger an automatic deployment. Without restrictions, the files below
+        \`root_path\` of the service count.
+      `,
       scope: 'READ',
       target: 'service',
       status: 200,
@@ -50,7 +65,15 @@ function restrictions<const K extends Kind>(kind: K) {
       method: 'POST',
       path: all,
       tag,
-      summary: `Restrict which changed paths trigger the automatic deployment of ${kind.one}`,
+      summary: `Add a restriction to ${kind.one}`,
+      description: `
+        Restricts which pushes deploy the service, from the next push on; \`auto_deploy\` must be on for any effect.
+        Manual deployments are never restricted.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`ALREADY_EXISTS\` (409) | The service has exactly this restriction. | Nothing to do. |
+      `,
       scope: 'WRITE',
       target: 'service',
       body,
@@ -63,7 +86,14 @@ function restrictions<const K extends Kind>(kind: K) {
       method: 'PUT',
       path: one,
       tag,
-      summary: `Edit a deployment restriction of ${kind.one}`,
+      summary: `Edit a restriction of ${kind.one}`,
+      description: `
+        Replaces mode and path of a restriction, from the next push on. Nothing is deployed.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`ALREADY_EXISTS\` (409) | The service has exactly this restriction. | Delete this one. |
+      `,
       scope: 'WRITE',
       target: 'service',
       body,
@@ -76,7 +106,11 @@ function restrictions<const K extends Kind>(kind: K) {
       method: 'DELETE',
       path: one,
       tag,
-      summary: `Delete a deployment restriction of ${kind.one}`,
+      summary: `Delete a restriction of ${kind.one}`,
+      description: `
+        Removes a restriction, from the next push on. Without any left, the files below \`root_path\` of the service
+        count again. Nothing is deployed.
+      `,
       scope: 'WRITE',
       target: 'service',
       status: 204,

@@ -1,43 +1,55 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Named } from '../shape.ts';
+import { about, DateTime, List, Name, Named, Nullable, Reference, Text, Uuid } from '../shape.ts';
 
 export const DeploymentStage = Named(
   'DeploymentStage',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    environment: Reference,
-    name: Type.String(),
-    description: Type.Optional(Type.String()),
-    deployment_order: Type.Integer(),
-    services: Type.Array(
-      Named(
-        'DeploymentStageService',
-        Type.Object({
-          id: Uuid,
-          created_at: DateTime,
-          updated_at: Type.Optional(DateTime),
-          service_id: Uuid,
-          service_type: Type.String(),
-          is_skipped: Type.Boolean(),
-        }),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    environment: about('The environment it belongs to.', Reference),
+    name: about('The name, unique in the environment.', Type.String()),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
+    deployment_order: about('Its place in the order, from 0.', Type.Integer()),
+    services: about(
+      'The services of the stage.',
+      Type.Array(
+        Named(
+          'DeploymentStageService',
+          Type.Object({
+            id: about('Identifies it; it never changes.', Uuid),
+            created_at: about('When it was created.', DateTime),
+            updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+            service_id: about('The `id` of the service.', Uuid),
+            service_type: about('The type of the service.', Type.String()),
+            is_skipped: about('Whether actions on the whole environment leave it out.', Type.Boolean()),
+          }),
+          'The place of a service in a stage.',
+        ),
       ),
     ),
   }),
+  'A group of services that are deployed together; stages run one after the other.',
 );
 
 const tag = 'Deployment stage';
 const at = '/deploymentStage/{deploymentStageId}' as const;
-const body = Type.Object({ name: Name, description: Type.Optional(Nullable(Text)) });
+const body = Type.Object({
+  name: about('The name, unique in the environment.', Name),
+  description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
+});
 
 export const listEnvironmentDeploymentStage = operation({
   id: 'listEnvironmentDeploymentStage',
   method: 'GET',
   path: '/environment/{environmentId}/deploymentStage',
   tag,
-  summary: 'List the deployment stages of an environment in their order',
+  summary: 'List the deployment stages of an environment',
+  description: `
+    Returns the stages in the order in which they are deployed, each with its services. A new environment has a
+    stage for each type of service.
+  `,
   scope: 'READ',
   target: 'environment',
   status: 200,
@@ -50,7 +62,14 @@ export const createEnvironmentDeploymentStage = operation({
   method: 'POST',
   path: '/environment/{environmentId}/deploymentStage',
   tag,
-  summary: 'Add a deployment stage at the end',
+  summary: 'Create a deployment stage',
+  description: `
+    Adds an empty stage at the end. Move it, then move services to it. The answer has the status 200.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A stage of the environment has the name. | Choose another name. |
+  `,
   scope: 'WRITE',
   target: 'environment',
   body,
@@ -65,6 +84,10 @@ export const getDeploymentStage = operation({
   path: at,
   tag,
   summary: 'Read a deployment stage',
+  description: `
+    Returns one stage with its services and its place in the order. Read all stages of the environment to see the
+    whole order.
+  `,
   scope: 'READ',
   target: 'deploymentStage',
   status: 200,
@@ -77,7 +100,15 @@ export const editDeploymentStage = operation({
   method: 'PUT',
   path: at,
   tag,
-  summary: 'Rename a deployment stage or change its description',
+  summary: 'Edit a deployment stage',
+  description: `
+    Changes name and description of the stage. Its services and its place in the order stay, and nothing is
+    deployed.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A stage of the environment has the name. | Choose another name. |
+  `,
   scope: 'WRITE',
   target: 'deploymentStage',
   body,
@@ -91,7 +122,14 @@ export const deleteDeploymentStage = operation({
   method: 'DELETE',
   path: at,
   tag,
-  summary: 'Delete a deployment stage that holds no services',
+  summary: 'Delete a deployment stage',
+  description: `
+    Deletes a stage without services. The last stage of an environment stays.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`STAGE_NOT_EMPTY\` (400) | It holds services, or is the last one. | Move its services to another stage. |
+  `,
   scope: 'WRITE',
   target: 'deploymentStage',
   status: 204,
@@ -105,7 +143,11 @@ export const moveBeforeDeploymentStage = operation({
   method: 'PUT',
   path: `${at}/moveBefore/{stageId}`,
   tag,
-  summary: 'Move a deployment stage right before another one',
+  summary: 'Move a deployment stage before another',
+  description: `
+    Puts the stage right before the other one of the same environment, and returns all stages in their new order.
+    Later deployments follow it.
+  `,
   scope: 'WRITE',
   target: 'deploymentStage',
   status: 200,
@@ -119,7 +161,11 @@ export const moveAfterDeploymentStage = operation({
   method: 'PUT',
   path: `${at}/moveAfter/{stageId}`,
   tag,
-  summary: 'Move a deployment stage right after another one',
+  summary: 'Move a deployment stage after another',
+  description: `
+    Puts the stage right after the other one of the same environment, and returns all stages in their new order.
+    Later deployments follow it.
+  `,
   scope: 'WRITE',
   target: 'deploymentStage',
   status: 200,
@@ -132,12 +178,21 @@ export const attachServiceToDeploymentStage = operation({
   method: 'PUT',
   path: `${at}/service/{serviceId}`,
   tag,
-  summary: 'Move a service to a deployment stage; without `is_skipped` it is deployed with the environment again',
+  summary: 'Move a service to a deployment stage',
+  description: `
+    Moves the service from its stage to this one of the same environment, and returns all stages. Without
+    \`is_skipped\` it takes part in actions on the whole environment again.
+  `,
   scope: 'WRITE',
   target: 'deploymentStage',
   body: Named(
     'AttachServiceToDeploymentStageRequest',
-    Type.Object({ is_skipped: Type.Optional(Type.Boolean({ default: false })) }),
+    Type.Object({
+      is_skipped: Type.Optional(
+        about('Whether actions on the whole environment leave it out.', Type.Boolean({ default: false })),
+      ),
+    }),
+    'How the service takes part in the stage.',
   ),
   bodyRequired: false,
   status: 200,
@@ -150,7 +205,11 @@ export const getServiceDeploymentStage = operation({
   method: 'GET',
   path: '/service/{serviceId}/deploymentStage',
   tag,
-  summary: 'Read the deployment stage that holds a service',
+  summary: 'Read the deployment stage of a service',
+  description: `
+    Returns the stage that holds the service, with the other services in it. Every service is in exactly one stage
+    of its environment.
+  `,
   scope: 'READ',
   target: 'service',
   status: 200,

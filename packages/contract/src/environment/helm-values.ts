@@ -8,10 +8,19 @@ export const createHelmDefaultValues = operation({
   method: 'POST',
   path: '/environment/{environmentId}/helmDefaultValues',
   tag: 'Helm',
-  summary: 'Read the values.yaml of a chart from a git repository or a Helm repository; creates nothing',
+  summary: 'Read the default values of a chart',
+  description: `
+    Fetches the chart and returns its \`values.yaml\` as text. Nothing is created, although it is a POST that answers
+    201.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`SOURCE_NOT_USABLE\` (400) | The chart is not usable; the message has the cause. | Correct the field in \`errors\`. |
+    | \`REMOTE_UNREACHABLE\` (424) | The Helm repository does not answer. | Check its url. |
+  `,
   scope: 'WRITE',
   target: 'environment',
-  body: Named('HelmDefaultValuesRequest', Type.Object({ source: HelmSourceRequest })),
+  body: Named('HelmDefaultValuesRequest', Type.Object({ source: HelmSourceRequest }), 'The Helm chart to read.'),
   status: 201,
   response: Type.String(),
   answerType: 'text/plain',

@@ -82,11 +82,7 @@ export const checkGitRepository = operation({
   `,
   scope: 'WRITE',
   target: 'environment',
-  body: Named(
-    'RepositoryCheckRequest',
-    Type.Object({ git_repository: about('The repository to read.', GitRepositoryRequest) }),
-    'A git repository to look into.',
-  ),
+  body: Named('RepositoryCheckRequest', Type.Object({ git_repository: GitRepositoryRequest }), 'A git repository to look into.'),
   status: 200,
   response: Named(
     'RepositoryCheck',

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Nullable, Uuid, Words, Named } from '../shape.ts';
-import { EnvironmentStatus, ServiceStatus } from '../shared/deployment.ts';
+import { about, Named, Nullable, Uuid, Words } from '../shape.ts';
+import { DeployedEnvironmentAsService, EnvironmentStatus } from '../shared/deployment.ts';
 
 /*
  * Actions on several services of an environment. One deployment covers all of them; the request is refused as a whole
@@ -14,53 +14,109 @@ const largestSelection = 500;
 
 const list = <Item extends Parameters<typeof Type.Array>[0]>(item: Item) =>
   Type.Optional(Nullable(Type.Array(item, { maxItems: largestSelection })));
-const ids = list(Uuid);
+const ids = about('The `id` of each service.', list(Uuid));
 const version = Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 255 })));
 const commit = Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' })));
 
 const ServiceIds = Named(
   'ServiceIdsRequest',
   Type.Object({
-    application_ids: ids,
-    container_ids: ids,
-    database_ids: ids,
-    job_ids: ids,
-    helm_ids: ids,
-    terraform_ids: ids,
+    application_ids: about('Applications of the environment.', ids),
+    container_ids: about('Containers of the environment.', ids),
+    database_ids: about('Databases of the environment.', ids),
+    job_ids: about('Jobs of the environment.', ids),
+    helm_ids: about('Helm charts of the environment.', ids),
+    terraform_ids: about('Terraform configurations of the environment.', ids),
   }),
+  'The services that the action is for, at most 500 of each type.',
 );
 
 const DeployAllRequest = Named(
   'DeployAllRequest',
   Type.Object({
-    applications: list(Named('DeployAllApplication', Type.Object({ application_id: Uuid, git_commit_id: commit }))),
-    databases: ids,
-    containers: list(Named('DeployAllContainer', Type.Object({ id: Uuid, image_tag: version }))),
-    jobs: list(
-      Named('DeployAllJob', Type.Object({ id: Type.Optional(Nullable(Uuid)), image_tag: version, git_commit_id: commit })),
-    ),
-    helms: list(
-      Named(
-        'DeployAllHelm',
-        Type.Object({
-          id: Type.Optional(Nullable(Uuid)),
-          chart_version: version,
-          git_commit_id: commit,
-          values_override_git_commit_id: commit,
-        }),
+    applications: about(
+      'Applications of the environment.',
+      list(
+        Named(
+          'DeployAllApplication',
+          Type.Object({
+            application_id: about('The `id` of the application.', Uuid),
+            git_commit_id: about('A commit; by default the newest of the branch.', commit),
+          }),
+          'An application to deploy.',
+        ),
       ),
     ),
-    terraforms: list(
-      Named(
-        'DeployAllTerraform',
-        Type.Object({
-          id: Type.Optional(Nullable(Uuid)),
-          git_commit_id: commit,
-          action: Type.Optional(Nullable(Words(['PLAN', 'FORCE_UNLOCK', 'MIGRATE_STATE'] as const))),
-        }),
+    databases: about('The ids of databases of the environment.', ids),
+    containers: about(
+      'Containers of the environment.',
+      list(
+        Named(
+          'DeployAllContainer',
+          Type.Object({
+            id: about('The `id` of the container.', Uuid),
+            image_tag: about('Another tag, which becomes the configured one.', version),
+          }),
+          'A container to deploy.',
+        ),
+      ),
+    ),
+    jobs: about(
+      'Jobs of the environment.',
+      list(
+        Named(
+          'DeployAllJob',
+          Type.Object({
+            id: Type.Optional(about('The `id` of the job; required.', Nullable(Uuid))),
+            image_tag: about('Another tag, which becomes the configured one.', version),
+            git_commit_id: about('A commit; by default the newest of the branch.', commit),
+          }),
+          'A job to deploy, by its `id`.',
+        ),
+      ),
+    ),
+    helms: about(
+      'Helm charts of the environment.',
+      list(
+        Named(
+          'DeployAllHelm',
+          Type.Object({
+            id: Type.Optional(about('The `id` of the Helm chart; required.', Nullable(Uuid))),
+            chart_version: about('Another version, which becomes the configured one.', version),
+            git_commit_id: about('A commit of the chart; by default the newest.', commit),
+            values_override_git_commit_id: about('A commit of the values; by default the newest.', commit),
+          }),
+          'A Helm chart to deploy.',
+        ),
+      ),
+    ),
+    terraforms: about(
+      'Terraform configurations of the environment.',
+      list(
+        Named(
+          'DeployAllTerraform',
+          Type.Object({
+            id: Type.Optional(about('The `id` of the configuration; required.', Nullable(Uuid))),
+            git_commit_id: about('A commit; by default the newest of the branch.', commit),
+            action: Type.Optional(
+              about(
+                'What to do instead of an apply.',
+                Nullable(
+                  Words({
+                    PLAN: 'Only plan; the log shows the result.',
+                    FORCE_UNLOCK: 'Remove a lock that a killed run left.',
+                    MIGRATE_STATE: 'Move the state to the current backend.',
+                  }),
+                ),
+              ),
+            ),
+          }),
+          'A Terraform configuration to deploy.',
+        ),
       ),
     ),
   }),
+  'The services to deploy, at most 500 of each type.',
 );
 
 export const deployAllServices = operation({
@@ -68,7 +124,11 @@ export const deployAllServices = operation({
   method: 'POST',
   path: `${at}/deploy`,
   tag,
-  summary: 'Deploy the named services of an environment in one deployment, each at its newest version or the given one',
+  summary: 'Deploy some services of an environment',
+  description: `
+    Deploys the named services in one deployment, stage by stage, each at its newest version or the given one.
+    Skipped services may be named too. If one id is wrong, nothing is deployed.
+  `,
   scope: 'DEPLOY',
   target: 'environment',
   body: DeployAllRequest,
@@ -82,7 +142,15 @@ export const stopSelectedServices = operation({
   method: 'POST',
   path: `${at}/stop`,
   tag,
-  summary: 'Stop the named services of an environment; their data stays',
+  summary: 'Stop some services of an environment',
+  description: `
+    Stops the named services in one deployment; their volumes stay. If one id is wrong, nothing is stopped. The
+    answer is empty: read the status.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NEVER_DEPLOYED\` (409) | One of the services was never deployed. | Leave it out. |
+  `,
   scope: 'DEPLOY',
   target: 'environment',
   body: ServiceIds,
@@ -96,19 +164,29 @@ export const rebootServices = operation({
   method: 'POST',
   path: `${at}/restart-service`,
   tag,
-  summary: 'Restart the named services of an environment',
+  summary: 'Restart some services of an environment',
+  description: `
+    Replaces the instances of the named services by new ones of the same releases, in one deployment. If one id is
+    wrong, nothing is restarted.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NEVER_DEPLOYED\` (409) | One of the services was never deployed. | Leave it out. |
+  `,
   scope: 'DEPLOY',
   target: 'environment',
-  body: Named('RebootServicesRequest', Type.Pick(ServiceIds, ['application_ids', 'database_ids', 'container_ids'])),
+  body: Named(
+    'RebootServicesRequest',
+    Type.Pick(ServiceIds, ['application_ids', 'database_ids', 'container_ids']),
+    'The services to restart.',
+  ),
   status: 202,
   // The public description returns the status of one of the services here. The status of the environment is a superset
   // of its fields.
   response: Named(
     'RebootServicesResponse',
-    Type.Intersect([
-      EnvironmentStatus,
-      Named('DeployedEnvironmentAsService', Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id'])),
-    ]),
+    Type.Intersect([EnvironmentStatus, DeployedEnvironmentAsService]),
+    `The status of the environment, with the fields of a service's status for older clients.`,
   ),
   errors: [400, 409],
 });
@@ -118,7 +196,11 @@ export const deleteSelectedServices = operation({
   method: 'POST',
   path: `${at}/delete`,
   tag,
-  summary: 'Delete the named services of an environment with their data; those that are already being deleted are skipped',
+  summary: 'Delete some services of an environment',
+  description: `
+    Deletes the named services with their data, in one deployment. This cannot be undone. Those that are being
+    deleted already are passed over; if one id is wrong, nothing is deleted.
+  `,
   scope: 'WRITE',
   target: 'environment',
   body: ServiceIds,
@@ -132,7 +214,11 @@ export const uninstallSelectedServices = operation({
   method: 'POST',
   path: `${at}/uninstall`,
   tag,
-  summary: 'Uninstall the named services from the cluster; their records stay',
+  summary: 'Uninstall some services of an environment',
+  description: `
+    Removes the named services from the cluster with their data, in one deployment. Their configurations stay and
+    can be deployed again.
+  `,
   scope: 'WRITE',
   target: 'environment',
   body: ServiceIds,
@@ -146,10 +232,14 @@ export const uninstallEnvironment = operation({
   method: 'POST',
   path: '/environment/{environmentId}/uninstall',
   tag,
-  summary: 'Uninstall all services of an environment from the cluster, including skipped ones; the records stay',
+  summary: 'Uninstall an environment',
+  description: `
+    Removes all services from the cluster with their data, skipped ones too. The configurations stay and can be
+    deployed again.
+  `,
   scope: 'WRITE',
   target: 'environment',
   status: 202,
-  response: Named('UninstallEnvironmentResponse', Type.Object({})),
+  response: Named('UninstallEnvironmentResponse', Type.Object({}), 'An empty object: it was requested.'),
   errors: [409],
 });

@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
 import { kinds, type Kind } from '../service/kinds.ts';
-import { DateTime, List, Optionals, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, List, Named, Optionals, Uuid, Words } from '../shape.ts';
 import { Commit } from '../shared/deployment.ts';
 
 /** Returns the operation that lists the newest commits of a service's branch. */
@@ -12,7 +12,11 @@ function commits<const K extends Kind, Query extends TSchema>(kind: K, query: Qu
     method: 'GET',
     path: `/${noun}/{${noun}Id}/commit`,
     tag: kind.Noun,
-    summary: `List the newest commits of the branch of ${kind.one}, newest first; empty if it has no git repository`,
+    summary: `List the commits of ${kind.one}`,
+    description: `
+      Returns the newest 100 commits of the branch, newest first. The list is empty if the service has no git
+      repository. It is read from the git host.
+    `,
     scope: 'READ',
     target: 'service',
     query,
@@ -25,26 +29,38 @@ function commits<const K extends Kind, Query extends TSchema>(kind: K, query: Qu
 const commitId = Type.String({ minLength: 7, maxLength: 40, pattern: '^[0-9a-fA-F]+$' });
 // A prefix of the commit id suffices for both parameters. `startId`: the newest commit in the list. `gitCommitId`: the
 // only commit in the list.
-const from = Optionals({ startId: commitId, gitCommitId: commitId });
+const from = Optionals({
+  startId: about('The newest commit of the list; a prefix is enough.', commitId),
+  gitCommitId: about('The only commit of the list; a prefix is enough.', commitId),
+});
 
 export const listApplicationCommit = commits(kinds.APPLICATION, from);
 export const listJobCommit = commits(kinds.JOB, from);
-export const listHelmCommit = commits(kinds.HELM, Optionals({ of: Words(['chart', 'values'] as const, { default: 'chart' }) }));
+export const listHelmCommit = commits(
+  kinds.HELM,
+  Optionals({
+    of: about(
+      'Which repository to read.',
+      Words({ chart: 'That of the chart.', values: 'That of the files of values.' }, { default: 'chart' }),
+    ),
+  }),
+);
 export const listTerraformCommit = commits(kinds.TERRAFORM, from);
 
 const Contributor = Named(
   'CommitContributor',
   Type.Partial(
     Type.Object({
-      id: Uuid,
-      created_at: DateTime,
-      updated_at: DateTime,
-      first_name: Type.String(),
-      last_name: Type.String(),
-      email: Type.String(),
-      profile_picture_url: Type.String(),
+      id: about('Never set: git has no ids of people.', Uuid),
+      created_at: about('Never set: git has no accounts.', DateTime),
+      updated_at: about('Never set: git has no accounts.', DateTime),
+      first_name: about('The full name of the author.', Type.String()),
+      last_name: about('Never set: git has one name.', Type.String()),
+      email: about('The e-mail address of the author.', Type.String()),
+      profile_picture_url: about('Never set: git has no pictures.', Type.String()),
     }),
   ),
+  'An author of commits. Fields that git does not know are absent.',
 );
 
 export const listApplicationContributor = operation({
@@ -52,8 +68,11 @@ export const listApplicationContributor = operation({
   method: 'GET',
   path: '/application/{applicationId}/contributor',
   tag: 'Application',
-  summary:
-    'List the authors of the newest 1,000 commits of the branch of an application, by e-mail address; `first_name` is the full name',
+  summary: 'List the contributors of an application',
+  description: `
+    Returns the authors of the newest 1,000 commits of the branch, one for each e-mail address. It is read from the
+    git repository.
+  `,
   scope: 'READ',
   target: 'service',
   status: 200,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { Uuid, Words, Named } from '../shape.ts';
+import { about, Named, Uuid, Words } from '../shape.ts';
 import { ServiceStatus } from '../shared/deployment.ts';
 import { gitVerdicts } from './event.ts';
 
@@ -10,9 +10,13 @@ const body = Named(
   'AutoDeployRequest',
   Type.Object({
     /** The image name as stored in services, optionally prefixed with the host of the container registry. */
-    image_name: Type.String({ minLength: 1, maxLength: 500 }),
-    tag: Type.String({ pattern: '^(\\w[\\w.-]{0,127}|sha256:[0-9a-f]{64})$' }),
+    image_name: about(
+      'The image, as services have it, or with the host of the registry before it.',
+      Type.String({ minLength: 1, maxLength: 500 }),
+    ),
+    tag: about('The new tag, or a digest.', Type.String({ pattern: '^(\\w[\\w.-]{0,127}|sha256:[0-9a-f]{64})$' })),
   }),
+  'A tag of an image that was pushed.',
 );
 
 /** The status of the first service that is deployed, plus the outcome for each service. */
@@ -21,21 +25,26 @@ const response = Named(
   Type.Intersect([
     ServiceStatus,
     Type.Object({
-      verdicts: Type.Array(
-        Named(
-          'AutoDeployVerdict',
-          Type.Object({
-            service_id: Uuid,
-            service_name: Type.String(),
-            environment_id: Uuid,
-            environment_name: Type.String(),
-            verdict: Words(gitVerdicts),
-            reason: Type.String(),
-          }),
+      verdicts: about(
+        'What was done for each service of the image.',
+        Type.Array(
+          Named(
+            'AutoDeployVerdict',
+            Type.Object({
+              service_id: about('The `id` of the service.', Uuid),
+              service_name: about('The name of the service.', Type.String()),
+              environment_id: about('The environment of the service.', Uuid),
+              environment_name: about('The name of the environment.', Type.String()),
+              verdict: Words(gitVerdicts),
+              reason: about('Why, as a sentence.', Type.String()),
+            }),
+            'What was done for one service, and why.',
+          ),
         ),
       ),
     }),
   ]),
+  'The status of the first service, and what was done for each.',
 );
 
 const shared = { method: 'POST', target: 'organization', body, status: 202, response, errors: [400, 409] } as const;
@@ -45,7 +54,11 @@ export const autoDeployContainerEnvironments = operation({
   id: 'autoDeployContainerEnvironments',
   path: `${organization}/container/deploy`,
   tag: 'Container',
-  summary: 'Deploy all containers of an image that have auto_deploy, at a new tag; 404 if there is none',
+  summary: 'Deploy a new tag of an image',
+  description: `
+    Deploys all running containers of the image that have \`auto_deploy\` at the tag, which becomes their configured
+    one. A build server calls this after a push. 404, with reasons, if there is nothing to deploy.
+  `,
   scope: 'DEPLOY',
 });
 
@@ -54,8 +67,11 @@ export const previewContainerEnvironments = operation({
   id: 'previewContainerEnvironments',
   path: `${organization}/container/preview`,
   tag: 'Container',
-  summary:
-    'Create previews of the environments with containers of an image that have auto_preview, at a tag; 404 if there is none',
+  summary: 'Create previews for a tag of an image',
+  description: `
+    Copies each environment with containers of the image that have \`auto_preview\`, and deploys the copies at the
+    tag. They are deleted a week after their last deployment, by default. 404, with reasons, if there is none.
+  `,
   scope: 'WRITE',
   event: 'CLONE',
 });
@@ -65,6 +81,10 @@ export const autoDeployJobEnvironments = operation({
   id: 'autoDeployJobEnvironments',
   path: `${organization}/job/deploy`,
   tag: 'Job',
-  summary: 'Deploy all jobs of an image that have auto_deploy, at a new tag; 404 if there is none',
+  summary: 'Deploy a new tag of an image of jobs',
+  description: `
+    Deploys all jobs of the image that have \`auto_deploy\` and are deployed, at the tag, which becomes their
+    configured one. 404, with reasons, if there is nothing to deploy.
+  `,
   scope: 'DEPLOY',
 });

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, List, Name, Named, Uuid, Words } from '../shape.ts';
 import { annotationScopes } from '../shared/words.ts';
 import { GroupItem } from './item.ts';
 
@@ -9,28 +9,48 @@ const path = '/organization/{organizationId}/annotationsGroups';
 const onePath = `${path}/{annotationsGroupId}` as const;
 
 const groupFields = {
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  annotations: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })),
-  scopes: Type.Array(Words(annotationScopes)),
+  id: about('Identifies the group; it never changes.', Uuid),
+  created_at: about('When it was created.', DateTime),
+  updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+  name: about('The name of the group.', Type.String()),
+  annotations: about(
+    'The annotations of the group.',
+    Type.Array(
+      Type.Object({
+        key: about('The key of the annotation.', Type.String()),
+        value: about('The value of the annotation.', Type.String()),
+      }),
+    ),
+  ),
+  scopes: about('The objects that get the annotations.', Type.Array(Words(annotationScopes))),
 };
-export const AnnotationsGroup = Named('AnnotationsGroup', Type.Object(groupFields));
+export const AnnotationsGroup = Named(
+  'AnnotationsGroup',
+  Type.Object(groupFields),
+  'Annotations that services share, for their Kubernetes objects.',
+);
 
 const AnnotationsGroupRequest = Named(
   'AnnotationsGroupRequest',
   Type.Object({
-    name: Name,
-    annotations: Type.Array(
-      Named(
-        'AnnotationRequest',
-        Type.Object({ key: Type.String({ minLength: 1, maxLength: 317 }), value: Type.String({ maxLength: 10_000 }) }),
+    name: about('The name, unique in the organization.', Name),
+    annotations: about(
+      'The annotations; the list replaces the former one.',
+      Type.Array(
+        Named(
+          'AnnotationRequest',
+          Type.Object({
+            key: about('The key, as Kubernetes allows it.', Type.String({ minLength: 1, maxLength: 317 })),
+            value: about('The value of the annotation.', Type.String({ maxLength: 10_000 })),
+          }),
+          'An annotation of a group.',
+        ),
+        { maxItems: 100 },
       ),
-      { maxItems: 100 },
     ),
-    scopes: Type.Array(Words(annotationScopes), { maxItems: 100 }),
+    scopes: about('The objects that get the annotations.', Type.Array(Words(annotationScopes), { maxItems: 100 })),
   }),
+  'A group to create, or its new content.',
 );
 
 export const listOrganizationAnnotationsGroup = operation({
@@ -39,11 +59,22 @@ export const listOrganizationAnnotationsGroup = operation({
   path,
   tag,
   summary: 'List the annotation groups of an organization',
+  description: `
+    Returns the groups with their annotations and the number of their users, oldest first. The users themselves are
+    listed for each group.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
   response: List(
-    Named('AnnotationsGroupWithItems', Type.Object({ ...groupFields, associated_items_count: Type.Optional(Type.Integer()) })),
+    Named(
+      'AnnotationsGroupWithItems',
+      Type.Object({
+        ...groupFields,
+        associated_items_count: Type.Optional(about('How many services and clusters use it.', Type.Integer())),
+      }),
+      'A group, with the number of its users.',
+    ),
   ),
   errors: [],
 });
@@ -53,7 +84,15 @@ export const createOrganizationAnnotationsGroup = operation({
   method: 'POST',
   path,
   tag,
-  summary: 'Create a group of annotations, for services to name in `annotations_groups`',
+  summary: 'Create an annotation group',
+  description: `
+    Adds a group, which services name in \`annotations_groups\`. Annotations have an effect on Kubernetes clusters,
+    from the next deployment of a service on.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A group has the name. | Choose another name. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   body: AnnotationsGroupRequest,
@@ -68,6 +107,10 @@ export const getOrganizationAnnotationsGroup = operation({
   path: onePath,
   tag,
   summary: 'Read an annotation group',
+  description: `
+    Returns the group with its name, annotations and scopes. The services that use it are listed by an operation of
+    their own.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -80,7 +123,15 @@ export const editOrganizationAnnotationsGroup = operation({
   method: 'PUT',
   path: onePath,
   tag,
-  summary: 'Replace name, annotations and scopes of a group',
+  summary: 'Edit an annotation group',
+  description: `
+    Replaces name, annotations and scopes of the group. Services that use it are OUT_OF_DATE until their next
+    deployment.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A group has the name. | Choose another name. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   body: AnnotationsGroupRequest,
@@ -94,7 +145,14 @@ export const deleteOrganizationAnnotationsGroup = operation({
   method: 'DELETE',
   path: onePath,
   tag,
-  summary: 'Delete an annotation group that nothing uses',
+  summary: 'Delete an annotation group',
+  description: `
+    Deletes a group that nothing uses. This cannot be undone.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`IN_USE\` (409) | Services use it. | Remove it from them. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   status: 204,
@@ -107,7 +165,11 @@ export const getOrganizationAnnotationsGroupAssociatedItems = operation({
   method: 'GET',
   path: `${onePath}/associatedItems`,
   tag,
-  summary: 'List what uses an annotation group',
+  summary: 'List the users of an annotation group',
+  description: `
+    Returns the services that use the group, with project and environment. While there are any, the group cannot be
+    deleted.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,

@@ -1,19 +1,20 @@
 import Type from 'typebox';
-import { Uuid, Words, Named } from '../shape.ts';
+import { about, Named, Uuid, Words } from '../shape.ts';
 import { groupItemTypes } from '../shared/words.ts';
 
 /** A record that uses a group of annotations or labels, with its location. */
 export const GroupItem = Named(
   'GroupItem',
   Type.Object({
-    cluster_id: Type.Optional(Uuid),
-    cluster_name: Type.Optional(Type.String()),
-    project_id: Type.Optional(Uuid),
-    project_name: Type.Optional(Type.String()),
-    environment_id: Type.Optional(Uuid),
-    environment_name: Type.Optional(Type.String()),
-    item_id: Uuid,
-    item_name: Type.String(),
+    cluster_id: Type.Optional(about('The cluster of the record. Absent: none.', Uuid)),
+    cluster_name: Type.Optional(about('The name of the cluster.', Type.String())),
+    project_id: Type.Optional(about('The project of the record. Absent: none.', Uuid)),
+    project_name: Type.Optional(about('The name of the project.', Type.String())),
+    environment_id: Type.Optional(about('The environment of the record. Absent: none.', Uuid)),
+    environment_name: Type.Optional(about('The name of the environment.', Type.String())),
+    item_id: about('The `id` of the record.', Uuid),
+    item_name: about('The name of the record.', Type.String()),
     item_type: Words(groupItemTypes),
   }),
+  'A record that uses a group, with its place.',
 );

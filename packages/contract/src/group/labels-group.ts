@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Uuid, Named } from '../shape.ts';
+import { about, DateTime, List, Name, Named, Uuid } from '../shape.ts';
 import { GroupItem } from './item.ts';
 
 const tag = 'Label group';
@@ -8,32 +8,52 @@ const path = '/organization/{organizationId}/labelsGroups';
 const onePath = `${path}/{labelsGroupId}` as const;
 
 const groupFields = {
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  labels: Type.Array(
-    Named('Label', Type.Object({ key: Type.String(), value: Type.String(), propagate_to_cloud_provider: Type.Boolean() })),
+  id: about('Identifies the group; it never changes.', Uuid),
+  created_at: about('When it was created.', DateTime),
+  updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+  name: about('The name of the group.', Type.String()),
+  labels: about(
+    'The labels of the group.',
+    Type.Array(
+      Named(
+        'Label',
+        Type.Object({
+          key: about('The key of the label.', Type.String()),
+          value: about('The value of the label.', Type.String()),
+          propagate_to_cloud_provider: about('Whether resources of the cloud vendor should get it, too.', Type.Boolean()),
+        }),
+        'A label that a group has.',
+      ),
+    ),
   ),
 };
-export const LabelsGroup = Named('LabelsGroup', Type.Object(groupFields));
+export const LabelsGroup = Named(
+  'LabelsGroup',
+  Type.Object(groupFields),
+  'Labels that services share, for their Kubernetes objects.',
+);
 
 const LabelsGroupRequest = Named(
   'LabelsGroupRequest',
   Type.Object({
-    name: Name,
-    labels: Type.Array(
-      Named(
-        'LabelRequest',
-        Type.Object({
-          key: Type.String({ minLength: 1, maxLength: 317 }),
-          value: Type.String({ maxLength: 63 }),
-          propagate_to_cloud_provider: Type.Boolean(),
-        }),
+    name: about('The name, unique in the organization.', Name),
+    labels: about(
+      'The labels; the list replaces the former one.',
+      Type.Array(
+        Named(
+          'LabelRequest',
+          Type.Object({
+            key: about('The key, as Kubernetes allows it.', Type.String({ minLength: 1, maxLength: 317 })),
+            value: about('The value of the label.', Type.String({ maxLength: 63 })),
+            propagate_to_cloud_provider: about('Whether resources of the cloud vendor should get it, too.', Type.Boolean()),
+          }),
+          'A label for a group.',
+        ),
+        { maxItems: 100 },
       ),
-      { maxItems: 100 },
     ),
   }),
+  'A group to create, or its new content.',
 );
 
 export const listOrganizationLabelsGroup = operation({
@@ -42,11 +62,22 @@ export const listOrganizationLabelsGroup = operation({
   path,
   tag,
   summary: 'List the label groups of an organization',
+  description: `
+    Returns the groups with their labels and the number of their users, oldest first. The users themselves are
+    listed for each group.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
   response: List(
-    Named('LabelsGroupWithItems', Type.Object({ ...groupFields, associated_items_count: Type.Optional(Type.Integer()) })),
+    Named(
+      'LabelsGroupWithItems',
+      Type.Object({
+        ...groupFields,
+        associated_items_count: Type.Optional(about('How many services and clusters use it.', Type.Integer())),
+      }),
+      'A group, with the number of its users.',
+    ),
   ),
   errors: [],
 });
@@ -56,7 +87,15 @@ export const createOrganizationLabelsGroup = operation({
   method: 'POST',
   path,
   tag,
-  summary: 'Create a group of labels, for services to name in `labels_groups`',
+  summary: 'Create a label group',
+  description: `
+    Adds a group, which services name in \`labels_groups\`. Labels have an effect on Kubernetes clusters, from the
+    next deployment of a service on.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A group has the name. | Choose another name. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   body: LabelsGroupRequest,
@@ -72,6 +111,10 @@ export const getOrganizationLabelssGroup = operation({
   path: onePath,
   tag,
   summary: 'Read a label group',
+  description: `
+    Returns the group with its name and labels. The services and clusters that use it are listed by an operation of
+    their own.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -84,7 +127,14 @@ export const editOrganizationLabelsGroup = operation({
   method: 'PUT',
   path: onePath,
   tag,
-  summary: 'Replace name and labels of a group',
+  summary: 'Edit a label group',
+  description: `
+    Replaces name and labels of the group. Services that use it are OUT_OF_DATE until their next deployment.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A group has the name. | Choose another name. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   body: LabelsGroupRequest,
@@ -98,7 +148,14 @@ export const deleteOrganizationLabelsGroup = operation({
   method: 'DELETE',
   path: onePath,
   tag,
-  summary: 'Delete a label group that nothing uses',
+  summary: 'Delete a label group',
+  description: `
+    Deletes a group that nothing uses. This cannot be undone.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`IN_USE\` (409) | Services or clusters use it. | Remove it from them. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   status: 204,
@@ -111,7 +168,11 @@ export const getOrganizationLabelsGroupAssociatedItems = operation({
   method: 'GET',
   path: `${onePath}/associatedItems`,
   tag,
-  summary: 'List what uses a label group',
+  summary: 'List the users of a label group',
+  description: `
+    Returns the services and clusters that use the group, with project and environment. While there are any, it
+    cannot be deleted.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,

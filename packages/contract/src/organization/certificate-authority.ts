@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, Named } from '../shape.ts';
+import { about, DateTime, Named } from '../shape.ts';
 
 /**
  * The authority that signs the certificates of an installation without a public authority. An addition to the public
@@ -11,7 +11,11 @@ export const getCertificateAuthority = operation({
   method: 'GET',
   path: '/certificateAuthority',
   tag: 'Certificate authority',
-  summary: "Read the certificate of the installation's own authority, for clients that should trust it",
+  summary: "Read the installation's certificate",
+  description: `
+    Returns the certificate of the authority that signs for domains that no public authority can reach. Clients that
+    should accept them must trust it. 404: the installation has no such authority.
+  `,
   scope: 'READ',
   target: 'instance',
   status: 200,
@@ -19,11 +23,12 @@ export const getCertificateAuthority = operation({
     'CertificateAuthority',
     Type.Object({
       // The certificate in PEM format.
-      certificate: Type.String(),
-      name: Type.String(),
-      sha256_fingerprint: Type.String(),
-      valid_until: DateTime,
+      certificate: about('The certificate, in PEM format.', Type.String()),
+      name: about('The name of the authority.', Type.String()),
+      sha256_fingerprint: about('The SHA-256 checksum of the certificate, to compare it.', Type.String()),
+      valid_until: about('When the certificate expires.', DateTime),
     }),
+    `The installation's own certificate authority.`,
   ),
   errors: [404],
 });

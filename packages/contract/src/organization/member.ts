@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, List, Named, Uuid, Words } from '../shape.ts';
 import { invitationStatuses, memberRoles } from '../shared/words.ts';
 
 const tag = 'Member';
@@ -10,37 +10,39 @@ const invitations = '/organization/{organizationId}/inviteMember';
 const Member = Named(
   'Member',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    name: Type.Optional(Type.String()),
-    nickname: Type.Optional(Type.String()),
-    email: Type.String(),
-    profile_picture_url: Type.Optional(Type.String()),
-    last_activity_at: Type.Optional(DateTime),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    name: Type.Optional(about('The full name of the person. Absent: unknown.', Type.String())),
+    nickname: Type.Optional(about('The short name of the person. Absent: unknown.', Type.String())),
+    email: about('The e-mail address of the person.', Type.String()),
+    profile_picture_url: Type.Optional(about('The picture of the person. Absent: none.', Type.String())),
+    last_activity_at: Type.Optional(about('When the person last used the API. Absent: never.', DateTime)),
     role: Type.Optional(Words(memberRoles)),
-    role_name: Type.Optional(Type.String()),
-    role_id: Type.Optional(Uuid),
+    role_name: Type.Optional(about('The name of the role.', Type.String())),
+    role_id: Type.Optional(about('The `id` of the role.', Uuid)),
   }),
+  'A person in an organization.',
 );
 
 const Invitation = Named(
   'Invitation',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    email: Type.String(),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    email: about('The invited e-mail address.', Type.String()),
     role: Words(memberRoles),
-    invitation_link: Type.String(),
+    invitation_link: about('The link; its token is only in the answer that creates it.', Type.String()),
     invitation_status: Words(invitationStatuses),
-    organization_name: Type.Optional(Type.String()),
-    inviter: Type.String(),
-    logo_url: Type.Optional(Type.String()),
-    role_id: Type.Optional(Uuid),
-    role_name: Type.Optional(Type.String()),
-    expires_at: Type.Optional(DateTime),
+    organization_name: Type.Optional(about('The name of the organization.', Type.String())),
+    inviter: about('The name of the inviting person or API token.', Type.String()),
+    logo_url: Type.Optional(about('The logo of the organization. Absent: none.', Type.String())),
+    role_id: Type.Optional(about('The `id` of the role.', Uuid)),
+    role_name: Type.Optional(about('The name of the role.', Type.String())),
+    expires_at: Type.Optional(about('When it expires: after seven days.', DateTime)),
   }),
+  'An invitation of a person to an organization.',
 );
 
 export const getOrganizationMembers = operation({
@@ -49,6 +51,10 @@ export const getOrganizationMembers = operation({
   path: members,
   tag,
   summary: 'List the members of an organization',
+  description: `
+    Returns the people of the organization with their roles, oldest member first. Invited people are not among them
+    until they accept.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -62,10 +68,25 @@ export const editOrganizationMemberRole = operation({
   path: members,
   record: null,
   tag,
-  summary: 'Give a member another role; the owner’s role passes on by transferOwnership only',
+  summary: 'Change the role of a member',
+  description: `
+    Gives a member another role, which applies to the next request. API tokens that the person got by signing in
+    with a program end.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`OWNER_REQUIRED\` (409) | The member is the owner. | Transfer the ownership first. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
-  body: Named('MemberRoleUpdateRequest', Type.Object({ user_id: Uuid, role_id: Uuid })),
+  body: Named(
+    'MemberRoleUpdateRequest',
+    Type.Object({
+      user_id: about('The `id` of the member.', Uuid),
+      role_id: about('The new role, of the list of available roles.', Uuid),
+    }),
+    'A new role of a member.',
+  ),
   status: 200,
   response: null,
   errors: [400, 409],
@@ -77,10 +98,18 @@ export const deleteMember = operation({
   path: members,
   record: null,
   tag,
-  summary: 'Remove a member; their sessions stop working in this organization at once',
+  summary: 'Remove a member',
+  description: `
+    Removes the person from the organization; their sessions stop working here at once. The account stays, and may
+    belong to other organizations.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`OWNER_REQUIRED\` (409) | The member is the owner. | Transfer the ownership first. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
-  body: Named('MemberRemovalRequest', Type.Object({ user_id: Uuid })),
+  body: Named('MemberRemovalRequest', Type.Object({ user_id: about('The `id` of the member.', Uuid) }), 'The member to remove.'),
   status: 204,
   response: null,
   errors: [400, 409],
@@ -91,10 +120,18 @@ export const postOrganizationTransferOwnership = operation({
   method: 'POST',
   path: '/organization/{organizationId}/transferOwnership',
   tag,
-  summary: 'Make another member the owner; the former owner stays as Admin',
+  summary: 'Transfer the ownership of an organization',
+  description: `
+    Makes another member the owner; the former owner becomes an Admin. Only the owner can take this back, by another
+    transfer.
+  `,
   scope: 'ADMIN',
   target: 'organization',
-  body: Named('TransferOwnershipRequest', Type.Object({ user_id: Uuid })),
+  body: Named(
+    'TransferOwnershipRequest',
+    Type.Object({ user_id: about('The `id` of the member who becomes the owner.', Uuid) }),
+    'The new owner of the organization.',
+  ),
   status: 204,
   response: null,
   errors: [400],
@@ -105,7 +142,11 @@ export const getOrganizationInvitedMembers = operation({
   method: 'GET',
   path: invitations,
   tag,
-  summary: 'List the invitations that have not been accepted',
+  summary: 'List the invitations of an organization',
+  description: `
+    Returns the invitations that nobody has accepted, expired ones included. Their links have no token: that is only
+    in the answer that creates one.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -118,18 +159,28 @@ export const postInviteMember = operation({
   method: 'POST',
   path: invitations,
   tag,
-  summary:
-    'Invite a person by e-mail address; who has the link, or signs in with that verified address, may accept within seven days',
+  summary: 'Invite a person',
+  description: `
+    Creates an invitation that is valid for seven days. Send \`invitation_link\` of the answer to the person: who has
+    the link can accept it. Davit sends no e-mail. Somebody who signs in with this verified address can accept
+    without the link.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`ALREADY_MEMBER\` (409) | The person is a member. | Nothing to do. |
+    | \`ALREADY_INVITED\` (409) | An invitation of the address is pending. | Delete that one first. |
+  `,
   showsCredentials: true,
   scope: 'ADMIN',
   target: 'organization',
   body: Named(
     'InvitationRequest',
     Type.Object({
-      email: Type.String({ format: 'email', maxLength: 320 }),
-      role: Type.Optional(Words(memberRoles)),
-      role_id: Type.Optional(Uuid),
+      email: about('The e-mail address to invite.', Type.String({ format: 'email', maxLength: 320 })),
+      role: Type.Optional(about('The older name of the role; `role_id` is preferred.', Words(memberRoles))),
+      role_id: Type.Optional(about('The role, of the list of available roles; by default Viewer.', Uuid)),
     }),
+    'Whom to invite, with which role.',
   ),
   status: 201,
   response: Invitation,
@@ -141,7 +192,11 @@ export const getMemberInvitation = operation({
   method: 'GET',
   path: `${invitations}/{inviteId}`,
   tag,
-  summary: 'Read an invitation, as a member of the organization or as the invited person',
+  summary: 'Read an invitation',
+  description: `
+    Returns an invitation, to members of the organization and to the invited person. The link in the answer has no
+    token in it.
+  `,
   scope: 'READ',
   target: 'invitation',
   status: 200,
@@ -155,7 +210,16 @@ export const postAcceptInviteMember = operation({
   path: `${invitations}/{inviteId}`,
   event: 'ACCEPT',
   tag,
-  summary: 'Accept an invitation to your own, verified e-mail address',
+  summary: 'Accept an invitation',
+  description: `
+    Makes you a member. The invitation must be to the e-mail address that your issuer has verified; with a link, use
+    the operations of links instead.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`INVITATION_EXPIRED\` (409) | Its seven days are over. | Ask for a new one. |
+    | \`ALREADY_MEMBER\` (409) | You are a member. | Nothing to do. |
+  `,
   scope: 'READ',
   target: 'invitation',
   audience: 'people',
@@ -170,6 +234,10 @@ export const deleteInviteMember = operation({
   path: `${invitations}/{inviteId}`,
   tag,
   summary: 'Withdraw an invitation',
+  description: `
+    Deletes an invitation that nobody has accepted. Its link stops working at once. A person who has accepted is
+    removed as a member.
+  `,
   scope: 'ADMIN',
   target: 'organization',
   status: 204,

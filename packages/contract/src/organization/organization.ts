@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Text, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, enumeration, List, Name, Named, Nullable, Text, Uuid, Words } from '../shape.ts';
 import { AssociatedServices } from '../shared/associated-services.ts';
 import { gitProviders, plans } from '../shared/words.ts';
 
@@ -9,33 +9,45 @@ const optionalText = Type.Optional(Nullable(Text));
 export const Organization = Named(
   'Organization',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    name: Type.String(),
-    description: Type.Optional(Nullable(Type.String())),
-    plan: Words(plans),
-    website_url: Type.Optional(Nullable(Type.String())),
-    repository: Type.Optional(Nullable(Type.String())),
-    logo_url: Type.Optional(Nullable(Type.String())),
-    icon_url: Type.Optional(Nullable(Type.String())),
-    admin_emails: Type.Optional(Type.Array(Type.String())),
-    owner: Type.Optional(Uuid),
-    billing_deployment_restriction: Type.Optional(Nullable(Type.String())),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    name: about('The name, unique in the installation without regard to case.', Type.String()),
+    description: Type.Optional(about('What it is for; null: empty.', Nullable(Type.String()))),
+    plan: about('The plan of the organization; it limits nothing.', Words(plans)),
+    website_url: Type.Optional(about('The website of the organization; null: none.', Nullable(Type.String()))),
+    repository: Type.Optional(about('The main repository; null: none.', Nullable(Type.String()))),
+    logo_url: Type.Optional(about('The logo of the organization; null: none.', Nullable(Type.String()))),
+    icon_url: Type.Optional(about('The icon of the organization; null: none.', Nullable(Type.String()))),
+    admin_emails: Type.Optional(about('Addresses to reach its administrators.', Type.Array(Type.String()))),
+    owner: Type.Optional(about('The person who owns it. Absent: nobody yet.', Uuid)),
+    billing_deployment_restriction: Type.Optional(
+      about('Why deployments are blocked; null: they are not.', Nullable(Type.String())),
+    ),
     organization_plan: Named(
       'OrganizationOrganizationPlan',
-      Type.Object({ plan: Words(plans), audit_logs_retention_in_days: Type.Integer() }),
+      Type.Object({
+        plan: Words(plans),
+        audit_logs_retention_in_days: about('How long the audit log is kept, in days.', Type.Integer()),
+      }),
+      'A plan, with its terms.',
     ),
   }),
+  'The owner of everything else. Organizations do not see each other.',
 );
 
 const organizationFields = {
-  description: optionalText,
-  website_url: optionalText,
-  repository: optionalText,
-  logo_url: optionalText,
-  icon_url: optionalText,
-  admin_emails: Type.Optional(Nullable(Type.Array(Type.String({ format: 'email', maxLength: 320 }), { maxItems: 100 }))),
+  description: about('What it is for; null: empty.', optionalText),
+  website_url: about('The website of the organization; null: none.', optionalText),
+  repository: about('The main repository; null: none.', optionalText),
+  logo_url: about('The logo of the organization; null: none.', optionalText),
+  icon_url: about('The icon of the organization; null: none.', optionalText),
+  admin_emails: Type.Optional(
+    about(
+      'Addresses to reach its administrators; null: none.',
+      Nullable(Type.Array(Type.String({ format: 'email', maxLength: 320 }), { maxItems: 100 })),
+    ),
+  ),
 };
 
 export const createOrganization = operation({
@@ -43,10 +55,26 @@ export const createOrganization = operation({
   method: 'POST',
   path: '/organization',
   tag: 'Organization',
-  summary: 'Create an organization, with a cluster `Local` on this machine’s container engine',
+  summary: 'Create an organization',
+  description: `
+    Creates an organization with a cluster \`Local\`: the container engine of this machine. A person who creates one
+    becomes its owner.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | An organization has the name; case does not matter. | Choose another name. |
+  `,
   scope: 'ADMIN',
   target: 'instance',
-  body: Named('OrganizationRequest', Type.Object({ name: Name, plan: Type.Optional(Words(plans)), ...organizationFields })),
+  body: Named(
+    'OrganizationRequest',
+    Type.Object({
+      name: about('The name, unique in the installation without regard to case.', Name),
+      plan: Type.Optional(about('The plan; it limits nothing. Default: TEAM_2025.', Words(plans))),
+      ...organizationFields,
+    }),
+    'An organization to create.',
+  ),
   status: 201,
   response: Organization,
   errors: [400, 409],
@@ -57,13 +85,21 @@ export const listOrganization = operation({
   method: 'GET',
   path: '/organization',
   tag: 'Organization',
-  summary: 'List the organizations that the caller may see; the fields of the caller’s own are beside `results`',
+  summary: 'List your organizations',
+  description: `
+    Returns the organizations that you may see: those of a person, the one of an API token, or all for an
+    administrator of the instance. The fields of your own one stand beside \`results\`, for older clients.
+  `,
   scope: 'READ',
   target: 'instance',
   status: 200,
   response: Named(
     'OrganizationsAndOwn',
-    Type.Intersect([List(Organization), Named('OwnOrganization', Type.Partial(Organization))]),
+    Type.Intersect([
+      List(Organization),
+      Named('OwnOrganization', Type.Partial(Organization), 'The fields of your own organization, for older clients.'),
+    ]),
+    'The organizations, with the fields of your own beside `results`.',
   ),
   errors: [],
 });
@@ -74,6 +110,10 @@ export const getOrganization = operation({
   path: '/organization/{organizationId}',
   tag: 'Organization',
   summary: 'Read an organization',
+  description: `
+    Returns name, plan and further fields of the organization. Its projects, clusters and members have operations of
+    their own.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -86,10 +126,24 @@ export const editOrganization = operation({
   method: 'PUT',
   path: '/organization/{organizationId}',
   tag: 'Organization',
-  summary: 'Edit an organization; omitted fields stay as they are',
+  summary: 'Edit an organization',
+  description: `
+    Changes the fields that the request has; the others stay. Nothing is deployed. The plan cannot be changed.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | An organization has the name; case does not matter. | Choose another name. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
-  body: Named('OrganizationEditRequest', Type.Object({ name: Type.Optional(Name), ...organizationFields })),
+  body: Named(
+    'OrganizationEditRequest',
+    Type.Object({
+      name: Type.Optional(about('The new name, unique in the installation without regard to case.', Name)),
+      ...organizationFields,
+    }),
+    'The fields of an organization to change; the others stay.',
+  ),
   status: 200,
   response: Organization,
   errors: [400, 409],
@@ -100,7 +154,15 @@ export const deleteOrganization = operation({
   method: 'DELETE',
   path: '/organization/{organizationId}',
   tag: 'Organization',
-  summary: 'Delete an organization that has no projects',
+  summary: 'Delete an organization',
+  description: `
+    Deletes an organization without projects, with its clusters' records, members, tokens and audit log. This cannot
+    be undone. Only the owner may.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`IN_USE\` (409) | The organization has projects. | Delete them first. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   status: 204,
@@ -109,31 +171,49 @@ export const deleteOrganization = operation({
 });
 
 const apiTokenFields = {
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  description: Type.Optional(Type.String()),
-  role_name: Type.Optional(Type.String()),
-  role_id: Type.Optional(Uuid),
-  scope: Type.Optional(Type.String()),
-  expires_at: Type.Optional(Nullable(DateTime)),
+  id: about('Identifies the token; it is not its value.', Uuid),
+  created_at: about('When it was created.', DateTime),
+  updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+  name: about('The name of the token, shown as `triggered_by`.', Type.String()),
+  description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
+  role_name: Type.Optional(about('The name of its role. Absent: it has a scope.', Type.String())),
+  role_id: Type.Optional(about('The role that it has. Absent: it has a scope.', Uuid)),
+  scope: Type.Optional(about('The scope that it has. Absent: it has a role.', Type.String())),
+  expires_at: Type.Optional(about('When it stops working; null: never.', Nullable(DateTime))),
 };
 
 /** Names of token scopes in requests and responses. */
-export const tokenScopes = ['ADMIN', 'READ', 'DEPLOY', 'WRITE'] as const;
+export const tokenScopes = enumeration(
+  'TokenScope',
+  {
+    ADMIN: 'Everything in the organization.',
+    READ: 'Read everything except credentials.',
+    DEPLOY: 'Also deploy, restart, stop and cancel.',
+    WRITE: 'Also create, edit and delete.',
+  },
+  'What a token may do. READ, DEPLOY, WRITE and ADMIN contain those before.',
+);
 
 export const listOrganizationApiTokens = operation({
   id: 'listOrganizationApiTokens',
   method: 'GET',
   path: '/organization/{organizationId}/apiToken',
   tag: 'API token',
-  summary: 'List the API tokens of an organization, without their values',
+  summary: 'List the API tokens of an organization',
+  description: `
+    Returns the tokens of programs, with scope or role and expiry, oldest first. The values are not stored and
+    cannot be shown.
+  `,
   scope: 'ADMIN',
   target: 'organization',
-  query: Type.Partial(Type.Object({ name: Type.String(), creatorName: Type.String() })),
+  query: Type.Partial(
+    Type.Object({
+      name: about('Only tokens whose name contains this.', Type.String()),
+      creatorName: about(`Only tokens whose creator's name contains this.`, Type.String()),
+    }),
+  ),
   status: 200,
-  response: List(Named('ApiToken', Type.Object(apiTokenFields))),
+  response: List(Named('ApiToken', Type.Object(apiTokenFields), 'An API token, without its value.')),
   errors: [],
 });
 
@@ -142,21 +222,34 @@ export const createOrganizationApiToken = operation({
   method: 'POST',
   path: '/organization/{organizationId}/apiToken',
   tag: 'API token',
-  summary: 'Create an API token; its value is shown in this response and never again',
+  summary: 'Create an API token',
+  description: `
+    Creates a token for a program, with a scope or a role, for this organization only. The value is in this answer
+    and never shown again. Send it as \`Authorization: Token <value>\`.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A token has the name. | Choose another name. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   body: Named(
     'ApiTokenRequest',
     Type.Object({
-      name: Name,
-      description: Type.Optional(Nullable(Text)),
-      scope: Type.Optional(Nullable(Words(tokenScopes, { default: 'ADMIN' }))),
-      role_id: Type.Optional(Nullable(Uuid)),
-      expires_at: Type.Optional(Nullable(DateTime)),
+      name: about('The name, unique in the organization.', Name),
+      description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
+      scope: Type.Optional(about('What it may do; not with `role_id`.', Nullable(Words(tokenScopes, { default: 'ADMIN' })))),
+      role_id: Type.Optional(about('The role that it has, instead of a scope.', Nullable(Uuid))),
+      expires_at: Type.Optional(about('When it stops working; null: never.', Nullable(DateTime))),
     }),
+    'An API token to create.',
   ),
   status: 201,
-  response: Named('CreatedApiToken', Type.Object({ ...apiTokenFields, token: Type.String() })),
+  response: Named(
+    'CreatedApiToken',
+    Type.Object({ ...apiTokenFields, token: about('The value of the token. It is shown only now.', Type.String()) }),
+    'An API token with its value.',
+  ),
   errors: [400, 409],
 });
 
@@ -165,7 +258,11 @@ export const deleteOrganizationApiToken = operation({
   method: 'DELETE',
   path: '/organization/{organizationId}/apiToken/{apiTokenId}',
   tag: 'API token',
-  summary: 'Delete an API token; it stops working at once',
+  summary: 'Delete an API token',
+  description: `
+    Deletes the token; it stops working at once. What it made stays, and the audit log keeps its name. This cannot
+    be undone.
+  `,
   scope: 'ADMIN',
   target: 'organization',
   status: 204,
@@ -176,25 +273,31 @@ export const deleteOrganizationApiToken = operation({
 const GitToken = Named(
   'GitToken',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    name: Type.String(),
-    description: Type.Optional(Type.String()),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    name: about('The name of the token.', Type.String()),
+    description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
     type: Words(gitProviders),
-    expired_at: Type.Optional(Type.String()),
-    workspace: Type.Optional(Type.String()),
-    associated_services_count: Type.Integer(),
-    git_api_url: Type.String(),
+    expired_at: Type.Optional(about('When it expires, if that is known.', Type.String())),
+    workspace: Type.Optional(about('The workspace at the git host. Absent: none.', Type.String())),
+    associated_services_count: about('How many services use it.', Type.Integer()),
+    git_api_url: about(`The address of the git host's API; may be empty.`, Type.String()),
   }),
+  'A git token, without its value.',
 );
 
 const gitTokenFields = {
-  name: Name,
-  description: Type.Optional(Nullable(Text)),
+  name: about('The name, unique in the organization.', Name),
+  description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
   type: Words(gitProviders),
-  workspace: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
-  git_api_url: Type.Optional(Nullable(Type.String({ maxLength: 2000, pattern: '^(https?://\\S+)?$' }))),
+  workspace: Type.Optional(about('The workspace at the git host; null: none.', Nullable(Type.String({ maxLength: 255 })))),
+  git_api_url: Type.Optional(
+    about(
+      'The API of a git host of your own; null: the public one.',
+      Nullable(Type.String({ maxLength: 2000, pattern: '^(https?://\\S+)?$' })),
+    ),
+  ),
 };
 const tokenValue = Type.String({ minLength: 1, maxLength: 10_000 });
 
@@ -203,7 +306,11 @@ export const listOrganizationGitTokens = operation({
   method: 'GET',
   path: '/organization/{organizationId}/gitToken',
   tag: 'Git token',
-  summary: 'List the git tokens of an organization, without their values',
+  summary: 'List the git tokens of an organization',
+  description: `
+    Returns the tokens with which private repositories are read, oldest first. Their values are stored encrypted and
+    never shown.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -216,10 +323,22 @@ export const createGitToken = operation({
   method: 'POST',
   path: '/organization/{organizationId}/gitToken',
   tag: 'Git token',
-  summary: 'Store a token for reading private repositories',
+  summary: 'Create a git token',
+  description: `
+    Stores a token of a git host, encrypted. Services name it in \`git_token_id\` to read private repositories. To let
+    Davit set up webhooks, the token needs that right, too.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A git token has the name. | Choose another name. |
+  `,
   scope: 'WRITE',
   target: 'organization',
-  body: Named('GitTokenRequest', Type.Object({ ...gitTokenFields, token: tokenValue })),
+  body: Named(
+    'GitTokenRequest',
+    Type.Object({ ...gitTokenFields, token: about('The value; it is stored encrypted and never shown.', tokenValue) }),
+    'A git token to store.',
+  ),
   status: 201,
   response: GitToken,
   errors: [400, 409],
@@ -230,7 +349,11 @@ export const getOrganizationGitToken = operation({
   method: 'GET',
   path: '/organization/{organizationId}/gitToken/{gitTokenId}',
   tag: 'Git token',
-  summary: 'Read a git token, without its value',
+  summary: 'Read a git token',
+  description: `
+    Returns name, git host and number of services of a git token. Its value is never shown; an edit replaces it by
+    another one.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -243,10 +366,22 @@ export const editGitToken = operation({
   method: 'PUT',
   path: '/organization/{organizationId}/gitToken/{gitTokenId}',
   tag: 'Git token',
-  summary: 'Edit a git token; without `token` its value stays',
+  summary: 'Edit a git token',
+  description: `
+    Changes the fields of a git token; without \`token\` its value stays. Services use a new value from their next
+    deployment on.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A git token has the name. | Choose another name. |
+  `,
   scope: 'WRITE',
   target: 'organization',
-  body: Named('GitTokenEditRequest', Type.Object({ ...gitTokenFields, token: Type.Optional(tokenValue) })),
+  body: Named(
+    'GitTokenEditRequest',
+    Type.Object({ ...gitTokenFields, token: Type.Optional(about('The new value. Without it, the value stays.', tokenValue)) }),
+    'The new fields of a git token.',
+  ),
   status: 200,
   response: GitToken,
   errors: [400, 409],
@@ -257,7 +392,14 @@ export const deleteGitToken = operation({
   method: 'DELETE',
   path: '/organization/{organizationId}/gitToken/{gitTokenId}',
   tag: 'Git token',
-  summary: 'Delete a git token that no service uses',
+  summary: 'Delete a git token',
+  description: `
+    Deletes a git token that no service uses. It stays valid at the git host: revoke it there.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`IN_USE\` (409) | Services use it; the message names them. | Give them another token. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   status: 204,
@@ -270,7 +412,11 @@ export const getGitTokenAssociatedServices = operation({
   method: 'GET',
   path: '/organization/{organizationId}/gitToken/{gitTokenId}/associatedServices',
   tag: 'Git token',
-  summary: 'List the services that read their repository with a git token',
+  summary: 'List the services that use a git token',
+  description: `
+    Returns the services whose repository is read with the token, with project and environment. While there are any,
+    it cannot be deleted.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,

@@ -1,35 +1,56 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Name, Nullable, Text, Uuid, Words, Named } from '../shape.ts';
+import { about, List, Name, Named, Nullable, Text, Uuid, Words } from '../shape.ts';
 import { clusterPermissions, environmentModes, projectPermissions } from '../shared/words.ts';
 
 const tag = 'Role';
 const at = '/organization/{organizationId}/customRole';
 
 const modePermissions = Type.Array(
-  Type.Object({ environment_type: Words(environmentModes), permission: Words(projectPermissions) }),
+  Type.Object({
+    environment_type: Words(environmentModes),
+    permission: Words(projectPermissions),
+  }),
   { maxItems: environmentModes.length },
 );
 
 const CustomRole = Named(
   'CustomRole',
   Type.Object({
-    id: Uuid,
-    name: Type.String(),
-    description: Type.String(),
-    cluster_permissions: Type.Array(
-      Named(
-        'CustomRoleClusterPermission',
-        Type.Object({ cluster_id: Uuid, cluster_name: Type.String(), permission: Words(clusterPermissions) }),
+    id: about('Identifies it; it never changes.', Uuid),
+    name: about('The name of the role.', Type.String()),
+    description: about('What it is for; may be empty.', Type.String()),
+    cluster_permissions: about(
+      'The right on each cluster.',
+      Type.Array(
+        Named(
+          'CustomRoleClusterPermission',
+          Type.Object({
+            cluster_id: about('The `id` of the cluster.', Uuid),
+            cluster_name: about('The name of the cluster.', Type.String()),
+            permission: Words(clusterPermissions),
+          }),
+          'The right on one cluster.',
+        ),
       ),
     ),
-    project_permissions: Type.Array(
-      Named(
-        'CustomRoleProjectPermission',
-        Type.Object({ project_id: Uuid, project_name: Type.String(), is_admin: Type.Boolean(), permissions: modePermissions }),
+    project_permissions: about(
+      'The rights in each project.',
+      Type.Array(
+        Named(
+          'CustomRoleProjectPermission',
+          Type.Object({
+            project_id: about('The `id` of the project.', Uuid),
+            project_name: about('The name of the project.', Type.String()),
+            is_admin: about('Whether it may do everything in the project.', Type.Boolean()),
+            permissions: about('The right for each mode of environments.', modePermissions),
+          }),
+          'The rights in one project.',
+        ),
       ),
     ),
   }),
+  `A role of the organization's own.`,
 );
 
 export const listOrganizationAvailableRoles = operation({
@@ -37,11 +58,21 @@ export const listOrganizationAvailableRoles = operation({
   method: 'GET',
   path: '/organization/{organizationId}/availableRole',
   tag,
-  summary: 'List the roles that members and API tokens may have: the built-in ones, then the organization’s own',
+  summary: 'List the roles that can be given',
+  description: `
+    Returns the built-in roles, Owner, Admin, DevOps, Billing manager and Viewer, then the custom roles of the
+    organization.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: List(Named('AvailableRole', Type.Object({ id: Uuid, name: Type.String() }))),
+  response: List(
+    Named(
+      'AvailableRole',
+      Type.Object({ id: about('The `id` of the role.', Uuid), name: about('The name of the role.', Type.String()) }),
+      'A role that members and API tokens may have.',
+    ),
+  ),
   errors: [],
 });
 
@@ -50,7 +81,11 @@ export const listOrganizationCustomRoles = operation({
   method: 'GET',
   path: at,
   tag,
-  summary: 'List the custom roles of an organization, each with its permissions on every cluster and in every project',
+  summary: 'List the custom roles of an organization',
+  description: `
+    Returns the custom roles, each with its right on every cluster and in every project. The built-in roles are not
+    among them.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -63,10 +98,25 @@ export const createOrganizationCustomRole = operation({
   method: 'POST',
   path: at,
   tag,
-  summary: 'Create a custom role; it sees clusters and no project until it is edited',
+  summary: 'Create a custom role',
+  description: `
+    Creates a role that sees the clusters and no project. Edit it to give it rights, then give it to members or API
+    tokens.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A role has the name. | Choose another name. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
-  body: Named('CustomRoleRequest', Type.Object({ name: Name, description: Type.Optional(Nullable(Text)) })),
+  body: Named(
+    'CustomRoleRequest',
+    Type.Object({
+      name: about('The name, unique in the organization.', Name),
+      description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
+    }),
+    'A custom role to create.',
+  ),
   status: 201,
   response: CustomRole,
   errors: [400, 409],
@@ -78,6 +128,10 @@ export const getOrganizationCustomRole = operation({
   path: `${at}/{customRoleId}`,
   tag,
   summary: 'Read a custom role',
+  description: `
+    Returns the role with its right on every cluster and in every project, those included that were created after it
+    was last edited.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -90,33 +144,55 @@ export const editOrganizationCustomRole = operation({
   method: 'PUT',
   path: `${at}/{customRoleId}`,
   tag,
-  summary: 'Edit a custom role; both lists replace the former ones, and the role has the least permission on what they omit',
+  summary: 'Edit a custom role',
+  description: `
+    Replaces the rights of the role. What the lists leave out gets the least right: VIEWER on clusters, NO_ACCESS in
+    projects. Members have the new rights at their next request.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A role has the name. | Choose another name. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   body: Named(
     'CustomRoleEditRequest',
     Type.Object({
-      name: Name,
-      description: Type.Optional(Nullable(Text)),
-      cluster_permissions: Type.Array(
-        Named(
-          'CustomRoleClusterPermissionRequest',
-          Type.Object({ cluster_id: Uuid, permission: Type.Optional(Words(clusterPermissions, { default: 'VIEWER' })) }),
+      name: about('The name, unique in the organization.', Name),
+      description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
+      cluster_permissions: about(
+        'The clusters with their rights; VIEWER on all others.',
+        Type.Array(
+          Named(
+            'CustomRoleClusterPermissionRequest',
+            Type.Object({
+              cluster_id: about('The `id` of the cluster.', Uuid),
+              permission: Type.Optional(Words(clusterPermissions, { default: 'VIEWER' })),
+            }),
+            'The right on one cluster.',
+          ),
+          { maxItems: 10_000 },
         ),
-        { maxItems: 10_000 },
       ),
-      project_permissions: Type.Array(
-        Named(
-          'CustomRoleProjectPermissionRequest',
-          Type.Object({
-            project_id: Uuid,
-            is_admin: Type.Optional(Type.Boolean({ default: false })),
-            permissions: Type.Optional(modePermissions),
-          }),
+      project_permissions: about(
+        'The projects with their rights; none in all others.',
+        Type.Array(
+          Named(
+            'CustomRoleProjectPermissionRequest',
+            Type.Object({
+              project_id: about('The `id` of the project.', Uuid),
+              is_admin: Type.Optional(about('Whether it may do everything in the project.', Type.Boolean({ default: false }))),
+              permissions: Type.Optional(
+                about('The right for each mode; NO_ACCESS for modes that are missing.', modePermissions),
+              ),
+            }),
+            'The rights in one project.',
+          ),
+          { maxItems: 10_000 },
         ),
-        { maxItems: 10_000 },
       ),
     }),
+    'The new rights of a custom role.',
   ),
   status: 200,
   response: CustomRole,
@@ -128,7 +204,14 @@ export const deleteOrganizationCustomRole = operation({
   method: 'DELETE',
   path: `${at}/{customRoleId}`,
   tag,
-  summary: 'Delete a custom role that no member, invitation or API token has',
+  summary: 'Delete a custom role',
+  description: `
+    Deletes a role that no member, invitation or API token has. This cannot be undone.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`IN_USE\` (409) | Somebody has the role; the message says who. | Give them another role. |
+  `,
   scope: 'ADMIN',
   target: 'organization',
   status: 204,

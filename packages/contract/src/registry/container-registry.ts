@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Name, Nullable, Optionals, Text, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, List, Name, Named, Nullable, Optionals, Text, Uuid, Words } from '../shape.ts';
 import { ServiceStatus } from '../shared/deployment.ts';
 import { AssociatedServices } from '../shared/associated-services.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
@@ -14,28 +14,51 @@ const onePath = `${path}/{containerRegistryId}` as const;
 const ContainerRegistry = Named(
   'ContainerRegistry',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
-    name: Type.String(),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+    name: about('The name of the registry.', Type.String()),
     kind: Words(containerRegistryKinds),
-    description: Type.Optional(Type.String()),
-    url: Type.String(),
-    cluster: Type.Optional(Named('ContainerRegistryCluster', Type.Object({ id: Uuid, name: Type.String() }))),
-    associated_services_count: Type.Integer(),
+    description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
+    url: about('The address of the registry.', Type.String()),
+    cluster: Type.Optional(
+      about(
+        'The cluster that it came with. Absent: none.',
+        Named(
+          'ContainerRegistryCluster',
+          Type.Object({ id: about('The `id` of the cluster.', Uuid), name: about('The name of the cluster.', Type.String()) }),
+          'The cluster that a registry came with.',
+        ),
+      ),
+    ),
+    associated_services_count: about('How many services use it.', Type.Integer()),
     config: ShownCredentials,
   }),
+  'A registry of images, with credentials.',
 );
 
 const ContainerRegistryRequest = Named(
   'ContainerRegistryRequest',
   Type.Object({
-    name: Name,
-    kind: Words(containerRegistryKinds),
-    description: Type.Optional(Nullable(Text)),
-    url: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
-    config: Named('ContainerRegistryCredentials', Optionals({ ...credentialFields, json_credentials: jsonCredentials })),
+    name: about('The name, unique in the organization.', Name),
+    kind: about('The vendor, which determines `config`.', Words(containerRegistryKinds)),
+    description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
+    url: Type.Optional(
+      about('The address; fixed for HUBA_CR, HOSTA_CR and HOSTB_CR, else required.', Nullable(Type.String({ maxLength: 2000 }))),
+    ),
+    config: about(
+      'Credentials; the kind says which members it needs. Secrets are never shown.',
+      Named(
+        'ContainerRegistryCredentials',
+        Optionals({
+          ...credentialFields,
+          json_credentials: about('The key file of a service account; write-only.', jsonCredentials),
+        }),
+        'Credentials for a registry.',
+      ),
+    ),
   }),
+  'A registry to create, or its new fields.',
 );
 
 export const listAvailableContainerRegistry = operation({
@@ -43,7 +66,11 @@ export const listAvailableContainerRegistry = operation({
   method: 'GET',
   path: '/availableContainerRegistry',
   tag,
-  summary: 'List the kinds of container registries and the members of `config` that each needs',
+  summary: 'List the kinds of container registries',
+  description: `
+    Returns the kinds of registries that can be created, each with the members of \`config\` that a request of this
+    kind needs.
+  `,
   scope: 'READ',
   target: 'instance',
   status: 200,
@@ -56,7 +83,11 @@ export const listContainerRegistry = operation({
   method: 'GET',
   path,
   tag,
-  summary: 'List the container registries of an organization, without their secrets',
+  summary: 'List the container registries of an organization',
+  description: `
+    Returns the registries, oldest first, with their credentials but without secrets, and with the number of
+    services that use each.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -69,7 +100,11 @@ export const createContainerRegistry = operation({
   method: 'POST',
   path,
   tag,
-  summary: 'Create a container registry; HUBA_CR, HOSTA_CR and HOSTB_CR have a fixed url, all other kinds require one',
+  summary: 'Create a container registry',
+  description: `
+    Stores address and credentials of a registry, encrypted. Containers and jobs then name it in \`registry_id\`.
+    Nothing is pulled or checked yet.
+  `,
   scope: 'WRITE',
   target: 'organization',
   body: ContainerRegistryRequest,
@@ -83,7 +118,11 @@ export const getContainerRegistry = operation({
   method: 'GET',
   path: onePath,
   tag,
-  summary: 'Read a container registry, without its secrets',
+  summary: 'Read a container registry',
+  description: `
+    Returns address and credentials of the registry, without secrets. Those are replaced by an edit of the registry,
+    and never shown.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -96,7 +135,11 @@ export const editContainerRegistry = operation({
   method: 'PUT',
   path: onePath,
   tag,
-  summary: 'Edit a container registry; omitted members of `config` stay unless kind or url changes',
+  summary: 'Edit a container registry',
+  description: `
+    Changes the registry. Members of \`config\` that you leave out stay, unless kind or url changes: secrets of one
+    host are not sent to another. Services use it from their next deployment on.
+  `,
   scope: 'WRITE',
   target: 'organization',
   body: ContainerRegistryRequest,
@@ -110,7 +153,14 @@ export const deleteContainerRegistry = operation({
   method: 'DELETE',
   path: onePath,
   tag,
-  summary: 'Delete a container registry that no service uses',
+  summary: 'Delete a container registry',
+  description: `
+    Deletes a registry that no service uses, with its credentials. Images in it stay.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`IN_USE\` (409) | Services use it; the message names them. | Give them another registry. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   status: 204,
@@ -124,6 +174,10 @@ export const getContainerRegistryAssociatedServices = operation({
   path: `${onePath}/associatedServices`,
   tag,
   summary: 'List the services that use a container registry',
+  description: `
+    Returns the containers and jobs whose image comes from it, with project and environment. While there are any, it
+    cannot be deleted.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -136,7 +190,11 @@ export const getContainerRegistryContainerStatus = operation({
   method: 'GET',
   path: `${onePath}/container/status`,
   tag,
-  summary: 'List the status of each container whose image is in this registry',
+  summary: "Read the statuses of a registry's containers",
+  description: `
+    Returns the status of each container whose image is in the registry, oldest first: what a change of the
+    credentials may affect.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -149,11 +207,27 @@ export const getContainerVersions = operation({
   method: 'GET',
   path: `${onePath}/images`,
   tag,
-  summary: 'List the tags of an image in the registry (`imageName`), or the names of its images (that contain `search`)',
+  summary: 'List the images or tags in a registry',
+  description: `
+    Asks the registry for the tags of \`imageName\`, or without it for the names of its images. Not every registry
+    lists its images.
+  `,
   scope: 'READ',
   target: 'organization',
-  query: Optionals({ imageName: Type.String({ maxLength: 255 }), search: Type.String({ maxLength: 255 }) }),
+  query: Optionals({
+    imageName: about('The image whose tags to list.', Type.String({ maxLength: 255 })),
+    search: about('Only images whose name contains this.', Type.String({ maxLength: 255 })),
+  }),
   status: 200,
-  response: List(Named('ContainerVersion', Optionals({ image_name: Type.String(), versions: Type.Array(Type.String()) }))),
+  response: List(
+    Named(
+      'ContainerVersion',
+      Optionals({
+        image_name: about('The name of the image.', Type.String()),
+        versions: about('Its tags; empty in a list of images.', Type.Array(Type.String())),
+      }),
+      'An image of a registry, with its tags.',
+    ),
+  ),
   errors: [400, 424],
 });

@@ -52,7 +52,7 @@ const CustomDomainStatus = Named(
   'CustomDomainStatus',
   Type.Object({
     ...CustomDomain.properties,
-    dns_status: about('Where the domain leads by DNS.', Words(domainChecks)),
+    dns_status: Words(domainChecks),
     dns_details: about('What DNS said, and what is expected; null: all is well.', Nullable(Type.String())),
     // Whether the organization is proven to own the domain. The gateway does not serve the domain before.
     ownership_status: about(
@@ -64,7 +64,7 @@ const CustomDomainStatus = Named(
       }),
     ),
     ownership_details: about('The DNS records to create; null: nothing to do.', Nullable(Type.String())),
-    certificate_status: about('Whether a certificate is served.', Words(certificateStatuses)),
+    certificate_status: Words(certificateStatuses),
     // The state of the certificate, or the action that the owner must take.
     certificate_details: about('The state of the certificate, and what you have to do.', Type.String()),
     certificate_valid_until: about('When the served certificate expires; null: none.', Nullable(DateTime)),
@@ -202,7 +202,7 @@ export function customDomainOperations<const K extends Kind, const Word extends 
           'CustomDomainCheck',
           Type.Object({
             domain_name: about('The checked domain.', Type.String()),
-            status: about('Where the domain leads.', Words(domainChecks)),
+            status: Words(domainChecks),
             error_details: Type.Optional(about('What is wrong; null: nothing.', Nullable(Type.String()))),
           }),
           'Where one domain leads by DNS.',

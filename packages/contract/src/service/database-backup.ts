@@ -67,20 +67,17 @@ const Backup = Named(
         ),
       ),
     ),
-    kind: about('Why the backup was made.', Words(backupKinds)),
+    kind: Words(backupKinds),
     backup_state: about('Rely on it only if this is GOOD.', Words(backupStates)),
-    database: about(
-      'The database at that time.',
-      Named(
-        'BackedUpDatabase',
-        Type.Object({
-          id: about('Identifies it; it never changes.', Uuid),
-          name: about('The name of the database.', Type.String()),
-          type: about('The database system.', Words(databaseTypes)),
-          version: about('The version that was configured.', Type.String()),
-        }),
-        'The database at the time of a backup.',
-      ),
+    database: Named(
+      'BackedUpDatabase',
+      Type.Object({
+        id: about('Identifies it; it never changes.', Uuid),
+        name: about('The name of the database.', Type.String()),
+        type: Words(databaseTypes),
+        version: about('The version that was configured.', Type.String()),
+      }),
+      'The database at the time of a backup.',
     ),
     /** The version that the database server reports. */
     server_version: about('The version that the server reports; null: not known yet.', Nullable(Type.String())),

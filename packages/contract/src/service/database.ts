@@ -28,10 +28,10 @@ export const Database = Named(
     description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     service_type: about('Always DATABASE; it tells records of several types apart.', Words(['DATABASE'] as const)),
     icon_uri: about('The icon of the service.', Type.String()),
-    type: about('The database system.', Words(databaseTypes)),
+    type: Words(databaseTypes),
     version: about('The version; a short one is the newest within it.', Type.String()),
-    mode: about('Whether backups are made automatically.', Words(databaseModes)),
-    accessibility: about('From where it is reachable.', Words(databaseAccessibilities, { default: 'PRIVATE' })),
+    mode: Words(databaseModes),
+    accessibility: Words(databaseAccessibilities, { default: 'PRIVATE' }),
     /**
      * The host name of the database. It is reachable by services of its environment, or by everybody if the database is
      * public.
@@ -85,7 +85,7 @@ const DatabaseRequest = Named(
     name: about('Its name; no other service of the environment may have it.', Name),
     type: about('The database system; it cannot be changed later.', Words(databaseTypes)),
     version: about('A version of the catalogue, or one within it.', Version),
-    mode: about('Whether backups are made automatically.', Words(databaseModes)),
+    mode: Words(databaseModes),
     ...fields,
   }),
   'A database to create.',
@@ -227,7 +227,7 @@ export const databaseOperations = {
       Named(
         'DatabaseConfiguration',
         Type.Object({
-          database_type: about('The database system.', Words(databaseTypes)),
+          database_type: Words(databaseTypes),
           version: about(
             'Its versions, in the order of the catalogue.',
             Type.Array(
@@ -235,7 +235,7 @@ export const databaseOperations = {
                 'DatabaseVersionMode',
                 Type.Object({
                   name: about('The version, for `version` of a request.', Type.String()),
-                  supported_mode: about('A mode in which it is offered.', Words(databaseModes)),
+                  supported_mode: Words(databaseModes),
                 }),
                 'A version of a database system, in one mode.',
               ),

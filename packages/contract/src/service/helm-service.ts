@@ -7,41 +7,38 @@ const KubernetesService = Named(
   'KubernetesService',
   Type.Object({
     metadata: about('The metadata of the Service.', Optionals({ name: about('The name of the Service.', Type.String()) })),
-    service_spec: about(
-      'Its type, ports and selector.',
-      Named(
-        'KubernetesServiceSpec',
-        Optionals({
-          type: about('The type, such as `ClusterIP`.', Type.String()),
-          ports: about(
-            'The ports of the Service.',
-            Type.Array(
-              Named(
-                'KubernetesServicePort',
-                Type.Object({
-                  name: Type.Optional(about('The name of the port. Absent: it has none.', Type.String())),
-                  port: about('The number of the port.', Type.Integer()),
-                }),
-                'One port of a Service.',
-              ),
+    service_spec: Named(
+      'KubernetesServiceSpec',
+      Optionals({
+        type: about('The type, such as `ClusterIP`.', Type.String()),
+        ports: about(
+          'The ports of the Service.',
+          Type.Array(
+            Named(
+              'KubernetesServicePort',
+              Type.Object({
+                name: Type.Optional(about('The name of the port. Absent: it has none.', Type.String())),
+                port: about('The number of the port.', Type.Integer()),
+              }),
+              'One port of a Service.',
             ),
           ),
-          selectors: about(
-            'The labels that its pods have.',
-            Type.Array(
-              Named(
-                'KubernetesSelector',
-                Type.Object({
-                  key: about('The key of the label.', Type.String()),
-                  value: about('The value of the label.', Type.String()),
-                }),
-                'A label of the pods that a Service leads to.',
-              ),
+        ),
+        selectors: about(
+          'The labels that its pods have.',
+          Type.Array(
+            Named(
+              'KubernetesSelector',
+              Type.Object({
+                key: about('The key of the label.', Type.String()),
+                value: about('The value of the label.', Type.String()),
+              }),
+              'A label of the pods that a Service leads to.',
             ),
           ),
-        }),
-        'The part of a Service that its `ports` can name.',
-      ),
+        ),
+      }),
+      'The part of a Service that its `ports` can name.',
     ),
   }),
   'A Kubernetes Service of a chart.',

@@ -34,7 +34,7 @@ export const HelmPort = Named(
     internal_port: about('The port of the Service.', Type.Integer()),
     external_port: Type.Optional(about('The public port of the address.', Type.Integer())),
     namespace: Type.Optional(about(`Not supported yet: always the environment's.`, Type.String())),
-    protocol: about('The protocol that is spoken there.', Words(protocols, { default: 'HTTP' })),
+    protocol: Words(protocols, { default: 'HTTP' }),
     is_default: Type.Optional(about('Whether the host name without a port name leads to it.', Type.Boolean())),
     service_name: Type.Optional(about('The name of the Service, with SERVICE_NAME.', Type.String())),
     service_selectors: Type.Optional(about('The labels, with SERVICE_SELECTORS.', Type.Array(Selector))),
@@ -103,84 +103,67 @@ export const Helm = Named(
     auto_deploy: about('Whether a push deploys it.', Type.Boolean()),
     ports: Type.Optional(about('Its public ports.', Type.Array(HelmPort))),
     // Exactly one of the two members is set.
-    source: about(
-      'Where the chart comes from.',
-      Named(
-        'HelmSource',
-        Type.Object({
-          git: Type.Optional(
-            about(
-              'A folder of a git repository.',
-              Type.Object({ git_repository: about('The repository with the chart.', GitRepository) }),
-            ),
-          ),
-          repository: Type.Optional(
-            about(
-              'A chart of a Helm repository.',
-              Named(
-                'HelmSourceRepository',
+    source: Named(
+      'HelmSource',
+      Type.Object({
+        git: Type.Optional(about('A folder of a git repository.', Type.Object({ git_repository: GitRepository }))),
+        repository: Type.Optional(
+          Named(
+            'HelmSourceRepository',
+            Type.Object({
+              chart_name: about('The name of the chart.', Type.String()),
+              chart_version: about('The version of the chart.', Type.String()),
+              repository: Named(
+                'HelmSourceRepositoryDetails',
                 Type.Object({
-                  chart_name: about('The name of the chart.', Type.String()),
-                  chart_version: about('The version of the chart.', Type.String()),
-                  repository: about(
-                    'The Helm repository of the chart.',
-                    Named(
-                      'HelmSourceRepositoryDetails',
-                      Type.Object({
-                        id: about('Identifies it; it never changes.', Uuid),
-                        name: about('The name of the repository.', Type.String()),
-                        url: about('The address of the repository.', Type.String()),
-                      }),
-                      'The Helm repository of a chart.',
-                    ),
-                  ),
+                  id: about('Identifies it; it never changes.', Uuid),
+                  name: about('The name of the repository.', Type.String()),
+                  url: about('The address of the repository.', Type.String()),
                 }),
-                'A chart of a Helm repository.',
+                'The Helm repository of a chart.',
               ),
-            ),
+            }),
+            'A chart of a Helm repository.',
           ),
-        }),
-        'Where a chart comes from. Exactly one member is set.',
-      ),
+        ),
+      }),
+      'Where a chart comes from. Exactly one member is set.',
     ),
     arguments: about('Further arguments of Helm.', Type.Array(Type.String())),
     allow_cluster_wide_resources: about('Whether it may create objects outside of its namespace.', Type.Boolean()),
-    values_override: about(
-      'Values that override those of the chart.',
-      Named(
-        'HelmValuesOverride',
-        Type.Object({
-          set: about('Pairs of name and value, as for `helm --set`.', Type.Array(Type.Array(Type.String()))),
-          set_string: about('Pairs whose values are text.', Type.Array(Type.Array(Type.String()))),
-          set_json: about('Pairs whose values are JSON.', Type.Array(Type.Array(Type.String()))),
-          file: about(
-            'Files of values; null: none.',
-            Nullable(
-              Named(
-                'HelmValuesOverrideFile',
-                Type.Object({
-                  raw: about('Files as text; they win over those of git. null: none.', Nullable(RawValues)),
-                  git: about(
-                    'Files of a repository; null: none.',
-                    Nullable(
-                      Named(
-                        'HelmValuesOverrideFileGit',
-                        Type.Object({
-                          git_repository: about('The repository with the files.', GitRepository),
-                          paths: about('The files, in their order; later ones win.', Type.Array(Type.String())),
-                        }),
-                        'Files of values in a git repository.',
-                      ),
+    values_override: Named(
+      'HelmValuesOverride',
+      Type.Object({
+        set: about('Pairs of name and value, as for `helm --set`.', Type.Array(Type.Array(Type.String()))),
+        set_string: about('Pairs whose values are text.', Type.Array(Type.Array(Type.String()))),
+        set_json: about('Pairs whose values are JSON.', Type.Array(Type.Array(Type.String()))),
+        file: about(
+          'Files of values; null: none.',
+          Nullable(
+            Named(
+              'HelmValuesOverrideFile',
+              Type.Object({
+                raw: about('Files as text; they win over those of git. null: none.', Nullable(RawValues)),
+                git: about(
+                  'Files of a repository; null: none.',
+                  Nullable(
+                    Named(
+                      'HelmValuesOverrideFileGit',
+                      Type.Object({
+                        git_repository: GitRepository,
+                        paths: about('The files, in their order; later ones win.', Type.Array(Type.String())),
+                      }),
+                      'Files of values in a git repository.',
                     ),
                   ),
-                }),
-                'Files of values for a chart.',
-              ),
+                ),
+              }),
+              'Files of values for a chart.',
             ),
           ),
-        }),
-        'Values that override those of the chart: the file, then `set_json`, `set` and `set_string`.',
-      ),
+        ),
+      }),
+      'Values that override those of the chart: the file, then `set_json`, `set` and `set_string`.',
     ),
     icon_uri: about('The icon of the service.', Type.String()),
     service_type: about('Always HELM; it tells records of several types apart.', Words(['HELM'] as const)),
@@ -241,7 +224,7 @@ const ValuesOverrideRequest = Named(
                     Named(
                       'HelmValuesOverrideRequestFileGit',
                       Type.Object({
-                        git_repository: about('The repository with the files.', GitRepositoryRequest),
+                        git_repository: GitRepositoryRequest,
                         paths: about(
                           'The files, in their order; later ones win.',
                           Type.Array(path, { minItems: 1, maxItems: 100 }),
@@ -323,7 +306,7 @@ const HelmRequest = Named(
   'HelmRequest',
   Type.Object({
     name: about('Its name; no other service of the environment may have it.', Name),
-    source: about('Where the chart comes from.', HelmSourceRequest),
+    source: HelmSourceRequest,
     ...fields,
   }),
   'A Helm chart to create.',

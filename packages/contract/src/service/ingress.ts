@@ -30,7 +30,7 @@ export const getIngressDeploymentStatus = operation({
     'IngressDeploymentStatus',
     Optionals({
       routerId: about('Never set: the gateway has no routers.', Uuid),
-      status: about('Whether the gateway serves the service.', Words(serviceStates)),
+      status: Words(serviceStates),
     }),
     'Whether the gateway serves a service.',
   ),

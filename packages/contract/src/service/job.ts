@@ -45,24 +45,21 @@ const LifecycleSchedule = Named(
     on_start: Type.Optional(about('Runs when the job is deployed.', Command)),
     on_stop: Type.Optional(about('Runs when the job is stopped.', Command)),
     on_delete: Type.Optional(about('Runs before the job is deleted or uninstalled.', Command)),
-    lifecycle_type: Type.Optional(about('The purpose of the job.', Words(lifecycleTypes))),
+    lifecycle_type: Type.Optional(Words(lifecycleTypes)),
   }),
   'The commands of a lifecycle job. An event without a command is skipped.',
 );
 const CronSchedule = Named(
   'JobCronSchedule',
   Type.Object({
-    cronjob: about(
-      'The times and the command.',
-      Named(
-        'JobCron',
-        Type.Object({
-          ...command,
-          timezone: about('The time zone of the expression.', Type.String()),
-          scheduled_at: about('The cron expression, five fields.', Type.String()),
-        }),
-        'The times and the command of a cron job.',
-      ),
+    cronjob: Named(
+      'JobCron',
+      Type.Object({
+        ...command,
+        timezone: about('The time zone of the expression.', Type.String()),
+        scheduled_at: about('The cron expression, five fields.', Type.String()),
+      }),
+      'The times and the command of a cron job.',
     ),
   }),
   'The schedule of a cron job.',
@@ -71,18 +68,15 @@ const CronSchedule = Named(
 const ImageSource = Named(
   'JobImageSource',
   Type.Object({
-    image: about(
-      'The image to run.',
-      Named(
-        'JobImage',
-        Type.Object({
-          image_name: about('The name of the image in the registry.', Type.String()),
-          tag: about('The tag of the image.', Type.String()),
-          registry_id: Type.Optional(about('The registry of the image.', Uuid)),
-          registry: about('The registry of the image.', RegistryDetails),
-        }),
-        'The image that a job runs.',
-      ),
+    image: Named(
+      'JobImage',
+      Type.Object({
+        image_name: about('The name of the image in the registry.', Type.String()),
+        tag: about('The tag of the image.', Type.String()),
+        registry_id: Type.Optional(about('The registry of the image.', Uuid)),
+        registry: RegistryDetails,
+      }),
+      'The image that a job runs.',
     ),
   }),
   'The image of a container registry.',
@@ -90,20 +84,17 @@ const ImageSource = Named(
 const DockerSource = Named(
   'JobDockerSource',
   Type.Object({
-    docker: about(
-      'How the image is built.',
-      Named(
-        'JobDocker',
-        Type.Object({
-          git_repository: Type.Optional(about('Where the source is.', GitRepository)),
-          dockerfile_path: Type.Optional(
-            about('The Dockerfile, relative to `root_path`; null with `dockerfile_raw`.', Nullable(Type.String())),
-          ),
-          dockerfile_raw: Type.Optional(about('The text of the Dockerfile; null: a file.', Nullable(Type.String()))),
-          docker_target_build_stage: Type.Optional(about('The stage that is built; null: the last.', Nullable(Type.String()))),
-        }),
-        'How the image of a job is built.',
-      ),
+    docker: Named(
+      'JobDocker',
+      Type.Object({
+        git_repository: Type.Optional(GitRepository),
+        dockerfile_path: Type.Optional(
+          about('The Dockerfile, relative to `root_path`; null with `dockerfile_raw`.', Nullable(Type.String())),
+        ),
+        dockerfile_raw: Type.Optional(about('The text of the Dockerfile; null: a file.', Nullable(Type.String()))),
+        docker_target_build_stage: Type.Optional(about('The stage that is built; null: the last.', Nullable(Type.String()))),
+      }),
+      'How the image of a job is built.',
     ),
   }),
   'An image that is built from a repository.',
@@ -135,7 +126,7 @@ export const Job = Named(
     labels_groups: Type.Optional(about('The label groups that it uses.', Type.Array(LabelsGroup))),
     icon_uri: about('The icon of the service.', Type.String()),
     service_type: about('Always JOB; it tells records of several types apart.', Words(['JOB'] as const)),
-    job_type: about('Whether it runs at events or at times.', Words(jobTypes)),
+    job_type: Words(jobTypes),
     // Each kind of schedule lacks the required member of the other, so a record's kind follows from its schedule.
     schedule: about('Its events or times; the kind follows from it.', Type.Union([CronSchedule, LifecycleSchedule])),
   }),
@@ -212,7 +203,7 @@ const SourceRequest = Named(
           Named(
             'JobDockerRequest',
             Optionals({
-              git_repository: about('Where the source is.', GitRepositoryRequest),
+              git_repository: GitRepositoryRequest,
               dockerfile_path: about(
                 'The Dockerfile, relative to `root_path`; by default `Dockerfile`.',
                 Nullable(Type.String({ maxLength: 1000 })),
@@ -258,8 +249,8 @@ const JobRequest = Named(
   'JobRequest',
   Type.Object({
     name: about('Its name; no other service of the environment may have it.', Name),
-    source: about('Where its image comes from.', SourceRequest),
-    schedule: about('When it runs, with which command.', ScheduleRequest),
+    source: SourceRequest,
+    schedule: ScheduleRequest,
     ...jobFields,
   }),
   'A job to create. `healthchecks` is required; send `{}` for none.',

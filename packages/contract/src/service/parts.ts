@@ -14,7 +14,7 @@ export const ServicePort = Named(
     external_port: Type.Optional(about('The public port. Absent if it is not public.', Type.Integer())),
     publicly_accessible: about('Whether it is reachable from outside.', Type.Boolean()),
     is_default: Type.Optional(about('Whether the host name without a port name leads to it.', Type.Boolean())),
-    protocol: about('The protocol that is spoken there.', Words(portProtocols, { default: 'HTTP' })),
+    protocol: Words(portProtocols, { default: 'HTTP' }),
     public_path: Type.Optional(about('Only requests below this path reach it. Absent: all.', Type.String())),
     public_path_rewrite: Type.Optional(about('Replaces `public_path` in requests. Absent: it stays.', Type.String())),
   }),
@@ -287,7 +287,7 @@ export const Link = Named(
   'ServiceLink',
   Type.Object({
     service_id: about('The `id` of the service.', Uuid),
-    service_type: about('The type of the service.', Words(serviceTypes)),
+    service_type: Words(serviceTypes),
     url: about('The address, with scheme, host and port.', Type.String()),
     internal_port: about('The port at which the process listens.', Count),
     external_port: about('The public port of the address.', Count),

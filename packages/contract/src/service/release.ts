@@ -20,7 +20,7 @@ const ReleaseChange = Named(
   'ReleaseChange',
   Type.Object({
     path: about(path, Type.String()),
-    kind: about('How the setting differs.', Words(releaseChangeKinds)),
+    kind: Words(releaseChangeKinds),
     before: about('The value in the earlier release. null: there was none, or it is secret.', Nullable(Type.String())),
     after: about('The value in the later release. null: there is none, or it is secret.', Nullable(Type.String())),
     secret: about(`${secret} One secret value hides the other one, too.`, Type.Boolean()),

@@ -312,8 +312,8 @@ export function statusOperations<const K extends Kind>(kind: K) {
       tag,
       summary: `Read the statuses of all ${kind.many} of an environment`,
       description: `
-        Returns the status of each of the ${kind.many}, oldest first. One request for all is cheaper than one for
-        each.
+        Returns the status of each of the ${kind.many}, oldest first. One request for all of them is cheaper than
+        one for each of the services.
       `,
       scope: 'READ',
       target: 'environment',

@@ -65,69 +65,57 @@ export const Terraform = Named(
     description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     timeout_sec: about('The longest time of one command, in seconds.', Type.Integer()),
     auto_deploy: about('Whether a push starts a deployment.', Type.Boolean()),
-    auto_deploy_config: about('What a push does.', AutoDeploy),
+    auto_deploy_config: AutoDeploy,
     terraform_files_source: about(
       'Where the configuration is.',
       Type.Object({
-        git: about(
-          'The configuration in git.',
-          Type.Object({ git_repository: about('The repository and its folder.', GitRepository) }),
-        ),
+        git: about('The configuration in git.', Type.Object({ git_repository: GitRepository })),
       }),
     ),
-    terraform_variables_source: about(
-      'The values of its variables.',
-      Named(
-        'TerraformVariablesSource',
-        Type.Object({
-          tf_var_file_paths: about('Files of the repository with values; later ones win.', Type.Array(Type.String())),
-          // The values of secrets are omitted.
-          tf_vars: about(
-            'Single values; they win over files.',
-            Type.Array(
-              Named(
-                'TerraformVariable',
-                Type.Object({
-                  key: about('The name of the variable.', Type.String()),
-                  value: Type.Optional(about('Its value; absent if it is a secret.', Type.String())),
-                  secret: about('Whether the value is never shown again.', Type.Boolean()),
-                }),
-                'The value of a variable.',
-              ),
+    terraform_variables_source: Named(
+      'TerraformVariablesSource',
+      Type.Object({
+        tf_var_file_paths: about('Files of the repository with values; later ones win.', Type.Array(Type.String())),
+        // The values of secrets are omitted.
+        tf_vars: about(
+          'Single values; they win over files.',
+          Type.Array(
+            Named(
+              'TerraformVariable',
+              Type.Object({
+                key: about('The name of the variable.', Type.String()),
+                value: Type.Optional(about('Its value; absent if it is a secret.', Type.String())),
+                secret: about('Whether the value is never shown again.', Type.Boolean()),
+              }),
+              'The value of a variable.',
             ),
           ),
-        }),
-        'The values of the variables.',
-      ),
+        ),
+      }),
+      'The values of the variables.',
     ),
     // Exactly one of the three members is set.
-    backend: about(
-      'Where its state is.',
-      Named(
-        'TerraformBackend',
-        Type.Object({
-          kubernetes: Type.Optional(about('Davit stores it, encrypted.', none)),
-          user_provided: Type.Optional(about('The backend in the configuration itself.', none)),
-          blueprint: Type.Optional(
-            about(
-              'A backend that Davit configures.',
-              Named(
-                'TerraformBackendBlueprint',
-                Type.Object({
-                  type: about('The name of the backend, such as `s3`.', Type.String()),
-                  config: about('The arguments of the backend.', Type.Record(Type.String(), Type.String())),
-                }),
-                'A backend that Davit configures.',
-              ),
-            ),
+    backend: Named(
+      'TerraformBackend',
+      Type.Object({
+        kubernetes: Type.Optional(about('Davit stores it, encrypted.', none)),
+        user_provided: Type.Optional(about('The backend in the configuration itself.', none)),
+        blueprint: Type.Optional(
+          Named(
+            'TerraformBackendBlueprint',
+            Type.Object({
+              type: about('The name of the backend, such as `s3`.', Type.String()),
+              config: about('The arguments of the backend.', Type.Record(Type.String(), Type.String())),
+            }),
+            'A backend that Davit configures.',
           ),
-        }),
-        'Where the state is. Exactly one member is set.',
-      ),
+        ),
+      }),
+      'Where the state is. Exactly one member is set.',
     ),
-    engine: about('The program that runs it.', Words(terraformEngines)),
-    provider_version: about('The version of the program.', ProviderVersion),
-    job_resources: about('The limits of a run.', JobResources),
+    engine: Words(terraformEngines),
+    provider_version: ProviderVersion,
+    job_resources: JobResources,
     use_cluster_credentials: about('Stored; runs get no credentials of the cluster yet.', Type.Boolean()),
     action_extra_arguments: about('Options by command: `init`, `plan`, `apply`, `destroy`.', ExtraArguments),
     dockerfile_fragment: Type.Optional(about('A deployment with a fragment fails; null: none.', Nullable(Fragment))),
@@ -279,7 +267,7 @@ const TerraformRequest = Named(
   'TerraformRequest',
   Type.Object({
     name: about('Its name; no other service of the environment may have it.', Name),
-    terraform_files_source: about('Where the configuration is.', FilesRequest),
+    terraform_files_source: FilesRequest,
     ...fields,
   }),
   'A Terraform configuration to create.',
@@ -375,7 +363,7 @@ export const listTerraformVersions = operation({
     Named(
       'TerraformVersion',
       Type.Object({
-        engine: about('The program that is installed.', Words(terraformEngines)),
+        engine: Words(terraformEngines),
         version: about('Its version, such as `1.11.4`.', Type.String()),
       }),
       'A program on the machine of Davit.',

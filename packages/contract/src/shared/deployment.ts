@@ -7,7 +7,7 @@ export const StatusDetails = Named(
   'StatusDetails',
   Type.Object({
     action: about('The latest action; UNKNOWN before the first one.', Words(words.actions)),
-    status: about('How far that action is.', Words(words.actionStatuses)),
+    status: Words(words.actionStatuses),
     sub_action: about('What it does, for Terraform; otherwise NONE.', Words(words.subActions, { default: 'NONE' })),
   }),
   'The latest action on a service.',
@@ -18,31 +18,25 @@ const Fault = Type.Object({
   message: about('What happened, for a person.', Type.String()),
   hint: about('What to do about it.', Type.String()),
   link: about('The page that explains the code.', Type.String()),
-  evidence: about(
-    'The observations that show the cause.',
-    Named(
-      'FailureEvidence',
-      Type.Object({
-        lines: Type.Optional(about('The last lines that were printed.', Type.Array(Type.String()))),
-        exit: Type.Optional(
-          about(
-            'How the process ended.',
-            Named(
-              'FailureExit',
-              Type.Object({
-                code: about('The exit code of the process.', Type.Integer()),
-                out_of_memory: about('Whether it was killed because it used too much memory.', Type.Boolean()),
-              }),
-              'The end of a process.',
-            ),
-          ),
+  evidence: Named(
+    'FailureEvidence',
+    Type.Object({
+      lines: Type.Optional(about('The last lines that were printed.', Type.Array(Type.String()))),
+      exit: Type.Optional(
+        Named(
+          'FailureExit',
+          Type.Object({
+            code: about('The exit code of the process.', Type.Integer()),
+            out_of_memory: about('Whether it was killed because it used too much memory.', Type.Boolean()),
+          }),
+          'The end of a process.',
         ),
-        probe: Type.Optional(about('The attempts of the probe.', Type.Array(Type.String()))),
-        listening: Type.Optional(about('The ports at which processes listen.', Type.Array(Type.String()))),
-        original: Type.Optional(about('The error message of the underlying program.', Type.String())),
-      }),
-      'What was observed. Each field is present only if it applies.',
-    ),
+      ),
+      probe: Type.Optional(about('The attempts of the probe.', Type.Array(Type.String()))),
+      listening: Type.Optional(about('The ports at which processes listen.', Type.Array(Type.String()))),
+      original: Type.Optional(about('The error message of the underlying program.', Type.String())),
+    }),
+    'What was observed. Each field is present only if it applies.',
   ),
 });
 
@@ -65,8 +59,8 @@ export const Failure = Named(
 export const Condition = Named(
   'ServiceCondition',
   Type.Object({
-    kind: about('The kind of problem.', Words(words.conditionKinds)),
-    severity: about('Whether the service still works.', Words(words.conditionSeverities)),
+    kind: Words(words.conditionKinds),
+    severity: Words(words.conditionSeverities),
     ...Fault.properties,
     instance: about('The instance concerned; null: the service as a whole.', Nullable(Type.String())),
     occurrences: about('How often it was observed.', Type.Integer()),
@@ -87,8 +81,8 @@ export const Steps = Named(
         Named(
           'ServiceStepMetric',
           Type.Object({
-            step_name: Type.Optional(about('The measured step.', Words(words.stepNames))),
-            status: Type.Optional(about('How the step ended.', Words(words.stepStatuses))),
+            step_name: Type.Optional(Words(words.stepNames)),
+            status: Type.Optional(Words(words.stepStatuses)),
             duration_sec: Type.Optional(about('Its duration in whole seconds.', Type.Integer())),
             duration_ms: Type.Optional(about('Its duration in milliseconds.', Type.Integer())),
           }),
@@ -130,6 +124,13 @@ export const ServiceStatus = Named(
   'The status of one service: its latest action, and how its instances are now.',
 );
 
+/** Fields of the status of a service that answers about an environment have, too. */
+export const DeployedEnvironmentAsService = Named(
+  'DeployedEnvironmentAsService',
+  Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id']),
+  'Fields of the status of a service that answers about an environment have, too.',
+);
+
 export const EnvironmentStatus = Named(
   'EnvironmentStatus',
   Type.Object({
@@ -160,7 +161,7 @@ export const AuditingData = Named(
     created_at: about('When it was requested.', DateTime),
     updated_at: about('When it last changed; at its end, the time of the end.', DateTime),
     triggered_by: about('The name of the person or API token.', Type.String()),
-    origin: about('From where it was requested.', Words(words.origins)),
+    origin: Words(words.origins),
   }),
   'Who requested a deployment, and when.',
 );
@@ -198,31 +199,25 @@ export const HistoryDetails = Named(
         image_name: about('The name of the image.', Type.String()),
         tag: about('The tag of the image.', Type.String()),
         commit: about('The commit that was built; null for an image of a registry.', Nullable(Commit)),
-        schedule: about(
-          'When it ran, with which command.',
-          Named(
-            'DeployedSchedule',
-            Type.Object({
-              on_start: Type.Optional(about('The command of a deployment. Absent: none.', Command)),
-              on_stop: Type.Optional(about('The command of a stop. Absent: none.', Command)),
-              on_delete: Type.Optional(about('The command of a deletion. Absent: none.', Command)),
-              cron_job: Type.Optional(
-                about(
-                  'The times of a cron job.',
-                  Named(
-                    'DeployedCron',
-                    Type.Object({
-                      ...Command.properties,
-                      scheduled_at: about('The cron expression, five fields.', Type.String()),
-                      timezone: about('The time zone of the expression.', Type.String()),
-                    }),
-                    'The command and the times of a cron job.',
-                  ),
-                ),
+        schedule: Named(
+          'DeployedSchedule',
+          Type.Object({
+            on_start: Type.Optional(about('The command of a deployment. Absent: none.', Command)),
+            on_stop: Type.Optional(about('The command of a stop. Absent: none.', Command)),
+            on_delete: Type.Optional(about('The command of a deletion. Absent: none.', Command)),
+            cron_job: Type.Optional(
+              Named(
+                'DeployedCron',
+                Type.Object({
+                  ...Command.properties,
+                  scheduled_at: about('The cron expression, five fields.', Type.String()),
+                  timezone: about('The time zone of the expression.', Type.String()),
+                }),
+                'The command and the times of a cron job.',
               ),
-            }),
-            'The events or times of a job.',
-          ),
+            ),
+          }),
+          'The events or times of a job.',
         ),
         job_type: about(
           'Whether it is a cron job or a lifecycle job.',
@@ -246,16 +241,13 @@ export const HistoryDetails = Named(
       'HelmDeploymentDetails',
       Type.Object({
         commit: about('The commit of the chart; null for a chart of a repository.', Nullable(Commit)),
-        repository: about(
-          'The chart, by its name and version.',
-          Named(
-            'DeployedChart',
-            Type.Object({
-              chart_name: about('The name of the chart.', Type.String()),
-              chart_version: about('The version of the chart.', Type.String()),
-            }),
-            'A chart of a Helm repository.',
-          ),
+        repository: Named(
+          'DeployedChart',
+          Type.Object({
+            chart_name: about('The name of the chart.', Type.String()),
+            chart_version: about('The version of the chart.', Type.String()),
+          }),
+          'A chart of a Helm repository.',
         ),
       }),
       'What was deployed of a Helm chart.',
@@ -275,23 +267,20 @@ export const HistoryDetails = Named(
 export const HistoryService = Named(
   'DeploymentHistoryService',
   Type.Object({
-    identifier: about(
-      'The service and the deployment.',
-      Named(
-        'DeployedServiceIdentifier',
-        Type.Object({
-          name: about('The name of the service at that time.', Type.String()),
-          service_id: about('The `id` of the service.', Uuid),
-          service_type: about('The type of the service.', Words(words.serviceTypes)),
-          execution_id: Type.Optional(about('The deployment: `<environment id>-<number>`.', Type.String())),
-        }),
-        'Names a service in a deployment.',
-      ),
+    identifier: Named(
+      'DeployedServiceIdentifier',
+      Type.Object({
+        name: about('The name of the service at that time.', Type.String()),
+        service_id: about('The `id` of the service.', Uuid),
+        service_type: Words(words.serviceTypes),
+        execution_id: Type.Optional(about('The deployment: `<environment id>-<number>`.', Type.String())),
+      }),
+      'Names a service in a deployment.',
     ),
     status: about('The state that the deployment led to.', Words(words.serviceStates)),
-    auditing_data: about('Who requested it, and when.', AuditingData),
+    auditing_data: AuditingData,
     details: about('What was deployed, by the type of the service.', HistoryDetails),
-    status_details: about('The action and its result.', StatusDetails),
+    status_details: StatusDetails,
     icon_uri: about('The icon of the service.', Type.String()),
     total_duration: about('The duration, in the form of ISO 8601 such as `PT12S`.', Type.String()),
     release_id: about('Deploy it again with this id; null: there is no release.', Nullable(Uuid)),
@@ -321,18 +310,15 @@ export const EnvironmentHistory = Named(
         Named(
           'EnvironmentDeploymentV2',
           Type.Object({
-            identifier: about(
-              'The deployment and its environment.',
-              Named(
-                'EnvironmentDeploymentIdentifier',
-                Type.Object({
-                  execution_id: about('The deployment: `<environment id>-<number>`.', Type.String()),
-                  environment_id: about('The environment that was deployed.', Uuid),
-                }),
-                'Identifies a deployment.',
-              ),
+            identifier: Named(
+              'EnvironmentDeploymentIdentifier',
+              Type.Object({
+                execution_id: about('The deployment: `<environment id>-<number>`.', Type.String()),
+                environment_id: about('The environment that was deployed.', Uuid),
+              }),
+              'Identifies a deployment.',
             ),
-            auditing_data: about('Who requested it, and when.', AuditingData),
+            auditing_data: AuditingData,
             status: about('The state that it led to.', Words(words.serviceStates)),
             trigger_action: about('The action that was requested.', Words(words.triggerActions)),
             total_duration: about('The duration, in the form of ISO 8601 such as `PT12S`.', Type.String()),
@@ -355,7 +341,7 @@ export const EnvironmentHistory = Named(
                   'DeploymentHistoryStage',
                   Type.Object({
                     name: about('The name of the stage at that time.', Type.String()),
-                    status: about('How far the stage is, or how it ended.', Words(words.stageStatuses)),
+                    status: Words(words.stageStatuses),
                     duration: about('The duration, in the form of ISO 8601 such as `PT12S`.', Type.String()),
                     services: about('The services of the stage.', Type.Array(HistoryService)),
                   }),
@@ -376,7 +362,7 @@ const QueueAuditing = Named(
   'QueueAuditingData',
   Type.Object({
     triggered_by: about('The name of the person or API token.', Type.String()),
-    origin: about('From where it was requested.', Words(words.origins)),
+    origin: Words(words.origins),
   }),
   'Who requested it, and from where.',
 );
@@ -384,20 +370,17 @@ const QueueAuditing = Named(
 export const ServiceQueueEntry = Named(
   'ServiceQueueEntry',
   Type.Object({
-    identifier: about(
-      'The request and the service.',
-      Named(
-        'ServiceQueueEntryIdentifier',
-        Type.Object({
-          deployment_request_id: about('The `id` of the request, to withdraw it.', Uuid),
-          service_id: about('The `id` of the service.', Uuid),
-          service_type: about('The type of the service.', Words(words.serviceTypes)),
-          name: about('The name of the service.', Type.String()),
-        }),
-        'Names a request and a service.',
-      ),
+    identifier: Named(
+      'ServiceQueueEntryIdentifier',
+      Type.Object({
+        deployment_request_id: about('The `id` of the request, to withdraw it.', Uuid),
+        service_id: about('The `id` of the service.', Uuid),
+        service_type: Words(words.serviceTypes),
+        name: about('The name of the service.', Type.String()),
+      }),
+      'Names a request and a service.',
     ),
-    auditing_data: about('Who made the request.', QueueAuditing),
+    auditing_data: QueueAuditing,
     status_details: about('The requested action.', StatusDetails),
     icon_uri: about('The icon of the service.', Type.String()),
   }),
@@ -407,18 +390,15 @@ export const ServiceQueueEntry = Named(
 export const EnvironmentQueueEntry = Named(
   'EnvironmentQueueEntry',
   Type.Object({
-    identifier: about(
-      'The request and its environment.',
-      Named(
-        'EnvironmentQueueEntryIdentifier',
-        Type.Object({
-          deployment_request_id: about('The `id` of the request, to withdraw it.', Uuid),
-          environment_id: about('The environment of the request.', Uuid),
-        }),
-        'Identifies a request.',
-      ),
+    identifier: Named(
+      'EnvironmentQueueEntryIdentifier',
+      Type.Object({
+        deployment_request_id: about('The `id` of the request, to withdraw it.', Uuid),
+        environment_id: about('The environment of the request.', Uuid),
+      }),
+      'Identifies a request.',
     ),
-    auditing_data: about('Who made the request.', QueueAuditing),
+    auditing_data: QueueAuditing,
     trigger_action: about('The requested action.', Words(words.triggerActions)),
     stages: about(
       'Its services by stage, in their order.',
@@ -427,26 +407,23 @@ export const EnvironmentQueueEntry = Named(
           'QueuedStage',
           Type.Object({
             name: about('The name of the stage.', Type.String()),
-            status: about('How far the stage is.', Words(words.stageStatuses)),
+            status: Words(words.stageStatuses),
             services: about(
               'The services of the stage.',
               Type.Array(
                 Named(
                   'QueuedService',
                   Type.Object({
-                    identifier: about(
-                      'Names the service.',
-                      Named(
-                        'QueuedServiceIdentifier',
-                        Type.Object({
-                          service_id: about('The `id` of the service.', Uuid),
-                          service_type: about('The type of the service.', Words(words.serviceTypes)),
-                          name: about('The name of the service.', Type.String()),
-                        }),
-                        'Identifies a service.',
-                      ),
+                    identifier: Named(
+                      'QueuedServiceIdentifier',
+                      Type.Object({
+                        service_id: about('The `id` of the service.', Uuid),
+                        service_type: Words(words.serviceTypes),
+                        name: about('The name of the service.', Type.String()),
+                      }),
+                      'Identifies a service.',
                     ),
-                    status: about('How far the service is.', Words(words.stageStatuses)),
+                    status: Words(words.stageStatuses),
                     icon_uri: Type.Optional(about('The icon of the service.', Type.String())),
                     // Present for jobs only.
                     details: Type.Optional(
@@ -478,7 +455,7 @@ export const EnvironmentQueueEntry = Named(
 export const DeploymentPlan = Named(
   'DeploymentPlan',
   Type.Object({
-    action: about('The action that is planned.', Words(words.actions)),
+    action: Words(words.actions),
     stages: about(
       'The stages, in their order.',
       Type.Array(
@@ -495,16 +472,13 @@ export const DeploymentPlan = Named(
                     service_id: about('The `id` of the service.', Uuid),
                     name: about('The name of the service.', Type.String()),
                     steps: about('The steps, in their order.', Type.Array(Type.String())),
-                    instances: about(
-                      'The number of instances before and after.',
-                      Named(
-                        'InstanceChange',
-                        Type.Object({
-                          from: about('How many instances run now.', Type.Integer()),
-                          to: about('How many will run afterwards.', Type.Integer()),
-                        }),
-                        'A change of the number of instances.',
-                      ),
+                    instances: Named(
+                      'InstanceChange',
+                      Type.Object({
+                        from: about('How many instances run now.', Type.Integer()),
+                        to: about('How many will run afterwards.', Type.Integer()),
+                      }),
+                      'A change of the number of instances.',
                     ),
                     expected_downtime: about('Whether the service is unavailable for a moment.', Type.Boolean()),
                     notes: about('Remarks, for example why it is not scaled.', Type.Array(Type.String())),

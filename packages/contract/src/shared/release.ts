@@ -27,7 +27,7 @@ export const ChangedSinceSuccess = Named(
           'ChangedSetting',
           Type.Object({
             path: about(path, Type.String()),
-            kind: about('How the setting differs.', Words(releaseChangeKinds)),
+            kind: Words(releaseChangeKinds),
           }),
           'A setting that differs, without its values.',
         ),

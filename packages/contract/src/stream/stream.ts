@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
-import { Optionals, Uuid } from '../shape.ts';
+import { about, Optionals, Uuid } from '../shape.ts';
 import { streamControls, streamEvents, streamKinds, type StreamKind } from './events.ts';
 
 const pattern = `^(${streamKinds.join('|')})(,(${streamKinds.join('|')}))*$`;
@@ -18,7 +18,16 @@ export const streamOrganization = operation({
   method: 'GET',
   path: '/organization/{organizationId}/stream',
   tag: 'Stream',
-  summary: 'Follow what happens in an organization, live; resumable with `Last-Event-ID`',
+  summary: 'Follow what happens in an organization',
+  description: `
+    Sends the events of all environments that you may read, live, until you disconnect. Without \`kinds\` all but the
+    logs are sent. Read what you display after \`OPEN\`, so that nothing is missed. Send the last id as
+    \`Last-Event-ID\` to resume: each later event comes once.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or use one for all. |
+  `,
   scope: 'READ',
   target: 'organization',
   query: Optionals({
@@ -27,7 +36,7 @@ export const streamOrganization = operation({
       maxLength: 200,
       description: `Which events, separated by commas: ${streamKinds.join(', ')}. Default: all but the two logs`,
     }),
-    projectId: Uuid,
+    projectId: about('Only events of this project.', Uuid),
     environmentId: Type.String({
       ...uuids,
       description: `Only events of these environments, separated by commas; at most ${maxIds}`,
@@ -48,7 +57,11 @@ export const streamDeployment = operation({
   method: 'GET',
   path: '/deploymentQueue/{deploymentRequestId}/stream',
   tag: 'Stream',
-  summary: 'Follow a deployment request and its deployment to the end: the log so far, then everything live',
+  summary: 'Follow a deployment',
+  description: `
+    Sends the state of a deployment request, the log so far, then everything live from the queue to the end of the
+    deployment, and ends with \`END\`. \`Last-Event-ID\` resumes.
+  `,
   scope: 'READ',
   target: 'deploymentRequest',
   status: 200,
@@ -62,7 +75,11 @@ export const streamServiceLog = operation({
   method: 'GET',
   path: '/service/{serviceId}/log/stream',
   tag: 'Stream',
-  summary: 'Follow the output of a service: its newest lines, then everything live',
+  summary: 'Follow the log of a service',
+  description: `
+    Sends the newest lines that the service printed, then each new one, until you disconnect. \`Last-Event-ID\`
+    resumes after a line.
+  `,
   scope: 'READ',
   target: 'service',
   query: Optionals({

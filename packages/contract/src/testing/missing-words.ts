@@ -97,7 +97,8 @@ function ofTitle(title: string, place: string): readonly Lack[] {
 /** Returns what a schema lacks inside: in its properties, its values and its parts. Named shapes are visited alone. */
 function ofPart(part: Part, place: string): readonly Lack[] {
   const properties = Object.entries(part.properties ?? {}).flatMap(([name, property]) => [
-    ...short(property, `${place}.${name}`, least.property),
+    // A reference to a named shape brings the description of that shape.
+    ...('$ref' in property ? [] : short(property, `${place}.${name}`, least.property)),
     ...ofPart(property, `${place}.${name}`),
   ]);
   const { items, anyOf = [], allOf = [], additionalProperties } = part;

@@ -9,7 +9,11 @@ export const listVariables = operation({
   method: 'GET',
   path: '/variable',
   tag,
-  summary: 'List the variables and secrets that a project, environment or service sees; values of secrets are null',
+  summary: 'List variables and secrets',
+  description: `
+    Returns the variables and secrets that a project, environment or service sees: its own, inherited and built-in
+    ones. Values of secrets are null.
+  `,
   scope: 'READ',
   target: 'instance',
   query: shapes.VariableQuery,
@@ -23,7 +27,16 @@ export const createVariable = operation({
   method: 'POST',
   path: '/variable',
   tag,
-  summary: 'Create a variable or secret of a project, environment or service',
+  summary: 'Create a variable or secret',
+  description: `
+    Adds a variable or secret to a project, environment or service; \`is_secret\` cannot change later. Services see it
+    from their next deployment on.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`KEY_TAKEN\` (409) | The key exists there or is inherited. | Edit it, or create an override. |
+    | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
+  `,
   scope: 'WRITE',
   target: 'instance',
   body: shapes.VariableRequest,
@@ -37,7 +50,11 @@ export const importEnvironmentVariables = operation({
   method: 'POST',
   path: '/variable/import',
   tag,
-  summary: 'Import many variables and secrets at once into a service, its environment or its project',
+  summary: 'Import variables and secrets',
+  description: `
+    Writes up to 1,000 variables and secrets to a service, its environment or its project. Existing keys stay unless
+    \`overwrite\` is true; aliases always stay. If one item is invalid, nothing is written.
+  `,
   scope: 'WRITE',
   target: 'instance',
   query: shapes.ImportQuery,
@@ -52,7 +69,16 @@ export const editVariable = operation({
   method: 'PUT',
   path: '/variable/{variableId}',
   tag,
-  summary: 'Edit a variable or secret; omitted fields stay',
+  summary: 'Edit a variable or secret',
+  description: `
+    Changes the key or the value; fields that you leave out stay. Services see it from their next deployment on, and
+    are OUT_OF_DATE until then.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`KEY_TAKEN\` (409) | The new key exists there or is inherited. | Choose another key. |
+    | \`VARIABLE_NOT_EDITABLE\` (400) | It is built in, or the value of an alias. | Change what it comes from. |
+  `,
   scope: 'WRITE',
   target: 'variable',
   body: shapes.VariableEditRequest,
@@ -66,7 +92,11 @@ export const deleteVariable = operation({
   method: 'DELETE',
   path: '/variable/{variableId}',
   tag,
-  summary: 'Delete a variable or secret, with its aliases and overrides',
+  summary: 'Delete a variable or secret',
+  description: `
+    Deletes it with its aliases and overrides. Running processes keep the value until their next deployment.
+    Built-in ones cannot be deleted.
+  `,
   scope: 'WRITE',
   target: 'variable',
   status: 204,
@@ -79,7 +109,15 @@ export const createVariableAlias = operation({
   method: 'POST',
   path: '/variable/{variableId}/alias',
   tag,
-  summary: 'Create an alias, a second key, for a variable or secret, at its own scope or a narrower one',
+  summary: 'Create an alias of a variable or secret',
+  description: `
+    Adds a second key, at the scope of the variable or a narrower one. Its value follows the variable, overrides
+    included; an alias of a secret is a secret.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`KEY_TAKEN\` (409) | The key exists there or is inherited. | Choose another key. |
+  `,
   scope: 'WRITE',
   target: 'variable',
   body: shapes.VariableAliasRequest,
@@ -93,7 +131,15 @@ export const createVariableOverride = operation({
   method: 'POST',
   path: '/variable/{variableId}/override',
   tag,
-  summary: 'Create an override, another value, for a variable or secret at a narrower scope',
+  summary: 'Create an override of a variable or secret',
+  description: `
+    Gives the variable another value at a narrower scope and below. The key stays that of the variable. Built-in
+    variables cannot be overridden.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`KEY_TAKEN\` (409) | The key is defined there already. | Edit that one. |
+  `,
   scope: 'WRITE',
   target: 'variable',
   body: shapes.VariableOverrideRequest,

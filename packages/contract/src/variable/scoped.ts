@@ -80,7 +80,11 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
       method: 'GET',
       path: at,
       tag,
-      summary: `List the ${sort.noun}s that ${scope.noun} sees: its own, inherited and built-in ones`,
+      summary: `List the ${sort.noun}s of ${scope.noun}`,
+      description: `
+        Returns the ${sort.noun}s that ${scope.noun} sees: its own, inherited and built-in ones. The field \`scope\`
+        of each says where it is defined.
+      `,
       scope: 'READ',
       target,
       status: 200,
@@ -92,7 +96,17 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
       method: 'POST',
       path: at,
       tag,
-      summary: `Create a ${sort.noun} of ${scope.noun}; with \`mount_path\` it is a file`,
+      summary: `Create a ${sort.noun} of ${scope.noun}`,
+      description: `
+        Adds a ${sort.noun}; with \`mount_path\` the process finds the value in a file. Services see it from their
+        next deployment on, and are OUT_OF_DATE until then. At a project or environment, an existing key gets the
+        new value.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`KEY_TAKEN\` (409) | The key exists here or is inherited. | Edit it, or create an override. |
+        | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
+      `,
       scope: 'WRITE',
       target,
       body: KeyedRequest,
@@ -105,7 +119,17 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
       method: 'PUT',
       path: one,
       tag,
-      summary: `Edit a ${sort.noun} of ${scope.noun}; omitted fields stay`,
+      summary: `Edit a ${sort.noun} of ${scope.noun}`,
+      description: `
+        Changes the key or the value. Aliases and overrides follow. Services see it from their next deployment on,
+        and are OUT_OF_DATE until then.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`KEY_TAKEN\` (409) | The new key exists here or is inherited. | Choose another key. |
+        | \`VARIABLE_NOT_EDITABLE\` (400) | It is built in, or the value of an alias. | Change what it comes from. |
+        | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
+      `,
       scope: 'WRITE',
       target,
       body: edit,
@@ -118,7 +142,11 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
       method: 'DELETE',
       path: one,
       tag,
-      summary: `Delete a ${sort.noun} of ${scope.noun}, with its aliases and overrides`,
+      summary: `Delete a ${sort.noun} of ${scope.noun}`,
+      description: `
+        Deletes the ${sort.noun} with its aliases and overrides. Running processes keep the value until their next
+        deployment. Built-in ones cannot be deleted.
+      `,
       scope: 'WRITE',
       target,
       status: 204,
@@ -144,7 +172,15 @@ function relationOperations<const S extends ScopeWords, const T extends SortWord
       method: 'POST',
       path: `${one}/alias` as const,
       tag,
-      summary: `Create an alias, a second key, for a ${sort.noun} that ${scope.noun} sees`,
+      summary: `Create an alias of a ${sort.noun} of ${scope.noun}`,
+      description: `
+        Adds a second key for a ${sort.noun} that ${scope.noun} sees. Its value follows the ${sort.noun}, overrides
+        included. It is what gives a program the name that it expects, for example \`DATABASE_URL\`.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`KEY_TAKEN\` (409) | The key exists here or is inherited. | Choose another key. |
+      `,
       scope: 'WRITE',
       target,
       body: AliasRequest,
@@ -157,7 +193,15 @@ function relationOperations<const S extends ScopeWords, const T extends SortWord
       method: 'POST',
       path: `${one}/override` as const,
       tag,
-      summary: `Create an override, another value at ${scope.noun}, for an inherited ${sort.noun}`,
+      summary: `Create an override of a ${sort.noun} at ${scope.noun}`,
+      description: `
+        Gives an inherited ${sort.noun} another value here and below. The key stays that of the ${sort.noun}.
+        Built-in variables cannot be overridden.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`KEY_TAKEN\` (409) | The key is defined here already. | Edit that one. |
+      `,
       scope: 'WRITE',
       target,
       body: OverrideRequest,
@@ -204,7 +248,11 @@ export function serviceOperations<const S extends ServiceWords>(words: S) {
       method: 'POST',
       path: `/${segment}/{${parameter}}/environmentVariable/import` as const,
       tag: Noun,
-      summary: `Import many variables and secrets at once into ${noun}, its environment or its project`,
+      summary: `Import variables of ${noun}`,
+      description: `
+        Writes up to 1,000 variables and secrets to ${noun}, its environment or its project. Existing keys stay
+        unless \`overwrite\` is true; aliases always stay. If one item is invalid, nothing is written.
+      `,
       scope: 'WRITE',
       target,
       body: ImportRequest,

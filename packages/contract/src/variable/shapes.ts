@@ -1,50 +1,60 @@
 import Type from 'typebox';
-import { DateTime, Nullable, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, Named, Nullable, Uuid, Words } from '../shape.ts';
 import { serviceScopes, serviceTypes, variableScopes, variableTypes } from '../shared/words.ts';
 
 const related = {
-  id: Uuid,
-  key: Type.String(),
+  id: about('The `id` of the variable.', Uuid),
+  key: about('The key of the variable.', Type.String()),
   // An empty string for variables that are no file: clients accept no null here.
-  mount_path: Type.String(),
-  scope: Words(variableScopes),
-  variable_type: Words(variableTypes),
+  mount_path: about('The path of the file; empty if it is none.', Type.String()),
+  scope: about('Where it is defined.', Words(variableScopes)),
+  variable_type: about('What its value is.', Words(variableTypes)),
 };
 const common = {
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  key: Type.String(),
-  description: Type.Optional(Nullable(Type.String())),
-  enable_interpolation_in_file: Type.Optional(Nullable(Type.Boolean())),
-  scope: Words(variableScopes),
-  service_id: Type.Optional(Uuid),
-  service_name: Type.Optional(Type.String()),
+  id: about('Identifies the variable; it never changes.', Uuid),
+  created_at: about('When it was created.', DateTime),
+  updated_at: Type.Optional(about('When it was last changed.', DateTime)),
+  key: about('The name in the environment of the process.', Type.String()),
+  description: Type.Optional(about('What it is for; null: empty.', Nullable(Type.String()))),
+  enable_interpolation_in_file: Type.Optional(about('Whether `{{KEY}}` is replaced in the file.', Nullable(Type.Boolean()))),
+  scope: about('Where it is defined.', Words(variableScopes)),
+  service_id: Type.Optional(about('The service that it belongs to or comes from. Absent: none.', Uuid)),
+  service_name: Type.Optional(about('The name of that service.', Type.String())),
   service_type: Type.Optional(Words(serviceTypes)),
-  owned_by: Type.Optional(Type.String()),
+  owned_by: Type.Optional(about('Davit, for variables that Davit made.', Type.String())),
 };
 
-const RelatedVariable = Named('RelatedVariable', Type.Object({ ...related, value: Type.String() }));
+const RelatedVariable = Named(
+  'RelatedVariable',
+  Type.Object({ ...related, value: about('The value of the variable.', Type.String()) }),
+  'A variable that an alias or override refers to.',
+);
 const RelatedSecret = Named(
   'RelatedSecret',
   Type.Object({
     ...related,
-    description: Type.Optional(Nullable(Type.String())),
-    enable_interpolation_in_file: Type.Optional(Nullable(Type.Boolean())),
+    description: Type.Optional(about('What it is for; null: empty.', Nullable(Type.String()))),
+    enable_interpolation_in_file: Type.Optional(about('Whether `{{KEY}}` is replaced in the file.', Nullable(Type.Boolean()))),
   }),
+  'A secret that an alias or override refers to.',
 );
-const RelatedAny = Named('RelatedAnyVariable', Type.Object({ ...related, value: Type.Optional(Nullable(Type.String())) }));
+const RelatedAny = Named(
+  'RelatedAnyVariable',
+  Type.Object({ ...related, value: Type.Optional(about('The value; null for a secret.', Nullable(Type.String()))) }),
+  'A variable or secret that an alias or override refers to.',
+);
 
 export const EnvironmentVariable = Named(
   'EnvironmentVariable',
   Type.Object({
     ...common,
-    value: Type.Optional(Type.String()),
-    mount_path: Type.Optional(Nullable(Type.String())),
-    variable_type: Words(variableTypes),
-    overridden_variable: Type.Optional(RelatedVariable),
-    aliased_variable: Type.Optional(RelatedVariable),
+    value: Type.Optional(about('Its value, with `{{KEY}}` as written.', Type.String())),
+    mount_path: Type.Optional(about('The path of the file; null if it is none.', Nullable(Type.String()))),
+    variable_type: about('What its value is.', Words(variableTypes)),
+    overridden_variable: Type.Optional(about('Present if it is an override.', RelatedVariable)),
+    aliased_variable: Type.Optional(about('Present if it is an alias.', RelatedVariable)),
   }),
+  'A variable as its scope sees it.',
 );
 
 /** The record of a secret. It never contains the value. */
@@ -52,11 +62,12 @@ export const Secret = Named(
   'Secret',
   Type.Object({
     ...common,
-    mount_path: Type.Optional(Nullable(Type.String())),
-    variable_type: Type.Optional(Words(variableTypes)),
-    overridden_secret: Type.Optional(RelatedSecret),
-    aliased_secret: Type.Optional(RelatedSecret),
+    mount_path: Type.Optional(about('The path of the file; null if it is none.', Nullable(Type.String()))),
+    variable_type: Type.Optional(about('What its value is.', Words(variableTypes))),
+    overridden_secret: Type.Optional(about('Present if it is an override.', RelatedSecret)),
+    aliased_secret: Type.Optional(about('Present if it is an alias.', RelatedSecret)),
   }),
+  'A secret as its scope sees it. The value is never shown.',
 );
 
 /** Variables and secrets in one list: `value` is null for secrets. */
@@ -64,15 +75,16 @@ export const Variable = Named(
   'Variable',
   Type.Object({
     ...common,
-    value: Nullable(Type.String()),
-    mount_path: Type.Optional(Nullable(Type.String())),
-    variable_type: Words(variableTypes),
-    overridden_variable: Type.Optional(RelatedAny),
-    aliased_variable: Type.Optional(RelatedAny),
-    is_secret: Type.Boolean(),
-    description: Type.Optional(Type.String()),
-    enable_interpolation_in_file: Type.Optional(Type.Boolean()),
+    value: about('Its value, with `{{KEY}}` as written; null for a secret.', Nullable(Type.String())),
+    mount_path: Type.Optional(about('The path of the file; null if it is none.', Nullable(Type.String()))),
+    variable_type: about('What its value is.', Words(variableTypes)),
+    overridden_variable: Type.Optional(about('Present if it is an override.', RelatedAny)),
+    aliased_variable: Type.Optional(about('Present if it is an alias.', RelatedAny)),
+    is_secret: about('Whether the value is never shown.', Type.Boolean()),
+    description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
+    enable_interpolation_in_file: Type.Optional(about('Whether `{{KEY}}` is replaced in the file.', Type.Boolean())),
   }),
+  'A variable or secret, as the scope of the request sees it.',
 );
 
 const description = Type.Optional(Nullable(Type.String({ maxLength: 255 })));
@@ -81,13 +93,50 @@ const key = Type.String({ minLength: 1, maxLength: 255 });
 const Value = Type.String({ maxLength: 524_288 });
 const value = Type.Optional(Nullable(Value));
 const path = Type.Optional(Nullable(Type.String({ maxLength: 1000 })));
-const notes = { description, enable_interpolation_in_file: interpolation };
+const notes = {
+  description: about('What it is for, at most 255 characters; null: empty.', description),
+  enable_interpolation_in_file: about('Whether `{{KEY}}` is replaced in the file; by default not.', interpolation),
+};
 
-export const KeyedRequest = Named('VariableOrSecretRequest', Type.Object({ key, value, mount_path: path, ...notes }));
-export const SecretEditRequest = Named('SecretEditRequest', Type.Object({ key, value, ...notes }));
-export const KeyedEditRequest = Named('EnvironmentVariableEditRequest', Type.Object({ key, value, mount_path: path, ...notes }));
-export const AliasRequest = Named('ScopedAliasRequest', Type.Object({ key, ...notes }));
-export const OverrideRequest = Named('ScopedOverrideRequest', Type.Object({ value, ...notes }));
+export const KeyedRequest = Named(
+  'VariableOrSecretRequest',
+  Type.Object({
+    key: about('The name in the environment of the process.', key),
+    value: about('The value; `{{KEY}}` stands for another one. Without it, empty.', value),
+    mount_path: about('Makes it a file at this path, with the path as the variable.', path),
+    ...notes,
+  }),
+  'A variable or secret to create.',
+);
+export const SecretEditRequest = Named(
+  'SecretEditRequest',
+  Type.Object({
+    key: about('Its key; the same one or a new one.', key),
+    value: about('Its new value. Without it, the value stays.', value),
+    ...notes,
+  }),
+  'The new values of a secret.',
+);
+export const KeyedEditRequest = Named(
+  'EnvironmentVariableEditRequest',
+  Type.Object({
+    key: about('Its key; the same one or a new one.', key),
+    value: about('Its new value. Without it, the value stays.', value),
+    mount_path: about('Makes it a file; null: an ordinary variable again. Without it, it stays.', path),
+    ...notes,
+  }),
+  'The new values of a variable.',
+);
+export const AliasRequest = Named(
+  'ScopedAliasRequest',
+  Type.Object({ key: about('The second key of the variable.', key), ...notes }),
+  'An alias to create here.',
+);
+export const OverrideRequest = Named(
+  'ScopedOverrideRequest',
+  Type.Object({ value: about('The value at this scope.', value), ...notes }),
+  'An override to create.',
+);
 
 /**
  * The scope of a variable: one of the types and the id of the record that has the variable. BUILT_IN occurs only in
@@ -96,56 +145,104 @@ export const OverrideRequest = Named('ScopedOverrideRequest', Type.Object({ valu
 const scope = Words(variableScopes);
 
 export const VariableQuery = Type.Object({
-  parent_id: Uuid,
-  scope,
-  is_secret: Type.Optional(Nullable(Type.Boolean())),
+  parent_id: about('The project, environment or service that sees them.', Uuid),
+  scope: about('The type of that record.', scope),
+  is_secret: Type.Optional(about('Only secrets, or only variables. Without it: both.', Nullable(Type.Boolean()))),
 });
 export const VariableRequest = Named(
   'VariableRequest',
   Type.Object({
-    key,
-    value: Value,
-    mount_path: path,
-    is_secret: Type.Boolean(),
-    variable_scope: scope,
-    variable_parent_id: Uuid,
+    key: about('The name in the environment of the process.', key),
+    value: about('The value; `{{KEY}}` stands for another one.', Value),
+    mount_path: about('Makes it a file at this path, with the path as the variable.', path),
+    is_secret: about('Whether the value is never shown again; it cannot change later.', Type.Boolean()),
+    variable_scope: about('The type of the record that gets it.', scope),
+    variable_parent_id: about('The project, environment or service that gets it.', Uuid),
     ...notes,
   }),
+  'A variable or secret to create.',
 );
-export const VariableEditRequest = Named('VariableEditRequest', Type.Object({ key, value, ...notes }));
+export const VariableEditRequest = Named(
+  'VariableEditRequest',
+  Type.Object({
+    key: about('Its key; the same one or a new one.', key),
+    value: about('Its new value. Without it, the value stays.', value),
+    ...notes,
+  }),
+  'The new values of a variable or secret.',
+);
 export const VariableAliasRequest = Named(
   'VariableAliasRequest',
-  Type.Object({ key, alias_scope: scope, alias_parent_id: Uuid, ...notes }),
+  Type.Object({
+    key: about('The second key of the variable.', key),
+    alias_scope: about('The type of the record that gets it.', scope),
+    alias_parent_id: about('The record that gets it.', Uuid),
+    ...notes,
+  }),
+  `An alias to create, at the variable's scope or a narrower one.`,
 );
 export const VariableOverrideRequest = Named(
   'VariableOverrideRequest',
   Type.Object({
-    value: Value,
-    override_scope: scope,
-    override_parent_id: Uuid,
+    value: about('The value at that scope.', Value),
+    override_scope: about('The type of the record that gets it.', scope),
+    override_parent_id: about('The record that gets it.', Uuid),
     ...notes,
   }),
+  `An override to create, at a narrower scope than the variable's.`,
 );
 
-export const ImportQuery = Type.Object({ service_id: Uuid, service_type: Words(serviceScopes) });
+export const ImportQuery = Type.Object({
+  service_id: about('The service to import into.', Uuid),
+  service_type: about('The type of that service.', Words(serviceScopes)),
+});
 export const ImportRequest = Named(
   'VariableImportRequest',
   Type.Object({
-    overwrite: Type.Boolean({ default: false }),
-    vars: Type.Array(Named('VariableToImport', Type.Object({ name: key, value: Value, scope, is_secret: Type.Boolean() })), {
-      maxItems: 1000,
-    }),
+    overwrite: about(
+      'Whether existing keys get the new values; inherited ones by an override.',
+      Type.Boolean({ default: false }),
+    ),
+    vars: about(
+      'The variables and secrets, at most 1,000.',
+      Type.Array(
+        Named(
+          'VariableToImport',
+          Type.Object({
+            name: about('The key of the variable.', key),
+            value: about('The value of the variable.', Value),
+            scope: about('Where to put it: the service, its environment or its project.', scope),
+            is_secret: about('Whether the value is never shown again.', Type.Boolean()),
+          }),
+          'A variable or secret to import.',
+        ),
+        {
+          maxItems: 1000,
+        },
+      ),
+    ),
   }),
+  'Variables and secrets to import.',
 );
 export const Import = Named(
   'VariableImport',
   Type.Object({
-    total_variables_to_import: Type.Integer(),
-    successful_imported_variables: Type.Array(
-      Named(
-        'ImportedVariable',
-        Type.Object({ name: Type.String(), value: Type.Optional(Type.String()), scope, is_secret: Type.Boolean() }),
+    total_variables_to_import: about('How many the request had.', Type.Integer()),
+    successful_imported_variables: about(
+      'What was written; the others were left as they are.',
+      Type.Array(
+        Named(
+          'ImportedVariable',
+          Type.Object({
+            name: about('The key of the variable.', Type.String()),
+            value: Type.Optional(about('Its value; absent for a secret.', Type.String())),
+            scope: about('Where it was put.', scope),
+            is_secret: about('Whether it is a secret.', Type.Boolean()),
+          }),
+          'A variable or secret that was written.',
+        ),
       ),
     ),
   }),
+  'The result of an import.',
 );

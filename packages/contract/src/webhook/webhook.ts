@@ -1,37 +1,55 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Nullable, Text, Uuid, Words, Named } from '../shape.ts';
+import { about, DateTime, List, Named, Nullable, Text, Uuid, Words } from '../shape.ts';
 import { environmentModes } from '../shared/words.ts';
 import { webhookEvents, webhookKinds } from '../shared/events.ts';
 
 export const Webhook = Named(
   'Webhook',
   Type.Object({
-    id: Uuid,
-    created_at: DateTime,
-    updated_at: Type.Optional(DateTime),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     kind: Type.Optional(Words(webhookKinds)),
-    target_url: Type.Optional(Type.String()),
-    target_secret_set: Type.Optional(Type.Boolean()),
-    description: Type.Optional(Type.String()),
-    enabled: Type.Optional(Type.Boolean()),
-    events: Type.Optional(Type.Array(Words(webhookEvents))),
-    project_names_filter: Type.Optional(Type.Array(Type.String())),
-    environment_types_filter: Type.Optional(Type.Array(Words(environmentModes))),
+    target_url: Type.Optional(about('The URL that gets them.', Type.String())),
+    target_secret_set: Type.Optional(about('Whether it has a secret.', Type.Boolean())),
+    description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
+    enabled: Type.Optional(about('Whether anything is sent.', Type.Boolean())),
+    events: Type.Optional(about('The events that are sent.', Type.Array(Words(webhookEvents)))),
+    project_names_filter: Type.Optional(about('Only these projects, by name; empty: all.', Type.Array(Type.String()))),
+    environment_types_filter: Type.Optional(
+      about('Only environments of these modes; empty: all.', Type.Array(Words(environmentModes))),
+    ),
   }),
+  'A URL that is notified of deployments. Its secret is never shown.',
 );
 
 const required = {
-  target_url: Type.String({ minLength: 1, maxLength: 2000 }),
-  events: Type.Array(Words(webhookEvents), { minItems: 1, maxItems: 100 }),
+  target_url: about(
+    'An http or https URL; the operator may forbid private addresses.',
+    Type.String({ minLength: 1, maxLength: 2000 }),
+  ),
+  events: about('The events to send.', Type.Array(Words(webhookEvents), { minItems: 1, maxItems: 100 })),
 };
 const optional = {
   // The secret is sent as a header.
-  target_secret: Type.Optional(Nullable(Type.String({ maxLength: 1000, pattern: '^[\\x21-\\x7e]*$' }))),
-  description: Type.Optional(Nullable(Text)),
-  enabled: Type.Optional(Type.Boolean({ default: true })),
-  project_names_filter: Type.Optional(Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 }))),
-  environment_types_filter: Type.Optional(Nullable(Type.Array(Words(environmentModes), { maxItems: 100 }))),
+  target_secret: Type.Optional(
+    about(
+      'Signs the notifications; null or empty: none.',
+      Nullable(Type.String({ maxLength: 1000, pattern: '^[\\x21-\\x7e]*$' })),
+    ),
+  ),
+  description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
+  enabled: Type.Optional(about('Whether to send anything.', Type.Boolean({ default: true }))),
+  project_names_filter: Type.Optional(
+    about(
+      'Only these projects, by name; `*` is not special. null: all.',
+      Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
+    ),
+  ),
+  environment_types_filter: Type.Optional(
+    about('Only environments of these modes; null: all.', Nullable(Type.Array(Words(environmentModes), { maxItems: 100 }))),
+  ),
 };
 
 const tag = 'Webhook';
@@ -41,7 +59,11 @@ export const listOrganizationWebHooks = operation({
   method: 'GET',
   path: '/organization/{organizationId}/webhook',
   tag,
-  summary: 'List the webhooks of an organization, without their secrets',
+  summary: 'List the webhooks of an organization',
+  description: `
+    Returns the URLs that are notified of deployments, oldest first. Their secrets are never shown;
+    \`target_secret_set\` says whether there is one.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -54,12 +76,21 @@ export const createOrganizationWebhook = operation({
   method: 'POST',
   path: '/organization/{organizationId}/webhook',
   tag,
-  summary: 'Create a webhook: a URL that is notified of deployments',
+  summary: 'Create a webhook',
+  description: `
+    Adds a URL that is notified when deployments start and end. Notifications are signed in \`Service-Signature-256\`
+    with the secret, come at least once, and are tried ten times over about a day until the response is 2xx.
+  `,
   scope: 'WRITE',
   target: 'organization',
   body: Named(
     'WebhookRequest',
-    Type.Object({ ...required, kind: Type.Optional(Words(webhookKinds, { default: 'STANDARD' })), ...optional }),
+    Type.Object({
+      ...required,
+      kind: Type.Optional(Words(webhookKinds, { default: 'STANDARD' })),
+      ...optional,
+    }),
+    'A webhook to create.',
   ),
   status: 201,
   response: Webhook,
@@ -71,7 +102,11 @@ export const getOrganizationWebhook = operation({
   method: 'GET',
   path: '/organization/{organizationId}/webhook/{webhookId}',
   tag,
-  summary: 'Read a webhook, without its secret',
+  summary: 'Read a webhook',
+  description: `
+    Returns URL, form, events and filters of the webhook. Its secret is never shown; an edit replaces it by another
+    one, or keeps it.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -84,10 +119,18 @@ export const editOrganizationWebhook = operation({
   method: 'PUT',
   path: '/organization/{organizationId}/webhook/{webhookId}',
   tag,
-  summary: 'Edit a webhook; without `target_secret` its secret stays',
+  summary: 'Edit a webhook',
+  description: `
+    Replaces URL, form and events; other fields that you leave out stay, the secret too. Deliveries that wait go to
+    the new URL.
+  `,
   scope: 'WRITE',
   target: 'organization',
-  body: Named('WebhookEditRequest', Type.Object({ ...required, kind: Words(webhookKinds), ...optional })),
+  body: Named(
+    'WebhookEditRequest',
+    Type.Object({ ...required, kind: Words(webhookKinds), ...optional }),
+    'The new fields of a webhook. Fields that you leave out stay.',
+  ),
   status: 200,
   response: Webhook,
   errors: [400],
@@ -98,7 +141,11 @@ export const deleteOrganizationWebhook = operation({
   method: 'DELETE',
   path: '/organization/{organizationId}/webhook/{webhookId}',
   tag,
-  summary: 'Delete a webhook; its pending deliveries are discarded',
+  summary: 'Delete a webhook',
+  description: `
+    Deletes the webhook with its list of deliveries. Notifications that wait to be delivered are discarded. This
+    cannot be undone.
+  `,
   scope: 'WRITE',
   target: 'organization',
   status: 204,
@@ -111,7 +158,11 @@ export const listWebhookEvent = operation({
   method: 'GET',
   path: '/organization/{organizationId}/webhook/{webhookId}/event',
   tag,
-  summary: 'List the attempts to deliver to a webhook, newest first',
+  summary: 'List the deliveries of a webhook',
+  description: `
+    Returns each attempt to deliver, newest first, with what was sent and what came back: the place to look when
+    notifications are missing.
+  `,
   scope: 'READ',
   target: 'organization',
   status: 200,
@@ -119,17 +170,18 @@ export const listWebhookEvent = operation({
     Named(
       'WebhookEvent',
       Type.Object({
-        id: Uuid,
-        created_at: DateTime,
+        id: about('Identifies it; it never changes.', Uuid),
+        created_at: about('When it was attempted.', DateTime),
         kind: Words(webhookKinds),
         matched_event: Words(webhookEvents),
-        target_url_used: Type.String({ format: 'uri' }),
+        target_url_used: about('The URL that was called.', Type.String({ format: 'uri' })),
         /** Headers and body of the request, without the signatures. */
-        request: Type.Object({}, { additionalProperties: true }),
+        request: about('Headers and body that were sent, without signatures.', Type.Object({}, { additionalProperties: true })),
         /** 0: no response was received; `target_response_body` gives the reason. */
-        target_response_status_code: Type.Integer(),
-        target_response_body: Nullable(Type.String()),
+        target_response_status_code: about('The status of the response; 0: there was none.', Type.Integer()),
+        target_response_body: about('The response, or why there was none; null: empty.', Nullable(Type.String())),
       }),
+      'One attempt to deliver a notification.',
     ),
   ),
   errors: [],
@@ -140,7 +192,15 @@ export const redeliverWebhookEvent = operation({
   method: 'POST',
   path: '/organization/{organizationId}/webhook/{webhookId}/event/{webhookEventId}/redeliver',
   tag,
-  summary: 'Deliver the event of an attempt again, with ten new attempts and the same `Service-Delivery`',
+  summary: 'Deliver a notification again',
+  description: `
+    Delivers the event of an attempt again, with ten new attempts and the same \`Service-Delivery\`, by which
+    receivers recognize it.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`WEBHOOK_DISABLED\` (409) | The webhook is switched off. | Switch it on. |
+  `,
   scope: 'WRITE',
   target: 'organization',
   status: 202,

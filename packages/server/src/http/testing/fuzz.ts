@@ -360,18 +360,22 @@ function wellFormed(text: string): string {
   return text.toWellFormed();
 }
 
+/** Statuses that every request may get. The document has them as the default response. */
+const ofEveryRequest: ReadonlySet<number> = new Set([403, 404, 429]);
+
 function faultsOf(request: FuzzRequest, response: Response, text: string): string[] {
   const { status } = response;
   const route = [...routes, ...routesInWords].find((one) => one.id === request.operation && one.base === request.base);
   if (route === undefined) return [];
   const name = `${route.id} ${status}`;
   if (status >= 500) return [`${name}: ${text}`];
-  const documented = route.operation.responses[status];
+  const code = route.operation.responses[status] === undefined && ofEveryRequest.has(status) ? 'default' : String(status);
+  const documented = route.operation.responses[code];
   if (documented === undefined) return [`${name}: not documented: ${text}`];
   const type = response.headers.get('content-type')?.split(';')[0];
   if (documented.content === undefined) return text === '' ? [] : [`${name}: has a body: ${text}`];
   if (type === undefined || documented.content[type] === undefined) return [`${name}: is ${String(type)}: ${text}`];
-  const validate = validatorOf(route, status, type);
+  const validate = validatorOf(route, code, type);
   const value: unknown = type === 'application/json' ? JSON.parse(text) : text;
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message }) => `${name}: ${instancePath} ${message}`);
@@ -379,8 +383,8 @@ function faultsOf(request: FuzzRequest, response: Response, text: string): strin
 
 const validators = new Map<string, ValidateFunction>();
 
-function validatorOf({ base: at, path: template, method }: Route, status: number, type: string): ValidateFunction {
-  const parts = ['paths', template, method, 'responses', String(status), 'content', type, 'schema'];
+function validatorOf({ base: at, path: template, method }: Route, code: string, type: string): ValidateFunction {
+  const parts = ['paths', template, method, 'responses', code, 'content', type, 'schema'];
   const pointer = parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
   const reference = `api${at}#/${pointer}`;
   const found = validators.get(reference) ?? ajv.compile({ $ref: reference });
