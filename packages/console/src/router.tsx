@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { auditFilterIn } from './data/organization-audit.ts';
 import { Frame } from './frame/frame.tsx';
 import { DeploymentPage } from './pages/deployment.tsx';
 import { DeploymentsOfEnvironment, EnvironmentPage, ServicesOfEnvironment } from './pages/environment.tsx';
@@ -156,6 +157,87 @@ const environmentSettings = createRoute({
 });
 const beginnings = [newProject, project, newService] as const;
 
+// The person, and what an organization has besides projects.
+const account = createRoute({
+  getParentRoute: () => root,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./pages/account/account.tsx'), 'AccountPage'),
+});
+const organizationLayout = createRoute({
+  getParentRoute: () => root,
+  id: 'organization',
+  component: lazyRouteComponent(() => import('./pages/organization/layout.tsx'), 'OrganizationLayout'),
+});
+const members = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/members',
+  component: lazyRouteComponent(() => import('./pages/organization/members.tsx'), 'MembersPage'),
+});
+const roles = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/roles',
+  component: lazyRouteComponent(() => import('./pages/organization/roles.tsx'), 'RolesPage'),
+});
+const tokens = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/tokens',
+  component: lazyRouteComponent(() => import('./pages/organization/tokens.tsx'), 'TokensPage'),
+});
+const audit = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/audit',
+  validateSearch: auditFilterIn,
+  component: lazyRouteComponent(() => import('./pages/organization/audit.tsx'), 'AuditPage'),
+});
+const clusters = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/clusters',
+  component: lazyRouteComponent(() => import('./pages/organization/clusters.tsx'), 'ClustersPage'),
+});
+const cluster = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/clusters/$clusterId',
+  component: lazyRouteComponent(() => import('./pages/organization/cluster.tsx'), 'ClusterPage'),
+});
+const registries = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/registries',
+  component: lazyRouteComponent(() => import('./pages/organization/registries.tsx'), 'RegistriesPage'),
+});
+const gitTokens = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/git-tokens',
+  component: lazyRouteComponent(() => import('./pages/organization/git-tokens.tsx'), 'GitTokensPage'),
+});
+const credentials = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/credentials',
+  component: lazyRouteComponent(() => import('./pages/organization/credentials.tsx'), 'CredentialsPage'),
+});
+const groups = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/groups',
+  component: lazyRouteComponent(() => import('./pages/organization/groups.tsx'), 'GroupsPage'),
+});
+const organizationSettings = createRoute({
+  getParentRoute: () => organizationLayout,
+  path: '/organization/$organizationId/settings',
+  component: lazyRouteComponent(() => import('./pages/organization/settings.tsx'), 'OrganizationSettings'),
+});
+const organizationPages = organizationLayout.addChildren([
+  members,
+  roles,
+  tokens,
+  audit,
+  clusters,
+  cluster,
+  registries,
+  gitTokens,
+  credentials,
+  groups,
+  organizationSettings,
+]);
+
 export const router = createRouter({
   basepath: '/console',
   routeTree: root.addChildren([
@@ -165,6 +247,8 @@ export const router = createRouter({
     webhooks,
     environment.addChildren([services, deployments, previews, environmentSettings]),
     ...beginnings,
+    account,
+    organizationPages,
     deployment,
     service.addChildren([summary, logs, ...serviceTabs]),
   ]),

@@ -1,9 +1,35 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation, useParams } from '@tanstack/react-router';
 import { Fragment, useEffect, type ReactNode } from 'react';
-import { servicesIn } from '../data/queries.ts';
+import { projectOf, servicesIn } from '../data/queries.ts';
 import { deploymentNumber } from '../words.ts';
 import type { Place } from './place.ts';
+
+const namesOfPages: Readonly<Record<string, string>> = {
+  account: 'Your account',
+  audit: 'Audit log',
+  clusters: 'Clusters',
+  credentials: 'Cloud credentials',
+  'git-tokens': 'Git tokens',
+  groups: 'Labels',
+  members: 'Members',
+  new: 'New project',
+  parts: 'Parts',
+  registries: 'Registries',
+  roles: 'Roles',
+  settings: 'Settings',
+  tokens: 'API tokens',
+};
+
+/** Returns the name of a page that is in no environment. */
+function useNameOfPage(): string {
+  const { projectId, clusterId } = useParams({ strict: false });
+  const { pathname } = useLocation();
+  const project = useQuery({ ...projectOf(projectId ?? ''), enabled: projectId !== undefined }).data;
+  if (projectId !== undefined) return project?.name ?? '';
+  if (clusterId !== undefined) return 'Cluster';
+  return namesOfPages[pathname.split('/').findLast((part) => part !== '') ?? ''] ?? 'Overview';
+}
 
 interface CrumbsProps {
   readonly place: Place;
@@ -14,7 +40,7 @@ interface CrumbsProps {
 export function Crumbs({ place, projectName }: CrumbsProps): ReactNode {
   const { serviceId, executionId } = useParams({ strict: false });
   const { environmentId } = place;
-  const alone = useLocation().pathname.endsWith('/parts') ? 'Parts' : 'Overview';
+  const alone = useNameOfPage();
   const services = useQuery({
     ...servicesIn(environmentId ?? ''),
     enabled: environmentId !== null && serviceId !== undefined,
@@ -38,7 +64,7 @@ export function Crumbs({ place, projectName }: CrumbsProps): ReactNode {
       );
     }
   }
-  const title = last ?? (environmentId === null ? place.organizationName : place.environmentName);
+  const title = last ?? (environmentId === null ? (place.isOverview ? place.organizationName : alone) : place.environmentName);
   useEffect(() => {
     document.title = title === '' ? 'Davit' : `${title} · Davit`;
   }, [title]);

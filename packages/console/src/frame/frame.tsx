@@ -93,7 +93,7 @@ function Bottom({ place, tree, onFind }: BottomProps): ReactNode {
   const environmentId = place.environmentId ?? first?.id;
   return (
     <nav className="bottom" aria-label="Main, at the bottom">
-      <Link to="/" activeOptions={{ exact: true }} aria-current={place.environmentId === null ? 'page' : undefined}>
+      <Link to="/" activeOptions={{ exact: true }} aria-current={place.isOverview ? 'page' : undefined}>
         <Icon name="home" />
         Overview
       </Link>

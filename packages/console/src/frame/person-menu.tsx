@@ -32,6 +32,7 @@ export function PersonMenu(props: PersonMenuProps): ReactNode {
         </button>
       ))}
       <hr />
+      <Link to="/account">Your account</Link>
       <Link to="/parts">Parts of the console</Link>
       <a href="/docs">Reference of the API</a>
       <hr />

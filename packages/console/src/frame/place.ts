@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { useLocation, useParams } from '@tanstack/react-router';
 import { environmentOf, organizations, projectOf } from '../data/queries.ts';
 
 const key = 'davit.organization';
@@ -10,11 +10,14 @@ export interface Place {
   readonly organizationName: string;
   readonly environmentId: string | null;
   readonly environmentName: string;
+  /** Whether the page is the overview of the organization. */
+  readonly isOverview: boolean;
 }
 
 /** Returns the place of the page. Pages without a place of their own show the organization that was last looked at. */
 export function usePlace(): Place {
   const { organizationId, environmentId, projectId } = useParams({ strict: false });
+  const { pathname } = useLocation();
   const environment = useQuery({ ...environmentOf(environmentId ?? ''), enabled: environmentId !== undefined }).data;
   const project = useQuery({ ...projectOf(projectId ?? ''), enabled: projectId !== undefined }).data;
   const all = useQuery(organizations).data ?? [];
@@ -27,5 +30,6 @@ export function usePlace(): Place {
     organizationName: found?.name ?? '',
     environmentId: environmentId ?? null,
     environmentName: environment?.name ?? '',
+    isOverview: /^(\/organization\/[^/]+)?\/?$/.test(pathname),
   };
 }

@@ -53,10 +53,16 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
         <kbd className="ml-auto">{navigator.userAgent.includes('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
       </button>
       <div className="nav">
-        <Link to="/" aria-current={place.environmentId === null ? 'page' : undefined}>
+        <Link to="/" aria-current={place.isOverview ? 'page' : undefined}>
           <Icon name="home" />
           Overview
         </Link>
+        {place.organizationId !== null && (
+          <Link to="/organization/$organizationId/members" params={{ organizationId: place.organizationId }}>
+            <Icon name="people" />
+            Organization
+          </Link>
+        )}
       </div>
       <div className="nav">
         <div className="label">Environments</div>

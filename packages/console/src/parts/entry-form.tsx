@@ -20,6 +20,8 @@ interface EntryFormProps {
   readonly verb: string;
   readonly refusal?: string | null;
   readonly isDangerous?: boolean;
+  /** Whether something else on the page is its main button. */
+  readonly isPlain?: boolean;
   /** Sends the values. Its error is shown at the fields that it names. */
   readonly onSubmit: (values: Json) => Promise<unknown>;
   /** Parts at the end of sections, by their headings. They may change the values and say what is wrong. */
@@ -29,7 +31,7 @@ interface EntryFormProps {
 
 /** A form of entries with one button. After a refusal the focus is at the first field that is wrong. */
 export function EntryForm(props: EntryFormProps): ReactNode {
-  const { entries, initial = {}, onValues, verb, refusal = null, isDangerous, onSubmit, after = {}, onCancel } = props;
+  const { entries, initial = {}, onValues, verb, refusal = null, isDangerous, isPlain, onSubmit, after = {}, onCancel } = props;
   const [values, setValues] = useState<Json>(initial);
   const [wrong, setWrong] = useState<Error | null>(null);
   const form = useRef<HTMLFormElement>(null);
@@ -58,6 +60,7 @@ export function EntryForm(props: EntryFormProps): ReactNode {
   return (
     <form
       ref={form}
+      noValidate
       className="form"
       onSubmit={(event) => {
         event.preventDefault();
@@ -75,7 +78,7 @@ export function EntryForm(props: EntryFormProps): ReactNode {
       <div className="do">
         {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
         <Button
-          look={isDangerous === true ? 'danger' : 'main'}
+          look={isDangerous === true ? 'danger' : isPlain === true ? 'plain' : 'main'}
           isSubmit
           refusal={refusal ?? (action.isPending ? 'The server is asked.' : null)}
         >

@@ -25,7 +25,7 @@ export function NewServicePage(): ReactNode {
   return (
     <>
       <Head
-        title={kind === null ? 'New service' : `New ${kind.title.toLowerCase().replace('terraform', 'Terraform')}`}
+        title={kind === null ? 'New service' : `New ${inSentence(kind)}`}
         facts={
           <span className="cut">
             in <bdi>{environment.data?.name ?? ''}</bdi>. Nothing runs before you deploy it.
@@ -36,6 +36,11 @@ export function NewServicePage(): ReactNode {
       {kind !== null && <ServiceForm key={kind.type} kind={kind} environmentId={environmentId} organizationId={organizationId} />}
     </>
   );
+}
+
+/** Returns the name of a kind in the middle of a sentence: "application", "Helm chart". */
+function inSentence({ title }: NewKind): string {
+  return /^(Helm|Terraform)/.test(title) ? title : title.toLowerCase();
 }
 
 function Kinds({ environmentId, chosen }: { readonly environmentId: string; readonly chosen: NewKind | null }): ReactNode {
@@ -90,7 +95,7 @@ function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps):
           const chosen = valueAt(values, 'source.helm_repository.repository');
           setHelmRepository(typeof chosen === 'string' ? chosen : '');
         }}
-        verb={`Create ${kind.title === 'Terraform' ? 'the configuration' : kind.title.toLowerCase()}`}
+        verb={`Create ${inSentence(kind)}`}
         refusal={refusal}
         onSubmit={create}
         after={{

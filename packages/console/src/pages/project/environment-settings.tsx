@@ -42,6 +42,7 @@ export function EnvironmentSettings(): ReactNode {
           entries={() => environmentEntries(clusters.data ?? [])}
           initial={{ name, mode, cluster_id, auto_preview }}
           verb="Save"
+          isPlain
           refusal={refusal}
           onSubmit={(values) => send('editEnvironment', { environmentId }, values, updated_at).finally(() => void read())}
         />
