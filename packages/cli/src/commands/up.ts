@@ -87,7 +87,7 @@ async function linkedApplication(session: Session): Promise<Application | null> 
 /** Returns whether the files of a service are pushed to Davit. */
 function isPushed(service: Service): boolean {
   if (service.service_type !== 'APPLICATION') return false;
-  return /\/git\/[^/]+\/[^/]+\/[^/]+\.git$/.test(service.git_repository?.url ?? '');
+  return service.git_repository?.url.startsWith('davit:') === true;
 }
 
 interface Plan {
@@ -270,8 +270,7 @@ function makeEnvironment({ client }: Session, projectId: string, { environment, 
 }
 
 async function makeService(site: Site, plan: Plan): Promise<ServiceReference> {
-  const { project, environment } = site.place;
-  const params = { environmentId: environment.id };
+  const params = { environmentId: site.place.environment.id };
   const existing = named((await site.client.call('listServicesByEnvironmentId', { params })).results, plan.name);
   if (existing !== undefined) {
     if (!isPushed(existing) || plan.repository !== null) {
@@ -287,7 +286,8 @@ async function makeService(site: Site, plan: Plan): Promise<ServiceReference> {
   const body = {
     name: plan.name,
     git_repository: plan.repository ?? {
-      url: repositoryUrl(site.context.server, [project.name, environment.name, plan.name]),
+      // Davit keeps the repository itself.
+      url: 'davit:',
       branch,
     },
     dockerfile_path: plan.dockerfile.name,
