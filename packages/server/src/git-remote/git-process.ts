@@ -18,7 +18,7 @@ export function gitEnvironment(extra: Readonly<Record<string, string>> = {}): Re
 export interface GitProcess {
   readonly input: Writable;
   readonly output: Readable;
-  /** What the hook of a push reports: a line for each reference, then the line `end`. Ends with git. */
+  /** The report of a push's hook: a line for each reference, then the line `end`. Ends with git. */
   readonly report: Readable;
   /** Lines for the hook to print. The hook ends when the stream ends. */
   readonly answer: Writable;

@@ -22,7 +22,7 @@ export interface GitRemoteParts {
   readonly repositories: GitRepositories;
 }
 
-/** Requests a deployment of a commit as the caller would through the API. Returns its id. Throws what the API answers. */
+/** Requests a deployment of a commit as the caller would through the API, with its errors. Returns its id. */
 export type Deploy = (applicationId: string, commitId: string) => Promise<string>;
 
 interface Opening {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { isUuid, ownRepositoryId } from '@davit/base';
@@ -64,8 +64,8 @@ done
 `;
 
 /**
- * Hands what changed to the server by descriptor 3, and prints what the server answers by descriptor 4. git itself holds
- * descriptor 3, too, so a line ends the report, and not the end of the stream.
+ * Hands what changed to the server by descriptor 3, and prints what the server answers by descriptor 4. git itself
+ * holds descriptor 3, too, so a line ends the report, and not the end of the stream.
  */
 const postReceive = `#!/bin/sh
 { cat; echo end; } >&3
@@ -88,14 +88,14 @@ export class GitRepositories {
     if (id === null) throw new Error('the repository is not one that this installation keeps');
     const folder = path.join(this.#folder, `${id}.git`);
     if (await exists(folder)) {
-      await writeFile(path.join(folder, 'HEAD'), `ref: refs/heads/${branch}\n`);
+      await setHead(folder, branch);
       return folder;
     }
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const made = path.join(this.#folder, `.new-${randomUUID()}`);
     for (const name of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'hooks'])
       await mkdir(path.join(made, name), { recursive: true, mode: 0o700 });
-    await writeFile(path.join(made, 'HEAD'), `ref: refs/heads/${branch}\n`);
+    await setHead(made, branch);
     await writeFile(path.join(made, 'config'), settingsOf(this.#limits));
     for (const [name, text] of [['pre-receive', preReceive] as const, ['post-receive', postReceive] as const]) {
       await writeFile(path.join(made, 'hooks', name), text);
@@ -151,6 +151,15 @@ const mebibyte = 1024 * 1024;
 const leftoverMilliseconds = 2 * 3_600_000;
 /** A deleted application's repository stays for a day. */
 const unusedMilliseconds = 24 * 3_600_000;
+
+/** Sets the branch that a clone checks out. Another git may read the file at the same time, so it is replaced whole. */
+async function setHead(folder: string, branch: string): Promise<void> {
+  const [file, text] = [path.join(folder, 'HEAD'), `ref: refs/heads/${branch}\n`];
+  if ((await readFile(file, 'utf8').catch(() => '')) === text) return;
+  const written = `${file}.${randomUUID()}`;
+  await writeFile(written, text);
+  await rename(written, file);
+}
 
 async function removeLeftovers(folder: string): Promise<void> {
   const objects = path.join(folder, 'objects');

@@ -28,14 +28,15 @@ const longestMilliseconds = 3_600_000;
  */
 export async function addGitRemote(app: FastifyInstance, context: HttpContext, remote: GitRemote): Promise<void> {
   const base = '/git/:project/:environment/:service';
+  const routes = new GitRoutes(app, context, remote);
   await app.register((git, _options, done) => {
     git.removeAllContentTypeParsers();
     // Packs are streamed to git, which limits their size.
     git.addContentTypeParser('*', (_request, payload, parsed) => parsed(null, payload));
     git.setErrorHandler((error, request, reply) => sendText(reply, answerOf(error, request.id)));
-    git.get<Shape>(`${base}/info/refs`, (request, reply) => list(request, reply));
-    git.post<Shape>(`${base}/git-upload-pack`, (request, reply) => serve(request, reply, 'upload-pack'));
-    git.post<Shape>(`${base}/git-receive-pack`, (request, reply) => serve(request, reply, 'receive-pack'));
+    git.get<Shape>(`${base}/info/refs`, (request, reply) => routes.list(request, reply));
+    git.post<Shape>(`${base}/git-upload-pack`, (request, reply) => routes.serve(request, reply, 'upload-pack'));
+    git.post<Shape>(`${base}/git-receive-pack`, (request, reply) => routes.serve(request, reply, 'receive-pack'));
     git.post<Shape>(`${base}/info/lfs/*`, (_request, reply) =>
       reply
         .code(501)
@@ -44,39 +45,27 @@ export async function addGitRemote(app: FastifyInstance, context: HttpContext, r
     );
     done();
   });
+}
 
-  /** Returns the caller and the application. UNAUTHORIZED, NOT_FOUND, FORBIDDEN. */
-  async function admit(request: GitRequest, reply: FastifyReply, isPush: boolean): Promise<{ caller: Caller; row: PushedRow }> {
-    const authorization = tokenOf(request);
-    if (authorization === null) {
-      limitRequest(context, reply, request.ip);
-      throw new AppError({ code: 'UNAUTHORIZED', message: 'Send an API token as the password; any user name will do.' });
-    }
-    const { authenticator } = context.options;
-    const agent = request.headers['user-agent'];
-    let caller = authenticator.remembered(authorization, agent);
-    if (caller === undefined) {
-      // An unknown token may be a guess. It is counted by address, before the database is queried.
-      limitRequest(context, reply, request.ip);
-      caller = await authenticator.lookUp(authorization, agent);
-    }
-    limitRequest(context, reply, caller.actor);
-    const { project, environment, service } = request.params;
-    if (!service.endsWith('.git')) {
-      throw new AppError({ code: 'ROUTE_NOT_FOUND', message: 'The address of a repository ends with .git.' });
-    }
-    const row = await remote.find(caller, { project, environment, service: service.slice(0, -4) }, isPush);
-    return { caller, row };
+class GitRoutes {
+  readonly #app: FastifyInstance;
+  readonly #context: HttpContext;
+  readonly #remote: GitRemote;
+
+  constructor(app: FastifyInstance, context: HttpContext, remote: GitRemote) {
+    this.#app = app;
+    this.#context = context;
+    this.#remote = remote;
   }
 
-  async function list(request: GitRequest, reply: FastifyReply): Promise<void> {
+  async list(request: GitRequest, reply: FastifyReply): Promise<void> {
     const name = request.query.service ?? '';
     if (name !== 'git-upload-pack' && name !== 'git-receive-pack') {
       throw new AppError({ code: 'MALFORMED_REQUEST', message: "Use git 1.6.6 or later: only git's smart protocol is served." });
     }
     const service = name === 'git-upload-pack' ? 'upload-pack' : 'receive-pack';
-    const { row } = await admit(request, reply, service === 'receive-pack');
-    const git = await remote.open(row, { service, isListing: true, protocol: protocolOf(request) });
+    const { row } = await this.#admit(request, reply, service === 'receive-pack');
+    const git = await this.#remote.open(row, { service, isListing: true, protocol: protocolOf(request) });
     git.input.end();
     git.answer.end();
     begin(reply, `application/x-${name}-advertisement`);
@@ -86,10 +75,10 @@ export async function addGitRemote(app: FastifyInstance, context: HttpContext, r
     await finish(git.output, reply);
   }
 
-  async function serve(request: GitRequest, reply: FastifyReply, service: GitService): Promise<void> {
+  async serve(request: GitRequest, reply: FastifyReply, service: GitService): Promise<void> {
     const isPush = service === 'receive-pack';
-    const { row } = await admit(request, reply, isPush);
-    const git = await remote.open(row, { service, isListing: false, protocol: protocolOf(request) });
+    const { row } = await this.#admit(request, reply, isPush);
+    const git = await this.#remote.open(row, { service, isListing: false, protocol: protocolOf(request) });
     const gone = new AbortController();
     const leave = (): void => {
       gone.abort();
@@ -101,7 +90,7 @@ export async function addGitRemote(app: FastifyInstance, context: HttpContext, r
     const body = request.headers['content-encoding'] === 'gzip' ? request.raw.pipe(createGunzip()) : request.raw;
     const sent = pipeline(body, git.input).catch(() => git.input.destroy());
     const answered = isPush
-      ? remote.answer(git, row, (id, commit) => deploy(request, id, commit), gone.signal)
+      ? this.#remote.answer(git, row, (id, commit) => this.#deploy(request, id, commit), gone.signal)
       : Promise.resolve(void git.answer.end());
     await finish(git.output, reply);
     // git ended before it has read everything, for example because the push is too large.
@@ -110,9 +99,33 @@ export async function addGitRemote(app: FastifyInstance, context: HttpContext, r
     clearTimeout(late);
   }
 
+  /** Returns the caller and the application. UNAUTHORIZED, NOT_FOUND, FORBIDDEN. */
+  async #admit(request: GitRequest, reply: FastifyReply, isPush: boolean): Promise<{ caller: Caller; row: PushedRow }> {
+    const authorization = tokenOf(request);
+    if (authorization === null) {
+      limitRequest(this.#context, reply, request.ip);
+      throw new AppError({ code: 'UNAUTHORIZED', message: 'Send an API token as the password; any user name will do.' });
+    }
+    const { authenticator } = this.#context.options;
+    const agent = request.headers['user-agent'];
+    let caller = authenticator.remembered(authorization, agent);
+    if (caller === undefined) {
+      // An unknown token may be a guess. It is counted by address, before the database is queried.
+      limitRequest(this.#context, reply, request.ip);
+      caller = await authenticator.lookUp(authorization, agent);
+    }
+    limitRequest(this.#context, reply, caller.actor);
+    const { project, environment, service } = request.params;
+    if (!service.endsWith('.git')) {
+      throw new AppError({ code: 'ROUTE_NOT_FOUND', message: 'The address of a repository ends with .git.' });
+    }
+    const row = await this.#remote.find(caller, { project, environment, service: service.slice(0, -4) }, isPush);
+    return { caller, row };
+  }
+
   /** Deploys through the API itself: with the rights, limits, codes and audit of the operation. */
-  async function deploy(request: GitRequest, applicationId: string, commitId: string): Promise<string> {
-    const response = await app.inject({
+  async #deploy(request: GitRequest, applicationId: string, commitId: string): Promise<string> {
+    const response = await this.#app.inject({
       method: 'POST',
       url: `/application/${applicationId}/deploy`,
       headers: { authorization: tokenOf(request) ?? '', 'user-agent': request.headers['user-agent'] ?? 'git' },

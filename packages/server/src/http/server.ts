@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { SerializerSelector, type Serializer, type SerializerFactory } from '@fastify/fast-json-stringify-compiler';
 import { AppError, isAppError } from '@davit/base';
 import { operationList, type Operation } from '@davit/contract';
@@ -116,7 +117,9 @@ const whenNeeded: SerializerFactory = (schemas, options) => {
 function limitBodies(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = raw.headers;
-    if ((length !== '0' || encoding !== undefined) && routeOptions.url?.startsWith('/git/') !== true) {
+    const hasBody = length !== '0' || encoding !== undefined;
+    // The server's own calls have no socket.
+    if (hasBody && raw.socket instanceof Socket && routeOptions.url?.startsWith('/git/') !== true) {
       const timer = setTimeout(() => {
         if (raw.complete) return;
         answerClientError(Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), raw.socket);

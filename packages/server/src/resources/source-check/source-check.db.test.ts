@@ -81,7 +81,7 @@ test('a repository says what it can be deployed as, below its root path', async 
     dockerfiles: [
       {
         path: 'web/Dockerfile',
-        ports: [],
+        ports: [{ port: 3000, protocol: 'TCP' }],
         stages: ['build'],
         arguments: ['VERSION', 'TOKEN'],
         images: ['registry.example.org/node:${VERSION}'],

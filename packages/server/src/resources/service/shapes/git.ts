@@ -70,7 +70,8 @@ const kept: RepositoryName = { provider: 'GENERIC', owner: '', name: '' };
 
 /**
  * Returns the URL to store. `davit:` names a repository that this installation keeps for the service: the one that it
- * has, or a new one. The id of a repository is accepted only from the record that has it, since it opens the repository.
+ * has, or a new one. The id of a repository is accepted only from the record that has it, since it opens the
+ * repository.
  */
 function ownUrl(url: string, former: GitRepositorySpec | null): string {
   if (url !== 'davit:') return url === former?.url || ownRepositoryId(url) === null ? url : 'davit:of-another-service';
