@@ -37,7 +37,7 @@ test('a project, an environment and an application from a checked repository are
   await page.getByRole('link', { name: /^Application/ }).click();
   await heading(page, 'New application');
   await button(page, 'Create application').click();
-  // What the server says stands at the fields, and the first of them has the focus.
+  // The server's messages are at their fields, and the first of these has the focus.
   await expect.poll(() => page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe('true');
   await looksAt(page, 'new-application-wrong');
   await fill(page, 'Name', 'blog');

@@ -11,7 +11,7 @@ const answerSeconds = 5;
 /** Milliseconds for which the discovery document of an issuer is used. */
 const freshMilliseconds = 10 * 60_000;
 
-/** What the browser keeps, sealed, until it returns from the issuer. */
+/** Data that the browser keeps, sealed, until it returns from the issuer. */
 export interface IssuerSignIn {
   readonly issuer: string;
   readonly redirectUri: string;

@@ -11,10 +11,10 @@ const stateUse = statement(
   'insert into used_sign_in_state (id, expires_at) values ($1, $2) on conflict (id) do nothing',
 );
 
-/** What a state is for. A state of one purpose is refused for another one. */
+/** The purpose of a state. A state of one purpose is refused for another one. */
 type Purpose = 'ISSUER' | 'PASSKEY' | 'NEW_PASSKEY';
 
-/** What was sealed into the cookie when the browser began. */
+/** Data that was sealed into the cookie when the browser began. */
 export interface SignInState<Content> {
   readonly id: string;
   /** Milliseconds since 1970. */

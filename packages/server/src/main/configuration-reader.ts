@@ -152,8 +152,8 @@ export class ConfigurationReader {
   }
 
   /**
-   * Reads lists, separated by commas or blanks: issuers, audiences, and for each issuer a client id and a secret (`-`: none).
-   * An issuer can sign in anybody, so the issuers' URLs must be secure. A client id is an audience, too.
+   * Reads lists, separated by commas or blanks: issuers, audiences, and for each issuer a client id and a secret (`-`:
+   * none). An issuer can sign in anybody, so the issuers' URLs must be secure. A client id is an audience, too.
    */
   openIdConnect(
     ...names: readonly [string, string, string, string]

@@ -3,9 +3,9 @@ import { valueAt, withValueAt, type Json } from '../settings/paths.ts';
 import type { SendId } from '../../data/send.ts';
 import type { ServiceType } from '../../words.ts';
 
-/* What is asked about a new service of each kind. What is left out here has a default and is in its settings. */
+/* Questions about a new service of each kind. Settings that are left out here have a default. */
 
-/** What the organization and the environment offer for choice. */
+/** Choices that the organization and the environment offer. */
 export interface Offers {
   readonly gitTokens: PickControl['options'];
   readonly registries: PickControl['options'];

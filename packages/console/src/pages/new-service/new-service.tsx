@@ -106,7 +106,7 @@ function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps):
   );
 }
 
-/** What the organization and the environment offer for choice. */
+/** Returns the choices that the organization and the environment offer. */
 function useOffers(environmentId: string, organizationId: string, helmRepository: string): Offers {
   const enabled = organizationId !== '';
   const gitTokens = useQuery({ ...gitTokensOf(organizationId), enabled }).data ?? [];

@@ -5,7 +5,7 @@ import { organizations } from '../../data/queries.ts';
 import { Face } from '../../parts/face.tsx';
 import { Head } from '../../parts/page.tsx';
 
-/** What an organization has besides its projects. Tabs in two groups: people and rights; what services use. */
+/** The parts of an organization besides its projects. Tabs in two groups: people and rights; resources of services. */
 export function OrganizationLayout(): ReactNode {
   const { organizationId = '' } = useParams({ strict: false });
   const all = useQuery(organizations).data;

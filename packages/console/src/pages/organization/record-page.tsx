@@ -38,7 +38,7 @@ export interface RecordKind<One extends Item> {
   /** Sends a new record, where that is not the operation `create` with the values. */
   readonly begin?: (values: Json) => Promise<unknown>;
   readonly body?: (values: Json, record: One | null) => Json;
-  /** What is lost with a record. */
+  /** Names the data that is lost with a record. */
   readonly lost: string;
   /** Receives the answer to a creation, as to show a secret once. */
   readonly onCreated?: (answer: unknown) => void;

@@ -2,7 +2,7 @@ import { statement, type Queryable } from '@davit/db';
 import type { ClientFacts } from '../../http/client-facts.ts';
 
 /*
- * What concerns a person is an event in the audit log of each organization that the person belongs to: an administrator
+ * An event of a person is in the audit log of each organization that the person belongs to: an administrator
  * sees there who signed in, from where, and with what.
  */
 

@@ -9,7 +9,9 @@ interface LinkRow {
   readonly invitation_id: string | null;
 }
 
-/** Creates a link ($1 id, $2 kind, $3 hash, $4 person, $5 invitation, $6 hours, $7 organization whose log has an event). */
+/**
+ * Creates a link. Parameters: id, kind, hash, person, invitation, hours, and the organization whose log gets an event.
+ */
 const linkCreate = statement(
   'link_create',
   `insert into one_time_link (id, kind, token_hash, person_id, invitation_id, expires_at, organization_id)

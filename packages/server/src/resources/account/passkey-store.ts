@@ -15,7 +15,10 @@ export const passkeyList = statement<PasskeyRow & { readonly credential_id: stri
   `select ${columns}, credential_id from passkey where person_id = $1 order by created_at, id`,
 );
 
-/** Creates a passkey, unless the account has `$8` of them. The lock of the account keeps concurrent requests from more. */
+/**
+ * Creates a passkey, unless the account has `$8` of them. The lock of the account keeps concurrent requests from
+ * creating more.
+ */
 export const passkeyCreate = statement<PasskeyRow>(
   'passkey_create',
   `with account as (select person_id from local_account where person_id = $2 for update)

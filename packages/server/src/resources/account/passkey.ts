@@ -32,7 +32,7 @@ interface FromPerson {
   readonly client: ClientFacts;
 }
 
-/** What is sealed into the cookie with a challenge. */
+/** The data that is sealed into the cookie with a challenge. */
 interface ChallengeState {
   readonly challenge: string;
   /** The origin of the page that asked: a passkey answers for no other one. */
@@ -41,7 +41,7 @@ interface ChallengeState {
   readonly session?: { readonly personId: string; readonly sessionId: string | null };
 }
 
-/** What the browser gets, and the value of the cookie. */
+/** The options for the browser, and the value of the cookie. */
 interface Asked<Options> {
   readonly options: Options;
   readonly state: string;
@@ -58,7 +58,10 @@ export async function listPasskeys({ database }: Needs<'database'>, caller: Call
   return { results: rows.map(toPasskey) };
 }
 
-/** Returns a challenge for a new passkey. FORBIDDEN, NO_PASSWORD, VALIDATION_FAILED, SECOND_FACTOR_REQUIRED, RATE_LIMITED. */
+/**
+ * Returns a challenge for a new passkey. FORBIDDEN, NO_PASSWORD, VALIDATION_FAILED, SECOND_FACTOR_REQUIRED,
+ * RATE_LIMITED.
+ */
 export async function challengeNewPasskey(
   deps: Deps,
   from: FromPerson,
@@ -133,7 +136,7 @@ export async function deletePasskey({ database }: Needs<'database'>, { caller, c
   await recordPersonEvent(database, personId, { type: 'DELETE', part: 'PASSKEY', operation: 'deletePasskey', client });
 }
 
-/** Returns a challenge for whoever wants to sign in. FORBIDDEN. */
+/** Returns a challenge for a sign-in. FORBIDDEN. */
 export function challengeSignIn(deps: Needs<'signInStates', 'passwords'>, client: ClientFacts): Asked<RequestOptions> {
   requirePasswords(deps);
   const challenge = newChallenge();
@@ -143,8 +146,8 @@ export function challengeSignIn(deps: Needs<'signInStates', 'passwords'>, client
 }
 
 /**
- * Signs a person in by a passkey, which is two factors: the key, and what unlocks it. A counter that does not grow is that
- * of a copy. SIGN_IN_EXPIRED, SIGN_IN_REFUSED, RATE_LIMITED.
+ * Signs a person in by a passkey, which is two factors: the key, and the means to unlock it. A counter that does not
+ * grow belongs to a copy of the key. SIGN_IN_EXPIRED, SIGN_IN_REFUSED, RATE_LIMITED.
  */
 export async function signInWithPasskey(deps: Deps, client: ClientFacts, { credential }: SignInRequest): Promise<Begun> {
   requirePasswords(deps);
@@ -231,7 +234,10 @@ function newChallenge(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Returns the person as passkeys store it: it must not contain the e-mail address, which some holders show to anybody. */
+/**
+ * Returns the person in the form that passkeys store. It does not contain the e-mail address, which some holders show to
+ * anybody.
+ */
 function handleOf(personId: string): string {
   return Buffer.from(personId.replaceAll('-', ''), 'hex').toString('base64url');
 }

@@ -40,7 +40,10 @@ export async function confirmPassword(
   return account;
 }
 
-/** Changes the password, ends all other sessions, and returns what else signs the person in. NO_PASSWORD, VALIDATION_FAILED, RATE_LIMITED. */
+/**
+ * Changes the password, ends all other sessions, and returns what else signs the person in. NO_PASSWORD,
+ * VALIDATION_FAILED, RATE_LIMITED.
+ */
 export async function changePassword(
   deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
   from: FromPerson,

@@ -69,7 +69,7 @@ export function makePasswordToken(database: Queryable, personId: string): Promis
 }
 
 /**
- * Sets a new password, ends all sessions of the person, and removes all passkeys and links: whoever knew the lost password
+ * Sets a new password, ends all sessions of the person, and removes all passkeys and links: a thief of the lost password
  * may have added a passkey, and would otherwise keep the account. LINK_NOT_VALID.
  */
 export async function resetPassword(

@@ -60,7 +60,7 @@ test('who forgot the password gets a link by mail that works once; who has no ac
   const body = { token: linkIn(text), password: 'correct horse battery' };
   expect((await new TestBrowser(server).send('POST /passwordReset', body)).status).toBe(200);
   expect((await new TestBrowser(server).send('POST /passwordReset', body)).status).toBe(409);
-  // What was sent stays without its text.
+  // A mail that was sent stays without its text.
   expect(await rows()).toMatchObject({ waiting: 0, total: 2, text: expect.not.stringContaining('\\x') });
 });
 

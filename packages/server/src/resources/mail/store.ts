@@ -8,7 +8,10 @@ export const mailCreate = statement(
    values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(hours => $6))`,
 );
 
-/** Creates a mail ($2 kind, $3 recipient) unless $5 of the kind were asked for by this recipient, or $6 by all, in an hour. */
+/**
+ * Creates a mail ($2 kind, $3 recipient), unless $5 mails of the kind were requested for this recipient, or $6 for all, in
+ * an hour.
+ */
 export const mailAsk = statement(
   'mail_ask',
   `insert into mail (id, kind, recipient, expires_at)

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
-/** What an attacker, or a browser in another place, does differently. */
+/** Deviations of an attacker, or of a browser in another place. */
 export interface Deviations {
   readonly origin?: string;
   readonly rpId?: string;
