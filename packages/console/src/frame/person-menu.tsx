@@ -6,15 +6,17 @@ import { Menu } from '../parts/menu.tsx';
 import { currentToken, forgetSession } from '../session.ts';
 import { currentTheme, setTheme, themes } from '../theme.ts';
 import { sentence } from '../words.ts';
+import { usePlace } from './place.ts';
 
 interface PersonMenuProps {
   readonly className: string;
   readonly button: ReactNode;
 }
 
-/** Theme, and the end of the session. */
+/** Account, organization, theme, and the end of the session. */
 export function PersonMenu(props: PersonMenuProps): ReactNode {
   const [theme, choose] = useState(currentTheme());
+  const { organizationId } = usePlace();
   return (
     <Menu {...props}>
       {themes.map((one) => (
@@ -33,6 +35,11 @@ export function PersonMenu(props: PersonMenuProps): ReactNode {
       ))}
       <hr />
       <Link to="/account">Your account</Link>
+      {organizationId !== null && (
+        <Link to="/organization/$organizationId/members" params={{ organizationId }}>
+          Organization
+        </Link>
+      )}
       <Link to="/parts">Parts of the console</Link>
       <a href="/docs">Reference of the API</a>
       <hr />
