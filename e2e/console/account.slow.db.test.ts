@@ -27,7 +27,7 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 test('a person changes the password, sets up a second factor by its QR code, and ends sessions', async () => {
   const password = 'correct horse battery';
   const email = 'ada@example.org';
-  const token = await makeFirstRunToken(server.api.deps);
+  const token = (await makeFirstRunToken(server.api.deps)) ?? '';
   const first = { token, email, password, name: 'Ada', organization_name: 'Shop' };
   await server.client().call('createFirstAccount', { body: first });
   const page = await browser.context.newPage();

@@ -122,14 +122,14 @@ test('a service of each other kind is created with what it needs', async () => {
   await page.getByLabel('From').selectOption('git');
   await fill(page, 'Repository', 'https://git.example.org/acme/chart.git');
   await looksAt(page, 'new-helm');
-  await button(page, 'Create helm chart').click();
+  await button(page, 'Create Helm chart').click();
   await heading(page, 'chart');
 
   await begin('TERRAFORM');
   await fill(page, 'Name', 'infra');
   await fill(page, 'Repository', 'https://git.example.org/acme/infra.git');
   await looksAt(page, 'new-terraform');
-  await button(page, 'Create the configuration').click();
+  await button(page, 'Create Terraform').click();
   await heading(page, 'infra');
   const { results } = await api.call('listServicesByEnvironmentId', { params: { environmentId: staging } });
   expect(results.map(({ name }) => name).toSorted()).toEqual(['chart', 'infra', 'nightly', 'posts', 'proxy', 'web']);

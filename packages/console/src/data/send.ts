@@ -11,8 +11,9 @@ type Send = (id: SendId, input: { params: Params; body?: Json; ifUpdatedAt?: str
  * cannot know them; the server checks each of them and names those that are wrong.
  */
 export function send(id: SendId, params: Params, body?: Json, ifUpdatedAt?: string): Promise<unknown> {
+  const client = api();
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-  const call = api().call as unknown as Send;
+  const call = client.call.bind(client) as unknown as Send;
   return call(id, { params, ...(body !== undefined && { body }), ...(ifUpdatedAt !== undefined && { ifUpdatedAt }) });
 }
 

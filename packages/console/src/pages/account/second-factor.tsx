@@ -59,10 +59,9 @@ export function SecondFactor({ isOn, codes }: SecondFactorProps): ReactNode {
           verb="Go on"
           onSubmit={async (values) => {
             const answer = await send('createSecondFactor', {}, values);
-            // The dialog of the password closes itself first.
-            queueMicrotask(() => go({ at: 'confirm', secret: textOf(answer, 'secret'), url: textOf(answer, 'url') }));
+            go({ at: 'confirm', secret: textOf(answer, 'secret'), url: textOf(answer, 'url') });
           }}
-          onClose={close}
+          onClose={() => go((now) => (now?.at === 'password' ? null : now))}
         />
       )}
       {step?.at === 'confirm' && (

@@ -12,7 +12,8 @@ import { Icon } from '../../parts/icon.tsx';
 import { Head } from '../../parts/page.tsx';
 import { valueAt, type Json } from '../settings/paths.ts';
 import { SourceCheck } from './check.tsx';
-import { bodyOf, newKinds, sourceSection, type NewKind, type Offers } from './kinds.ts';
+import { sourceSection, type Offers } from './entries.ts';
+import { bodyOf, newKinds, type NewKind } from './kinds.ts';
 
 /** Creates a service: its kind first, then what that kind needs. */
 export function NewServicePage(): ReactNode {

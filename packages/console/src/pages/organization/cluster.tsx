@@ -13,7 +13,7 @@ import { Records } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 import { plural, sentence } from '../../words.ts';
-import { valueAt } from '../settings/paths.ts';
+import { isFields, valueAt } from '../settings/paths.ts';
 import { capacityOf, ClusterState, type Cluster } from './cluster-facts.tsx';
 import { clusterEntries } from './clusters.tsx';
 
@@ -86,7 +86,7 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
       await read();
     },
   });
-  const { name, description = '', region, cloud_provider, kubernetes, production, is_default: isDefault, version } = cluster;
+  const { name, description = '', region, cloud_provider, production, is_default: isDefault } = cluster;
   const inUse = count > 0 ? `It has ${plural(count, 'environment')}.` : null;
   return (
     <Box
@@ -106,30 +106,7 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
         </span>
       }
     >
-      <dl className="definitions">
-        <dt>State</dt>
-        <dd>
-          <ClusterState word={cluster.status} />
-        </dd>
-        <dt>Capacity</dt>
-        <dd>{capacityOf(cluster)}</dd>
-        <dt>Version</dt>
-        <dd>{version ?? '–'}</dd>
-        <dt>Kind</dt>
-        <dd>{kubernetes === undefined ? 'Container engine' : `Kubernetes, ${sentence(kubernetes).toLowerCase()}`}</dd>
-        <dt>Region</dt>
-        <dd>
-          <bdi>{region}</bdi>
-        </dd>
-        {description !== '' && (
-          <>
-            <dt>Description</dt>
-            <dd>
-              <bdi>{description}</bdi>
-            </dd>
-          </>
-        )}
-      </dl>
+      <ClusterFacts cluster={cluster} />
       <ErrorNote error={removal.error} />
       {asked === 'edit' && (
         <EntryDialog
@@ -137,9 +114,7 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
           entries={() => clusterEntries}
           initial={{ name, description, region, production: production ?? false }}
           verb="Save"
-          onSubmit={(values) =>
-            send('editCluster', params, { cloud_provider, ...(typeof values === 'object' ? values : {}) }).then(read)
-          }
+          onSubmit={(values) => send('editCluster', params, { cloud_provider, ...(isFields(values) ? values : {}) }).then(read)}
           onClose={() => ask(null)}
         />
       )}
@@ -155,6 +130,36 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
         </TypedConfirm>
       )}
     </Box>
+  );
+}
+
+function ClusterFacts({ cluster }: { readonly cluster: Cluster }): ReactNode {
+  const { description = '', region, kubernetes, version } = cluster;
+  return (
+    <dl className="definitions">
+      <dt>State</dt>
+      <dd>
+        <ClusterState word={cluster.status} />
+      </dd>
+      <dt>Capacity</dt>
+      <dd>{capacityOf(cluster)}</dd>
+      <dt>Version</dt>
+      <dd>{version ?? '–'}</dd>
+      <dt>Kind</dt>
+      <dd>{kubernetes === undefined ? 'Container engine' : `Kubernetes, ${sentence(kubernetes).toLowerCase()}`}</dd>
+      <dt>Region</dt>
+      <dd>
+        <bdi>{region}</bdi>
+      </dd>
+      {description !== '' && (
+        <>
+          <dt>Description</dt>
+          <dd>
+            <bdi>{description}</bdi>
+          </dd>
+        </>
+      )}
+    </dl>
   );
 }
 

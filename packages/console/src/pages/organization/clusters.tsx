@@ -8,7 +8,7 @@ import { filled, type Entry } from '../../parts/entries.tsx';
 import { EntryDialog } from '../../parts/entry-form.tsx';
 import { Cut } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
-import type { Json } from '../settings/paths.ts';
+import { isFields, type Json } from '../settings/paths.ts';
 import { capacityOf, ClusterState } from './cluster-facts.tsx';
 
 export const clusterEntries: readonly Entry[] = [
@@ -28,7 +28,7 @@ export function ClustersPage(): ReactNode {
   const navigate = useNavigate();
   const create = async (values: Json): Promise<void> => {
     const own = { cloud_provider: 'ON_PREMISE', kubernetes: 'SELF_MANAGED' };
-    const body = filled({ ...own, ...(typeof values === 'object' ? values : {}) });
+    const body = filled({ ...own, ...(isFields(values) ? values : {}) });
     const clusterId = textOf(await send('createCluster', params, body), 'id');
     void queries.invalidateQueries({ queryKey: ['clusters', organizationId] });
     await navigate({ to: '/organization/$organizationId/clusters/$clusterId', params: { organizationId, clusterId } });

@@ -23,7 +23,7 @@ function leaves(text: string): ReadonlyMap<string, string> {
   const visit = (value: unknown, path: string): void => {
     if (typeof value === 'object' && value !== null) {
       for (const [name, member] of Object.entries(value)) visit(member, path === '' ? name : `${path}.${name}`);
-    } else if (value !== null && value !== '') found.set(path, String(value));
+    } else if (value !== null && value !== '') found.set(path, typeof value === 'string' ? value : JSON.stringify(value));
   };
   try {
     visit(JSON.parse(text), '');

@@ -12,7 +12,7 @@ import { Once } from '../../parts/once.tsx';
 import { Ago, Cut } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
-import { valueAt } from '../settings/paths.ts';
+import { valueAt, type Json } from '../settings/paths.ts';
 import { RecordPart } from './record-page.tsx';
 
 /** A link that is shown once, and what it is for. */
@@ -94,6 +94,13 @@ export function MembersPage(): ReactNode {
 
 type Asked = 'role' | 'owner' | 'remove' | 'password';
 
+/** A change of a member that is not decided yet. */
+interface Question {
+  readonly what: Asked;
+  readonly id: string;
+  readonly name: string;
+}
+
 interface MembersProps {
   readonly organizationId: string;
   readonly roles: readonly (readonly [string, string])[];
@@ -104,11 +111,11 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
   const params = { organizationId };
   const members = useQuery(membersOf(organizationId));
   const refusal = useRefusal('postInviteMember', params);
-  const [asked, ask] = useState<{ readonly what: Asked; readonly id: string; readonly name: string } | null>(null);
+  const [asked, ask] = useState<Question | null>(null);
   const queries = useQueryClient();
   const read = (): void => void queries.invalidateQueries({ queryKey: ['members', organizationId] });
   const action = useMutation({
-    mutationFn: async ({ what, id, name }: NonNullable<typeof asked>) => {
+    mutationFn: async ({ what, id, name }: Question) => {
       if (what === 'owner') await send('postOrganizationTransferOwnership', params, { user_id: id });
       else if (what === 'remove') await send('deleteMember', params, { user_id: id });
       else {
@@ -118,7 +125,6 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
     },
     onSettled: read,
   });
-  const close = (): void => ask(null);
   return (
     <>
       <ErrorNote error={action.error} />
@@ -174,16 +180,38 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
           );
         }}
       />
+      <MemberDialogs
+        asked={asked}
+        roles={roles}
+        roleId={members.data?.find(({ id }) => id === asked?.id)?.role_id}
+        onRole={(role_id) => send('editOrganizationMemberRole', params, { user_id: asked?.id ?? '', role_id }).then(read)}
+        onConfirm={(one) => action.mutate(one)}
+        onClose={() => ask(null)}
+      />
+    </>
+  );
+}
+
+interface MemberDialogsProps {
+  readonly asked: Question | null;
+  readonly roles: MembersProps['roles'];
+  readonly roleId: string | undefined;
+  readonly onRole: (roleId: Json | undefined) => Promise<void>;
+  readonly onConfirm: (question: Question) => void;
+  readonly onClose: () => void;
+}
+
+function MemberDialogs({ asked, roles, roleId, onRole, onConfirm, onClose }: MemberDialogsProps): ReactNode {
+  return (
+    <>
       {asked?.what === 'role' && (
         <EntryDialog
           title={`Role of ${asked.name}`}
           entries={() => [{ path: 'role_id', label: 'Role', control: { kind: 'pick', options: roles } }]}
-          initial={{ role_id: members.data?.find(({ id }) => id === asked.id)?.role_id }}
+          initial={{ role_id: roleId }}
           verb="Save"
-          onSubmit={(values) =>
-            send('editOrganizationMemberRole', params, { user_id: asked.id, role_id: valueAt(values, 'role_id') }).then(read)
-          }
-          onClose={close}
+          onSubmit={(values) => onRole(valueAt(values, 'role_id'))}
+          onClose={onClose}
         />
       )}
       {asked !== null && asked.what !== 'role' && (
@@ -191,8 +219,8 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
           title={questions[asked.what].title(asked.name)}
           verb={questions[asked.what].verb}
           isDangerous={asked.what !== 'password'}
-          onConfirm={() => action.mutate(asked)}
-          onClose={close}
+          onConfirm={() => onConfirm(asked)}
+          onClose={onClose}
         >
           <p>{questions[asked.what].words}</p>
         </Confirm>

@@ -69,8 +69,6 @@ export function RecordPart<One extends Item>({ kind }: { readonly kind: RecordKi
     if (edit !== undefined) await send(idOf(edit, record), at(record), body(values, record));
     read();
   };
-  const close = (): void => setOpen(null);
-  const verb = `Create ${kind.one}`;
   return (
     <>
       <ErrorNote error={removal.error} />
@@ -102,13 +100,30 @@ export function RecordPart<One extends Item>({ kind }: { readonly kind: RecordKi
           </>
         )}
       />
+      <RecordDialogs kind={kind} open={open} close={() => setOpen(null)} create={create} save={save} remove={removal.mutate} />
+    </>
+  );
+}
+
+interface DialogsProps<One extends Item> {
+  readonly kind: RecordKind<One>;
+  readonly open: Open<One> | null;
+  readonly close: () => void;
+  readonly create: (values: Json) => Promise<void>;
+  readonly save: (values: Json, record: One) => Promise<void>;
+  readonly remove: (record: One) => void;
+}
+
+function RecordDialogs<One extends Item>({ kind, open, close, create, save, remove }: DialogsProps<One>): ReactNode {
+  return (
+    <>
       {open?.kind === 'new' && (
         <EntryDialog
           title={`New ${kind.one}`}
           about={kind.about}
           entries={(values) => kind.entries(values, null)}
           initial={kind.initial(null)}
-          verb={verb}
+          verb={`Create ${kind.one}`}
           onSubmit={create}
           onClose={close}
         />
@@ -128,7 +143,7 @@ export function RecordPart<One extends Item>({ kind }: { readonly kind: RecordKi
           title={`Delete ${open.record.name}?`}
           verb="Delete"
           isDangerous
-          onConfirm={() => removal.mutate(open.record)}
+          onConfirm={() => remove(open.record)}
           onClose={close}
         >
           <p>{kind.lost}</p>

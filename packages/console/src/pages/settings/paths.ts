@@ -61,3 +61,8 @@ export function numberOf(text: string): Json {
   if (text.trim() === '') return null;
   return /^-?\d+$/.test(text.trim()) ? Number(text) : text;
 }
+
+/** Returns whether the value is an object with fields. */
+export function isFields(value: Json): value is { readonly [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
