@@ -58,6 +58,9 @@ export const membersOf = (organizationId: string) =>
     },
   });
 
+/** A member, named by its e-mail address if it has no name. */
+export type ListedMember = Awaited<ReturnType<NonNullable<ReturnType<typeof membersOf>['queryFn']>>>[number];
+
 export const invitationsOf = (organizationId: string) =>
   queryOptions({
     queryKey: ['invitations', organizationId],

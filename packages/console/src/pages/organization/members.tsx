@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
-import { invitationsOf, membersOf, rolesOf } from '../../data/organization.ts';
+import { invitationsOf, membersOf, type ListedMember, rolesOf } from '../../data/organization.ts';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
 import { Button } from '../../parts/button.tsx';
@@ -10,7 +10,7 @@ import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { Once } from '../../parts/once.tsx';
 import { Ago, Cut } from '../../parts/page.tsx';
-import { Records } from '../../parts/records.tsx';
+import { Records, type RecordColumn } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
 import { valueAt, type Json } from '../settings/paths.ts';
 import { RecordPart } from './record-page.tsx';
@@ -107,6 +107,29 @@ interface MembersProps {
   readonly onLink: (link: Link) => void;
 }
 
+const memberColumns: readonly RecordColumn<ListedMember>[] = [
+  {
+    title: 'Member',
+    cell: ({ name, email }) => (
+      <>
+        <div className="name">
+          <Cut text={name} />
+        </div>
+        <div className="under">
+          <Cut text={email} />
+        </div>
+      </>
+    ),
+  },
+  { title: 'Role', width: '18%', cell: ({ role_name: role }) => <Cut text={role ?? ''} /> },
+  {
+    title: 'Last seen',
+    width: '14%',
+    isWideOnly: true,
+    cell: ({ last_activity_at: at }) => (at === undefined ? <span className="text-muted">Never</span> : <Ago at={at} />),
+  },
+];
+
 function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
   const params = { organizationId };
   const members = useQuery(membersOf(organizationId));
@@ -132,28 +155,7 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
         title="Members"
         query={members}
         empty={{ title: 'No member yet', words: 'Only API tokens act in this organization. Invite a person below.' }}
-        columns={[
-          {
-            title: 'Member',
-            cell: ({ name, email }) => (
-              <>
-                <div className="name">
-                  <Cut text={name} />
-                </div>
-                <div className="under">
-                  <Cut text={email} />
-                </div>
-              </>
-            ),
-          },
-          { title: 'Role', width: '18%', cell: ({ role_name: role }) => <Cut text={role ?? ''} /> },
-          {
-            title: 'Last seen',
-            width: '14%',
-            isWideOnly: true,
-            cell: ({ last_activity_at: at }) => (at === undefined ? <span className="text-muted">Never</span> : <Ago at={at} />),
-          },
-        ]}
+        columns={memberColumns}
         actions={({ id, name, role_name: role }) => {
           const isOwner = role === 'Owner' ? 'The owner’s role passes on by “Make owner” only.' : null;
           const button = (what: Asked, words: string, own: string | null): ReactNode => (

@@ -235,8 +235,8 @@ function newChallenge(): string {
 }
 
 /**
- * Returns the person in the form that passkeys store. It does not contain the e-mail address, which some holders show to
- * anybody.
+ * Returns the person in the form that passkeys store. It does not contain the e-mail address, which some holders show
+ * to anybody.
  */
 function handleOf(personId: string): string {
   return Buffer.from(personId.replaceAll('-', ''), 'hex').toString('base64url');

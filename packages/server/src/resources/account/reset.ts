@@ -69,8 +69,8 @@ export function makePasswordToken(database: Queryable, personId: string): Promis
 }
 
 /**
- * Sets a new password, ends all sessions of the person, and removes all passkeys and links: a thief of the lost password
- * may have added a passkey, and would otherwise keep the account. LINK_NOT_VALID.
+ * Sets a new password, ends all sessions of the person, and removes all passkeys and links: a thief of the lost
+ * password may have added a passkey, and would otherwise keep the account. LINK_NOT_VALID.
  */
 export async function resetPassword(
   deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,

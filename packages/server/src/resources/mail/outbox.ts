@@ -24,7 +24,8 @@ export async function queueInvitation(
 
 /**
  * Queues a mail to an address that anybody may name. The text is written when the mail is sent, so that the request
- * takes as long for an address without an account. Beyond the limits nothing is queued, and the caller does not learn it.
+ * takes as long for an address without an account. Beyond the limits nothing is queued, and the caller does not learn
+ * it.
  */
 export async function askForMail(
   database: Queryable,

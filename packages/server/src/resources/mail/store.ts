@@ -9,8 +9,8 @@ export const mailCreate = statement(
 );
 
 /**
- * Creates a mail ($2 kind, $3 recipient), unless $5 mails of the kind were requested for this recipient, or $6 for all, in
- * an hour.
+ * Creates a mail ($2 kind, $3 recipient), unless $5 mails of the kind were requested for this recipient, or $6 for all,
+ * in an hour.
  */
 export const mailAsk = statement(
   'mail_ask',
