@@ -78,10 +78,13 @@ test('a person changes the password, sets up a second factor by its QR code, and
   const body = { email, password: 'another long password' };
   await server.client().call('signIn', { body });
   await page.reload();
-  await press(page, 'End all others');
   await page
     .getByRole('button', { name: /^End all others/, disabled: false })
     .first()
+    .click();
+  // Nothing is left to end.
+  await page
+    .getByRole('button', { name: /^End all others/, disabled: true })
+    .first()
     .waitFor();
-  await expect.poll(() => page.getByRole('button', { name: /^End the session of/ }).count()).toBe(1);
 }, 60_000);
