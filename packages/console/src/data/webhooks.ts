@@ -41,8 +41,13 @@ export const webhookRefusalIn = (organizationId: string) =>
     },
   });
 
-/** Creates a webhook, or edits the one with this id. */
-export async function saveWebhook(organizationId: string, webhookId: string | null, body: WebhookRequest): Promise<void> {
-  if (webhookId === null) await api().call('createOrganizationWebhook', { params: { organizationId }, body });
-  else await api().call('editOrganizationWebhook', { params: { organizationId, webhookId }, body });
+/** Creates a webhook, or edits this one, if nobody else has changed it since it was read. */
+export async function saveWebhook(organizationId: string, webhook: Webhook | null, body: WebhookRequest): Promise<void> {
+  if (webhook === null) {
+    await api().call('createOrganizationWebhook', { params: { organizationId }, body });
+    return;
+  }
+  const { id: webhookId, updated_at: ifUpdatedAt } = webhook;
+  const params = { organizationId, webhookId };
+  await api().call('editOrganizationWebhook', { params, body, ...(ifUpdatedAt !== undefined && { ifUpdatedAt }) });
 }

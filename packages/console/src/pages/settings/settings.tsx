@@ -130,6 +130,13 @@ function useSaving(service: Service, record: Stored, draft: Draft, setDraft: Set
         forget((path) => !isAdvanced(path));
       }
       if (bodies.advanced !== null) {
+        // These settings have no version of their own.
+        const now = await queries.fetchQuery({ ...advancedOf(service), staleTime: 0 });
+        const moved = [...draft].some(([path, edited]) => {
+          return isAdvanced(path) && isInConflict(edited, storedValue({ path }, record, now));
+        });
+        if (moved)
+          throw new ApiError({ status: 412, code: 'PRECONDITION_FAILED', message: 'Somebody else changed the same settings.' });
         await editAdvanced(service, bodies.advanced);
         forget(isAdvanced);
       }

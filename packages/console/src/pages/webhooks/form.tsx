@@ -39,7 +39,7 @@ export function WebhookForm({ organizationId, webhook, onClose }: WebhookFormPro
   const [request, setRequest] = useState<WebhookRequest>(() => requestOf(webhook));
   const change = (more: Partial<WebhookRequest>): void => setRequest((now) => ({ ...now, ...more }));
   const save = useMutation({
-    mutationFn: () => saveWebhook(organizationId, webhook?.id ?? null, request),
+    mutationFn: () => saveWebhook(organizationId, webhook, request),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['webhooks', organizationId] });
       onClose();
