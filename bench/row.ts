@@ -1,7 +1,7 @@
 import type { Place } from './place.ts';
 import type { Series } from './statistics.ts';
 
-export type Unit = 'requests/s' | 'ms' | 's' | 'MB' | 'requests' | 'deployments/s' | 'lines/s' | '%';
+export type Unit = 'requests/s' | 'ms' | 's' | 'µs' | 'MB' | 'requests' | 'deployments/s' | 'lines/s' | '%';
 
 /** One line of the table. */
 export interface Measurement {

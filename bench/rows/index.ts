@@ -16,6 +16,7 @@ import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
 import { restRow } from './rest.ts';
 import { statusRow } from './status.ts';
+import { vocabularyRow } from './vocabulary.ts';
 import { startRow } from './start.ts';
 
 /** All rows, in the order of the budget table. */
@@ -34,6 +35,7 @@ export const rows: readonly Row[] = [
   restRow,
   statusRow,
   startRow,
+  vocabularyRow,
   memoryRow,
   redeploysRow,
   checkRow,
