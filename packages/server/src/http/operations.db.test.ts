@@ -259,6 +259,7 @@ async function makeIds(): Promise<Record<string, string>> {
     targetApplicationId: application.id,
     inviteId: invitation.id,
     sessionId: randomUUID(),
+    passkeyId: randomUUID(),
     userId: randomUUID(),
     credentialsId: credentialsIds['aws'] ?? '',
     region: '',
