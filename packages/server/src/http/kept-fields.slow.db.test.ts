@@ -45,8 +45,12 @@ interface Field {
   readonly schema: Schema;
 }
 
+/** A passkey needs an authenticator; account/passkey.db.test.ts edits one. */
+const withoutRecord = new Set(['editPasskey']);
+
 const cases = operationList.flatMap((operation): Field[] => {
   const recipe = recipeOf(operation.id);
+  if (withoutRecord.has(operation.id)) return [];
   if (!/^(create|edit|add|specify|lock|postInvite)/.test(operation.id)) return [];
   if (recipe?.body === undefined || operation.mediaType !== undefined || operation.body === undefined) return [];
   const own: Schema = operation.body;
