@@ -1,3 +1,4 @@
+import { shownUrl } from './repository-url.ts';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
@@ -31,7 +32,7 @@ export class GitCheckout {
 
   /** Leaves the files of the commit and of its submodules in the folder, and no `.git`. */
   async checkout(wanted: string): Promise<Commit> {
-    this.#options.context.log(`Fetching commit ${wanted} of ${this.#call.repository.url}`);
+    this.#options.context.log(`Fetching commit ${wanted} of ${shownUrl(this.#call.repository)}`);
     const { kept } = this.#options;
     const { signal } = this.#call;
     const attempt: Attempt = { wanted, replacesKept: false, usesKept: false };
@@ -215,6 +216,12 @@ export class GitCheckout {
   async #fetchLargeFiles(): Promise<void> {
     const used = await this.#git('grep', '--quiet', 'filter=lfs', 'HEAD', '--', '.gitattributes', '**/.gitattributes');
     if (used.code !== 0) return;
+    if (this.#call.repository.isOwn === true) {
+      this.#options.context.log(
+        'This repository keeps files in Git LFS, which Davit does not store: these files remain pointers',
+      );
+      return;
+    }
     const { git, signal } = this.#call;
     const installed = await git.run(['lfs', 'version'], { signal });
     if (installed.code !== 0) {

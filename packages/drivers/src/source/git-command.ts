@@ -38,6 +38,12 @@ export interface Git {
   close(): Promise<void>;
 }
 
+/** Returns the transports of a command. A submodule of a pushed repository must not name a folder of this machine. */
+function protocolsFor(command: string, { isLocal, isOwn }: Repository): string {
+  if (isOwn === true && (command === 'submodule' || command === 'lfs')) return 'http:https';
+  return isLocal ? 'http:https:file' : 'http:https';
+}
+
 const outputLimit = 32 * 1024 * 1024;
 
 /**
@@ -50,9 +56,11 @@ export async function openGit(repository: Repository, limits: GitLimits, pass: P
   const env = environment(home, repository, pass);
   return {
     run: async (args, options) => {
-      const isRemote = remoteCommands.has(args[0] === '-C' ? (args[2] ?? '') : (args[0] ?? ''));
+      const command = args[0] === '-C' ? (args[2] ?? '') : (args[0] ?? '');
+      const isRemote = remoteCommands.has(command);
+      const allowed = isRemote ? protocolsFor(command, repository) : 'none';
       const folder = isRemote && args[0] === '-C' ? (args[1] ?? null) : null;
-      const result = await runGit(args, isRemote ? env : { ...env, GIT_ALLOW_PROTOCOL: 'none' }, { ...options, folder, limits });
+      const result = await runGit(args, { ...env, GIT_ALLOW_PROTOCOL: allowed }, { ...options, folder, limits });
       const exceeded = result.exceeded ?? ((await hasReachedFileLimit(result, folder, limits)) ? 'diskBytes' : null);
       return { ...result, exceeded, refusedHost: result.code === 0 ? null : (pass?.refused() ?? null) };
     },
@@ -119,7 +127,6 @@ function environment(home: string, repository: Repository, pass: ProxyPass | nul
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: '',
     SSH_ASKPASS: '',
-    GIT_ALLOW_PROTOCOL: repository.isLocal ? 'http:https:file' : 'http:https',
     GIT_NO_LAZY_FETCH: '1',
   };
   for (const name of kept) if (process.env[name] !== undefined) env[name] = process.env[name];

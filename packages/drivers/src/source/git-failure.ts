@@ -1,5 +1,5 @@
 import { DriverError } from '../errors.ts';
-import type { Repository } from './repository-url.ts';
+import { shownUrl, type Repository } from './repository-url.ts';
 import type { GitResult } from './git-command.ts';
 import type { Exceeded } from './git-watch.ts';
 
@@ -20,7 +20,7 @@ const patterns = {
 export function gitFailure(result: GitResult, repository: Repository): DriverError {
   const original = lastLines(result.stderr);
   const evidence = { lines: original, original: original.at(-1) ?? '' };
-  const where = repository.url;
+  const where = shownUrl(repository);
   const ended = endedByDavit(result, repository);
   if (ended !== null) return ended;
   if (/dumb http transport/i.test(result.stderr)) {
@@ -81,7 +81,7 @@ export function localGitFailure(result: GitResult, repository: Repository): Driv
   }
   return new DriverError({
     cause: 'INTERNAL',
-    message: `git failed on the checked-out repository ${repository.url}: ${shortReason(original)}`,
+    message: `git failed on the checked-out repository ${shownUrl(repository)}: ${shortReason(original)}`,
     evidence: { lines: original },
   });
 }
@@ -94,12 +94,12 @@ const limitWords: Readonly<Record<Exclude<Exceeded, 'diskBytes'>, string>> = {
 
 /** Returns the failure if Davit itself stopped git; null if it did not. */
 function endedByDavit({ exceeded, refusedHost }: GitResult, repository: Repository): DriverError | null {
-  if (refusedHost !== null) return notAllowed(repository.url, refusedHost);
+  if (refusedHost !== null) return notAllowed(shownUrl(repository), refusedHost);
   if (exceeded === null) return null;
   if (exceeded === 'diskBytes') return tooLarge(repository, null);
   return new DriverError({
     cause: 'GIT_TOO_LARGE',
-    message: `git ${limitWords[exceeded]} for the repository ${repository.url} and was stopped.`,
+    message: `git ${limitWords[exceeded]} for the repository ${shownUrl(repository)} and was stopped.`,
     hint: 'Check that the repository is served by a git host and has no very large files or thousands of submodules.',
   });
 }
@@ -114,7 +114,9 @@ export function notAllowed(url: string, host: string): DriverError {
 }
 
 /** `bytes`: the size that the checkout would have; null: larger than the limit. */
-export function tooLarge({ url, maximumBytes }: Repository, bytes: number | null): DriverError {
+export function tooLarge(repository: Repository, bytes: number | null): DriverError {
+  const { maximumBytes } = repository;
+  const url = shownUrl(repository);
   const limit = `${(maximumBytes / 1024 ** 3).toFixed(1)} GB`;
   const size = bytes === null ? `more than ${limit}` : `${(bytes / 1024 ** 3).toFixed(1)} GB; the limit is ${limit}`;
   return new DriverError({ cause: 'GIT_TOO_LARGE', message: `The checked-out repository ${url} is too large: ${size}.` });
@@ -123,7 +125,7 @@ export function tooLarge({ url, maximumBytes }: Repository, bytes: number | null
 function diskFull(repository: Repository, evidence: DriverError['evidence']): DriverError {
   return new DriverError({
     cause: 'DISK_FULL',
-    message: `There is no space left for the git repository ${repository.url}.`,
+    message: `There is no space left for the git repository ${shownUrl(repository)}.`,
     evidence,
   });
 }
@@ -132,7 +134,7 @@ function denied(repository: Repository, evidence: DriverError['evidence']): Driv
   const who = repository.credentials ? 'with the given credentials' : 'without credentials';
   return new DriverError({
     cause: 'GIT_ACCESS_DENIED',
-    message: `The git repository ${repository.url} may not be read ${who}, or does not exist.`,
+    message: `The git repository ${shownUrl(repository)} may not be read ${who}, or does not exist.`,
     evidence,
   });
 }

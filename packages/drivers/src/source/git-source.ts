@@ -67,7 +67,7 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
     if (source.branch !== undefined && !isBranchName(source.branch)) throw notABranch(source.branch);
     if (options.mayReach !== undefined) await refuseHost(repository, options.mayReach);
     await refusePlain(repository, options.mayReadPlainly ?? isLoopback);
-    const pass = proxy === null || repository.isLocal ? null : await proxy.open();
+    const pass = proxy === null || (repository.isLocal && repository.isOwn !== true) ? null : await proxy.open();
     const git = await openGit(repository, limits, pass);
     try {
       return await action({ git, repository, source, signal: context.signal });
@@ -124,7 +124,7 @@ function ownRepository(url: string, folder: string | undefined, maximumBytes: nu
       hint: 'Run `davit up` in its folder, or push a branch with git: see docs/git-remote.md.',
     });
   }
-  return { url: `file://${path}`, isLocal: true, origin: '', credentials: null, maximumBytes };
+  return { url: `file://${path}`, isLocal: true, isOwn: true, origin: '', credentials: null, maximumBytes };
 }
 
 function keptSources(kept: KeptObjects, limits: GitLimits): KeptSources {

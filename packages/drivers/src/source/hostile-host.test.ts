@@ -225,3 +225,38 @@ test('a repository whose host has lost an object is called damaged, and is not a
     hint: expect.stringContaining('git fsck'),
   });
 });
+
+describe('a repository that was pushed to this installation', () => {
+  const folder = join(scratch.path, 'own');
+  const id = '0b9d2bfc-4b4e-4b8f-9d6b-0d8b3f1c2a11';
+  const other = '1c9d2bfc-4b4e-4b8f-9d6b-0d8b3f1c2a12';
+  const refused: MayReach = () => false;
+
+  /** Makes a repository of this installation whose submodule has this URL. */
+  function withSubmodule(name: string, url: string): void {
+    const path = join(folder, `${name}.git`);
+    rmSync(path, { recursive: true, force: true });
+    const pushed = new TestRepository(path);
+    pushed.commit('first', { '.gitmodules': `[submodule "stolen"]\n\tpath = stolen\n\turl = ${url}\n` });
+    pushed.git('update-index', '--add', '--cacheinfo', `160000,${tip},stolen`);
+    pushed.git('-c', 'user.name=a', '-c', 'user.email=a@b.c', 'commit', '--quiet', '--message', 'submodule');
+  }
+
+  test.each([
+    ['a folder of this machine', () => `file://${join(scratch.path, 'shop')}`],
+    ['the repository of somebody else', () => `../${other}.git`],
+    ['a private address', () => `${smart.url}/shop`],
+  ])('has no submodule from %s', async (_name, url) => {
+    mkdirSync(folder, { recursive: true });
+    withSubmodule(other, 'https://git.example.org/none');
+    withSubmodule(id, url());
+    const source = createGitSource({ ownRepositories: folder, mayReach: refused });
+    const context = recordedContext();
+    const directory = join(scratch.path, 'checkout-own');
+    const commit = await source.resolve({ url: `davit:${id}` }, context);
+    await expect(source.checkout({ url: `davit:${id}`, commit }, directory, context)).rejects.toMatchObject({
+      name: 'DriverError',
+    });
+    expect(context.lines.join('\n')).not.toContain(folder);
+  });
+});

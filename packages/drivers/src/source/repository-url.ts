@@ -8,11 +8,21 @@ export interface Repository {
   /** Safe for logs and for an argument vector. */
   readonly url: string;
   readonly isLocal: boolean;
+  /**
+   * True if this installation keeps the repository. Its own objects are read from the disk; everything that it refers
+   * to, such as submodules, is treated as that of any other repository.
+   */
+  readonly isOwn?: true;
   /** `https://host:port`, the only origin that gets the credentials; '' for a local repository. */
   readonly origin: string;
   readonly credentials: { readonly username: string; readonly password: Sensitive } | null;
   /** Limit of the disk space of a checkout. */
   readonly maximumBytes: number;
+}
+
+/** Returns the address to show: the folder of a repository that this installation keeps is nobody's business. */
+export function shownUrl({ url, isOwn }: Pick<Repository, 'url' | 'isOwn'>): string {
+  return isOwn === true ? 'davit:' : url;
 }
 
 export interface RepositoryRules {
