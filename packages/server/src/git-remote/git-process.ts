@@ -43,7 +43,14 @@ const lastWords = 2000;
 
 /** Starts git for a request. Fails if git cannot be started. */
 export async function startGit({ service, folder, isListing, protocol, branch }: GitRequest): Promise<GitProcess> {
-  const args = [service, '--stateless-rpc', ...(isListing ? ['--http-backend-info-refs'] : []), folder];
+  // A client that sends nothing must not keep a process.
+  const args = [
+    service,
+    ...(service === 'upload-pack' ? ['--timeout=120'] : []),
+    '--stateless-rpc',
+    ...(isListing ? ['--http-backend-info-refs'] : []),
+    folder,
+  ];
   const child = spawn('git', args, {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
     // In a group of its own, so that its helpers and hooks end with it.
@@ -70,8 +77,8 @@ function started(child: ChildProcess): Promise<void> {
   });
 }
 
-function stop({ pid, exitCode }: ChildProcess): void {
-  if (pid === undefined || exitCode !== null) return;
+function stop({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
     process.kill(-pid, 'SIGTERM');
   } catch {

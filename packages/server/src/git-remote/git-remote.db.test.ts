@@ -179,7 +179,7 @@ test('a push from a shallow clone is taken, and a push beyond the limit is not',
     code: 0,
     text: expect.stringContaining('large is deployed'),
   });
-  const noise = Array.from({ length: 200_000 }, () => Math.random().toString(36).slice(2)).join('');
+  const noise = Array.from({ length: 800_000 }, () => Math.random().toString(36).slice(2)).join('');
   await commit(shallow, { noise });
   const refused = await git(shallow, 'push', remote('large'), 'HEAD:main');
   expect(refused.code).not.toBe(0);

@@ -31,18 +31,25 @@ interface Opening {
   readonly protocol: string | null;
 }
 
-const pushesAtOnce = 4;
+/** A push lasts as long as its deployment. */
+const atOnce = 16;
 const lookMilliseconds = 300;
 const linesAtOnce = 500;
 
 /** The repositories that this installation keeps, as remotes of git: who may read and push, and what a push starts. */
 export class GitRemote {
   readonly #parts: GitRemoteParts;
-  /** Pushes that are being received, by organization. */
+  /** Pushes and reads under way, by organization. */
   readonly #pushes = new Map<string, number>();
+  readonly #reads = new Map<string, number>();
 
   constructor(parts: GitRemoteParts) {
     this.#parts = parts;
+  }
+
+  /** Largest pack of a push, in bytes. */
+  get pushBytes(): number {
+    return this.#parts.repositories.pushBytes;
   }
 
   /** Returns the application that the caller may read or push to. NOT_FOUND, FORBIDDEN, SOURCE_NOT_USABLE. */
@@ -78,32 +85,28 @@ export class GitRemote {
         throw new AppError({ code: 'OVERLOADED', message: 'git cannot be started at the moment. Try again in a minute.', cause });
       }
     };
-    if (service === 'upload-pack' || isListing) return start();
-    if (!(await repositories.hasRoom(folder))) {
+    if (isListing) return start();
+    const isPush = service === 'receive-pack';
+    if (isPush && !(await repositories.hasRoom(folder))) {
       const message =
         'The repository has reached its limit on this server. Ask the operator to raise DAVIT_GIT_REPOSITORY_MIB, or begin a new one: set git_repository.url to another one and to davit: again.';
       throw new AppError({ code: 'SOURCE_NOT_USABLE', message });
     }
-    const running = this.#pushes.get(organization_id) ?? 0;
-    if (running >= pushesAtOnce) {
-      const message = `${pushesAtOnce} pushes of this organization are being received already. Push again when one has ended.`;
+    const [counts, noun] = isPush ? [this.#pushes, 'pushes'] : [this.#reads, 'clones'];
+    const running = counts.get(organization_id) ?? 0;
+    if (running >= atOnce) {
+      const message = `${atOnce} ${noun} of this organization are under way already. Try again when one has ended.`;
       throw new AppError({ code: 'TOO_MANY_PUSHES', message });
     }
-    this.#pushes.set(organization_id, running + 1);
+    counts.set(organization_id, running + 1);
     try {
       const git = await start();
-      void git.ended.then(() => this.#left(organization_id));
+      void git.ended.then(() => leave(counts, organization_id));
       return git;
     } catch (error) {
-      this.#left(organization_id);
+      leave(counts, organization_id);
       throw error;
     }
-  }
-
-  #left(organizationId: string): void {
-    const others = (this.#pushes.get(organizationId) ?? 1) - 1;
-    if (others === 0) this.#pushes.delete(organizationId);
-    else this.#pushes.set(organizationId, others);
   }
 
   /** Deploys the pushed branch and prints the log and the result into the push. Never rejects. */
@@ -147,6 +150,12 @@ export class GitRemote {
       await pause(lookMilliseconds);
     }
   }
+}
+
+function leave(counts: Map<string, number>, organizationId: string): void {
+  const others = (counts.get(organizationId) ?? 1) - 1;
+  if (others === 0) counts.delete(organizationId);
+  else counts.set(organizationId, others);
 }
 
 function* textsOf({ message, failure }: DeploymentLogLine): Generator<string> {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { isUuid, ownRepositoryId } from '@davit/base';
@@ -82,6 +82,10 @@ export class GitRepositories {
     this.#limits = limits;
   }
 
+  get pushBytes(): number {
+    return this.#limits.pushBytes;
+  }
+
   /** Returns the folder of a repository, which is created empty if there is none. May be called at the same time. */
   async open(url: string, branch: string): Promise<string> {
     const id = ownRepositoryId(url);
@@ -124,6 +128,8 @@ export class GitRepositories {
     for (const name of await namesIn(this.#folder)) {
       if (signal.aborted) return;
       const folder = path.join(this.#folder, name);
+      // Pushes change folders inside, so the time of the folder itself is that of the last look that found it in use.
+      if (ids.has(name.replace(/\.git$/, ''))) await utimes(folder, new Date(), new Date()).catch(() => undefined);
       const age = Date.now() - (await modifiedAt(folder));
       const id = name.replace(/\.git$/, '');
       if ((name.startsWith('.new-') && age > leftoverMilliseconds) || (isUuid(id) && !ids.has(id) && age > unusedMilliseconds)) {

@@ -15,7 +15,7 @@ export function overloaded(): AppError {
 export function handleErrors(app: FastifyInstance, context: HttpContext, methods: Methods): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = answerOf(error, request.id);
-    if (answer.status >= 500) log(request, error, answer);
+    if (answer.status >= 500) logFailure(request, error, answer);
     if (error instanceof TooManyAttempts) void reply.header('retry-after', String(error.seconds));
     return sendError(reply, answer);
   });
@@ -62,7 +62,8 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-function log(request: FastifyRequest, error: unknown, answer: ErrorAnswer): void {
+/** Logs a failure of the server itself, without the query, which may hold values that must not be logged. */
+export function logFailure(request: FastifyRequest, error: unknown, answer: ErrorAnswer): void {
   const level = answer.status === 500 ? 'error' : 'warn';
   request.log[level](
     { err: error, operation: request.routeOptions.config.operation, method: request.method, path: pathOf(request.url) },

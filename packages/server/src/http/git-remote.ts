@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Transform, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { AppError } from '@davit/base';
@@ -8,7 +8,7 @@ import type { GitRemote } from '../git-remote/git-remote.ts';
 import type { GitService } from '../git-remote/git-process.ts';
 import type { PushedRow } from '../git-remote/store.ts';
 import { answerOf } from './answers.ts';
-import { securityHeaders } from './failures.ts';
+import { logFailure, securityHeaders } from './failures.ts';
 import { limitRequest } from './limit.ts';
 import type { HttpContext } from './context.ts';
 
@@ -33,7 +33,11 @@ export async function addGitRemote(app: FastifyInstance, context: HttpContext, r
     git.removeAllContentTypeParsers();
     // Packs are streamed to git, which limits their size.
     git.addContentTypeParser('*', (_request, payload, parsed) => parsed(null, payload));
-    git.setErrorHandler((error, request, reply) => sendText(reply, answerOf(error, request.id)));
+    git.setErrorHandler((error, request, reply) => {
+      const answer = answerOf(error, request.id);
+      if (answer.status >= 500) logFailure(request, error, answer);
+      return sendText(reply, answer);
+    });
     git.get<Shape>(`${base}/info/refs`, (request, reply) => routes.list(request, reply));
     git.post<Shape>(`${base}/git-upload-pack`, (request, reply) => routes.serve(request, reply, 'upload-pack'));
     git.post<Shape>(`${base}/git-receive-pack`, (request, reply) => routes.serve(request, reply, 'receive-pack'));
@@ -87,16 +91,26 @@ class GitRoutes {
     const late = setTimeout(leave, longestMilliseconds);
     reply.raw.once('close', leave);
     begin(reply, `application/x-git-${service}-result`);
-    const body = request.headers['content-encoding'] === 'gzip' ? request.raw.pipe(createGunzip()) : request.raw;
-    const sent = pipeline(body, git.input).catch(() => git.input.destroy());
+    // A pipeline that fails takes the socket from the request.
+    const { socket } = request.raw;
+    const isPacked = request.headers['content-encoding'] === 'gzip';
+    const sent = pipeline([
+      request.raw,
+      ...(isPacked ? [createGunzip()] : []),
+      atMost(isPush ? this.#remote.pushBytes + commandBytes : commandBytes),
+      git.input,
+    ]).catch(() => git.input.destroy());
     const answered = isPush
       ? this.#remote.answer(git, row, (id, commit) => this.#deploy(request, id, commit), gone.signal)
       : Promise.resolve(void git.answer.end());
-    await finish(git.output, reply);
-    // git ended before it has read everything, for example because the push is too large.
-    if (!request.raw.complete) request.raw.socket.destroy();
-    await Promise.all([sent, answered, git.ended]);
-    clearTimeout(late);
+    try {
+      await finish(git.output, reply);
+      // git ended before it has read everything, for example because the push is too large.
+      if (!request.raw.complete) socket.destroy();
+      await Promise.all([sent, answered, git.ended]);
+    } finally {
+      clearTimeout(late);
+    }
   }
 
   /** Returns the caller and the application. UNAUTHORIZED, NOT_FOUND, FORBIDDEN. */
@@ -138,6 +152,21 @@ class GitRoutes {
   }
 }
 
+/** Bytes of a request besides a pack: names of references, and of commits that a client has. */
+const commandBytes = 16 * 1024 * 1024;
+
+/** Fails once more bytes pass: git keeps commands in memory, and a packed body may be a thousand times larger. */
+function atMost(bytes: number): Transform {
+  let left = bytes;
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      left -= chunk.length;
+      if (left < 0) done(new Error('the request is too large'));
+      else done(null, chunk);
+    },
+  });
+}
+
 const withoutLfs =
   'Davit keeps no Git LFS objects. Add the files to git itself (git lfs migrate export), or deploy from a git host that has LFS.';
 
@@ -175,6 +204,7 @@ function tokenOf({ headers }: GitRequest): string | null {
 function sendText(reply: FastifyReply, { status, message }: { readonly status: number; readonly message: string }): FastifyReply {
   if (reply.raw.headersSent) return reply;
   void reply.code(status).headers(securityHeaders).type('text/plain; charset=utf-8');
+  if (status === 503) void reply.header('retry-after', '5');
   if (status === 401) void reply.header('www-authenticate', 'Basic realm="davit: an API token as the password"');
   return reply.send(`${message}\n`);
 }
