@@ -153,8 +153,8 @@ export const resetPassword = operation({
   tag,
   summary: 'Set a new password by a link',
   description: `
-    Sets a new password, ends all sessions of the person, deletes the other links to set it, and **removes all passkeys**:
-    whoever knew the lost password may have added one. The second factor stays; only its owner or the operator removes it.
+    Sets a new password, ends all sessions of the person, deletes the other links to set it, and **removes all passkeys**
+    and the tokens of programs that signed in with a code: a thief of the lost password may have made them. The second factor stays; only its owner or the operator removes it.
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -32,8 +32,11 @@ export class ClientFacts {
   /** The address at which the browser reaches this server, without a trailing slash. */
   get ownUrl(): string {
     const { headers, protocol } = this.#request;
-    // An `Origin` is one of this server, or the request was refused. It has the scheme that a proxy in front may hide.
-    return this.#publicUrl ?? headers.origin ?? `${protocol}://${headers.host ?? 'localhost'}`;
+    if (this.#publicUrl !== null) return this.#publicUrl;
+    const { origin, host = 'localhost' } = headers;
+    // An `Origin` of this server has the scheme that a proxy in front may hide.
+    if (origin !== undefined && hostOf(origin) === host.toLowerCase()) return origin;
+    return URL.canParse(`${protocol}://${host}`) ? `${protocol}://${host}` : `${protocol}://localhost`;
   }
 
   /** The value of the cookie with the state of a sign-in, whether valid or not. */

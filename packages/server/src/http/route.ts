@@ -195,6 +195,9 @@ function counted(context: HttpContext, request: OperationRequest, reply: Fastify
   }
 }
 
+/** Milliseconds after which the caller of a request whose body came late is looked up again. */
+const lateBodyMilliseconds = 1000;
+
 type RouteHandler = (request: OperationRequest, reply: FastifyReply) => Promise<unknown>;
 
 function handlerOf(context: HttpContext, { operation, handler, open }: MountedOperation, wording: Wording | null): RouteHandler {
@@ -225,6 +228,9 @@ function handlerOf(context: HttpContext, { operation, handler, open }: MountedOp
   const textType = textTypeOf(operation);
 
   const run = async (request: OperationRequest, reply: FastifyReply, idempotencyId: string | null): Promise<unknown> => {
+    // A session may have ended while a slow body arrived.
+    if (operation.audience === 'people' && performance.now() - request.startedAt > lateBodyMilliseconds)
+      request.caller = (await admitAgain(context, operation, request)).caller;
     const answer = await inWords(wording, (asked: OperationRequest, answering: FastifyReply) => {
       const checked = call(asked, answering);
       return change(asked, checked.caller, idempotencyId, () => handle(checked));

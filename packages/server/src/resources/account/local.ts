@@ -25,6 +25,15 @@ export const accountByPerson = statement<LocalAccount>(
 );
 
 /**
+ * Locks an account against a new password until the transaction ends. Returns nothing if the password ($2 its hash; null:
+ * any) was changed.
+ */
+export const accountStands = statement<{ person_id: string }>(
+  'local_account_stands',
+  'select person_id from local_account where person_id = $1 and ($2::text is null or password_hash = $2) for share',
+);
+
+/**
  * Creates a person ($1) with a local account. The address is not verified, so that it opens no invitation to that
  * address: a link does.
  */

@@ -17,11 +17,14 @@ export const passkeyList = statement<PasskeyRow & { readonly credential_id: stri
 
 /**
  * Creates a passkey, unless the account has `$8` of them. The lock of the account keeps concurrent requests from
- * creating more.
+ * creating more. `$9`: the digest of the password's hash when the challenge was made: a new password ends it.
  */
 export const passkeyCreate = statement<PasskeyRow>(
   'passkey_create',
-  `with account as (select person_id from local_account where person_id = $2 for update)
+  `with account as (
+     select person_id from local_account
+      where person_id = $2 and encode(sha256(convert_to(password_hash, 'UTF8')), 'hex') = $9 for update
+   )
    insert into passkey (id, person_id, name, credential_id, public_key, counter, is_synced)
    select $1, person_id, $3, $4, $5, $6, $7 from account
     where (select count(*) from passkey where passkey.person_id = account.person_id) < $8::int
@@ -34,6 +37,9 @@ export const passkeyRename = statement<PasskeyRow>(
 );
 
 export const passkeyDelete = statement('passkey_delete', 'delete from passkey where person_id = $1 and id = $2');
+
+/** Locks a passkey until the transaction ends. */
+export const passkeyStands = statement<{ id: string }>('passkey_stands', 'select id from passkey where id = $1 for share');
 
 export const passkeysDelete = statement('passkeys_delete', 'delete from passkey where person_id = $1');
 

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
@@ -12,7 +12,7 @@ import { invalid, notFound } from '../shared/problems.ts';
 import { expired } from '../../auth/sign-in-states.ts';
 import { personOf } from './account.ts';
 import { recordPersonEvent, recordRefusal } from './audit.ts';
-import { requirePasswords } from './local.ts';
+import { accountStands, requirePasswords } from './local.ts';
 import * as store from './passkey-store.ts';
 import { confirmPassword } from './password.ts';
 import { requireSecondFactor } from './second-factor.ts';
@@ -38,13 +38,18 @@ interface ChallengeState {
   /** The origin of the page that asked: a passkey answers for no other one. */
   readonly origin: string;
   /** The session that adds a passkey. */
-  readonly session?: { readonly personId: string; readonly sessionId: string | null };
+  readonly session?: { readonly personId: string; readonly sessionId: string | null; readonly password: string };
 }
 
 /** The options for the browser, and the value of the cookie. */
 interface Asked<Options> {
   readonly options: Options;
   readonly state: string;
+}
+
+/** Returns a digest of the stored hash of a password, which shows whether the password is still the same. */
+function digestOf(passwordHash: string): string {
+  return createHash('sha256').update(passwordHash).digest('hex');
 }
 
 const mostPasskeys = 20;
@@ -83,7 +88,8 @@ export async function challengeNewPasskey(
     excludeCredentials: known.map(({ credential_id }) => ({ id: credential_id, type: publicKey })),
     authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
   };
-  const state: ChallengeState = { challenge, origin: originOf(from.client), session: { personId, sessionId } };
+  const session = { personId, sessionId, password: digestOf(account.password_hash) };
+  const state: ChallengeState = { challenge, origin: originOf(from.client), session };
   return { options, state: deps.signInStates.seal('NEW_PASSKEY', state) };
 }
 
@@ -110,10 +116,16 @@ export async function createPasskey(deps: Deps, { caller, client }: FromPerson, 
   if (!made.verified) throw invalidCredential();
   const { credential, credentialBackedUp } = made.registrationInfo;
   const key = Buffer.from(credential.publicKey);
-  const values = [randomUUID(), personId, request.name, credential.id, key, credential.counter, credentialBackedUp, mostPasskeys];
+  const values = [
+    ...[randomUUID(), personId, request.name, credential.id, key, credential.counter, credentialBackedUp, mostPasskeys],
+    session.password,
+  ];
   try {
     const row = await deps.database.maybe(store.passkeyCreate, values);
-    if (row === undefined) throw tooMany();
+    if (row === undefined) {
+      const known = await deps.database.many(store.passkeyList, [personId]);
+      throw known.length >= mostPasskeys ? tooMany() : expired();
+    }
     await recordPersonEvent(deps.database, personId, { type: 'CREATE', part: 'PASSKEY', operation: 'createPasskey', client });
     return toPasskey(row);
   } catch (error) {
@@ -164,7 +176,15 @@ export async function signInWithPasskey(deps: Deps, client: ClientFacts, { crede
     throw error;
   }
   await attemptSucceeded(deps.database, attempt);
-  const session = await beginSession(deps, client, { personId: known.person_id, operation: 'signInWithPasskey' });
+  // A reset of the password removes passkeys and ends all sessions; this one must not begin after it.
+  const stands = async (tx: Queryable): Promise<void> => {
+    const [account, passkey] = [
+      await tx.maybe(accountStands, [known.person_id, null]),
+      await tx.maybe(store.passkeyStands, [known.id]),
+    ];
+    if (account === undefined || passkey === undefined) throw refused();
+  };
+  const session = await beginSession(deps, client, { personId: known.person_id, operation: 'signInWithPasskey', stands });
   return { session, answer: toSignedIn(known.person_id, known.email, session) };
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '@davit/base';
 import type { Body, operations, PathParameters, Response } from '@davit/contract';
-import { statement, type Queryable } from '@davit/db';
+import { accessChannel, statement, type Queryable } from '@davit/db';
 import { isOwner, type Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
@@ -68,9 +68,16 @@ export function makePasswordToken(database: Queryable, personId: string): Promis
   return makeLink(database, { kind: 'PASSWORD', personId, hours: validHours });
 }
 
+/** Deletes the API tokens that programs of a person got by the sign-in with a code. */
+const deviceTokensDelete = statement(
+  'device_tokens_of_person_delete',
+  `with gone as (delete from api_token where person_id = $1 returning id) select pg_notify('${accessChannel}', id::text) from gone`,
+);
+
 /**
- * Sets a new password, ends all sessions of the person, and removes all passkeys and links: a thief of the lost
- * password may have added a passkey, and would otherwise keep the account. LINK_NOT_VALID.
+ * Sets a new password, ends all sessions of the person, and removes all passkeys, links, and tokens of programs that
+ * signed in with a code: a thief of the lost password may have made them, and would otherwise keep the account.
+ * LINK_NOT_VALID.
  */
 export async function resetPassword(
   deps: Needs<'database' | 'tokens' | 'sessions' | 'passwords', 'passwords'>,
@@ -87,6 +94,7 @@ export async function resetPassword(
     await deps.sessions.endAll(person_id, null, tx);
     await recordPersonEvent(tx, person_id, { type: 'UPDATE', part: 'PASSWORD', operation: 'resetPassword', client });
     const removed = await tx.run(passkeysDelete, [person_id]);
+    await tx.run(deviceTokensDelete, [person_id]);
     const { has_second_factor } = await securityOf(tx, person_id);
     return { removed_passkeys: removed, has_second_factor };
   });

@@ -30,7 +30,7 @@ export class MailSender {
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
-    this.#transport = createTransport(parts.mail.url.reveal(), {
+    this.#transport = createTransport(withTimeouts(parts.mail.url.reveal()), {
       from: parts.mail.from,
       // A text names no file or address to attach.
       disableFileAccess: true,
@@ -102,6 +102,16 @@ export class MailSender {
       return mail;
     });
   }
+}
+
+/** A server that answers nothing must not hold a mail for longer than its lease, nor the end of this process. */
+const timeoutsMilliseconds = { connectionTimeout: 15_000, greetingTimeout: 15_000, dnsTimeout: 10_000, socketTimeout: 60_000 };
+
+function withTimeouts(text: string): string {
+  const url = new URL(text);
+  for (const [name, milliseconds] of Object.entries(timeoutsMilliseconds))
+    if (!url.searchParams.has(name)) url.searchParams.set(name, String(milliseconds));
+  return url.href;
 }
 
 /** Returns whether the mail server refuses this recipient or text, so that further attempts are useless. */

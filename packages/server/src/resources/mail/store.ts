@@ -9,8 +9,8 @@ export const mailCreate = statement(
 );
 
 /**
- * Creates a mail ($2 kind, $3 recipient), unless $5 mails of the kind were requested for this recipient, or $6 for all,
- * in an hour.
+ * Creates a mail ($2 kind, $3 recipient), unless $5 mails of the kind were requested for this recipient, or $6 for all
+ * accounts, in an hour. Invented addresses do not count.
  */
 export const mailAsk = statement(
   'mail_ask',
@@ -18,7 +18,8 @@ export const mailAsk = statement(
    select $1, $2::text, $3::text, clock_timestamp() + make_interval(hours => $4)
     where (select count(*) from mail where kind = $2::text and recipient = $3::text
              and created_at > clock_timestamp() - interval '1 hour') < $5::int
-      and (select count(*) from mail where kind = $2::text and created_at > clock_timestamp() - interval '1 hour') < $6::int`,
+      and (select count(*) from mail where kind = $2::text and created_at > clock_timestamp() - interval '1 hour'
+             and exists (select from local_account where email = mail.recipient)) < $6::int`,
 );
 
 export interface MailRow {
