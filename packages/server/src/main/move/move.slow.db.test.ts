@@ -252,7 +252,9 @@ test('a deployment that fails after the import is known with its cause, and can 
   expect(results[0]).toMatchObject({ auditing_data: { triggered_by: 'davit import' }, status: expect.stringMatching(/_ERROR$/) });
   isReachable = true;
   await moved.client.call('redeployContainer', { params: { containerId } });
-  expect(await ended()).toBe('DEPLOYED');
+  const state = await ended();
+  const { failure, ...now } = await moved.client.call('getContainerStatus', { params: { containerId } });
+  expect({ state, failure, now }).toMatchObject({ state: 'DEPLOYED' });
   expect(moved.fake.instances.map(({ service }) => service)).toContain(containerId);
 });
 
