@@ -24,7 +24,8 @@ export const vocabularyRow: Row = {
     const answerOf = (id: string): ((value: unknown) => unknown) => {
       const operation = operationList.find((one) => one.id === id);
       if (operation === undefined) throw new Error(`there is no operation ${id}`);
-      return wordings.of(operation).answer;
+      const wording = wordings.of(operation);
+      return (value) => wording.answer(value);
     };
     const measure = (what: string, answer: (value: unknown) => unknown) => {
       const rounds = Array.from({ length: location.rounds(7, 3) }, () => {

@@ -25,8 +25,8 @@ export const accountByPerson = statement<LocalAccount>(
 );
 
 /**
- * Locks an account against a new password until the transaction ends. Returns nothing if the password ($2 its hash; null:
- * any) was changed.
+ * Locks an account against a new password until the transaction ends. Returns nothing if the password was changed. $2:
+ * its hash; null: any.
  */
 export const accountStands = statement<{ person_id: string }>(
   'local_account_stands',

@@ -116,10 +116,8 @@ export async function createPasskey(deps: Deps, { caller, client }: FromPerson, 
   if (!made.verified) throw invalidCredential();
   const { credential, credentialBackedUp } = made.registrationInfo;
   const key = Buffer.from(credential.publicKey);
-  const values = [
-    ...[randomUUID(), personId, request.name, credential.id, key, credential.counter, credentialBackedUp, mostPasskeys],
-    session.password,
-  ];
+  const facts = [credential.id, key, credential.counter, credentialBackedUp];
+  const values = [randomUUID(), personId, request.name, ...facts, mostPasskeys, session.password];
   try {
     const row = await deps.database.maybe(store.passkeyCreate, values);
     if (row === undefined) {
