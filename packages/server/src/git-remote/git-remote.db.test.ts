@@ -238,6 +238,43 @@ test('repositories without an application, and what killed pushes left, are remo
   expect((await git(folder, 'ls-remote', remote())).text).toContain('refs/heads/main');
 });
 
+test('who may edit a clone only does not push what another environment deploys', async () => {
+  const client = server.client(owner.tokens.ADMIN);
+  const params = { environmentId };
+  await makeApplication('shared');
+  const { id: projectId } = (await client.call('listProject', { params: { organizationId: owner.id } })).results?.[0] ?? {
+    id: '',
+  };
+  const body = { name: 'copy', mode: 'DEVELOPMENT' as const };
+  await client.call('cloneEnvironment', { params, body });
+  const organization = { organizationId: owner.id };
+  const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'developers' } });
+  const permissions = (['DEVELOPMENT', 'PREVIEW', 'STAGING', 'PRODUCTION'] as const).map((environment_type) => ({
+    environment_type,
+    permission: environment_type === 'DEVELOPMENT' ? ('MANAGER' as const) : ('VIEWER' as const),
+  }));
+  await client.call('editEnvironment', { params, body: { name: 'live', mode: 'PRODUCTION' } });
+  await client.call('editOrganizationCustomRole', {
+    params: { ...organization, customRoleId: role.id ?? '' },
+    body: {
+      name: 'developers',
+      cluster_permissions: [],
+      project_permissions: [{ project_id: projectId, is_admin: false, permissions }],
+    },
+  });
+  const { token } = await client.call('createOrganizationApiToken', {
+    params: organization,
+    body: { name: 'developer', role_id: role.id ?? '' },
+  });
+  const at = await repository('shared');
+  const copy = remote('shared', token).replace('/LIVE/', '/copy/');
+  expect(await git(at, 'push', copy, 'main')).toMatchObject({
+    code: 128,
+    text: expect.stringContaining('deploys the same branch of this repository'),
+  });
+  expect(await git(at, 'push', copy.replace(token, owner.tokens.WRITE), 'main')).toMatchObject({ code: 0 });
+});
+
 test('the id of a repository opens nothing for another service', async () => {
   const client = server.client(owner.tokens.ADMIN);
   const { git_repository } = await client.call('getApplication', { params: { applicationId } });

@@ -7,7 +7,7 @@ import { admits, callerAt, refusal } from '../auth/authorize.ts';
 import type { Caller } from '../auth/caller.ts';
 import { startGit, type GitProcess, type GitService } from './git-process.ts';
 import type { GitRepositories } from './repositories.ts';
-import { pushedApplications, type PushedRow } from './store.ts';
+import { pushedApplications, sharers, type PushedRow } from './store.ts';
 
 /** The address of a repository: names or ids. */
 export interface RemoteAddress {
@@ -71,7 +71,23 @@ export class GitRemote {
       const message = `${row.name} is deployed from ${row.url}, so push there. To push to Davit, set git_repository.url to davit: first.`;
       throw new AppError({ code: 'SOURCE_NOT_USABLE', message });
     }
+    if (isPush) await this.#checkSharers(caller, row);
     return row;
+  }
+
+  /**
+   * Checks that the caller may also edit the other applications that deploy the pushed branch: their next deployment
+   * takes it. FORBIDDEN.
+   */
+  async #checkSharers(caller: Caller, { id, url, branch }: PushedRow): Promise<void> {
+    for (const other of await this.#parts.database.many(sharers, [url, branch, id])) {
+      try {
+        await callerAt(this.#parts, caller, operations.editApplication, { applicationId: other.id });
+      } catch (cause) {
+        const message = `The application ${other.name} deploys the same branch of this repository, and you may not edit it.`;
+        throw new AppError({ code: 'FORBIDDEN', message, cause });
+      }
+    }
   }
 
   /** Starts git for a request. SOURCE_NOT_USABLE, TOO_MANY_PUSHES, OVERLOADED. The caller must wait for its end. */

@@ -30,6 +30,16 @@ export const pushedApplications = statement<PushedRow>(
     limit 2`,
 );
 
+/**
+ * Parameters: URL, branch, and the application that is pushed to. Returns the other applications that deploy the same
+ * branch of the repository, such as clones.
+ */
+export const sharers = statement<{ id: string; name: string }>(
+  'git_remote_sharers',
+  `select id, name from service where spec #>> '{git_repository,url}' = $1
+      and coalesce(spec #>> '{git_repository,branch}', 'main') = $2 and id <> $3 and type = 'APPLICATION'`,
+);
+
 /** Returns the URLs of all repositories that this installation keeps. */
 export const ownRepositories = statement<{ url: string }>(
   'git_remote_repositories',

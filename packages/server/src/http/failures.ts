@@ -16,7 +16,10 @@ export function handleErrors(app: FastifyInstance, context: HttpContext, methods
   app.setErrorHandler((error, request, reply) => {
     const answer = answerOf(error, request.id);
     if (answer.status >= 500) logFailure(request, error, answer);
-    if (error instanceof TooManyAttempts) void reply.header('retry-after', String(error.seconds));
+    // Under a base path the failure is the cause of the one in other words.
+    const causes = error instanceof Error ? [error, error.cause] : [];
+    const attempts = causes.find((one) => one instanceof TooManyAttempts);
+    if (attempts !== undefined) void reply.header('retry-after', String(attempts.seconds));
     return sendError(reply, answer);
   });
   app.setNotFoundHandler((request, reply) => {
