@@ -367,7 +367,7 @@ function sentReporter({ out }: Cli, { bytes }: Snapshot): (text: string) => void
   const begun = performance.now();
   let isSent = false;
   return (text) => {
-    if (isSent || !text.includes('remote: ')) return;
+    if (isSent || !text.includes('remote: Deploying')) return;
     isSent = true;
     out.talk(`  ${out.mark('ok')} Sent  ${size(bytes)} in ${duration(performance.now() - begun)}`);
   };
