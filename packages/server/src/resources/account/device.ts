@@ -208,13 +208,15 @@ async function takeToken(tx: Queryable, hash: Buffer): Promise<Token> {
 /** Deletes the token of a program. A token that is unknown, or that no program got by a code, changes nothing. */
 export async function revokeDeviceToken(deps: Needs<'database' | 'tokens'>, token: string): Promise<void> {
   const hash = tokenHash(token);
-  await deps.database.transaction(async (tx) => {
+  const isKnown = await deps.database.transaction(async (tx) => {
     const person = await tx.maybe(deviceTokenPerson, [hash]);
-    if (person === undefined) return;
+    if (person === undefined) return false;
     await attributeTo(tx, person);
     await tx.run(deviceTokenRevoke, [hash]);
+    return true;
   });
-  deps.tokens.forget();
+  // Anybody may send an unknown token, which must not empty the cache.
+  if (isKnown) deps.tokens.forget();
 }
 
 /** Returns whether a member has all rights of a scope. A token without a scope has the role of the member. */
