@@ -13,8 +13,8 @@ beforeAll(async () => {
   execFileSync('tools/dependencies.sh', { cwd: path.join(import.meta.dirname, '../..'), stdio: 'ignore' });
   server = await startRunningServer();
   browser = await openBrowser(findBrowser() ?? '');
-  browser.context.setDefaultTimeout(30_000);
-}, 120_000);
+  browser.context.setDefaultTimeout(10_000);
+}, 60_000);
 afterAll(async () => {
   await browser.close();
   await server.close();
@@ -87,4 +87,4 @@ test('a person changes the password, sets up a second factor by its QR code, and
     .getByRole('button', { name: /^End all others/, disabled: true })
     .first()
     .waitFor();
-}, 120_000);
+}, 60_000);

@@ -30,7 +30,7 @@ const ada = 'ada@example.org';
 async function openPage(address: string): Promise<Page> {
   const browser = await openBrowser(findBrowser() ?? '');
   browsers.push(browser);
-  browser.context.setDefaultTimeout(30_000);
+  browser.context.setDefaultTimeout(10_000);
   const page = await browser.context.newPage();
   await page.goto(new URL(address, server.baseUrl).href);
   return page;

@@ -37,7 +37,7 @@ export async function startWorld(): Promise<World> {
     await vi.waitFor(async () => expect((await read()).state).toBe(state), 15_000);
   };
   await deployShop(server, shop, hasState);
-  browser.context.setDefaultTimeout(30_000);
+  browser.context.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   const requests: string[] = [];
   browser.context.on('request', (request) => {

@@ -45,7 +45,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
       },
       parameters: { ...pathParametersOf(operations), ...sharedParameters },
       responses: { Error: errorResponse(shapes) },
-      schemas: withSimilarTogether(shapes),
+      schemas: withSimilarTogether([...shapes].map(([name, shape]) => [name, descriptionsLast(shape)])),
     },
   };
 }
@@ -56,7 +56,6 @@ function describe(operation: Operation): Record<string, unknown> {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    ...(operation.description === undefined ? {} : { description: words(operation.description) }),
     'x-scope': operation.scope,
     ...(operation.audience === 'anybody' && { security: [] }),
     parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
@@ -69,7 +68,17 @@ function describe(operation: Operation): Record<string, unknown> {
           },
         }),
     responses: responses(operation),
+    ...(operation.description === undefined ? {} : { description: words(operation.description) }),
   };
+}
+
+/** Returns the value with each description after the other members: gzip finds longer repetitions in what precedes it. */
+function descriptionsLast(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(descriptionsLast);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, member]): [string, unknown] => [key, descriptionsLast(member)]);
+  const isWords = ([key, member]: readonly [string, unknown]): boolean => key === 'description' && typeof member === 'string';
+  return Object.fromEntries([...entries.filter((entry) => !isWords(entry)), ...entries.filter(isWords)]);
 }
 
 const parametersPath = '#/components/parameters/';

@@ -12,16 +12,14 @@ export const createIssuerSignIn = operation({
   tag,
   summary: 'Begin to sign in through an issuer',
   description: `
-    Returns the URL of the issuer's sign-in page, to which the page of Davit leads the browser (OpenID Connect, authorization
-    code flow with PKCE). The issuer leads it back to \`/console/issuer\` of this server, which must be registered there as
-    the redirect URI.
+    Returns the URL of the issuer's sign-in page (OpenID Connect, authorization code flow with PKCE). The issuer leads the
+    browser back to \`/console/issuer\`, which must be registered there as the redirect URI.
 
-    The response sets a cookie that is valid for ten minutes and used once. Only the browser with this cookie can finish
-    the sign-in. Everybody may begin one.
+    Only the browser with the cookie of the response can finish the sign-in, once and within ten minutes.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`ISSUER_UNAVAILABLE\` (503) | The issuer does not answer, or refuses Davit as a client. | Try again in some seconds; the message says what the operator should check. |
+    | \`ISSUER_UNAVAILABLE\` (503) | The issuer does not answer, or refuses Davit as a client. | The message says what the operator should check. |
   `,
   scope: 'READ',
   target: 'instance',
@@ -43,17 +41,16 @@ export const completeIssuerSignIn = operation({
   tag,
   summary: 'Finish to sign in through an issuer',
   description: `
-    Signs the person in whom the issuer names. The response sets the cookie of a new session. The page \`/console/issuer\`
-    sends this, in the browser that began.
+    Signs the person in whom the issuer names. The page \`/console/issuer\` sends this, in the browser that began.
 
-    A person is known by the issuer and its subject (\`sub\`), never by the e-mail address, as for JWTs that programs send.
-    Who signs in for the first time is a member of no organization.
+    A person is known by issuer and subject (\`sub\`), never by the e-mail address. A new person is a member of no
+    organization.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, the sign-in was finished already, or it took longer than ten minutes. | Begin again. |
-    | \`SIGN_IN_REFUSED\` (401) | The issuer refused, or its answer belongs to another sign-in. | The message has the error of the issuer. Begin again. |
-    | \`ISSUER_UNAVAILABLE\` (503) | The issuer does not answer, or refuses Davit as a client. | Try again in some seconds; the message says what the operator should check. |
+    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, the sign-in was finished, or it took over ten minutes. | Begin again. |
+    | \`SIGN_IN_REFUSED\` (401) | The issuer refused, or its answer belongs to another sign-in. | Begin again; the message has its error. |
+    | \`ISSUER_UNAVAILABLE\` (503) | The issuer does not answer, or refuses Davit as a client. | The message says what the operator should check. |
   `,
   scope: 'READ',
   target: 'instance',

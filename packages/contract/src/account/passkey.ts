@@ -156,17 +156,16 @@ export const createPasskeyChallenge = operation({
   tag,
   summary: 'Begin to add a passkey',
   description: `
-    Returns what the browser needs to make a passkey. Then send what the browser made to \`POST /account/passkey\`. The
-    response sets a cookie that is valid for ten minutes and used once, by the session that asked.
+    Returns the options with which the browser makes a passkey. Send the passkey to \`POST /account/passkey\` within ten
+    minutes, with the cookie of the response and in the same session.
 
-    Needs your password and, if your account has a second factor, a code: whoever finds your session must not be able to
-    add a key of their own.
+    Needs your password and second factor, so that a stolen session adds no key.
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`VALIDATION_FAILED\` (400) | The password is wrong. | \`errors\` names the field. |
-    | \`SECOND_FACTOR_REQUIRED\` (401) | The account has a second factor, and \`code\` is missing, wrong or was used. | Send its present code, or a recovery code. |
-    | \`FORBIDDEN\` (403) | The account has 20 passkeys, passwords are switched off, or Davit was opened by an IP address. | The message says which. |
+    | \`SECOND_FACTOR_REQUIRED\` (401) | \`code\` is missing, wrong or was used. | Send its present code, or a recovery code. |
+    | \`FORBIDDEN\` (403) | The account has 20 passkeys, passwords are off, or Davit was opened by an IP address. | The message says which. |
     | \`NO_PASSWORD\` (409) | You sign in through an issuer. | Add passkeys at the issuer. |
   `,
   scope: 'READ',
@@ -264,8 +263,8 @@ export const createPasskeySignIn = operation({
   tag,
   summary: 'Begin to sign in with a passkey',
   description: `
-    Returns what the browser needs to ask for a passkey of this installation. Everybody may ask, and the answer says nothing
-    about accounts. The response sets a cookie that is valid for ten minutes and used once.
+    Returns the options with which the browser asks for a passkey. They say nothing about accounts. The cookie of the
+    response is valid for ten minutes and used once.
 
     | Code | Cause | Remedy |
     |---|---|---|

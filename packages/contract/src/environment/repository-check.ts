@@ -68,8 +68,7 @@ export const checkGitRepository = operation({
     Reads a git repository and returns its branches, Dockerfiles with their ports and stages, its compose file, charts and
     languages below \`root_path\`. Nothing is stored and nothing is deployed.
 
-    The repository is read as a deployment reads it: with the same git token, which is sent to its own hosts only, and
-    within a minute. Of a large repository the first 20,000 files are searched, and the 20 Dockerfiles that are nearest to
+    The repository is read as a deployment reads it: with the same git token, within a minute. The first 20,000 files are searched, and the 20 Dockerfiles nearest to
     \`root_path\` are read. Folders that begin with a dot, \`node_modules\` and \`vendor\` are left out.
 
     Needs the scope WRITE. A custom role needs MANAGER in the environment.
