@@ -72,7 +72,7 @@ function describe(operation: Operation): Record<string, unknown> {
   };
 }
 
-/** Returns the value with each description after the other members: gzip finds longer repetitions in what precedes it. */
+/** Returns the value with each description after the other members, as gzip finds longer repetitions before it. */
 function descriptionsLast(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(descriptionsLast);
   if (typeof value !== 'object' || value === null) return value;

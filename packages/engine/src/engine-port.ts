@@ -120,7 +120,7 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
   };
 }
 
-type ReleaseMethods = 'release' | 'deployedRelease' | 'workingRelease' | 'portsOfReleases' | 'secretPaths';
+type ReleaseMethods = 'release' | 'deployedRelease' | 'workingRelease' | 'portsOfReleases' | 'secretPaths' | 'plainValues';
 
 const releaseMethods: Pick<EnginePort, ReleaseMethods> = {
   release: async (db, serviceId, id) => orNull(await db.maybe(releases.releasesOfService, [serviceId, [id]])),
@@ -130,6 +130,7 @@ const releaseMethods: Pick<EnginePort, ReleaseMethods> = {
     const rows = ids.length === 0 ? [] : await db.many(releases.portsOfReleases, [ids]);
     return new Map(rows.map(({ id, ports }) => [id, ports]));
   },
+  plainValues: async (db, id, paths) => (await db.many(releases.plainValues, [id, [...paths]])).map(({ value }) => value),
   secretPaths: async (db, id) => new Set((await db.many(releases.secretPaths, [id])).map(({ path }) => path)),
 };
 

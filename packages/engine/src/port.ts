@@ -191,6 +191,8 @@ export interface EnginePort {
   portsOfReleases(db: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, ReleaseConfig['ports']>>;
   /** Returns the paths of all fields that contained a secret in any release of a service. */
   secretPaths(db: Queryable, serviceId: string): Promise<ReadonlySet<string>>;
+  /** Returns the plain values that fields with these paths had in any release of a service. */
+  plainValues(db: Queryable, serviceId: string, paths: ReadonlySet<string>): Promise<readonly string[]>;
 
   /** Returns the hash to compare with `deployedConfigHash`. */
   hash(config: ReleaseConfig): string;

@@ -56,6 +56,23 @@ export const secretPaths = statement<{ path: string }>(
     where r.service_id = $1`,
 );
 
+/** Parameters: service, paths. Returns the plain values that these paths had in any release of the service. */
+export const plainValues = statement<{ value: string }>(
+  'plainValuesOfReleases',
+  `select distinct plain.value from release r cross join lateral (
+     select 'variables.' || (e ->> 'name') as path, e -> 'parts' as parts
+       from jsonb_path_query(r.config, '$.environment[*] ? (!exists(@.parts[*].secret))') e
+     union all
+     select 'files.' || (e ->> 'path'), e -> 'parts' from jsonb_path_query(r.config, '$.files[*] ? (!exists(@.parts[*].secret))') e
+     union all
+     select 'source.variables.' || (e ->> 'name'), e -> 'parts'
+       from jsonb_path_query(r.config, '$.source.variables[*] ? (!exists(@.parts[*].secret))') e) named
+    cross join lateral (
+     select coalesce(string_agg(part.text, '' order by part.at), '') as value
+       from jsonb_array_elements_text(named.parts) with ordinality as part (text, at)) plain
+    where r.service_id = $1 and named.path = any ($2::text[])`,
+);
+
 /** Parameter: ids of releases. */
 export const portsOfReleases = statement<{ id: string; ports: ReleaseConfig['ports'] }>(
   'portsOfReleases',

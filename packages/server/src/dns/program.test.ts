@@ -40,3 +40,8 @@ test('the output of a program that fails is in the log, and not in the error', a
   const nowhere = { log: () => undefined, signal: new AbortController().signal };
   await expect(runDnsProgram('/nowhere/x', 'add', { name: 'a', text: 'b' }, nowhere)).rejects.toThrow('cannot be run (ENOENT)');
 });
+
+test('a process that the program leaves behind holds nothing up', async () => {
+  const { lines, failure } = await run('sleep 60 & echo begun');
+  expect({ lines, failure }).toEqual({ lines: ['begun'], failure: null });
+});

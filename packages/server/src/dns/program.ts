@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import type { TxtRecord } from './message.ts';
 
 const timeoutMilliseconds = 300_000;
+const leftoverMilliseconds = 1000;
 
 /**
  * Runs the operator's program with the arguments `add` or `remove`, the name of a TXT record and its value. The program
@@ -30,7 +31,15 @@ export async function runDnsProgram(
       const code = 'code' in error ? String(error.code) : error.name;
       resolve(over.aborted ? 'was ended, as it ran for five minutes' : `cannot be run (${code})`);
     });
-    child.on('close', (code, ending) => resolve(code === 0 ? null : `ended with ${ending ?? `exit code ${code}`}`));
+    child.on('exit', (code, ending) => {
+      const end = (): void => resolve(code === 0 ? null : `ended with ${ending ?? `exit code ${code}`}`);
+      child.once('close', end);
+      // A process that the program left behind may hold its output for as long as it runs.
+      setTimeout(() => {
+        for (const output of [child.stdout, child.stderr]) output.destroy();
+        end();
+      }, leftoverMilliseconds).unref();
+    });
   });
   if (failure !== null) throw new Error(`the program of DAVIT_DNS_PROGRAM ${failure}; the log of Davit has its output`);
 }

@@ -16,18 +16,23 @@ export const passkeyList = statement<PasskeyRow & { readonly credential_id: stri
 );
 
 /**
- * Creates a passkey, unless the account has `$8` of them. The lock of the account keeps concurrent requests from
- * creating more. `$9`: the digest of the password's hash when the challenge was made: a new password ends it.
+ * Locks an account until the transaction ends, so that its passkeys can be counted. Returns nothing if the password was
+ * changed. `$2`: the SHA-256 digest of the password's stored hash when the challenge was made.
+ */
+export const passkeysLock = statement<{ person_id: string }>(
+  'passkeys_lock',
+  `select person_id from local_account
+    where person_id = $1 and encode(sha256(convert_to(password_hash, 'UTF8')), 'hex') = $2 for update`,
+);
+
+/**
+ * Creates a passkey, unless the account has `$8` of them. Needs the lock of `passkeysLock`, taken by an earlier
+ * statement: a statement that waits for a lock counts what there was before it waited.
  */
 export const passkeyCreate = statement<PasskeyRow>(
   'passkey_create',
-  `with account as (
-     select person_id from local_account
-      where person_id = $2 and encode(sha256(convert_to(password_hash, 'UTF8')), 'hex') = $9 for update
-   )
-   insert into passkey (id, person_id, name, credential_id, public_key, counter, is_synced)
-   select $1, person_id, $3, $4, $5, $6, $7 from account
-    where (select count(*) from passkey where passkey.person_id = account.person_id) < $8::int
+  `insert into passkey (id, person_id, name, credential_id, public_key, counter, is_synced)
+   select $1, $2, $3, $4, $5, $6, $7 where (select count(*) from passkey where person_id = $2) < $8::int
    returning ${columns}`,
 );
 

@@ -117,13 +117,14 @@ export async function createPasskey(deps: Deps, { caller, client }: FromPerson, 
   const { credential, credentialBackedUp } = made.registrationInfo;
   const key = Buffer.from(credential.publicKey);
   const facts = [credential.id, key, credential.counter, credentialBackedUp];
-  const values = [randomUUID(), personId, request.name, ...facts, mostPasskeys, session.password];
+  const values = [randomUUID(), personId, request.name, ...facts, mostPasskeys];
   try {
-    const row = await deps.database.maybe(store.passkeyCreate, values);
-    if (row === undefined) {
-      const known = await deps.database.many(store.passkeyList, [personId]);
-      throw known.length >= mostPasskeys ? tooMany() : expired();
-    }
+    const row = await deps.database.transaction(async (tx) => {
+      if ((await tx.maybe(store.passkeysLock, [personId, session.password])) === undefined) throw expired();
+      const created = await tx.maybe(store.passkeyCreate, values);
+      if (created === undefined) throw tooMany();
+      return created;
+    });
     await recordPersonEvent(deps.database, personId, { type: 'CREATE', part: 'PASSKEY', operation: 'createPasskey', client });
     return toPasskey(row);
   } catch (error) {

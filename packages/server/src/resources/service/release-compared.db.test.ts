@@ -107,6 +107,16 @@ test('a failure names what changed since the service worked, and no page shows w
     'sesame',
   );
 
+  // Also in a text that was written by hand later, where neither shown release has the former value by its name.
+  await variable('COPY', '["--password=sesame-opens"]');
+  const third = await deployed('DEPLOYED');
+  const copied = [
+    await api.call('getServiceRelease', { params: { serviceId, releaseId: third } }),
+    await compare({ from: second, to: third }),
+  ];
+  expect(JSON.stringify(copied)).toContain('variables.COPY');
+  expect(JSON.stringify(copied)).not.toContain('sesame-opens');
+
   const strange = compare({ from: randomUUID() });
   await expect(strange).rejects.toMatchObject({ status: 404 });
 });

@@ -15,16 +15,16 @@ interface Hiding {
  * Returns functions that show settings without secrets. Hidden are:
  * - values that contain a secret;
  * - plain values at the paths `secrets`: of variables that are secrets in another release;
- * - every text of the releases that contains such a plain value: other variables refer to it.
+ * - every text that contains a value of `former`, the plain values of these variables in any release: other variables
+ *   refer to them.
  */
-export function hiding(releases: readonly (readonly ReleaseField[])[], secrets: ReadonlySet<string>): Hiding {
+export function hiding(secrets: ReadonlySet<string>, former: readonly string[]): Hiding {
+  // Lists are shown as JSON, where quotes and line breaks are escaped.
   const formerValues = new Set(
-    releases.flat().flatMap(({ path, value }) => {
-      return value !== null && value.length >= shortestValue && secrets.has(path) ? [value] : [];
-    }),
+    former.filter(({ length }) => length >= shortestValue).flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]),
   );
   const isSecret = ({ path, value }: ReleaseField): boolean =>
-    value === null || secrets.has(path) || [...formerValues].some((former) => value.includes(former));
+    value === null || secrets.has(path) || [...formerValues].some((one) => value.includes(one));
   return {
     setting: (field) => {
       const secret = isSecret(field);

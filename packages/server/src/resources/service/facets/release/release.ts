@@ -22,7 +22,7 @@ export async function readRelease(
 ): Promise<Release> {
   const facts = await visibleFacts(deps, caller, serviceId);
   const release = await releaseOf(deps, serviceId, releaseId);
-  const hidden = hiding([release.fields], await secretPaths(deps, facts, await currentFields(deps, facts)));
+  const hidden = await hidingFor(deps, facts, await currentFields(deps, facts));
   return { ...toRecord(release), settings: release.fields.map(hidden.setting) };
 }
 
@@ -38,9 +38,8 @@ export async function compareReleases(
   const from = fromId === undefined ? await earlierOf(deps, serviceId, to) : await releaseOf(deps, serviceId, fromId);
   if (from === null) return { from: null, to: to === null ? null : toRecord(to), changes: [] };
   const current = await currentFields(deps, facts);
-  const secrets = await secretPaths(deps, facts, current);
   const [before, after] = to === null ? [withoutBuild(from.fields), current] : [from.fields, to.fields];
-  const hidden = hiding([before, after], secrets);
+  const hidden = await hidingFor(deps, facts, current);
   const values = { before: byPath(before), after: byPath(after) };
   const changes = changedFields(before, after).map(({ path, kind }) => ({
     path,
@@ -77,10 +76,15 @@ function withoutBuild(fields: readonly ReleaseField[]): readonly ReleaseField[] 
   return fields.filter(({ path }) => path !== 'commit' && path !== 'image_digest');
 }
 
-/** Returns the paths that have, had, or would have a secret. A variable that is secret now had plain values before. */
-async function secretPaths(deps: Deps, { id }: ServiceFacts, current: readonly ReleaseField[]): Promise<ReadonlySet<string>> {
-  const ever = await deps.engine.secretPaths(deps.database, id);
-  return new Set([...ever, ...current.filter(({ value }) => value === null).map(({ path }) => path)]);
+/** Returns what hides the paths that have, had, or would have a secret, and the plain values that they had before. */
+async function hidingFor(
+  { database, engine }: Deps,
+  { id }: ServiceFacts,
+  current: readonly ReleaseField[],
+): Promise<ReturnType<typeof hiding>> {
+  const ever = await engine.secretPaths(database, id);
+  const secrets = new Set([...ever, ...current.filter(({ value }) => value === null).map(({ path }) => path)]);
+  return hiding(secrets, await engine.plainValues(database, id, secrets));
 }
 
 function byPath(fields: readonly ReleaseField[]): ReadonlyMap<string, ReleaseField> {
