@@ -92,7 +92,7 @@ async function openDavit(location: Place) {
   };
 }
 
-/** Returns a function that reports the newest commit as a git server does. It returns when Davit has taken the report. */
+/** Returns a function that reports the newest commit as a git server does, and returns when Davit has accepted that. */
 async function pushWebhook({ client }: Davit, applicationId: string, head: () => string): Promise<() => Promise<void>> {
   const { url, secret } = await client.call('createServiceGitWebhook', { params: { serviceId: applicationId }, body: {} });
   let before = head();
