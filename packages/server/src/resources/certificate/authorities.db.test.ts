@@ -9,7 +9,7 @@ import { CertificateIssuer } from './issuer.ts';
 import { localAuthority, makeLocalAuthority } from './local-authority.ts';
 
 /*
- * Certificates of addresses when the operator changes the authority. The authorities here count as public, so limits
+ * Certificates of addresses when the operator changes the authority, or when an earlier version runs beside this one. The authorities here count as public, so limits
  * and checks of DNS apply, and sign with the installation's key.
  */
 
@@ -39,10 +39,18 @@ afterAll(async () => {
   await dns.close();
 });
 beforeEach(async () => {
+  await server.database.database.run(forgetIssues);
+  await server.database.database.run(giveUp);
   await server.database.database.run(forget);
 });
 
-const forget = statement('test_authorities_forget', 'with i as (delete from address_certificate_issue) delete from certificate');
+const forgetIssues = statement('test_authorities_forget_issues', 'delete from address_certificate_issue');
+const giveUp = statement('test_authorities_give_up', `update certificate set purpose = 'DOMAIN'`);
+const forget = statement('test_authorities_forget', 'delete from certificate');
+const weekLater = statement(
+  'test_authorities_week_later',
+  `with i as (delete from address_certificate_issue) update certificate set due_at = clock_timestamp() where sealed is null`,
+);
 interface Row {
   readonly directory: string | null;
   readonly source: string | null;
@@ -99,10 +107,10 @@ function authority(name: string, refusal?: AuthorityFailure): TestAuthority {
 }
 
 /** Runs an issuer with an authority until `look` succeeds, as a process of the installation does. */
-async function withAuthority(one: Authority, look: () => Promise<void>): Promise<void> {
+async function withAuthority(one: Authority, look: () => Promise<void>, deps = server.api.deps): Promise<void> {
   const log = { info: () => undefined, warn: () => undefined };
   const { connectionString } = server.database;
-  const issuer = new CertificateIssuer({ deps: server.api.deps, connectionString, authority: one, log });
+  const issuer = new CertificateIssuer({ deps, connectionString, authority: one, log });
   await issuer.start();
   try {
     await eventually(look);
@@ -121,10 +129,14 @@ test('each authority has a weekly limit of its own, and changing the authority d
     expect(await issuedBy(staging)).toBe(2);
     expect(await limited()).toHaveLength(1);
   });
+  await server.database.database.run(weekLater);
+  await withAuthority(staging, async () => expect(await issuedBy(staging)).toBe(3));
   await withAuthority(real, async () => {
     expect(await issuedBy(real)).toBe(2);
     expect(await limited()).toHaveLength(1);
   });
+  // The address that waits keeps the certificate of the former authority.
+  expect(await issuedBy(staging)).toBe(1);
   expect(real.asked).toHaveLength(2);
   // The operator may raise the limit, so nothing waits for the whole week.
   for (const { seconds } of await limited()) expect(seconds).toBeLessThanOrEqual(3600);
@@ -153,4 +165,26 @@ test('an authority that already issued a certificate is not asked again when the
   });
   expect(first.asked).toHaveLength(before);
   for (const { directory, seconds } of await read()) if (directory !== null) expect(seconds).toBeGreaterThan(86_400);
+});
+
+/** As processes run it that do not know certificates without a custom domain (migration 0052). */
+const removeUnwantedFormerly = statement(
+  'test_authorities_remove_unwanted_formerly',
+  `delete from certificate c
+    where not exists (select from custom_domain d where d.host = c.host and d.generate_certificate and d.proven_at is not null)
+      and (c.sealed is null
+           or not exists (select from service_runtime t join release r on r.id = t.release_id
+                           where t.desired = 'RUNNING'
+                             and jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', c.host))))`,
+);
+
+test('a worker of an earlier version that leads again deletes no certificate; this version still does', async () => {
+  const one = authority('one');
+  await withAuthority(one, async () => expect(await issuedBy(one)).toBe(2));
+  await server.database.database.run(removeUnwantedFormerly);
+  expect(await issuedBy(one)).toBe(2);
+  const { addressCertificates, ...config } = server.api.deps.config;
+  expect(addressCertificates).toBe('each');
+  const without = { ...server.api.deps, config: { ...config, addressCertificates: 'none' as const } };
+  await withAuthority(one, async () => expect(await read()).toEqual([]), without);
 });

@@ -116,11 +116,11 @@ export class CertificateIssuer {
     const { database, config } = deps;
     const own = ownNames(config);
     await database.run(store.noteOwn, [own]);
-    await database.run(store.removeUnwantedOwn, [own]);
+    await database.run(store.giveUpUnwantedOwn, [own]);
     if (config.addressCertificates === 'each') {
       await database.run(store.noteAddresses, [localDriver]);
-      await database.run(store.removeUnwantedAddresses, [localDriver]);
-    } else await database.run(store.removeAllAddresses);
+      await database.run(store.giveUpUnwantedAddresses, [localDriver]);
+    } else await database.run(store.giveUpAllAddresses);
     await database.run(store.noteWanted, [!authority.isPublic, localDriver]);
     await database.run(store.removeUnwanted, [!authority.isPublic]);
     await database.run(store.removeOldChallenges);

@@ -70,24 +70,31 @@ export const noteAddresses = statement(
    on conflict (host) do nothing`,
 );
 
+/*
+ * The database keeps certificates that are not for custom domains (migration 0054), so that a worker of an earlier
+ * version, which does not know them, deletes none. The following statements therefore only change the purpose, and
+ * `removeUnwanted` deletes the certificate, unless a custom domain has the host now.
+ */
+
 /**
- * Parameter: driver of this machine. Removes certificates of addresses that no service has. Those of a stopped service
+ * Parameter: driver of this machine. Gives up certificates of addresses that no service has. Those of a stopped service
  * stay, because authorities limit how many can be issued.
  */
-export const removeUnwantedAddresses = statement(
-  'certificate_remove_unwanted_addresses',
-  `delete from certificate c where c.purpose = 'ADDRESS' and not exists (select from (${addresses}) a where a.host = c.host)`,
+export const giveUpUnwantedAddresses = statement(
+  'certificate_give_up_unwanted_addresses',
+  `update certificate c set purpose = 'DOMAIN'
+    where c.purpose = 'ADDRESS' and not exists (select from (${addresses}) a where a.host = c.host)`,
 );
 
-/** Parameter: Davit's own hosts. Removes the certificates of former ones. */
-export const removeUnwantedOwn = statement(
-  'certificate_remove_unwanted_own',
-  `delete from certificate where purpose = 'INSTALLATION' and host <> all($1::text[])`,
+/** Parameter: Davit's own hosts. Gives up the certificates of former ones. */
+export const giveUpUnwantedOwn = statement(
+  'certificate_give_up_unwanted_own',
+  `update certificate set purpose = 'DOMAIN' where purpose = 'INSTALLATION' and host <> all($1::text[])`,
 );
 
-export const removeAllAddresses = statement(
-  'certificate_remove_all_addresses',
-  `delete from certificate where purpose = 'ADDRESS'`,
+export const giveUpAllAddresses = statement(
+  'certificate_give_up_all_addresses',
+  `update certificate set purpose = 'DOMAIN' where purpose = 'ADDRESS'`,
 );
 
 /**
@@ -134,7 +141,7 @@ export const removeUnwanted = statement(
 /**
  * Parameter: directory. Begins anew what another authority issued or refused, because the operator has changed the
  * authority: the new one knows neither the orders of the former one nor its waits. A certificate that the new authority
- * issued before is renewed when it would have been.
+ * issued before is renewed when it would have been. A worker of an earlier version stores no `tried_directory`.
  */
 export const beginElsewhere = statement(
   'certificate_begin_elsewhere',
@@ -143,7 +150,8 @@ export const beginElsewhere = statement(
             else clock_timestamp() end,
           failure = case when directory = $1 then null else failure end,
           tried_directory = $1, attempts = 0, checks = 0, order_url = null, order_sealed = null
-    where coalesce(tried_directory, directory) <> $1`,
+    where coalesce(tried_directory, directory) <> $1
+       or (directory <> $1 and failure is null and due_at > clock_timestamp())`,
 );
 
 /**
