@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Backend, CrossOrigin, HttpRoute, TcpRoute } from '../gateway.ts';
 
-/* What HAProxy is to do with the requests of one route: backends, their servers, and the rules of the route's options. */
+/* Builds HAProxy's configuration of one route: its backend, the servers, and the rules of its options. */
 
 /**
  * Returns the name of a backend. The name contains a hash of all options that cannot be changed at run time, so it

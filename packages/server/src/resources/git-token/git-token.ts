@@ -60,8 +60,8 @@ export async function readGitToken(deps: Needs<'database'>, caller: Caller, ids:
 }
 
 /**
- * Edits a token. `basePath`: where clients use words of a vocabulary. They may know GENERIC by another host's word, so a
- * generic token stays one there as long as its URL does.
+ * Edits a token. `basePath`: the path of a vocabulary; null: none. Its clients may know GENERIC by the word of another
+ * host, so a generic token stays one as long as its URL does.
  */
 export async function editGitToken(
   deps: Needs<'database' | 'vault'>,
