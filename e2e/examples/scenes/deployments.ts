@@ -65,9 +65,19 @@ async function eachService(shop: ShopServer, api: Caller): Promise<void> {
     await settled(shop, api, environmentId);
     return answer;
   };
+  const commits = await recorder.prepare(api, 'listApplicationCommit');
+  const configurations = await recorder.prepare(api, 'listTerraformCommit');
+  const chosen: Readonly<Record<Noun, object>> = {
+    Application: { git_commit_id: commits.results[0]?.['git_commit_id'] },
+    Container: { image_tag: '1.4.0' },
+    Database: {},
+    Job: { image_tag: '1.4.0' },
+    Helm: { chart_version: '20.6.1' },
+    Terraform: { git_commit_id: configurations.results[0]?.['git_commit_id'] },
+  };
   for (const noun of nouns) {
     const environmentId = placeOf(shop, noun).params?.['environmentId'];
-    await act(`deploy${noun}`, undefined, environmentId);
+    await act(`deploy${noun}`, chosen[noun], environmentId);
     await act(`redeploy${noun}`, undefined, environmentId);
     if (noun !== 'Terraform') await act(`stop${noun}`, undefined, environmentId);
     if (noun !== 'Terraform') await recorder.prepare(api, `deploy${noun}`);

@@ -64,7 +64,7 @@ export async function stages({ recorder }: ShopServer, api: Caller): Promise<voi
   await recorder.call(api, 'moveAfterDeploymentStage');
   await recorder.call(api, 'moveBeforeDeploymentStage');
   const { containerId = '' } = recorder.ids;
-  await recorder.call(api, 'attachServiceToDeploymentStage', { params: { serviceId: containerId } });
+  await recorder.call(api, 'attachServiceToDeploymentStage', { params: { serviceId: containerId }, body: { is_skipped: false } });
   await recorder.call(api, 'getServiceDeploymentStage', { params: { serviceId: containerId } });
   const former = await recorder.prepare(api, 'createEnvironmentDeploymentStage', { body: { name: 'former' } });
   await recorder.call(api, 'deleteDeploymentStage', { params: { deploymentStageId: former.id } });

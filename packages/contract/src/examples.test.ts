@@ -3,17 +3,8 @@ import { ErrorBody } from './errors.ts';
 import { exampleOf, examples, type Example } from './examples.ts';
 import type { Operation } from './operation.ts';
 import { operationList } from './operations.ts';
+import { refusals } from './refusals.ts';
 import { faultsOf } from './testing/fits.ts';
-
-/** Operations whose example is a refusal, and why. */
-const refused: Readonly<Record<string, string>> = {
-  createProjectEnvironmentVariableOverride: 'nothing is wider than a project, so there is nothing to override',
-  createProjectSecretOverride: 'nothing is wider than a project, so there is nothing to override',
-  getClusterKubernetesEvents: 'only a deployed cluster of a vendor has them, and Davit deploys none yet',
-  getClusterTokenByClusterId: 'only a deployed cluster of a vendor has one, and Davit deploys none yet',
-  getInstallationHelmValues: 'only a deployed cluster of a vendor has them, and Davit deploys none yet',
-  stopCluster: 'Davit stops no cluster on which something is deployed, and no other one can be stopped',
-};
 
 test('every operation has an example, and every example an operation', () => {
   expect(Object.keys(examples).toSorted()).toEqual(operationList.map(({ id }) => id).toSorted());
@@ -22,8 +13,8 @@ test('every operation has an example, and every example an operation', () => {
 });
 
 test('an example is a success, unless its operation refuses everything', () => {
-  const refusals = Object.entries(examples).filter(([, { status }]) => status >= 400);
-  expect(refusals.map(([id]) => id).toSorted()).toEqual(Object.keys(refused).toSorted());
+  const refused = Object.entries(examples).filter(([, { status }]) => status >= 400);
+  expect(refused.map(([id]) => id).toSorted()).toEqual(Object.keys(refusals).toSorted());
 });
 
 test('an example has the path, the request and the answer that its operation declares', () => {
@@ -45,10 +36,9 @@ function faultsOfPath({ path }: Operation, example: Example): readonly string[] 
   return pattern.test(example.path) ? [] : [`${example.path} is not ${path}`];
 }
 
-function faultsOfRequest({ body, bodyRequired }: Operation, { request }: Example): readonly string[] {
+function faultsOfRequest({ body }: Operation, { request }: Example): readonly string[] {
   if (body === undefined) return request === undefined ? [] : ['the operation takes no body'];
-  if (request === undefined) return bodyRequired === false ? [] : ['the request has no body'];
-  return faultsOf(body, request);
+  return request === undefined ? ['the request has no body'] : faultsOf(body, request);
 }
 
 function faultsOfAnswer({ events, response }: Operation, { status, answer }: Example): readonly string[] {
