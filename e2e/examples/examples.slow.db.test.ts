@@ -5,7 +5,7 @@ import { faultsOf } from '../../packages/contract/src/testing/fits.ts';
 import { examplesOf } from './examples.ts';
 import { tellStory, type Story } from './story.ts';
 
-/* The examples are those of the server as it is now. After a change: node tools/examples.ts. */
+/* The examples are those of the server as it is now. After a change: npm run examples. */
 
 let story: Story;
 let examples: Readonly<Record<string, Example | undefined>>;
