@@ -1,7 +1,7 @@
 import { ApiError, type CallAnswer } from '@davit/client';
 import { MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import { forgetSession } from '../session.ts';
+import { currentSession, forgetSession, onSession } from '../session.ts';
 import type { Service, ServiceType } from '../words.ts';
 
 /** A page of the deployments of a service. */
@@ -43,6 +43,14 @@ export const queries = new QueryClient({
     },
     mutations: { networkMode: 'always' },
   },
+});
+
+/* Another tab, too, may begin the session of another person: nothing that the former one read is shown to the next. */
+let session = currentSession();
+onSession(() => {
+  if (currentSession() === session) return;
+  session = currentSession();
+  queries.clear();
 });
 
 export const organizations = queryOptions({

@@ -69,7 +69,7 @@ async function hold(organizationId: string, tell: (message: LiveMessage) => void
       connection.end();
     }
     if (signal.aborted) return;
-    tell({ kind: 'lost', since: Date.now() });
+    tell({ kind: 'lost', since: connection.heardAt });
     await pause(Math.min(longestPauseMilliseconds, firstPauseMilliseconds * 2 ** failures), signal);
     failures += 1;
   }
@@ -79,6 +79,8 @@ async function hold(organizationId: string, tell: (message: LiveMessage) => void
 class Watch {
   readonly #abort = new AbortController();
   readonly signal: AbortSignal;
+  /** When the server sent something last; what the page shows is as old. Milliseconds since 1970. */
+  heardAt = Date.now();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(signal: AbortSignal) {
@@ -90,6 +92,7 @@ class Watch {
   readonly #leave = (): void => this.#abort.abort();
 
   hear(): void {
+    this.heardAt = Date.now();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(this.#leave, longestSilenceMilliseconds);
   }
