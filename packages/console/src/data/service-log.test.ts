@@ -7,9 +7,11 @@ vi.mock('../api.ts', () => ({ api: () => ({ stream }) }));
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+// oxlint-disable typescript/no-unsafe-type-assertion -- only these fields are read
 const line = (id: string) => ({ event: 'SERVICE_LOG', data: { id, at: '', message: id, pod_name: 'a' } }) as Partial<Received>;
 const opened = (resumed: boolean) => ({ event: 'OPEN', data: { resumed } }) as Partial<Received>;
 
+// oxlint-enable typescript/no-unsafe-type-assertion
 /** Follows the events; returns the lines that the page shows at the end. */
 async function shown(events: readonly Partial<Received>[], signal = new AbortController().signal): Promise<string[]> {
   stream.mockImplementation(async function* () {

@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 test('a page that is read slowly catches up while events keep coming', async () => {
   const queries = new QueryClient();
   let version = 0;
-  const read = vi.fn(async (): Promise<number> => {
+  const read = vi.fn<() => Promise<number>>(async () => {
     const found = version;
     await new Promise((resolve) => setTimeout(resolve, 400));
     return found;

@@ -5,7 +5,7 @@ import { chartsOf, databasesIn, gitTokensOf, helmRepositoriesOf, registriesOf } 
 import { environmentOf } from '../../data/queries.ts';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
-import { filled } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { EntryForm } from '../../parts/entry-form.tsx';
 import { FailedFace } from '../../parts/face.tsx';
 import { Icon } from '../../parts/icon.tsx';

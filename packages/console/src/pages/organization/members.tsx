@@ -134,6 +134,8 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
   const params = { organizationId };
   const members = useQuery(membersOf(organizationId));
   const refusal = useRefusal('postInviteMember', params);
+  // Only the owner passes the role on, which other administrators may not.
+  const transferRefusal = useRefusal('postOrganizationTransferOwnership', params);
   const [asked, ask] = useState<Question | null>(null);
   const queries = useQueryClient();
   const read = (): void => void queries.invalidateQueries({ queryKey: ['members', organizationId] });
@@ -175,7 +177,7 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
           return (
             <>
               {button('role', 'Role', isOwner)}
-              {button('owner', 'Make owner', role === 'Owner' ? 'This is the owner.' : null)}
+              {button('owner', 'Make owner', role === 'Owner' ? 'This is the owner.' : transferRefusal)}
               {button('password', 'Password', null)}
               {button('remove', 'Remove', isOwner)}
             </>

@@ -1,8 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useContext, useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
-import { editRefusalIn } from '../../data/queries.ts';
+import { useRefusal } from '../../data/rights.ts';
 import { TreeContext, type EnvironmentNode } from '../../data/tree.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
@@ -54,7 +54,7 @@ export function PreviewsPage(): ReactNode {
 function PreviewRow({ preview, projectId }: { readonly preview: EnvironmentNode; readonly projectId: string }): ReactNode {
   const { id, name, details } = preview;
   const [isAsked, ask] = useState(false);
-  const mayNot = useQuery(editRefusalIn(id)).data ?? null;
+  const mayNot = useRefusal('editProject', { projectId });
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: () => api().call('deleteEnvironment', { params: { environmentId: id } }),

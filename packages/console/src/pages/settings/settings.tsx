@@ -95,7 +95,7 @@ function Form({ service, record, advanced }: FormProps): ReactNode {
           onDiscard={() => setDraft(new Map())}
         />
       )}
-      {isReviewed && draft.size > 0 && (
+      {isReviewed && draft.size > 0 && inConflict === 0 && (
         <ReviewSettings service={service} draft={draft} settings={settings} onSave={save.mutate} onClose={() => review(false)} />
       )}
       <LeaveGuard count={draft.size} what={plural(draft.size, 'change')} />
