@@ -161,7 +161,10 @@ function useLiveLog(environmentId: string, executionId: string, isRunning: boole
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = (): void => {
       timer = undefined;
-      void queries.invalidateQueries({ queryKey: ['deploymentLog', environmentId, executionId] });
+      const queryKey = ['deploymentLog', environmentId, executionId];
+      // A long log is read to its end before it is read again.
+      if (queries.isFetching({ queryKey }) > 0) timer = setTimeout(read, collectMilliseconds);
+      else void queries.invalidateQueries({ queryKey });
     };
     const follow = async (): Promise<void> => {
       const organizationId = (await api().call('getEnvironment', { params: { environmentId } })).organization.id;

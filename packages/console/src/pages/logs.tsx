@@ -11,11 +11,6 @@ import { plural } from '../words.ts';
 /** The output of a service, live. What is searched for and how it is shown is in the address. */
 export function LogsPage(): ReactNode {
   const { serviceId = '' } = useParams({ strict: false });
-  // Lines at which the reader paused are not those of the next service.
-  return <Logs key={serviceId} serviceId={serviceId} />;
-}
-
-function Logs({ serviceId }: { readonly serviceId: string }): ReactNode {
   const { find = '', wrap = false } = useSearch({ strict: false });
   const navigate = useNavigate();
   const log = useServiceLog(serviceId);

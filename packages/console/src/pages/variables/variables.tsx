@@ -23,6 +23,7 @@ import {
   slotsOf,
   withEdit,
   without,
+  withoutSaved,
   type Draft,
   type Edit,
   type Place,
@@ -160,10 +161,10 @@ function useSaving({ service, projectId, byKey, draft, setDraft }: SavingInput) 
           // One after the other: an override needs what it overrides, and a reference its target.
           // oxlint-disable-next-line no-await-in-loop
           await saveEdit({ service, projectId }, edit, byKey.get(edit.key));
-          setDraft((now) => without(now, edit));
+          setDraft((now) => withoutSaved(now, edit));
         } catch (error) {
           isRefused = true;
-          setDraft((now) => new Map(now).set(idOf(edit), { ...edit, error: wordsOfError(error) }));
+          setDraft((now) => new Map(now).set(idOf(edit), { ...(now.get(idOf(edit)) ?? edit), error: wordsOfError(error) }));
         }
       }
       await queries.invalidateQueries({ queryKey: ['variables'] });
