@@ -27,7 +27,9 @@ function notifyAll(): void {
 }
 
 function endedBy(error: Error): void {
-  if (error instanceof ApiError && error.status === 401) forgetSession(true);
+  // A code of the second factor that is missing or wrong ends no session.
+  const isAsked = error instanceof ApiError && error.code === 'SECOND_FACTOR_REQUIRED';
+  if (error instanceof ApiError && error.status === 401 && !isAsked) forgetSession(true);
 }
 
 export const queries = new QueryClient({

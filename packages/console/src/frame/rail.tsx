@@ -7,6 +7,7 @@ import { Menu } from '../parts/menu.tsx';
 import { Cut } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
 import { servicesOf, shapeOf, shapeOfService, type Shape } from '../words.ts';
+import { findKey } from './find-key.ts';
 import { PersonMenu } from './person-menu.tsx';
 import type { Place } from './place.ts';
 
@@ -50,7 +51,7 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
       <button type="button" className="find" onClick={onFind}>
         <Icon name="search" size={14} />
         Find
-        <kbd className="ml-auto">{navigator.userAgent.includes('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
+        <kbd className="ml-auto">{findKey}</kbd>
       </button>
       <div className="nav">
         <Link to="/" aria-current={place.isOverview ? 'page' : undefined}>
