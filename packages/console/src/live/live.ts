@@ -6,6 +6,8 @@ import { followOrganization, type LiveMessage } from './stream.ts';
 
 /** Milliseconds for which events of one environment are collected before its records are read again. */
 const collectMilliseconds = 60;
+/** Milliseconds between two reads of the overview, at most. */
+const longestPauseMilliseconds = 1000;
 
 /** Keys of the records that a deployment makes untrue; outputs of jobs are variables. */
 const readAgain = ['history', 'serviceHistory', 'links', 'services', 'deploymentLog', 'variables', 'gitEvents'];
@@ -43,6 +45,9 @@ class Collected {
   readonly #queries: QueryClient;
   readonly #events = new Map<string, Set<string>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isReading = false;
+  #isOverviewOld = false;
+  #isEnded = false;
 
   constructor(queries: QueryClient) {
     this.#queries = queries;
@@ -55,7 +60,28 @@ class Collected {
   }
 
   end(): void {
+    this.#isEnded = true;
     clearTimeout(this.#timer);
+  }
+
+  /**
+   * Reads the overview again. It is large where there are many services: after each time there is a pause of twice the
+   * time that it took.
+   */
+  async #readOverview(): Promise<void> {
+    this.#isOverviewOld = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    while (this.#isOverviewOld && !this.#isEnded) {
+      this.#isOverviewOld = false;
+      const began = performance.now();
+      // oxlint-disable-next-line no-await-in-loop -- one read at a time
+      await this.#queries.invalidateQueries({ queryKey: ['overview'] });
+      const pause = Math.min(longestPauseMilliseconds, 2 * (performance.now() - began));
+      // oxlint-disable-next-line no-await-in-loop
+      await new Promise((resolve) => void setTimeout(resolve, pause));
+    }
+    this.#isReading = false;
   }
 
   #read(): void {
@@ -68,6 +94,7 @@ class Collected {
       } else if (events.has('STEP')) read('deploymentLog');
       if (events.has('ENVIRONMENT_STATE')) void this.#queries.invalidateQueries({ queryKey: ['environments'] });
     }
+    void this.#readOverview();
     this.#events.clear();
   }
 }
