@@ -96,8 +96,11 @@ const attempted = statement(
 
 async function fillServices({ api, production, services }: World, projectId: string): Promise<void> {
   const description = long(10_000);
-  const scopes = { PROJECT: projectId, ENVIRONMENT: production, APPLICATION: services.api } as const;
-  for (const [scope, variable_parent_id] of Object.entries(scopes) as [keyof typeof scopes, string][]) {
+  for (const [scope, variable_parent_id] of [
+    ['PROJECT', projectId],
+    ['ENVIRONMENT', production],
+    ['APPLICATION', services.api],
+  ] as const) {
     const place = { variable_scope: scope, variable_parent_id };
     await api.call('createVariable', {
       body: { ...place, key: `HOSTILE_${scope}_${'K'.repeat(200)}`, value: long(10_000), is_secret: false, description: hostile },
@@ -154,8 +157,9 @@ const ignored = statement(
 );
 
 /** Deploys everything: one service fails with hostile words, another one prints hostile lines and its own secrets. */
-async function deployHostile({ api, server, production, services, hasState }: World): Promise<void> {
-  const { fake } = server;
+async function deployHostile(world: World): Promise<void> {
+  const { api, production, services } = world;
+  const { fake } = world.server;
   fake.commitMessage = long(10_000);
   const failing = new DriverError({
     cause: 'BUILD_COMMAND_FAILED',
@@ -172,7 +176,7 @@ async function deployHostile({ api, server, production, services, hasState }: Wo
     },
   };
   await api.call('deployEnvironment', { params: { environmentId: production } });
-  await hasState(production, 'DEPLOYMENT_ERROR');
+  await world.hasState(production, 'DEPLOYMENT_ERROR');
   const [instance] = fake.instances.filter(({ service }) => service === services.api).slice(-1);
   for (const line of [
     hostile,

@@ -34,9 +34,20 @@ function receive(message: LiveMessage, queries: QueryClient, collected: Collecte
   else {
     const { event, data } = message.event;
     // Events between two connections are sent after OPEN, or are gone: in both cases what is shown must be read again.
-    if (event === 'OPEN' || event === 'RESET') void queries.invalidateQueries();
+    if (event === 'OPEN' || event === 'RESET') readAllAgain(queries);
     else if (event === 'END') setConnection({ state: 'LOST', since: Date.now() });
     else collected.add(data.environment_id, event);
+  }
+}
+
+/** Reads everything that is shown again, also what is just being read: its answer may be older than the stream. */
+function readAllAgain(queries: QueryClient): void {
+  const early = queries.getQueryCache().findAll({ fetchStatus: 'fetching', predicate: ({ state }) => state.data === undefined });
+  void queries.invalidateQueries();
+  for (const query of early) {
+    const again = (): void => void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
+    // A query that is being read returns the same answer; one that failed is tried again by itself.
+    query.fetch().then(again, () => undefined);
   }
 }
 
