@@ -52,13 +52,9 @@ export function openApi(operations: readonly Operation[], version: string): Reco
 
 function describe(operation: Operation): Record<string, unknown> {
   const body = operation.body;
+  // The order of the members is the one in which gzip finds the longest repetitions.
   return {
-    operationId: operation.id,
-    tags: [operation.tag],
-    summary: operation.summary,
-    'x-scope': operation.scope,
-    ...(operation.audience === 'anybody' && { security: [] }),
-    parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
+    responses: responses(operation),
     ...(body === undefined
       ? {}
       : {
@@ -67,8 +63,13 @@ function describe(operation: Operation): Record<string, unknown> {
             content: { [operation.mediaType ?? 'application/json']: { schema: body } },
           },
         }),
-    responses: responses(operation),
     ...(operation.description === undefined ? {} : { description: words(operation.description) }),
+    summary: operation.summary,
+    ...(operation.audience === 'anybody' && { security: [] }),
+    tags: [operation.tag],
+    parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
+    'x-scope': operation.scope,
+    operationId: operation.id,
   };
 }
 

@@ -47,7 +47,7 @@ export const getServiceRelease = operation({
     Returns what a release runs: its source, command, ports, resources, variables, files and other settings. A release
     never changes. Settings that are not set are left out.
 
-    Values of secrets are never shown, nor the former plain value of a variable that is a secret now, nor a text of the
+    Values of secrets are never shown, nor the former plain value of a variable that is or was a secret, nor a text of the
     release that contains a former value of it.
 
     Needs the scope READ. A custom role needs VIEWER in the environment, otherwise the answer is 404.

@@ -113,6 +113,22 @@ test('a host that the client does not know is answered as one that it knows, and
   expect((await ask('GET', path)).body).toMatchObject({ git_repository: { provider: 'GENERIC', url } });
 });
 
+test('a git token of such a host is answered as one that the client knows, and stays what it is until its address changes', async () => {
+  const tokens = `/organization/${organizationId}/gitToken`;
+  const fields = { name: 'forge', type: 'GENERIC', token: 'sesame', git_api_url: 'https://git.example.org/api' };
+  const { body: made } = await ask('POST', tokens, fields);
+  const path = `${tokens}/${String(made['id'])}`;
+  const { body: read } = await ask('GET', `${base}${path}`);
+  expect(read).toMatchObject({ type: 'GITLAB' });
+  expect((await ask('GET', `${base}${tokens}`)).body).toMatchObject({ results: [{ type: 'GITLAB' }] });
+  const edited = { name: 'forge two', type: read['type'], git_api_url: read['git_api_url'] };
+  expect(await ask('PUT', `${base}${path}`, edited)).toMatchObject({ status: 200, body: { name: 'forge two', type: 'GITLAB' } });
+  expect((await ask('GET', path)).body).toMatchObject({ type: 'GENERIC', name: 'forge two' });
+  const moved = { ...edited, token: 'sesame', git_api_url: 'https://gitlab.example.org/api/v4' };
+  expect(await ask('PUT', `${base}${path}`, moved)).toMatchObject({ status: 200 });
+  expect((await ask('GET', path)).body).toMatchObject({ type: 'HOSTB' });
+});
+
 test('a repeated request with the same key gets the same words', async () => {
   const body = application('https://github.com/shop/again.git', { provider: 'GITHUB' });
   const send = () => ask('POST', `${base}/environment/${environmentId}/application`, body, { 'idempotency-key': 'once' });
