@@ -4,6 +4,7 @@ import { tagDescriptions } from './tags.ts';
 import { pathParameterDescriptions } from './parameters.ts';
 import { referring, type Shapes } from './references.ts';
 import { Named, words } from './shape.ts';
+import { whoMay } from './who-may.ts';
 import { withSimilarTogether } from './similar-order.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
@@ -26,7 +27,10 @@ export function openApi(operations: readonly Operation[], version: string): Reco
     info: {
       title: 'Davit',
       version,
-      description: 'Runs workloads on clusters: organization, project, environment, service. Lists are `{results: […]}`.',
+      description: words(`
+        Runs workloads on clusters: organization, project, environment, service. Lists are \`{results: […]}\`.
+
+        *Who may* names the scope that an API token needs, or else the roles of people and tokens.`),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -63,7 +67,7 @@ function describe(operation: Operation): Record<string, unknown> {
             content: { [operation.mediaType ?? 'application/json']: { schema: body } },
           },
         }),
-    ...(operation.description === undefined ? {} : { description: words(operation.description) }),
+    description: explanation(operation),
     summary: operation.summary,
     ...(operation.audience === 'anybody' && { security: [] }),
     tags: [operation.tag],
@@ -71,6 +75,12 @@ function describe(operation: Operation): Record<string, unknown> {
     'x-scope': operation.scope,
     operationId: operation.id,
   };
+}
+
+/** Returns the description of an operation, with who may use it before the table of its error codes. */
+function explanation(operation: Operation): string {
+  const [text = '', ...tables] = words(operation.description ?? '').split(/\n\n(?=\| Code)/);
+  return [text, operation.permission ?? whoMay(operation), ...tables].filter((part) => part !== '').join('\n\n');
 }
 
 /** Returns the value with each description after the other members, as gzip finds longer repetitions before it. */
