@@ -8,6 +8,7 @@ test('a .env file is read with comments, quotation marks, several lines and expo
 export HOST=0.0.0.0   # another
 PORT = 8080
 EMPTY=
+NOTHING= # to be filled in
 NAME="a \\"b\\"\\nc"
 RAW='$HOME # no comment'
 KEY="-----BEGIN
@@ -18,6 +19,7 @@ PORT=9090
     HOST: '0.0.0.0',
     PORT: '9090',
     EMPTY: '',
+    NOTHING: '',
     NAME: 'a "b"\nc',
     RAW: '$HOME # no comment',
     KEY: '-----BEGIN\nEND-----',
@@ -35,4 +37,8 @@ test('what is written is read back', () => {
       expect(parseEnvironmentFile(environmentLine('KEY', value)).get('KEY')).toBe(value);
     }),
   );
+});
+
+test('a value with a dollar sign stays as it is in a shell', () => {
+  expect(environmentLine('PASSWORD', 'a$b c')).toBe("PASSWORD='a$b c'");
 });

@@ -12,7 +12,7 @@ export function parseEnvironmentFile(text: string): Map<string, string> {
     const [, key = '', rest = ''] = match;
     const quote = /^["']/.exec(rest)?.[0];
     if (quote === undefined) {
-      found.set(key, rest.replace(/\s+#.*$/, '').trimEnd());
+      found.set(key, rest.replace(/(^|\s+)#.*$/, '').trimEnd());
       continue;
     }
     let quoted = rest.slice(1);
@@ -46,6 +46,8 @@ function unescaped(text: string): string {
 /** Returns a line of a .env file, which `parseEnvironmentFile` reads back. */
 export function environmentLine(key: string, value: string): string {
   if (/^[\w./:@%+,-]*$/.test(value)) return `${key}=${value}`;
+  // Other readers, such as a shell, replace $NAME and `command` between double quotation marks.
+  if (/[$`]/.test(value) && !/['\r\n]/.test(value)) return `${key}='${value}'`;
   return `${key}="${value
     .replaceAll(/[\\"]/g, String.raw`\$&`)
     .replaceAll('\n', String.raw`\n`)
