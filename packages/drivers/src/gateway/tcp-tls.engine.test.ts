@@ -109,13 +109,18 @@ describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
     expect(await ask(socket, Buffer.from('hello'))).toBe('got 68656c6c6f');
   });
 
-  it('presents a renewed certificate, while connections stay', async () => {
+  it('presents a renewed certificate, while connections stay, also over a reload', async () => {
     await gateway.apply(table());
     const before = await secure();
     const renewed = await testCertificate('*.apps.test');
     await gateway.apply(table(true, renewed));
     const after = await secure({ ca: renewed.certificate });
     for (const socket of [before, after]) expect(await ask(socket, Buffer.from('a'))).toBe('got 61');
+    const { tcp, ...rest } = table(true, renewed);
+    const another = { id: 'p2', listenPort: await freePort(), backends: [database] };
+    await gateway.apply({ ...rest, tcp: [...tcp, another] });
+    const latest = await secure({ ca: renewed.certificate });
+    for (const socket of [before, after, latest]) expect(await ask(socket, Buffer.from('a'))).toBe('got 61');
   });
 
   it('passes everything on once it no longer accepts TLS', async () => {
