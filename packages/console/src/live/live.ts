@@ -6,6 +6,8 @@ import { followOrganization, type LiveMessage } from './stream.ts';
 
 /** Milliseconds for which events of one environment are collected before its records are read again. */
 const collectMilliseconds = 60;
+/** Milliseconds between two reads of the overview, at most. */
+const longestPauseMilliseconds = 1000;
 
 /** Keys of the records that a deployment makes untrue; outputs of jobs are variables, and what is deployed is compared. */
 const readAgain = ['history', 'serviceHistory', 'links', 'services', 'deploymentLog', 'variables', 'gitEvents', 'comparison'];
@@ -32,9 +34,20 @@ function receive(message: LiveMessage, queries: QueryClient, collected: Collecte
   else {
     const { event, data } = message.event;
     // Events between two connections are sent after OPEN, or are gone: in both cases what is shown must be read again.
-    if (event === 'OPEN' || event === 'RESET') void queries.invalidateQueries();
+    if (event === 'OPEN' || event === 'RESET') readAllAgain(queries);
     else if (event === 'END') setConnection({ state: 'LOST', since: Date.now() });
     else collected.add(data.environment_id, event);
+  }
+}
+
+/** Reads everything that is shown again, also what is just being read: its answer may be older than the stream. */
+function readAllAgain(queries: QueryClient): void {
+  const early = queries.getQueryCache().findAll({ fetchStatus: 'fetching', predicate: ({ state }) => state.data === undefined });
+  void queries.invalidateQueries();
+  for (const query of early) {
+    const again = (): void => void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
+    // A query that is being read returns the same answer; one that failed is tried again by itself.
+    query.fetch().then(again, () => undefined);
   }
 }
 
@@ -47,6 +60,8 @@ export class Collected {
   readonly #events = new Map<string, Set<string>>();
   #keys = new Map<string, readonly string[]>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isReading = false;
+  #isOverviewOld = false;
   #isEnded = false;
 
   constructor(queries: QueryClient) {
@@ -68,11 +83,32 @@ export class Collected {
     if (!this.#isEnded) this.#timer ??= setTimeout(() => this.#read(), collectMilliseconds);
   }
 
+  /**
+   * Reads the overview again. It is large where there are many services: after each time there is a pause of twice the
+   * time that it took.
+   */
+  async #readOverview(): Promise<void> {
+    this.#isOverviewOld = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    while (this.#isOverviewOld && !this.#isEnded) {
+      this.#isOverviewOld = false;
+      const began = performance.now();
+      // oxlint-disable-next-line no-await-in-loop -- one read at a time
+      await this.#queries.invalidateQueries({ queryKey: ['overview'] });
+      const pause = Math.min(longestPauseMilliseconds, 2 * (performance.now() - began));
+      // oxlint-disable-next-line no-await-in-loop
+      await new Promise((resolve) => void setTimeout(resolve, pause));
+    }
+    this.#isReading = false;
+  }
+
   #read(): void {
     this.#timer = undefined;
     for (const [environmentId, events] of this.#events) {
       for (const key of keysOf(environmentId, events)) this.#keys.set(key.join(' '), key);
     }
+    if (this.#events.size > 0) void this.#readOverview();
     this.#events.clear();
     const all = this.#keys;
     this.#keys = new Map();

@@ -2,6 +2,7 @@ import { ApiError } from '@davit/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
+import { signInOptions } from '../data/account.ts';
 import { Button } from '../parts/button.tsx';
 import { beginWithCookie, beginWithToken, wasEnded } from '../session.ts';
 import { CardForm, CardPage, EmailField, TextField, useAction } from './card-page.tsx';
@@ -11,7 +12,7 @@ import { PasskeyButton } from './passkey.tsx';
 /** Signs a person in with a password or through an issuer, or a program's owner with an API token. */
 export function SignIn(): ReactNode {
   const [usesToken, setUsesToken] = useState(false);
-  const options = useQuery({ queryKey: ['signInOptions'], queryFn: () => clientOf(null).call('getSignInOptions') });
+  const options = useQuery(signInOptions);
   const issuers = options.data?.browser_issuers ?? [];
   const hasPasswords = options.data?.passwords !== false;
   const onlyToken = !hasPasswords && issuers.length === 0;

@@ -83,6 +83,7 @@ function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps):
     const body = filled(bodyOf(kind, values));
     const serviceId = textOf(await send(kind.create, { environmentId }, body), 'id');
     for (const key of ['services', 'details']) void queries.invalidateQueries({ queryKey: [key, environmentId] });
+    void queries.invalidateQueries({ queryKey: ['overview'] });
     await queries.refetchQueries({ queryKey: ['services', environmentId], type: 'all' });
     await navigate({ to: '/environment/$environmentId/service/$serviceId', params: { environmentId, serviceId } });
   };

@@ -8,7 +8,7 @@ import { send } from '../../data/send.ts';
 import { Button } from '../../parts/button.tsx';
 import { EntryDialog, EntryForm } from '../../parts/entry-form.tsx';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
-import { Ago, Box, Cut } from '../../parts/page.tsx';
+import { Ago, Box, Cut, CutAll } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
@@ -54,7 +54,7 @@ export function ClusterPage(): ReactNode {
             cell: ({ environment_id: environmentId, environment_name: name, project_name: project }) => (
               <div className="name">
                 <Link to="/environment/$environmentId" params={{ environmentId }} className="min-w-0">
-                  <Cut text={`${project} / ${name}`} />
+                  <CutAll texts={[project, name]} between=" / " />
                 </Link>
               </div>
             ),

@@ -9,7 +9,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { Once } from '../../parts/once.tsx';
-import { Ago, Cut } from '../../parts/page.tsx';
+import { Ago, Cut, CutAll } from '../../parts/page.tsx';
 import { Records, type RecordColumn } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
 import { valueAt, type Json } from '../settings/paths.ts';
@@ -63,7 +63,7 @@ export function MembersPage(): ReactNode {
                 <>
                   <Cut text={email} />
                   <div className="under">
-                    <Cut text={`${role ?? ''} · by ${inviter}`} />
+                    <CutAll texts={[role ?? '', `by ${inviter}`]} />
                   </div>
                 </>
               ),

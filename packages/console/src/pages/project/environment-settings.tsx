@@ -36,7 +36,9 @@ export function EnvironmentSettings(): ReactNode {
   }
   const { name, mode, cluster_id, auto_preview, updated_at } = environment.data;
   const read = (): Promise<unknown> =>
-    Promise.all(['environment', 'environments', 'details'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+    Promise.all(
+      ['environment', 'environments', 'details', 'overview'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+    );
   return (
     <>
       <div className="box form-box">
@@ -74,7 +76,7 @@ function CloneEnvironment({ environmentId, name, refusal }: PartProps): ReactNod
   ];
   const clone = async (values: Parameters<typeof send>[2]): Promise<void> => {
     const id = textOf(await send('cloneEnvironment', { environmentId }, values), 'id');
-    void queries.invalidateQueries({ queryKey: ['environments'] });
+    for (const key of ['environments', 'overview']) void queries.invalidateQueries({ queryKey: [key] });
     await navigate({ to: '/environment/$environmentId', params: { environmentId: id } });
   };
   return (
@@ -112,7 +114,7 @@ function DeleteEnvironment({ environmentId, name, refusal }: PartProps): ReactNo
     mutationFn: () => send('deleteEnvironment', { environmentId }),
     onSuccess: async () => {
       await navigate({ to: '/' });
-      void queries.invalidateQueries({ queryKey: ['environments'] });
+      for (const key of ['environments', 'overview']) void queries.invalidateQueries({ queryKey: [key] });
     },
   });
   return (

@@ -29,7 +29,7 @@ export function ProjectPage(): ReactNode {
   const { name = ' ', description = '', associated_environments_count: count = 0, updated_at } = project.data ?? {};
   const edit = (values: Json, version: string | undefined): Promise<unknown> =>
     send('editProject', { projectId }, values, version).finally(() => {
-      for (const key of ['project', 'projects']) void queries.invalidateQueries({ queryKey: [key] });
+      for (const key of ['project', 'projects', 'overview']) void queries.invalidateQueries({ queryKey: [key] });
     });
   return (
     <>
@@ -73,6 +73,7 @@ function Environments({ projectId, organizationId }: { readonly projectId: strin
   const create = async (values: Json): Promise<void> => {
     const environmentId = textOf(await send('createEnvironment', { projectId }, filled(values)), 'id');
     void queries.invalidateQueries({ queryKey: ['environments', projectId] });
+    void queries.invalidateQueries({ queryKey: ['overview'] });
     void queries.invalidateQueries({ queryKey: ['project', projectId] });
     await navigate({ to: '/environment/$environmentId', params: { environmentId } });
   };
@@ -100,7 +101,7 @@ function Environments({ projectId, organizationId }: { readonly projectId: strin
           {
             title: 'State',
             cell: ({ id }) => {
-              const state = nodes.get(id)?.details?.environment.state;
+              const state = nodes.get(id)?.state;
               return state === undefined ? <span className="bone w-24" /> : <StateOf word={state} />;
             },
           },

@@ -144,11 +144,12 @@ function useSaving(service: Service, record: Stored, draft: Draft, setDraft: Set
     },
     // Also after a refusal: the record may have been changed by somebody else, which the fields then show.
     onSettled: () =>
-      Promise.all(
-        ['record', 'advanced', 'details', 'services', 'configurationChanges'].map((key) =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['overview'] }),
+        ...['record', 'advanced', 'details', 'services', 'configurationChanges'].map((key) =>
           queries.invalidateQueries({ queryKey: [key, environmentId] }),
         ),
-      ),
+      ]),
   });
 }
 
