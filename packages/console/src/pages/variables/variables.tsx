@@ -79,8 +79,8 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
     [],
   );
   const onUndo = useCallback((edit: Edit): void => setDraft((now) => without(now, edit)), []);
-  const error = [variables, environment].find((query) => query.data === undefined && query.error !== null)?.error;
-  if (error !== undefined && error !== null) return <FailedFace error={error} onRetry={() => void variables.refetch()} />;
+  const error = [variables, environment].find((query) => query.data === undefined && query.error !== null)?.error ?? null;
+  if (error !== null) return <FailedFace error={error} onRetry={() => void variables.refetch()} />;
   const changes = changesOf(draft);
   const conflicts = changes.filter((edit) => conflictOf(edit, byKey.get(edit.key)) !== null).length;
   const review = async (): Promise<void> => {

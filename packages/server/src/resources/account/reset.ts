@@ -92,6 +92,9 @@ export function makePasswordToken(database: Queryable, personId: string): Promis
   return makeLink(database, { kind: 'PASSWORD', personId, hours: validHours });
 }
 
+/** Deletes the sign-ins with a code that a person has confirmed, and whose programs have no token yet. */
+const deviceSignInsDelete = statement('device_sign_ins_of_person_delete', 'delete from device_sign_in where person_id = $1');
+
 /** Deletes the API tokens that programs of a person got by the sign-in with a code. */
 const deviceTokensDelete = statement(
   'device_tokens_of_person_delete',
@@ -121,6 +124,8 @@ export async function resetPassword(
     await deps.sessions.endAll(person_id, null, tx);
     await recordPersonEvent(tx, person_id, { type: 'UPDATE', part: 'PASSWORD', operation: 'resetPassword', client });
     const removed = await tx.run(passkeysDelete, [person_id]);
+    // In this order: a program that takes its token meanwhile is waited for, and then loses it.
+    await tx.run(deviceSignInsDelete, [person_id]);
     await tx.run(deviceTokensDelete, [person_id]);
     const { has_second_factor } = await securityOf(tx, person_id);
     return { removed_passkeys: removed, has_second_factor };
