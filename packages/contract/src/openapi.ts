@@ -5,6 +5,7 @@ import { pathParameterDescriptions } from './parameters.ts';
 import { refusals } from './refusals.ts';
 import { referring, type Shapes } from './references.ts';
 import { Named, words } from './shape.ts';
+import { whoMay } from './who-may.ts';
 import { withSimilarTogether } from './similar-order.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
@@ -27,7 +28,10 @@ export function openApi(operations: readonly Operation[], version: string): Reco
     info: {
       title: 'Davit',
       version,
-      description: 'Runs workloads on clusters: organization, project, environment, service. Lists are `{results: […]}`.',
+      description: words(`
+        Runs workloads on clusters: organization, project, environment, service. Lists are \`{results: […]}\`.
+
+        *Who may* names the scope that an API token needs, or else the roles of people and tokens.`),
       contact: { name: 'The operator of this installation' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -65,7 +69,7 @@ function describe(operation: Operation): Record<string, unknown> {
             content: { [operation.mediaType ?? 'application/json']: { schema: body, ...namedExample(operation.id, 'request') } },
           },
         }),
-    ...(operation.description === undefined ? {} : { description: words(operation.description) }),
+    description: explanation(operation),
     summary: operation.summary,
     ...(operation.audience === 'anybody' && { security: [] }),
     tags: [operation.tag],
@@ -81,6 +85,12 @@ function describe(operation: Operation): Record<string, unknown> {
  */
 function namedExample(operationId: string, part: 'request' | 'answer'): Record<string, unknown> {
   return { examples: { shop: { externalValue: `examples/${operationId}/${part}` } } };
+}
+
+/** Returns the description of an operation, with who may use it before the table of its error codes. */
+function explanation(operation: Operation): string {
+  const [text = '', ...tables] = words(operation.description ?? '').split(/\n\n(?=\| Code)/);
+  return [text, operation.permission ?? whoMay(operation), ...tables].filter((part) => part !== '').join('\n\n');
 }
 
 /** Returns the value with each description after the other members, as gzip finds longer repetitions before it. */

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { forgetSession } from '../session.ts';
+import { serverNow } from '../time.ts';
 import { setConnection } from './connection.ts';
 import { followOrganization, type LiveMessage } from './stream.ts';
 
@@ -9,7 +10,7 @@ const collectMilliseconds = 60;
 /** Milliseconds between two reads of the overview, at most. */
 const longestPauseMilliseconds = 1000;
 
-/** Keys of the records that a deployment makes untrue; outputs of jobs are variables, and what is deployed is compared. */
+/** Keys of the records that a deployment makes untrue. Outputs of jobs are variables. */
 const readAgain = ['history', 'serviceHistory', 'links', 'services', 'deploymentLog', 'variables', 'gitEvents', 'comparison'];
 
 /** Keeps the records of an organization true while the page shows it. */
@@ -35,7 +36,7 @@ function receive(message: LiveMessage, queries: QueryClient, collected: Collecte
     const { event, data } = message.event;
     // Events between two connections are sent after OPEN, or are gone: in both cases what is shown must be read again.
     if (event === 'OPEN' || event === 'RESET') readAllAgain(queries);
-    else if (event === 'END') setConnection({ state: 'LOST', since: Date.now() });
+    else if (event === 'END') setConnection({ state: 'LOST', since: serverNow() });
     else collected.add(data.environment_id, event);
   }
 }
