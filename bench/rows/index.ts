@@ -2,6 +2,7 @@ import type { Row } from '../row.ts';
 import { checkRow } from './check.ts';
 import { createsRow } from './creates.ts';
 import { addressesRow } from './addresses.ts';
+import { consoleRow } from './console.ts';
 import { commitsRow } from './commits.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
@@ -31,6 +32,7 @@ export const rows: readonly Row[] = [
   growthRow,
   logsRow,
   overviewRow,
+  consoleRow,
   queueRow,
   restRow,
   statusRow,
