@@ -213,6 +213,7 @@ test('an answer from before the stream began is not taken for what is so now', a
   await page.getByRole('status').getByText('Live').waitFor();
   isLive.resolve();
   await page.locator('.facts').getByText('Stopped').first().waitFor();
+  expect(await page.locator('.facts').getByText('Deployed', { exact: true }).count()).toBe(0);
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.close();
 }, 60_000);

@@ -31,8 +31,8 @@ test('an overview of 1,000 services is read by few requests', async () => {
   expect(await processorOf(page)).toBeLessThan(1000);
   loads.browser.context.off('request', count);
   // Organizations, projects and the overview, once more when the stream is open, and the stream itself.
-  expect(requests.length, requests.join(' ')).toBeLessThan(10);
   expect(requests.filter((one) => one.endsWith('/overview')).length).toBeGreaterThan(0);
+  expect(requests.slice(9)).toEqual([]);
   expect((await scroll(page, 'window', 60)).processor).toBeLessThan(frame);
   // The palette looks through all of them.
   await page.keyboard.press('Control+k');
