@@ -60,6 +60,7 @@ function startOf(day: string): Date {
   return Number.isNaN(date.getTime()) ? new Date(0) : date;
 }
 
-function tokenIn(link: string | undefined, name: string): string | null {
+/** Returns the token of another page in a link to it; null if there is none. */
+export function tokenIn(link: string | undefined, name: string): string | null {
   return link === undefined ? null : new URL(link, location.origin).searchParams.get(name);
 }

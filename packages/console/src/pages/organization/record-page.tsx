@@ -8,7 +8,7 @@ import type { Entry } from '../../parts/entries.tsx';
 import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { Records, type RecordColumn } from '../../parts/records.tsx';
-import type { Json } from '../settings/paths.ts';
+import type { Json } from '../../data/paths.ts';
 
 export interface Item {
   readonly id: string;
