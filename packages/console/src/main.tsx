@@ -26,7 +26,7 @@ function Console(): ReactNode {
   if (pathname === '/console/forgotten') return <Forgotten />;
   if (pathname === '/console/issuer') return <IssuerReturn />;
   if (session === null) return <SignIn />;
-  return pathname === '/console/device' ? <Device /> : <RouterProvider router={router} />;
+  return pathname === '/console/device' ? <Device /> : <RouterProvider key={session} router={router} />;
 }
 
 applyTheme();

@@ -27,6 +27,10 @@ export function Dialog({ label, onClose, className, isSticky = false, children }
         if (isSticky) event.preventDefault();
         else onClose();
       }}
+      onClose={() => {
+        // A second Escape closes a dialog of the browser even if the first one was refused.
+        if (isSticky && dialog.current?.isConnected === true && !dialog.current.open) dialog.current.showModal();
+      }}
       onClick={({ target }) => {
         if (target === dialog.current && !isSticky) onClose();
       }}

@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
 import { signInOptions } from '../data/account.ts';
-import { queries } from '../data/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { beginWithCookie, beginWithToken, wasEnded } from '../session.ts';
 import { CardForm, CardPage, EmailField, TextField, useAction } from './card-page.tsx';
@@ -55,7 +54,6 @@ function PasswordForm(): ReactNode {
     const body = { email, password, ...(code !== null && { code }) };
     try {
       const { session_id: id } = await clientOf(null).call('signIn', { body });
-      queries.clear();
       beginWithCookie(id);
     } catch (error) {
       const needsCode = error instanceof ApiError && error.code === 'SECOND_FACTOR_REQUIRED' && code === null;
@@ -99,7 +97,6 @@ function TokenForm(): ReactNode {
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
       throw new ApiError({ status: 401, code: error.code, message: 'The server does not know this token, or it has expired.' });
     }
-    queries.clear();
     beginWithToken(token.trim());
   };
   return (

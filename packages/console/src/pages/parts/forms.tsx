@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { withValueAt, type Json } from '../../data/paths.ts';
+import { Button } from '../../parts/button.tsx';
 import { Conflict } from '../../parts/conflict.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Entries, EntryField } from '../../parts/entries.tsx';
@@ -12,6 +13,7 @@ import { CopyButton } from '../../parts/once.tsx';
 import { Box } from '../../parts/page.tsx';
 import { ProbeControl } from '../../parts/probe.tsx';
 import { QrCode } from '../../parts/qr-code.tsx';
+import { RecordForm } from '../../parts/record-form.tsx';
 import { RowsControl } from '../../parts/rows.tsx';
 import { Saver } from '../../parts/saver.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -56,9 +58,33 @@ export function Forms(): ReactNode {
           />
         </div>
       </Box>
+      <Changed />
       <ReadOnly />
       <Edits />
     </>
+  );
+}
+
+/** A form of a record: with each click somebody else changes the record, which shows once something is entered. */
+function Changed(): ReactNode {
+  const [version, setVersion] = useState(1);
+  return (
+    <Box title="A form of a record">
+      <div className="form-box">
+        <RecordForm
+          entries={entries.slice(1, 2)}
+          stored={{ version: String(version), values: { mail: `ada-${version}@example.org` } }}
+          refusal={null}
+          isPlain
+          onSave={() => Promise.resolve()}
+        />
+        <div className="mt-3">
+          <Button isSmall onClick={() => setVersion(version + 1)}>
+            Somebody else changes it
+          </Button>
+        </div>
+      </div>
+    </Box>
   );
 }
 

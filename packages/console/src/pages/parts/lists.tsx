@@ -5,7 +5,7 @@ import { DeploymentName, History } from '../../parts/history.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { LogLines } from '../../parts/log-lines.tsx';
 import { Older } from '../../parts/older.tsx';
-import { Ago, Box, Cut } from '../../parts/page.tsx';
+import { Ago, Box, Cut, CutAll } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
 import { State, StateOf } from '../../parts/state.tsx';
 import { at, broken, forbidden, lines, long, records } from './sample.ts';
@@ -142,7 +142,9 @@ function SampleTable(): ReactNode {
                 <Cut text={long} />
                 <span className="chip change">Out of date</span>
               </div>
-              <div className="under pl-[23px]">Application</div>
+              <div className="under pl-[23px]">
+                <CutAll texts={['Application', long]} />
+              </div>
             </td>
             <td>
               <State shape="ok">Running</State>

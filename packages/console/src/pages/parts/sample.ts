@@ -1,6 +1,6 @@
 import { ApiError } from '@davit/client';
 import type { Entry } from '../../parts/entries.tsx';
-import type { StatusWords } from '../../words.ts';
+import type { States } from '../../words.ts';
 
 /* Records that no server has, for the page of the parts. */
 
@@ -89,7 +89,7 @@ export const values = {
 };
 
 /** The words of a service that failed, one that is under way, one that needs a look, and one that is well. */
-export const statuses: readonly StatusWords[] = [
+export const statuses: readonly States[] = [
   { state: 'DEPLOYMENT_ERROR', running_status: 'RUNNING' },
   { state: 'DEPLOYING', running_status: null },
   { state: 'DEPLOYED', running_status: 'WARNING' },

@@ -64,7 +64,7 @@ export class MailSender {
     const mail = row.is_expired ? null : await this.#mailOf(row);
     if (mail === null) {
       if (row.is_expired) log.warn({ mail: row.id, kind: row.kind }, 'a mail was given up: its link has expired');
-      await database.run(mailEnd, [row.id]);
+      await this.#end(row);
       return;
     }
     try {
@@ -78,10 +78,14 @@ export class MailSender {
         isRefused ? 'a mail was refused' : 'a mail could not be sent',
       );
       const pause = pausesSeconds[row.attempts - 1] ?? pausesSeconds[3];
-      await (isRefused ? database.run(mailEnd, [row.id]) : database.run(mailAgain, [row.id, pause]));
+      await (isRefused ? this.#end(row) : database.run(mailAgain, [row.id, pause]));
       return;
     }
-    await database.run(mailEnd, [row.id]);
+    await this.#end(row);
+  }
+
+  async #end({ id, kind, recipient, organization_id }: MailRow): Promise<void> {
+    await this.#parts.database.run(mailEnd, [id, kind, recipient, organization_id]);
   }
 
   /** Returns the mail, which is written before its first attempt, so that all attempts have the same link. */
