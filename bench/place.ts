@@ -100,6 +100,7 @@ export class Place {
         new TestRepository(path.join(folder, name)).commit('application', files);
         return `${server.url}/${name}`;
       },
+      head: (name) => new TestRepository(path.join(folder, name)).git('rev-parse', 'main'),
     };
   }
 
@@ -113,6 +114,8 @@ export class Place {
 export interface GitHost {
   /** Creates a repository with one commit of these files on `main`; returns its URL. */
   commit(name: string, files: Readonly<Record<string, string>>): string;
+  /** Returns the id of the newest commit of `main`. */
+  head(name: string): string;
 }
 
 /** Removes the processes and files of earlier runs that were killed. */

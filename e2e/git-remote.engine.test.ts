@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scratchFolder, TestRepository } from '../packages/drivers/src/source/testing.ts';
@@ -24,16 +25,34 @@ describe.each(testEngineKinds())('git push to Davit on %s', (kind) => {
     await setup?.close();
   });
 
-  /** Pushes, and returns the exit code with what git prints. */
-  function push(at: string): Promise<{ readonly code: number; readonly text: string }> {
-    const address = `${setup.davit.url.replace('//', `//git:${token}@`)}/git/dock/production/pushed.git`;
+  /** Runs git with the repository of an application, and returns the exit code with what git prints. */
+  function push(at: string, name = 'pushed', words = ['push']): Promise<{ readonly code: number; readonly text: string }> {
+    const address = `${setup.davit.url.replace('//', `//git:${token}@`)}/git/dock/production/${name}.git`;
     const env = { PATH: process.env['PATH'] ?? '', HOME: folder.path, GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' };
     return new Promise((resolve) => {
-      execFile('git', ['push', address, 'main'], { cwd: at, env, timeout: 120_000 }, (error, stdout, stderr) =>
+      execFile('git', [...words, address, 'main'], { cwd: at, env, timeout: 120_000 }, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), text: `${stdout}${stderr}` }),
       );
     });
   }
+
+  test('deploys a push that was stored when the server was killed', async () => {
+    const id = await setup.application('killed', 'davit:', { ports: [port], memory: 64 });
+    const path = join(folder.path, 'killed');
+    new TestRepository(path).commit('first', shop);
+    const { git_repository } = await setup.davit.client.call('getApplication', { params: { applicationId: id } });
+    const hooks = join(setup.davit.folder, 'git', `${git_repository?.url.slice('davit:'.length)}.git`, 'hooks');
+    // The first read makes the repository.
+    expect(await push(path, 'killed', ['ls-remote'])).toMatchObject({ code: 0 });
+    const script = `#!/bin/sh\n[ "$1" = committed ] || exit 0\nrm -f "$0"\nkill -9 ${setup.davit.pid} 0\n`;
+    await writeFile(join(hooks, 'reference-transaction'), script, { mode: 0o700 });
+    expect((await push(path, 'killed')).code).not.toBe(0);
+    await setup.davit.exited();
+    await setup.davit.serve();
+    await setup.reaches(id, 'DEPLOYED');
+    expect(await setup.fetch(await setup.link(id))).toEqual({ status: 200, body: 'version one\n' });
+    expect(await setup.history(id)).toHaveLength(1);
+  }, 240_000);
 
   test('builds what was pushed, explains a failed build, and deploys the next push', async () => {
     const id = await setup.application('pushed', 'davit:', { ports: [port], memory: 64 });

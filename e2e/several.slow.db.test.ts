@@ -1,23 +1,17 @@
-import { fork, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { createFakeCluster, type FakeCluster } from '../packages/drivers/src/index.ts';
 import { statement } from '../packages/db/src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../packages/testkit/src/database.ts';
-import { offerCluster } from '../packages/testkit/src/remote-cluster.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from './support/eventually.ts';
+import { ForkedServer } from './support/forked-server.ts';
 
 /*
  * Three API servers and three workers share one database, and one of them is killed every few seconds. Every queued
  * deployment runs once, in order, to its end.
  */
 
-const program = resolve(import.meta.dirname, 'support/fake-server.ts');
 const token = 'several-administrator-token';
-const secretKey = Buffer.alloc(32, 7).toString('base64');
 // Each action differs from the one before, because the queue merges equal actions.
 const actions = ['deploy', 'stop', 'deploy', 'stop'] as const;
 const environmentCount = 250;
@@ -37,72 +31,13 @@ const deployments = statement<{
      FROM deployment d ORDER BY environment_id, sequence`,
 );
 
-/** A server in its own process. */
-class Server {
-  readonly #home = mkdtempSync(join(tmpdir(), 'davit-several-'));
-  readonly #fake: FakeCluster;
-  readonly #database: TestDatabase;
-  readonly #environment: Readonly<Record<string, string>>;
-  #child: ChildProcess | undefined;
-  #exited: Promise<void> = Promise.resolve();
-  /** The address of the API. Null while the server is down, and always null for a worker. */
-  address: string | null = null;
-  /** The address of the health checks. Null while the server is down. */
-  health: string | null = null;
-
-  constructor(fake: FakeCluster, database: TestDatabase, environment: Readonly<Record<string, string>> = {}) {
-    this.#fake = fake;
-    this.#database = database;
-    this.#environment = environment;
-  }
-
-  async start(): Promise<void> {
-    const child = fork(program, {
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: {
-        ...process.env,
-        DAVIT_HOME: this.#home,
-        DAVIT_PORT: '0',
-        DAVIT_RATE_LIMIT: '0',
-        DAVIT_LOG_LEVEL: 'fatal',
-        DAVIT_BOOTSTRAP_TOKEN: token,
-        DAVIT_SECRET_KEY: secretKey,
-        DATABASE_URL: this.#database.connectionString,
-        ...this.#environment,
-      },
-    });
-    this.#child = child;
-    this.#exited = new Promise((done) => child.once('exit', () => done()));
-    offerCluster(this.#fake, child);
-    this.address = await new Promise<string | null>((done, fail) => {
-      child.on('message', (message: object) => {
-        if ('health' in message) this.health = String(message.health);
-        if ('address' in message) done(typeof message.address === 'string' ? message.address : null);
-      });
-      child.once('exit', () => fail(new Error('the server ended')));
-    });
-  }
-
-  async kill(): Promise<void> {
-    this.address = null;
-    this.health = null;
-    this.#child?.kill('SIGKILL');
-    await this.#exited;
-  }
-
-  remove(): void {
-    rmSync(this.#home, { recursive: true, force: true });
-  }
-}
-
 let database: TestDatabase;
-let servers: readonly Server[];
+let servers: readonly ForkedServer[];
 let fake: FakeCluster;
 beforeAll(async () => {
   database = await createTestDatabase({ isMigrated: false });
   fake = createFakeCluster();
-  const make = (role: string): Server => new Server(fake, database, { DAVIT_ROLE: role });
+  const make = (role: string) => new ForkedServer({ fake, database, token, environment: { DAVIT_ROLE: role } });
   servers = ['api', 'worker', 'api', 'worker', 'api', 'worker'].map(make);
   // The first server creates the schema.
   await servers[0]?.start();

@@ -1,7 +1,6 @@
 import {
   builtInRoles,
   customNeed,
-  customNeedWords,
   operationList,
   roleDescriptions,
   roleMay,
@@ -10,17 +9,20 @@ import {
   type Operation,
 } from '@davit/contract';
 
-const needs = Object.entries(customNeedWords)
-  .map(([need, meaning]) => `  ${need.padEnd(19)}  ${meaning}`)
-  .join('\n');
-
 const legend = `Who may what. Written by \`npm run generate\` from packages/contract, checked to be fresh; the server decides by the same
 functions (packages/contract/src/permissions.ts).
 
 An API token with a scope may do what stands under that scope and under those above it.
 Roles of members, and of API tokens that have a role: ${builtInRoles.map((role) => `${letterOf(role)} ${roleDescriptions[role].name}`).join(', ')}.
 The last column says what a custom role must allow:
-${needs}
+  ANY                  nothing more: every custom role may
+  NEVER                no custom role suffices
+  CLUSTER_VIEWER       every custom role has it on every cluster
+  CLUSTER_ADMIN        ADMIN on the cluster
+  PROJECT_VIEWER       more than NO_ACCESS in some mode of the project
+  PROJECT_ADMIN        is_admin of the project
+  VIEWER, DEPLOYER, MANAGER   that, or more, for the mode of the environment
+  ENVIRONMENT_CREATOR  MANAGER for the mode, and ENV_CREATOR on the cluster, of the new environment
 Without what is needed: 403 where the role sees the project and mode, otherwise 404, as for everybody else's organizations.
 listProject and listEnvironment answer a custom role only what it sees. Editing an environment's mode needs MANAGER for both modes.
 `;

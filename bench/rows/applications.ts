@@ -69,6 +69,8 @@ export interface NewApplication {
   readonly cpu?: number;
   /** Memory in MiB. */
   readonly memory?: number;
+  /** Whether a push deploys it. Default: no. */
+  readonly isAutomatic?: boolean;
 }
 
 /** An application in Davit whose instances return their generation. */
@@ -99,6 +101,7 @@ export class BenchApplication {
         memory: on.memory ?? limits.memoryMiB,
         ports: [{ internal_port: port, publicly_accessible: true, protocol: 'HTTP' }],
         healthchecks: {},
+        auto_deploy: on.isAutomatic ?? false,
       },
     });
     const { id: variableId } = await client.call('createApplicationEnvironmentVariable', {

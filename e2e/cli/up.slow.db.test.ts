@@ -51,6 +51,11 @@ test('with two commands a folder of code gets an address; again, only what chang
   const third = await terminal.run(['up'], { folder });
   expect(third).toMatchObject({ code: 0 });
   expect(third.err).toContain('No file changed');
+  // Another environment gets a service of its own, and the folder stays linked to the first one.
+  const staging = await terminal.run(['up', '--yes', '--environment', 'staging'], { folder });
+  expect(staging).toMatchObject({ code: 0 });
+  expect(staging.err).toContain('shop-api / staging');
+  expect((await terminal.run(['up'], { folder })).err).toContain('shop-api / production');
 });
 
 test('without a terminal it is told by flags; a folder of no known kind is refused with advice', async () => {

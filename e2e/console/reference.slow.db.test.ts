@@ -57,15 +57,19 @@ test('a search finds words of names, descriptions, fields and errors, by keyboar
     .getByRole('option', { name: /min_running_instances/ })
     .first()
     .waitFor();
-  const slowest =
-    await page.evaluate<number>(`Math.max(...['roll back', 'RELEASE_NOT_USABLE', 'a', 'secret of a database', 'xyzzy'].map((text) => {
-    const input = document.querySelector('dialog input');
-    const began = performance.now();
-    input.value = text;
-    input.dispatchEvent(new Event('input'));
-    document.querySelector('dialog .found').getBoundingClientRect();
-    return performance.now() - began;
-  }))`);
+  // The fastest of three rounds of each search: other programs of a busy machine may hold up one of them.
+  const slowest = await page.evaluate<number>(`Math.max(
+    ...['roll back', 'RELEASE_NOT_USABLE', 'a', 'secret of a database', 'xyzzy'].map((text) => Math.min(
+      ...[1, 2, 3].map(() => {
+        const input = document.querySelector('dialog input');
+        const began = performance.now();
+        input.value = text;
+        input.dispatchEvent(new Event('input'));
+        document.querySelector('dialog .found').getBoundingClientRect();
+        return performance.now() - began;
+      }),
+    )),
+  )`);
   process.stdout.write(`the slowest search takes ${Math.round(slowest)} ms\n`);
   expect(slowest).toBeLessThan(100);
   await input.fill('xyzzy');

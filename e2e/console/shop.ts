@@ -21,12 +21,15 @@ export interface Shop {
   readonly services: Readonly<Record<ShopService, string>>;
 }
 
+/** The parts of a server that the shop needs. */
+export type ShopServer = Pick<RunningServer, 'organization' | 'client' | 'fake'>;
+
 const healthchecks = {};
 const git = (name: string) => ({ url: `https://git.example.org/acme/${name}.git`, branch: 'main' });
 const ports = (internal_port: number) => [{ internal_port, publicly_accessible: true, protocol: 'HTTP' as const }];
 
 /** Creates the shop. Its deployment succeeds as long as the script of the fake cluster lets it. */
-export async function createShop(server: RunningServer): Promise<Shop> {
+export async function createShop(server: ShopServer): Promise<Shop> {
   const organization = await server.organization('Acme');
   const api = server.client(organization.tokens.WRITE);
   const params = { organizationId: organization.id };
@@ -91,7 +94,7 @@ async function arrange(api: Client, environmentId: string, services: Shop['servi
 }
 
 /** Lets each run of a job succeed as soon as it has started, and everything else succeed. */
-export function endJobs({ fake }: RunningServer, serviceId: string): void {
+export function endJobs({ fake }: Pick<RunningServer, 'fake'>, serviceId: string): void {
   fake.script = {
     after: ({ method, service }) => {
       if (method !== 'start' || service !== serviceId) return;

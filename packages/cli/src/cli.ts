@@ -31,6 +31,8 @@ export interface Session {
   readonly context: Context;
   /** The link of the folder, if it is of this context. */
   readonly link: Link | null;
+  /** Whether the link is of the folder itself. Otherwise the link is of a folder above it. */
+  readonly isLinkedHere: boolean;
 }
 
 /** The parts that commands work with. */
@@ -67,14 +69,14 @@ export class Cli implements CommandContext {
     return Date.now() + this.#ahead;
   }
 
-  /** Opens the session: DAVIT_SERVER with DAVIT_TOKEN, or the context that is named, linked or current. */
+  /** Opens the session: `--context`, DAVIT_SERVER with DAVIT_TOKEN, or the context that is named, linked or current. */
   async session(flags: Pick<ServerFlags, 'context'>): Promise<Session> {
     const { DAVIT_SERVER: server = '', DAVIT_TOKEN: token = '' } = this.environment;
-    if (server !== '' && token !== '') {
+    if (server !== '' && token !== '' && flags.context === undefined) {
       const context: Context = { ...anonymous, server: addressOf(server), token };
-      return { client: this.client(context.server, token), name: null, context, link: null };
+      return { client: this.client(context.server, token), name: null, context, link: null, isLinkedHere: false };
     }
-    if (server !== token) {
+    if ((server === '') !== (token === '')) {
       const [there, missing] = server === '' ? ['DAVIT_TOKEN', 'DAVIT_SERVER'] : ['DAVIT_SERVER', 'DAVIT_TOKEN'];
       this.out.talk(`davit: ${there} has no effect without ${missing}.`);
     }
@@ -94,7 +96,8 @@ export class Cli implements CommandContext {
       throw new CliError('You are not signed in.', { exitCode: exitCodes.notSignedIn, advice });
     }
     const client = this.client(context.server, context.token);
-    return { client, name, context, link: link?.context === name ? link : null };
+    const own = link?.context === name ? link : null;
+    return { client, name, context, link: own, isLinkedHere: own !== null && config.links[this.folder] === own };
   }
 
   /** Returns a client of a server. */

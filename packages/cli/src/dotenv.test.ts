@@ -8,8 +8,10 @@ test('a .env file is read with comments, quotation marks, several lines and expo
 export HOST=0.0.0.0   # another
 PORT = 8080
 EMPTY=
+NOTHING= # to be filled in
 NAME="a \\"b\\"\\nc"
-RAW='$HOME # no comment'
+RAW='$HOME # no comment'  # a comment
+FOLDER="C:\\path\\of"
 KEY="-----BEGIN
 END-----"
 PORT=9090
@@ -18,8 +20,10 @@ PORT=9090
     HOST: '0.0.0.0',
     PORT: '9090',
     EMPTY: '',
+    NOTHING: '',
     NAME: 'a "b"\nc',
     RAW: '$HOME # no comment',
+    FOLDER: String.raw`C:\path\of`,
     KEY: '-----BEGIN\nEND-----',
   });
 });
@@ -27,6 +31,7 @@ PORT=9090
 test('a line that is no variable is refused with its number', () => {
   expect(() => parseEnvironmentFile('A=1\nwhat\n')).toThrow('Line 2');
   expect(() => parseEnvironmentFile('A="1\n')).toThrow('line 1');
+  expect(() => parseEnvironmentFile('A="1" 2\n')).toThrow('text after the quotation mark');
 });
 
 test('what is written is read back', () => {
@@ -35,4 +40,8 @@ test('what is written is read back', () => {
       expect(parseEnvironmentFile(environmentLine('KEY', value)).get('KEY')).toBe(value);
     }),
   );
+});
+
+test('a value with a dollar sign stays as it is in a shell', () => {
+  expect(environmentLine('PASSWORD', 'a$b c')).toBe("PASSWORD='a$b c'");
 });

@@ -12,7 +12,7 @@ export function parseEnvironmentFile(text: string): Map<string, string> {
     const [, key = '', rest = ''] = match;
     const quote = /^["']/.exec(rest)?.[0];
     if (quote === undefined) {
-      found.set(key, rest.replace(/\s+#.*$/, '').trimEnd());
+      found.set(key, rest.replace(/(^|\s+)#.*$/, '').trimEnd());
       continue;
     }
     let quoted = rest.slice(1);
@@ -23,6 +23,9 @@ export function parseEnvironmentFile(text: string): Map<string, string> {
       quoted += `\n${lines[at]}`;
     }
     const value = quoted.slice(0, endOf(quoted, quote));
+    if (!/^\s*(#.*)?$/.test(quoted.slice(value.length + 1))) {
+      throw misused(`Line ${at + 1} has text after the quotation mark that ends the value of ${key}.`);
+    }
     found.set(key, quote === '"' ? unescaped(value) : value);
   }
   return found;
@@ -40,12 +43,15 @@ function endOf(text: string, quote: string): number {
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
 function unescaped(text: string): string {
-  return text.replaceAll(/\\([\s\S])/g, (_all, letter: string) => escapes[letter] ?? letter);
+  // A backslash before another letter stays, as paths of Windows have it. The console reads such files in this way, too.
+  return text.replaceAll(/\\([\s\S])/g, (all, letter: string) => escapes[letter] ?? ('"\\$`\n'.includes(letter) ? letter : all));
 }
 
 /** Returns a line of a .env file, which `parseEnvironmentFile` reads back. */
 export function environmentLine(key: string, value: string): string {
   if (/^[\w./:@%+,-]*$/.test(value)) return `${key}=${value}`;
+  // Other readers, such as a shell, replace $NAME and `command` between double quotation marks.
+  if (/[$`]/.test(value) && !/['\r\n]/.test(value)) return `${key}='${value}'`;
   return `${key}="${value
     .replaceAll(/[\\"]/g, String.raw`\$&`)
     .replaceAll('\n', String.raw`\n`)

@@ -59,7 +59,8 @@ export function explain(error: unknown, server: string | null): Explanation {
   if (error instanceof CliError) return { message: error.message, code: null, advice: error.advice, exitCode: error.exitCode };
   if (error instanceof ApiError) return explainApi(error, server);
   const code = codeOf(error);
-  if (error instanceof TypeError && error.message === 'fetch failed') return explainConnection(error, code, server);
+  if (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message))
+    return explainConnection(error, code, server);
   const message = error instanceof Error ? error.message : String(error);
   return { message, code: null, advice: [], exitCode: exitCodes.failed };
 }

@@ -17,6 +17,31 @@ export interface FollowFlags {
   readonly quiet: boolean;
 }
 
+/**
+ * Remembers which lines of a log were printed. A stream that cannot resume sends the log from its beginning. Lines of
+ * several services come in no order of their times, so that a time does not say which lines are known.
+ */
+export class PrintedLines {
+  readonly #printed = new Map<string, number>();
+  #repeated = new Map<string, number>();
+
+  /** Notes that the lines so far may come again. */
+  repeat(): void {
+    this.#repeated = new Map(this.#printed);
+  }
+
+  /** Returns whether a line must be printed, and remembers it. The same line may be printed more than once. */
+  isNew(line: string): boolean {
+    const left = this.#repeated.get(line) ?? 0;
+    if (left > 0) {
+      this.#repeated.set(line, left - 1);
+      return false;
+    }
+    this.#printed.set(line, (this.#printed.get(line) ?? 0) + 1);
+    return true;
+  }
+}
+
 /** Milliseconds between two drawings of the progress on a terminal. */
 const drawMilliseconds = 120;
 const silenceMilliseconds = 1000;
@@ -64,7 +89,7 @@ class Follower {
   #drawn = 0;
   #drawing: ReturnType<typeof setTimeout> | undefined;
   #lastAlive = Date.now();
-  #lastLine = '';
+  readonly #lines = new PrintedLines();
   #isOpen = false;
   #isAsked = false;
 
@@ -78,7 +103,7 @@ class Follower {
 
   async run(): Promise<Progress> {
     const { timeout } = this.#flags;
-    const timer = timeout === undefined ? undefined : setTimeout(() => this.#leave.abort(tooLong(timeout)), timeout * 1000);
+    const timer = timeout === undefined ? undefined : setTimeout(() => this.#leave.abort(tooLong(timeout)), pauseOf(timeout));
     if (this.#isDrawn) this.#keepDrawing();
     const waiting = setTimeout(() => this.#sayWaiting(), silenceMilliseconds);
     const onInterrupt = (): void => this.#onInterrupt();
@@ -111,8 +136,8 @@ class Follower {
     for await (const received of this.#client.stream('streamDeployment', { params, signal: this.#leave.signal, onAlive })) {
       if (this.#flags.jsonLines) this.#cli.out.data(JSON.stringify(received));
       if (received.event === 'OPEN') this.#onOpen();
-      if (received.event === 'DEPLOYMENT_LOG' && this.#flags.log && received.data.at >= this.#lastLine) {
-        this.#lastLine = received.data.at;
+      if (received.event === 'OPEN' || received.event === 'RESET') this.#lines.repeat();
+      if (received.event === 'DEPLOYMENT_LOG' && this.#flags.log && this.#lines.isNew(JSON.stringify(received.data))) {
         const name = this.#progress.services.get(received.data.service_id ?? '')?.name ?? '';
         this.#cli.out.talk(
           `  ${this.#cli.out.style('grey', `${received.data.at.slice(11, 19)} ${name}`)} ${received.data.message}`,
@@ -214,6 +239,14 @@ class Follower {
     if (!this.#isAsked) return;
     this.#cli.stdin.removeListener('data', this.#onKey).setRawMode(false).pause();
   }
+}
+
+/** The longest time of a timer of Node.js. A longer one would end at once. */
+const longestMilliseconds = 2 ** 31 - 1;
+
+/** Returns the milliseconds of a timer that ends after so many seconds. */
+export function pauseOf(seconds: number): number {
+  return Math.min(seconds * 1000, longestMilliseconds);
 }
 
 function tooLong(seconds: number): CliError {

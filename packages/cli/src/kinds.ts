@@ -96,8 +96,33 @@ export const metrics = (minutes: number): PerKind<Metrics> => {
   };
 };
 
-/** Returns the body with which the services are deployed together. */
-export function deployBody(services: readonly ServiceReference[], version: { commit?: string; tag?: string; chart?: string }) {
+/** Versions to deploy instead of the configured ones. */
+export interface Version {
+  readonly commit?: string;
+  readonly tag?: string;
+  readonly chart?: string;
+}
+
+const flagsOf = { commit: '--commit', tag: '--tag', chart: '--chart-version' } as const;
+const versionsOf: Readonly<Record<ServiceType, readonly (keyof Version)[]>> = {
+  APPLICATION: ['commit'],
+  CONTAINER: ['tag'],
+  DATABASE: [],
+  JOB: ['commit', 'tag'],
+  HELM: ['chart'],
+  TERRAFORM: ['commit'],
+};
+
+/**
+ * Returns the body with which the services are deployed together. Refuses a version that none of them can have: another
+ * version would be deployed than the caller asked for.
+ */
+export function deployBody(services: readonly ServiceReference[], version: Version) {
+  for (const part of ['commit', 'tag', 'chart'] as const) {
+    if (version[part] === undefined || services.some(({ type }) => versionsOf[type].includes(part))) continue;
+    const names = services.map(({ name, type }) => `${name} is ${kindNames[type]}`).join(', ');
+    throw misused(`${flagsOf[part]} has no effect here: ${names}.`);
+  }
   const of = (type: ServiceType): string[] => services.flatMap((one) => (one.type === type ? [one.id] : []));
   const commit = version.commit === undefined ? {} : { git_commit_id: version.commit };
   const tag = version.tag === undefined ? {} : { image_tag: version.tag };

@@ -71,8 +71,17 @@ async function findPlace(cli: Cli, session: Session, flags: PlaceFlags): Promise
   return { organization, project: { id, name: names.get(id) ?? id }, environment: { id: found.id, name: found.name } };
 }
 
+/** Returns whether the flags or variables name the environment of the link, or nothing else. */
+export function leadsToLink(cli: Pick<Cli, 'environment'>, link: Place, flags: PlaceFlags): boolean {
+  const { DAVIT_ORGANIZATION, DAVIT_PROJECT, DAVIT_ENVIRONMENT } = cli.environment;
+  const [project, environment] = splitPlace(flags.project ?? DAVIT_PROJECT, flags.environment ?? DAVIT_ENVIRONMENT);
+  const organization = flags.organization ?? DAVIT_ORGANIZATION;
+  const isOther = (record: Named, wanted: string | undefined): boolean => wanted !== undefined && !isNamed(record, wanted);
+  return !(isOther(link.organization, organization) || isOther(link.project, project) || isOther(link.environment, environment));
+}
+
 /** An environment may be named with its project: `shop/production`. */
-function splitPlace(project: string | undefined, environment: string | undefined): [string?, string?] {
+export function splitPlace(project: string | undefined, environment: string | undefined): [string?, string?] {
   const at = environment?.indexOf('/') ?? -1;
   if (environment === undefined || at === -1) return [project, environment];
   return [project ?? environment.slice(0, at), environment.slice(at + 1)];

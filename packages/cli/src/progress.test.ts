@@ -15,10 +15,10 @@ function state(seconds: number, word: string, fields: object = {}): Received {
   return { event: 'SERVICE_STATE', id: null, data: { ...data, action: 'DEPLOY', failure: null, ...fields } } as Received;
 }
 
-function step(name: string, metric: string, seconds: readonly [number, number?], status?: string): Received {
+function step(name: string, metric: string, seconds: readonly [number, number?], status?: string, attempt = 1): Received {
   const [from, to] = seconds;
   const word = status ?? (to === undefined ? 'RUNNING' : 'DONE');
-  const data = { ...place, at: at(to ?? from), service_id: 's', step: name, step_name: metric, status: word, attempt: 1 };
+  const data = { ...place, at: at(to ?? from), service_id: 's', step: name, step_name: metric, status: word, attempt };
   const times = { started_at: at(from), finished_at: to === undefined ? null : at(to) };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
   return { event: 'STEP', id: null, data: { ...data, ...times } } as Received;
@@ -67,6 +67,13 @@ test('a failure stands where it happened, a cancellation and a job have words of
   expect(follow(canceled, 99).line).toBe('  api  ✓ built 38 s  ○ canceled');
   const job = [state(0, 'DEPLOYING', { service_type: 'JOB' }), step('run', 'DEPLOYMENT', [0, 4]), state(4, 'DEPLOYED')];
   expect(follow(job, 9).line).toBe('  api  ✓ ran 4.0 s');
+});
+
+test('a step that is tried again goes on, and its phase is done in the end', () => {
+  const again = [...begin, step('build', 'BUILD', [2, 9], 'FAILED'), step('build', 'BUILD', [10], 'RUNNING', 2)];
+  expect(follow(again, 12).line).toContain('◐ building');
+  const done = [...again, step('build', 'BUILD', [10, 40], 'DONE', 2), step('create', 'DEPLOYMENT', [40])];
+  expect(follow(done, 41)).toMatchObject({ line: expect.stringContaining('✓ built'), said: [expect.stringContaining('built')] });
 });
 
 test('a line that is too wide loses its oldest phases', () => {

@@ -1,6 +1,6 @@
 import type { Received } from '@davit/client';
 import type { Mark, Output } from './output/output.ts';
-import { duration, phrase, width } from './output/text.ts';
+import { duration, phrase, printable, width } from './output/text.ts';
 
 /**
  * The parts of a deployment of one service, as people see them: while they go on, when they are done (null: no longer
@@ -79,7 +79,7 @@ export class Progress {
     const at = Date.parse(data.at);
     const service = this.services.get(data.service_id) ?? {
       id: data.service_id,
-      name: data.service_name,
+      name: printable(data.service_name),
       type: data.service_type,
       state: data.state,
       since: at,
@@ -113,6 +113,8 @@ export class Progress {
     if (last?.name === name) {
       last.endedAt = data.finished_at === null ? null : at;
       if (data.status === 'FAILED') last.outcome = 'failed';
+      // A step that failed is tried again.
+      if (data.status === 'RUNNING' && last.outcome === 'failed') last.outcome = 'going';
       return [];
     }
     const milestones = closePhases(service, Date.parse(data.started_at ?? data.at), 'done');

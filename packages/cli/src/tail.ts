@@ -1,4 +1,4 @@
-import type { Client, Received } from '@davit/client';
+import { ApiError, type Client, type Received } from '@davit/client';
 
 /** A line of a service, as the search and the stream both return it. */
 export interface Line {
@@ -83,12 +83,17 @@ export async function* followLines(client: Client, options: TailOptions): AsyncG
   }
 }
 
-/** Returns the lines after one line; all that meet the conditions if that line is no longer kept. */
+/** Returns the lines after one line. If that line is no longer kept: the newest ones that meet the conditions. */
 async function linesAfter(client: Client, { serviceId, wanted }: TailOptions, lineId: string | null): Promise<Line[]> {
   if (lineId === null) return readLines(client, { serviceId, wanted, count: pageLines });
   const params = { serviceId };
   const found: Line[] = [];
-  let { newer } = await client.call('searchServiceLog', { params, query: { line: lineId, limit: 1 } });
+  const at = await client.call('searchServiceLog', { params, query: { line: lineId, limit: 1 } }).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  });
+  if (at === null) return readLines(client, { serviceId, wanted, count: pageLines });
+  let { newer } = at;
   while (newer !== null) {
     const query = { ...queryOf(wanted), after: newer, limit: pageLines };
     const page = await client.call('searchServiceLog', { params, query });

@@ -15,11 +15,13 @@ export interface Example {
   readonly answer?: unknown;
 }
 
-const examples: Readonly<Record<string, Example | undefined>> = recorded;
+/** The examples by the ids of their operations. */
+export const examples: Readonly<Record<string, Example>> = recorded;
 
 /**
  * Returns the example of an operation, or undefined if there is none. All examples are from one small shop, so that an
- * id means the same thing in each of them. The status is that of a refusal if the operation always refuses at present.
+ * id means the same thing in each of them. Lists are cut to three entries. The status is that of a refusal if the
+ * operation refuses everything at present.
  */
 export function exampleOf(operationId: string): Example | undefined {
   return Object.hasOwn(examples, operationId) ? examples[operationId] : undefined;

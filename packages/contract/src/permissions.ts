@@ -63,21 +63,30 @@ const seesOrganization: ReadonlySet<string> = new Set([
   'listOrganizationAvailableRoles',
 ]);
 
-/** The right that a custom role needs for an operation, and what it means. */
-export const customNeedWords = {
-  ANY: 'nothing more: every custom role may',
-  NEVER: 'no custom role suffices',
-  CLUSTER_VIEWER: 'every custom role has it on every cluster',
-  CLUSTER_ADMIN: 'ADMIN on the cluster',
-  PROJECT_VIEWER: 'more than NO_ACCESS in some mode of the project',
-  PROJECT_ADMIN: 'is_admin of the project',
-  VIEWER: 'VIEWER, or more, for the mode of the environment',
-  DEPLOYER: 'DEPLOYER, or more, for the mode of the environment',
-  MANAGER: 'MANAGER for the mode of the environment',
-  // The rule checks both.
-  ENVIRONMENT_CREATOR: 'MANAGER for the mode, and ENV_CREATOR on the cluster, of the new environment',
-} as const;
-export type CustomNeed = keyof typeof customNeedWords;
+/**
+ * The right that a custom role needs for an operation:
+ * - `ANY`: no further right.
+ * - `NEVER`: no custom role suffices.
+ * - `CLUSTER_VIEWER`, `CLUSTER_ADMIN`: this right on the cluster that the path names.
+ * - `PROJECT_VIEWER`: any right in the project.
+ * - `PROJECT_ADMIN`: `is_admin` for the project.
+ * - `VIEWER`, `DEPLOYER`, `MANAGER`: this right in environments of the same mode as the environment of the path.
+ * - `ENVIRONMENT_CREATOR`: MANAGER for the mode, and ENV_CREATOR on the cluster that the body names. The rule checks
+ *   both.
+ */
+export const customNeeds = [
+  'ANY',
+  'NEVER',
+  'CLUSTER_VIEWER',
+  'CLUSTER_ADMIN',
+  'PROJECT_VIEWER',
+  'PROJECT_ADMIN',
+  'VIEWER',
+  'DEPLOYER',
+  'MANAGER',
+  'ENVIRONMENT_CREATOR',
+] as const;
+export type CustomNeed = (typeof customNeeds)[number];
 
 /**
  * Kinds of records of an organization that services, environments and people refer to. Members who work in a single

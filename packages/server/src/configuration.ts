@@ -98,6 +98,10 @@ export interface Configuration {
   readonly gitFolder: string | null;
   /** MiB that one push may send. */
   readonly gitPushMiB: number;
+  /** Objects (files, folders, commits) that one push may send. */
+  readonly gitPushObjects: number;
+  /** Branches that one pushed repository may have. */
+  readonly gitReferences: number;
   /** MiB that one pushed repository may use. */
   readonly gitRepositoryMiB: number;
   /** MiB of objects of git repositories that are kept between deployments; 0: none. */

@@ -83,7 +83,8 @@ function idleEngine(parts: ApiParts): Engine {
   return createEngine({ ...parts, drivers: {} });
 }
 
-async function makeOrganization(admin: Client, name: string): Promise<TestOrganization> {
+/** Creates an organization with a token of each scope. */
+export async function makeOrganization(admin: Client, name: string): Promise<TestOrganization> {
   const { id } = await admin.call('createOrganization', { body: { name } });
   const make = async (scope: Scope): Promise<string> => {
     const body = { name: `token ${scope}`, scope };

@@ -5,6 +5,7 @@ import type { Cli, ServerFlags, Session } from '../cli.ts';
 import { command, flags, serverAliases, serverFlags } from '../command.ts';
 import { CliError, codeOf, exitCodes, misused } from '../errors.ts';
 import { nearest } from '../nearest.ts';
+import { organizationOf } from '../place.ts';
 
 type ApiFlags = ServerFlags & { readonly body?: string; readonly list?: string };
 
@@ -42,7 +43,8 @@ export const api = command<ApiFlags>({
     }
     const body = given.body === undefined ? undefined : await readBody(cli, given.body, operation);
     const session = await cli.session(given);
-    const input = { ...toInput(operation, words, knownIds(cli, session, given)), ...(body !== undefined && { body }) };
+    const known = await knownIds(cli, session, given, operation);
+    const input = { ...toInput(operation, words, known), ...(body !== undefined && { body }) };
     if (operation.events !== undefined) return stream(cli, session.client, operation, input);
     const answer = await callAny(session.client, operation.id, input);
     if (typeof answer === 'string') cli.out.raw(answer);
@@ -60,11 +62,16 @@ function list(cli: Cli, word: string): void {
   if (found.length === 0) throw misused(`No operation contains ${word}.`);
 }
 
-function knownIds({ environment }: Cli, { link, context }: Session, { organization }: ApiFlags): Known {
+async function knownIds(cli: Cli, session: Session, given: ApiFlags, { path }: Operation): Promise<Known> {
+  const { link, context } = session;
+  const named = given.organization ?? cli.environment['DAVIT_ORGANIZATION'];
+  // A flag or variable may have the name of the organization: the path needs its id.
+  const isNamed = named !== undefined && path.includes('{organizationId}');
+  const organization = isNamed ? (await organizationOf(cli, session, given)).id : undefined;
   const service = link?.service ?? null;
   const ofKind = service === null ? {} : { [`${service.type.toLowerCase()}Id`]: service.id };
   return {
-    organizationId: organization ?? environment['DAVIT_ORGANIZATION'] ?? link?.organization.id ?? context.organization?.id,
+    organizationId: organization ?? link?.organization.id ?? context.organization?.id,
     projectId: link?.project.id,
     environmentId: link?.environment.id,
     serviceId: service?.id,

@@ -3,16 +3,8 @@ import { command, flags, followFlags, placeAliases, placeFlags } from '../comman
 import { misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deploymentNumber, hasSucceeded, readHistory, versionOf } from '../history.ts';
-import { callKind, deployBody, redeploys, restarts, rollbacks, scales, stops, type Requested } from '../kinds.ts';
-import {
-  findService,
-  findServices,
-  linkedService,
-  openSite,
-  type PlaceFlags,
-  type ServiceReference,
-  type Site,
-} from '../place.ts';
+import { callKind, deployBody, redeploys, restarts, rollbacks, scales, stops, type Requested, type Version } from '../kinds.ts';
+import { findService, findServices, openSite, type PlaceFlags, type ServiceReference, type Site } from '../place.ts';
 
 type ChangeFlags = PlaceFlags & FollowFlags;
 const changeFlags = { ...placeFlags, ...followFlags };
@@ -49,23 +41,27 @@ export const deploy = command<DeployFlags>({
     const params = { environmentId: site.place.environment.id };
     if (given.all) {
       if (names.length > 0) throw misused('Name services, or deploy all of them with --all: not both.');
+      if (Object.keys(versionIn(given)).length > 0) {
+        throw misused('All services have no version in common: name those that have it.', 'davit deploy api --commit 3f1c0aa');
+      }
       announce(cli, site.place);
       const { deployment_request_id: id } = await site.client.call('deployEnvironment', { params });
       return followDeployment(cli, site, id, given);
     }
-    const services = await servicesToDeploy(cli, site, names);
+    const services = names.length > 0 ? await findServices(site, names) : [await findService(cli, site, undefined)];
+    const body = deployBody(services, versionIn(given));
     announce(cli, site.place);
-    const { commit, tag, chartVersion: chart } = given;
-    const body = deployBody(services, { commit, tag, chart });
     const { deployment_request_id: id } = await site.client.call('deployAllServices', { params, body });
     return followDeployment(cli, site, id, given);
   },
 });
 
-async function servicesToDeploy(cli: Cli, site: Site, names: readonly string[]): Promise<readonly ServiceReference[]> {
-  if (names.length > 0) return findServices(site, names);
-  const linked = linkedService(site);
-  return [linked ?? (await findService(cli, site, undefined))];
+function versionIn({ commit, tag, chartVersion: chart }: DeployFlags): Version {
+  return {
+    ...(commit !== undefined && { commit }),
+    ...(tag !== undefined && { tag }),
+    ...(chart !== undefined && { chart }),
+  };
 }
 
 /** Opens the place, finds the service, requests the change and follows it. */

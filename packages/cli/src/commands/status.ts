@@ -5,7 +5,7 @@ import { misused } from '../errors.ts';
 import { changeLines, compareReleases } from '../changes.ts';
 import { explainFailure, readCircumstances } from '../explanation.ts';
 import { deploymentNumber, readHistory, titleOf, versionOf, type HistoryEntry } from '../history.ts';
-import { ago, cut, duration, fit, milliseconds, phrase, plural, table } from '../output/text.ts';
+import { ago, cut, duration, fit, milliseconds, phrase, plural, printable, table } from '../output/text.ts';
 import { findService, openSite, placeName, servicesOf, type PlaceFlags, type Service, type Site } from '../place.ts';
 import { markOf } from '../progress.ts';
 import { stateWord, statusesOf, type ServiceStatus } from '../statuses.ts';
@@ -95,9 +95,9 @@ function showStage(
     const about = service === undefined ? '' : aboutService(service);
     const columns = [name, `${out.mark(markOf(word), 'data')} ${state}`, fit(instances, 5), fit(when, 11)];
     out.data(`    ${columns.join('  ')}  ${room < 8 ? '' : cut(about, room)}`.trimEnd());
-    const message = one.failure?.message ?? one.conditions?.[0]?.message;
+    const message = printable(one.failure?.message ?? one.conditions?.[0]?.message ?? '').replaceAll('\n', ' ');
     const isBad = markOf(word) === 'bad' || (one.conditions?.length ?? 0) > 0;
-    if (isBad && message !== undefined) out.data(`    ${' '.repeat(pad)}  ${cut(message, out.dataColumns - pad - 6)}`);
+    if (isBad && message !== '') out.data(`    ${' '.repeat(pad)}  ${cut(message, out.dataColumns - pad - 6)}`);
   }
 }
 
@@ -194,10 +194,12 @@ export const explain = command<PlaceFlags & { readonly deployment?: number }>({
     const params = { environmentId: site.place.environment.id };
     const [statuses, entries] = await Promise.all([
       site.client.call('getEnvironmentStatuses', { params }),
-      readHistory(site.client, service),
+      readHistory(site.client, service, given.deployment === undefined ? 50 : 200),
     ]);
     const found = statusesOf(statuses).find(({ status: { id } }) => id === service.id)?.status;
-    const failed = failureIn(entries, given.deployment) ?? { failure: found?.failure ?? found?.conditions?.[0] ?? null };
+    const failed = failureIn(service.name, entries, given.deployment) ?? {
+      failure: found?.failure ?? found?.conditions?.[0] ?? null,
+    };
     if (given.json) return cli.out.json(failed.failure);
     if (failed.failure === null) {
       const which = given.deployment === undefined ? service.name : `Deployment ${given.deployment} of ${service.name}`;
@@ -247,8 +249,10 @@ export const diff = command<PlaceFlags & { readonly from?: number; readonly to?:
   },
 });
 
-function failureIn(entries: readonly HistoryEntry[], number: number | undefined) {
+/** Returns the failure of the deployment with the number; undefined without a number. */
+export function failureIn(name: string, entries: readonly HistoryEntry[], number: number | undefined) {
   if (number === undefined) return undefined;
   const entry = entries.find(({ identifier }) => deploymentNumber(identifier.execution_id) === String(number));
-  return { failure: entry?.failure ?? null, executionId: entry?.identifier.execution_id };
+  if (entry === undefined) throw misused(`${name} has no deployment ${number}.`, `davit history ${name} --limit 200`);
+  return { failure: entry.failure ?? null, executionId: entry.identifier.execution_id };
 }

@@ -1,4 +1,5 @@
 import { stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Cli, Session } from '../cli.ts';
 import { command, flags, followFlags, placeAliases, placeFlags } from '../command.ts';
@@ -7,11 +8,12 @@ import { CliError, exitCodes, misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deployBody } from '../kinds.ts';
 import { duration, plural, size } from '../output/text.ts';
-import { organizationOf, type PlaceFlags, type Service, type ServiceReference, type Site } from '../place.ts';
+import { leadsToLink, type PlaceFlags, type Service, type ServiceReference, type Site } from '../place.ts';
 import { detect, exposedPort, findPort, openFolder, type Detected } from '../up/detect.ts';
 import { dockerfileFor, dockerignoreFor } from '../up/dockerfile.ts';
 import { DeploymentWatch } from '../up/deployment-watch.ts';
 import { Snapshots, type Snapshot } from '../up/snapshot.ts';
+import { findTarget, named, type Target } from '../up/target.ts';
 import { linkFolder } from './place.ts';
 
 type UpFlags = PlaceFlags &
@@ -56,11 +58,16 @@ export const up = command<UpFlags>({
   run: async (cli, given) => {
     const session = await cli.session(given);
     const known = await linkedApplication(session);
-    if (known !== null && given.name === undefined && given.repository === undefined) return send(cli, session, known, given);
+    const isSame = known !== null && given.name === undefined && given.repository === undefined;
+    if (isSame && leadsToLink(cli, known.site.place, given)) {
+      warnOfUnused(cli, known.service, given);
+      return send(cli, session, known, given);
+    }
     const plan = await makePlan(cli, session, given);
     showPlan(cli, plan);
     if (!given.yes) await consent(cli);
-    return send(cli, session, await carryOut(cli, session, plan), given);
+    // The folder stays linked to its environment when it is sent to another one for once.
+    return send(cli, session, await carryOut(cli, session, plan, !isSame), given);
   },
 });
 
@@ -72,10 +79,26 @@ interface Application {
   readonly isPushed: boolean;
 }
 
-/** Returns the application that the folder is linked to; null if there is none, or it was deleted. */
+/** Says which flags have no effect, as they describe a service that is yet to be made. */
+function warnOfUnused(
+  { out }: Cli,
+  { name }: ServiceReference,
+  { port, noPort, dockerfile, cluster, branch: wanted }: UpFlags,
+): void {
+  const given = { '--port': port !== undefined, '--no-port': noPort, '--dockerfile': dockerfile !== undefined };
+  const all = { ...given, '--cluster': cluster !== undefined, '--branch': wanted !== undefined };
+  const unused = Object.entries(all).flatMap(([flag, isGiven]) => (isGiven ? [flag] : []));
+  if (unused.length === 0) return;
+  out.talk(`  ${out.mark('warn')} ${name} exists: ${unused.join(', ')} changes nothing. Change its settings in the console.`);
+}
+
+/**
+ * Returns the application that the folder itself is linked to; null if there is none, or it was deleted. The application
+ * of a folder above has other files.
+ */
 async function linkedApplication(session: Session): Promise<Application | null> {
-  const { link } = session;
-  if (link === null || link.service === null || link.service.type !== 'APPLICATION') return null;
+  const { link, isLinkedHere } = session;
+  if (!isLinkedHere || link === null || link.service === null || link.service.type !== 'APPLICATION') return null;
   const { organization, project, environment, service } = link;
   const { results } = await session.client.call('listServicesByEnvironmentId', { params: { environmentId: environment.id } });
   const found = results.find(({ id }) => id === service.id);
@@ -90,14 +113,7 @@ function isPushed(service: Service): boolean {
   return service.git_repository?.url.startsWith('davit:') === true;
 }
 
-interface Plan {
-  readonly name: string;
-  readonly organization: Named | null;
-  /** A text is the name of a record that will be made. */
-  readonly project: Named | string;
-  readonly environment: Named | string;
-  readonly clusterId: string | null;
-  readonly clusterName: string;
+interface Plan extends Target {
   readonly port: { readonly number: number; readonly from: string } | null;
   readonly dockerfile: { readonly name: string; readonly text: string | null };
   readonly found: Detected | null;
@@ -154,65 +170,6 @@ async function portOf(cli: Cli, given: UpFlags, { existing, found, name }: Sourc
   throw misused('On which port does the program listen?', 'davit up --port 8080, or --no-port if on none');
 }
 
-type Target = Pick<Plan, 'name' | 'organization' | 'project' | 'environment' | 'clusterId' | 'clusterName'>;
-
-/** Finds or names the project, the environment and the service. */
-async function findTarget(cli: Cli, session: Session, given: UpFlags): Promise<Target> {
-  const { client } = session;
-  const folderName =
-    (path.basename(cli.folder) || 'app')
-      .toLowerCase()
-      .replaceAll(/[^a-z\d-]+/g, '-')
-      .replaceAll(/^-+|-+$/g, '') || 'app';
-  const ofRepository = given.repository === undefined ? undefined : path.posix.basename(given.repository, '.git');
-  const name = given.name ?? ofRepository ?? folderName;
-  const wanted = given.environment ?? cli.environment['DAVIT_ENVIRONMENT'] ?? 'production';
-  const at = wanted.indexOf('/');
-  const projectName = given.project ?? cli.environment['DAVIT_PROJECT'] ?? (at === -1 ? name : wanted.slice(0, at));
-  const environmentName = wanted.slice(at + 1);
-  const { results: organizations } = await client.call('listOrganization');
-  if (organizations.length === 0) {
-    // An administrator's token before the first organization.
-    return {
-      name,
-      organization: null,
-      project: projectName,
-      environment: environmentName,
-      clusterId: null,
-      clusterName: 'Local',
-    };
-  }
-  const organization = await organizationOf(cli, session, given);
-  const params = { organizationId: organization.id };
-  const [projects, clusters] = await Promise.all([
-    client.call('listProject', { params }),
-    client.call('listOrganizationCluster', { params }),
-  ]);
-  const project = named(projects.results, projectName);
-  const environments =
-    project === undefined ? [] : (await client.call('listEnvironment', { params: { projectId: project.id } })).results;
-  const environment = named(environments, environmentName);
-  const cluster =
-    given.cluster === undefined
-      ? clusters.results.find((one) => one.is_default === true)
-      : named(clusters.results, given.cluster);
-  if (given.cluster !== undefined && cluster === undefined) {
-    throw misused(`There is no cluster ${given.cluster}.`, `There are ${clusters.results.map((one) => one.name).join(', ')}.`);
-  }
-  return {
-    name,
-    organization,
-    project: project ?? projectName,
-    environment: environment ?? environmentName,
-    clusterId: given.cluster === undefined ? null : (cluster?.id ?? null),
-    clusterName: environment?.cluster_name ?? cluster?.name ?? 'the default cluster',
-  };
-}
-
-function named<Item extends Named>(all: readonly Item[], wanted: string): Item | undefined {
-  return all.find(({ id, name }) => id === wanted || name.toLowerCase() === wanted.toLowerCase());
-}
-
 function showPlan(cli: Cli, { name, project, environment, clusterName, port, dockerfile, found, repository }: Plan): void {
   const { out } = cli;
   const kind =
@@ -242,7 +199,7 @@ async function consent(cli: Cli): Promise<void> {
 }
 
 /** Writes the Dockerfile and makes what is missing, in this order: what exists already is used. */
-async function carryOut(cli: Cli, session: Session, plan: Plan): Promise<Application> {
+async function carryOut(cli: Cli, session: Session, plan: Plan, links: boolean): Promise<Application> {
   const { client } = session;
   if (plan.dockerfile.text !== null && plan.found !== null) {
     await writeFile(path.join(cli.folder, plan.dockerfile.name), plan.dockerfile.text, { flag: 'wx' });
@@ -259,7 +216,7 @@ async function carryOut(cli: Cli, session: Session, plan: Plan): Promise<Applica
   const environment = typeof plan.environment === 'string' ? await makeEnvironment(session, project.id, plan) : plan.environment;
   const site: Site = { ...session, place: { organization, project, environment } };
   const service = await makeService(site, plan);
-  if (session.name !== null) await linkFolder(cli, site, service);
+  if (session.name !== null && links) await linkFolder(cli, site, service);
   return { site, service, isPushed: plan.repository === null };
 }
 
@@ -387,6 +344,6 @@ function pushFailed(error: unknown, url: string): CliError {
 }
 
 function cacheFolder({ environment }: Cli): string {
-  const { XDG_CACHE_HOME: folder = '', HOME: home = '' } = environment;
+  const { XDG_CACHE_HOME: folder = '', HOME: home = homedir() } = environment;
   return path.join(folder === '' ? path.join(home, '.cache') : folder, 'davit', 'up');
 }

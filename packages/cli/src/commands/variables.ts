@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import type { CallAnswer } from '@davit/client';
 import type { Cli } from '../cli.ts';
 import { command, flags, followFlags, placeAliases, placeFlags } from '../command.ts';
@@ -226,10 +226,21 @@ export const pull = command<ScopeFlags & { readonly output?: string }>({
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
       .map(({ key, value, is_secret: isSecret }) => (isSecret ? `# ${key} is a secret` : environmentLine(key, value ?? '')));
     if (given.output === undefined) return lines.forEach((line) => cli.out.data(line));
-    await writeFile(given.output, `${lines.join('\n')}\n`, { mode: 0o600 });
+    await writePrivate(given.output, `${lines.join('\n')}\n`);
     cli.out.talk(`  ${cli.out.mark('ok')} ${plural(found.length, 'variable')} written to ${given.output}`);
   },
 });
+
+/** Writes a file that only its user can read, also if it was there before with another mode. */
+async function writePrivate(name: string, text: string): Promise<void> {
+  const file = await open(name, 'w', 0o600);
+  try {
+    if ((await file.stat()).isFile()) await file.chmod(0o600);
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
+}
 
 interface Change {
   readonly key: string;

@@ -1,4 +1,5 @@
 import { codeOf } from '../errors.ts';
+import { printable } from './text.ts';
 
 /** A stream as commands write to it. `columns` is there if it is a terminal. */
 export interface Sink {
@@ -106,9 +107,9 @@ export class Output {
     this.data(JSON.stringify(value, null, 2));
   }
 
-  /** Writes a line for people to stderr. */
+  /** Writes a line for people to stderr. What others wrote into it cannot act on the terminal. */
   talk(text = ''): void {
-    this.#stderr.write(`${text}\n`);
+    this.#stderr.write(`${printable(text)}\n`);
   }
 
   /** Writes to stderr without a line break: the parts of a display that changes in place. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, cut, duration, milliseconds, size, table, width, wrap } from './text.ts';
+import { ago, cut, duration, milliseconds, printable, size, table, width, wrap } from './text.ts';
 
 test('times, durations and sizes read like those of the console', () => {
   const now = Date.parse('2026-11-27T12:00:00Z');
@@ -26,4 +26,11 @@ test('texts are cut and wrapped by letters, colours do not count', () => {
   expect(width('\u001B[31m✗\u001B[39m')).toBe(1);
   expect(wrap('one two three', 7)).toEqual(['one two', 'three']);
   expect(wrap('unbreakable', 4)).toEqual(['unbreakable']);
+});
+
+test('names and messages of others cannot act on the terminal', () => {
+  expect(printable('a\u001B]0;title\u0007b\u001B[2Jc\u009Bd\re')).toBe('a]0;titleb[2Jcde');
+  expect(printable('\u001B[31mred\u001B[39m\nnext\tword')).toBe('\u001B[31mred\u001B[39m\nnext word');
+  const rows = table([{ title: 'NAME' }, { title: 'VERSION' }], [['api\u001B[8A', 'first\nsecond']], Infinity);
+  expect(rows).toEqual(['NAME    VERSION', 'api[8A  first second']);
 });

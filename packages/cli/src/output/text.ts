@@ -46,6 +46,17 @@ export function phrase(word: string): string {
 // oxlint-disable-next-line no-control-regex -- colours of terminals begin with this character
 const escapes = /\u001B\[[\d;]*m/g;
 
+// oxlint-disable-next-line no-control-regex -- the characters that a terminal acts on
+const controls = /\u001B\[[\d;]*m|[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/g;
+
+/**
+ * Returns a text without what a terminal acts on, except colours and line breaks. Names, messages of commits and lines of
+ * programs are written by others, who could move the cursor, hide lines or set the clipboard.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(controls, (found) => (found.length > 1 ? found : found === '\t' ? ' ' : ''));
+}
+
 /** Returns the number of columns that a text takes. */
 export function width(text: string): number {
   return Array.from(text.replaceAll(escapes, '')).length;
@@ -86,7 +97,8 @@ const narrowest = 8;
 
 /** Returns the lines of a table, the titles first, no line wider than the columns as far as cutting allows. */
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[], limit: number): string[] {
-  const all = [columns.map(({ title }) => title), ...rows];
+  const cells = rows.map((row) => row.map((cell) => printable(cell).replaceAll('\n', ' ')));
+  const all = [columns.map(({ title }) => title), ...cells];
   const widths = columns.map((_, index) => Math.max(...all.map((row) => width(row[index] ?? ''))));
   let excess = widths.reduce((sum, one) => sum + one, 0) + gap.length * (columns.length - 1) - limit;
   const cuttable = columns

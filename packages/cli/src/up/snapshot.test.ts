@@ -90,3 +90,11 @@ test('rules of Docker become rules of git', () => {
   const rules = ignoreRules('# note\n/a\nb/\n**/*.log\n!b/keep\n./c\n\n');
   expect(rules.split('\n')).toEqual(['/.git', '/a', '/b', '/**/*.log', '!/b/keep', '/c', '!/Dockerfile', '!/.dockerignore', '']);
 });
+
+test('nothing is sent while the rules cannot be read', async () => {
+  const unreadable = path.join(root, 'unreadable');
+  await mkdir(path.join(unreadable, '.dockerignore'), { recursive: true });
+  await expect(new Snapshots(unreadable, path.join(root, 'cache'), 'http://server').take()).rejects.toThrow(
+    'cannot be read (EISDIR)',
+  );
+});

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { CliError, codeOf } from '../errors.ts';
 import { git, runGit, type GitEnded, type GitRun } from './git.ts';
 import { ignoreRules } from './ignore.ts';
 
@@ -100,7 +101,7 @@ export class Snapshots {
     await mkdir(path.dirname(this.#repository), { recursive: true, mode: 0o700 });
     // An existing repository is not changed by this.
     await git(['init', '--quiet', '--bare', this.#repository], { folder: this.#folder });
-    const rules = ignoreRules(await readFile(path.join(this.#folder, '.dockerignore'), 'utf8').catch(() => ''));
+    const rules = ignoreRules(await readRules(path.join(this.#folder, '.dockerignore')));
     await mkdir(path.join(this.#repository, 'info'), { recursive: true });
     await writeFile(path.join(this.#repository, 'info/exclude'), rules);
   }
@@ -175,6 +176,16 @@ function withToken({ token }: Target): Record<string, string> {
     GIT_CONFIG_KEY_1: 'credential.helper',
     GIT_CONFIG_VALUE_1: `!f() { test "$1" = get && printf 'username=davit\\npassword=%s\\n' "$DAVIT_PUSH_TOKEN"; }; f`,
   };
+}
+
+/** Returns the text of a file of rules; an empty one if there is none. Files that it names must not be sent in error. */
+async function readRules(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return '';
+    throw new CliError(`${file} cannot be read (${codeOf(error)}), so that it is not known which files are left out.`);
+  }
 }
 
 function refused(text: string): Error {

@@ -25,9 +25,14 @@ interface Lease {
 
 async function leadByLease(name: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const tab = String(Math.random());
+  const giveBack = (): void => {
+    if (readLease(name)?.tab === tab) localStorage.removeItem(name);
+  };
+  // A tab that is closed gives its lease back, so that the next one does not wait until the lease runs out.
+  window.addEventListener('pagehide', giveBack);
   while (!signal.aborted) {
     if (!takeLease(name, tab)) {
-      await wait(renewalMilliseconds, signal);
+      await waitForLease(name, signal);
       continue;
     }
     const lost = new AbortController();
@@ -36,7 +41,8 @@ async function leadByLease(name: string, signal: AbortSignal, work: (signal: Abo
     lost.abort();
     await done;
   }
-  if (readLease(name)?.tab === tab) localStorage.removeItem(name);
+  window.removeEventListener('pagehide', giveBack);
+  giveBack();
 }
 
 /** Takes or renews the lease. Returns whether this tab has it. */
@@ -52,12 +58,25 @@ function readLease(name: string): Lease | null {
   return text === null ? null : JSON.parse(text);
 }
 
+/** Waits until the lease is given back, at most until it should be renewed. */
+async function waitForLease(name: string, signal: AbortSignal): Promise<void> {
+  const given = new AbortController();
+  const look = ({ key, newValue }: StorageEvent): void => {
+    if (key === name && newValue === null) given.abort();
+  };
+  window.addEventListener('storage', look);
+  await wait(renewalMilliseconds, AbortSignal.any([signal, given.signal]));
+  window.removeEventListener('storage', look);
+}
+
 function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener('abort', () => {
+    const end = (): void => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener('abort', end);
   });
 }

@@ -162,7 +162,7 @@ export const postInviteMember = operation({
   summary: 'Invite a person',
   description: `
     Creates an invitation that is valid for seven days. Send \`invitation_link\` of the answer to the person: who has
-    the link can accept it. Davit sends no e-mail. Somebody who signs in with this verified address can accept
+    the link can accept it. With a mail server, Davit mails it, too. Somebody who signs in with this verified address can accept
     without the link.
 
     | Code | Cause | Remedy |

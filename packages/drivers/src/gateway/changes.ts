@@ -1,6 +1,7 @@
 import type { Backend, RouteTable } from '../gateway.ts';
 import { certificateCommands, certificateFile, fitsCommands, type CertificateCommands } from './certificates.ts';
-import { httpProxyName, isSticky, mapFile, noRoute, serverArguments, serverName, tcpProxyName, toMap } from './haproxy-config.ts';
+import { mapFile, noRoute, toMap } from './haproxy-config.ts';
+import { httpProxyName, isSticky, serverArguments, serverName, tcpProxyName } from './haproxy-routes.ts';
 import type { Serving } from './runtime-api.ts';
 
 /** The differences between the running HAProxy and a table. */

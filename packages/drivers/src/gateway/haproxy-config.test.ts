@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Backend, RouteOptions, RouteTable } from '../gateway.ts';
 import { changesTo, retiredServersLimit } from './changes.ts';
-import { mapFile, serverName, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
+import { mapFile, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
+import { serverName } from './haproxy-routes.ts';
 import { refuseOwnHosts, withOwnRoutes } from './own-routes.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import { toLines, toLoads, toProcesses, toServing, type Serving } from './runtime-api.ts';

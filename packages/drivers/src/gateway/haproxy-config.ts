@@ -1,13 +1,6 @@
-import { createHash } from 'node:crypto';
-import {
-  latencyBucketsMilliseconds,
-  type Backend,
-  type CrossOrigin,
-  type HttpRoute,
-  type RouteTable,
-  type TcpRoute,
-} from '../gateway.ts';
+import { latencyBucketsMilliseconds, type RouteTable } from '../gateway.ts';
 import { certificateFile, certificateList, listText } from './certificates.ts';
+import { httpBackend, httpProxyName, listenAddress, listLines, shortHash, tcpListener } from './haproxy-routes.ts';
 import { failures, toPages, type ErrorPages } from './pages.ts';
 
 /** The settings that do not come from routes. All values are the operator's and Davit's, not tenants'. */
@@ -56,7 +49,7 @@ export function toConfiguration(settings: GatewaySettings, table: RouteTable): C
       fixedBackends(settings),
       routeDefaults(),
       ...table.http.map((route) => httpBackend(route)),
-      ...table.tcp.map((route) => tcpListener(settings, route)),
+      ...table.tcp.map((route) => tcpListener(settings.bindAddress, route)),
     ].join('\n'),
   };
 }
@@ -85,46 +78,6 @@ export function toMap(table: RouteTable): Map<string, string> {
   for (const { host, redirect } of table.certificates ?? []) if (redirect) map.set(`${redirectMark}${host}/`, 'redirect');
   for (const host of table.redirects ?? []) map.set(`${redirectMark}${host}/`, 'redirect');
   return map;
-}
-
-/**
- * Returns the name of a backend. The name contains a hash of all options that cannot be changed at run time, so it
- * changes with them. The names that the running HAProxy lists therefore show whether it can serve a table without a
- * reload.
- */
-export function httpProxyName(route: HttpRoute): string {
-  const rewriting = route.pathRewrite === null ? null : [route.pathPrefix, route.pathRewrite];
-  const structure = JSON.stringify([route.protocol, rewriting, ...(route.options === undefined ? [] : [route.options])]);
-  let hash = structureHashes.get(structure);
-  if (hash === undefined) structureHashes.set(structure, (hash = shortHash(structure)));
-  return `http_${route.id}_${hash}`;
-}
-
-/**
- * Cache: routes have few distinct options, but names are requested often. With a thousand routes, hashing took a third
- * of a change.
- */
-const structureHashes = new Map<string, string>();
-
-export function tcpProxyName(route: TcpRoute): string {
-  return `tcp_${route.listenPort}_${route.id}`;
-}
-
-/**
- * Returns the name of a server, which contains the instance and its address. Another instance, or the same instance at
- * another address, is another server. So no pooled connection can outlive a change of its destination.
- */
-export function serverName(backend: Backend): string {
-  return `${backend.id}:${backend.host}:${backend.port}`;
-}
-
-/**
- * Returns address and options in the syntax of `server` lines and `add server`. Servers added at run time inherit no
- * defaults.
- */
-export function serverArguments(backend: Backend, protocol: 'HTTP' | 'GRPC' | 'TCP'): string {
-  const host = backend.host.includes(':') ? `[${backend.host}]` : backend.host;
-  return `${host}:${backend.port}${protocol === 'GRPC' ? ' proto h2 pool-max-conn 0' : ''}`;
 }
 
 /** Returns a hash that changes when anything except routes changes. The running HAProxy shows it as its description. */
@@ -326,129 +279,10 @@ function latencyBuckets(): string {
     .join('');
 }
 
-function httpBackend(route: HttpRoute): string {
-  return `backend ${httpProxyName(route)} from route
-${optionLines(route)}${rewriting(route)}${serverLines(route.backends, route.protocol, isSticky(route))}`;
-}
-
-/** Returns whether the servers need a cookie; a server that is added at run time cannot have one (HAProxy 2.6). */
-export function isSticky({ options }: HttpRoute): boolean {
-  return options?.sticky === true;
-}
-
-function optionLines({ options = {} }: HttpRoute): string {
-  const { allowedSources, deniedSources, bodyLimitMebibytes, connectTimeoutSeconds, readTimeoutSeconds } = options;
-  const lines: string[] = [];
-  const deny = (status: number, condition: string): number => lines.push(`http-request deny deny_status ${status} ${condition}`);
-  if (allowedSources !== undefined) {
-    lines.push(...listLines('allowed', 'var(txn.client) -m ip', allowedSources));
-    deny(403, 'unless allowed');
-  }
-  if (deniedSources !== undefined) {
-    lines.push(...listLines('denied', 'var(txn.client) -m ip', deniedSources));
-    deny(403, 'if denied');
-  }
-  if (bodyLimitMebibytes !== undefined) deny(413, `if { req.hdr_val(content-length) gt ${bodyLimitMebibytes * 1024 * 1024} }`);
-  if (connectTimeoutSeconds !== undefined) lines.push(`timeout connect ${connectTimeoutSeconds}s`);
-  if (readTimeoutSeconds !== undefined) lines.push(`timeout server ${readTimeoutSeconds}s`);
-  if (options.sticky === true) lines.push(`cookie ${stickyCookie} insert indirect nocache httponly`);
-  if (options.crossOrigin !== undefined) lines.push(...crossOriginLines(options.crossOrigin));
-  for (const [name, value] of Object.entries(options.headers ?? {})) {
-    lines.push(`http-after-response set-header ${name} ${quotedFormat(value)}`);
-  }
-  return lines.map((line) => `  ${line}\n`).join('');
-}
-
-// HAProxy accepts 64 words in a line.
-const wordsInLine = 50;
-
-/**
- * Returns the lines of a condition that holds if one of the words matches: lines with the same name are alternatives.
- * Without words the condition never holds.
- */
-function listLines(name: string, test: string, words: readonly string[]): string[] {
-  if (words.length === 0) return [`acl ${name} always_false`];
-  const count = Math.ceil(words.length / wordsInLine);
-  return Array.from(
-    { length: count },
-    (_, index) => `acl ${name} ${test} ${words.slice(index * wordsInLine, (index + 1) * wordsInLine).join(' ')}`,
-  );
-}
-
-const stickyCookie = 'DAVIT_INSTANCE';
-
-/**
- * Implements https://fetch.spec.whatwg.org/#http-cors-protocol. Named origins may send cookies; with `*` they may not.
- */
-function crossOriginLines({ origins, methods, headers }: CrossOrigin): string[] {
-  const isAny = origins.includes('*');
-  const isAllowed = isAny ? '{ var(txn.origin) -m found }' : 'origin';
-  const isPreflight = 'METH_OPTIONS { req.hdr(access-control-request-method) -m found }';
-  // HAProxy refuses an empty value. Without the header only requests that need no permission are allowed, and that is
-  // the meaning of an empty list.
-  const header = (name: string, words: readonly string[]): string =>
-    words.length === 0 ? '' : ` hdr ${name} ${quotedFormat(words.join(', '))}`;
-  const answer = `${header('Access-Control-Allow-Methods', methods)}${header('Access-Control-Allow-Headers', headers)}`;
-  return [
-    'http-request set-var(txn.origin) req.hdr(origin)',
-    ...(isAny ? [] : listLines('origin', 'var(txn.origin) -m str -i', origins)),
-    `http-request return status 204${answer} hdr Access-Control-Max-Age 600 if ${isPreflight} ${isAllowed}`,
-    `http-after-response set-header Access-Control-Allow-Origin ${isAny ? '*' : '%[var(txn.origin)]'} if ${isAllowed}`,
-    ...(isAny
-      ? []
-      : [
-          `http-after-response set-header Access-Control-Allow-Credentials true if ${isAllowed}`,
-          'http-after-response add-header Vary Origin',
-        ]),
-  ];
-}
-
-/** Quotes a word for HAProxy's configuration, so that no character of it has a special meaning. */
-function quotedFormat(text: string): string {
-  return `"${text.replace(/["\\$]/g, '\\$&').replaceAll('%', '%%')}"`;
-}
-
-function rewriting(route: HttpRoute): string {
-  if (route.pathRewrite === null) return '';
-  const prefixLength = route.pathPrefix === '/' ? 0 : route.pathPrefix.length;
-  // Rewriting to `/` keeps the text after the prefix without its leading slash. The prefix alone then becomes `/`, not
-  // an empty path.
-  const [target, skipped] =
-    route.pathRewrite === '/' ? ['/', prefixLength + 1] : [route.pathRewrite.replaceAll('%', '%%'), prefixLength];
-  const forwardedPrefix =
-    route.pathPrefix === '/' ? '' : `  http-request set-header X-Forwarded-Prefix ${route.pathPrefix.replaceAll('%', '%%')}\n`;
-  return `${forwardedPrefix}  http-request set-path ${target}%[path,bytes(${skipped})]\n`;
-}
-
-function tcpListener(settings: GatewaySettings, route: TcpRoute): string {
-  return `listen ${tcpProxyName(route)} from tcp
-  bind ${listenAddress(settings.bindAddress, route.listenPort)}
-${serverLines(route.backends, 'TCP')}`;
-}
-
-function serverLines(backends: readonly Backend[], protocol: 'HTTP' | 'GRPC' | 'TCP', sticky = false): string {
-  return backends
-    .map((backend) => {
-      const cookie = sticky ? ` cookie ${shortHash(serverName(backend))}` : '';
-      return `  server ${serverName(backend)} ${serverArguments(backend, protocol)}${cookie}\n`;
-    })
-    .join('');
-}
-
-/** Returns the address in the syntax of `bind`. */
-export function listenAddress(address: string, port: number): string {
-  if (address === '::') return `[::]:${port} v4v6`;
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-}
-
 /**
  * Returns an abstract socket. It has no path in the file system, so a worker without privileges and in a chroot can
  * reach it.
  */
 function handoverAddress(settings: GatewaySettings): string {
   return `abns@davit-gateway-${shortHash(settings.folder)}`;
-}
-
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }

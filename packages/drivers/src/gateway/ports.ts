@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import { DriverError } from '../errors.ts';
 import type { ConfigurationFiles } from './haproxy-config.ts';
-import { configurationFile, listenAddress } from './haproxy-config.ts';
+import { configurationFile } from './haproxy-config.ts';
+import { listenAddress } from './haproxy-routes.ts';
 
 /** A port on which the gateway should listen, and the setting that names it. */
 export interface OwnPort {

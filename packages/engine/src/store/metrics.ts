@@ -99,7 +99,10 @@ export const condenseMetrics = statement('condenseMetrics', condensed(60, 300, m
 /** Replaces old five-minute rows by rows of an hour. Reads the whole table: 0.4 s for a million rows. */
 export const condenseToHours = statement('condenseMetricsToHours', condensed(300, 3600, fiveMinutesKeptFor));
 
-/** Deletes rows that are older than all steps that can be read. Reads the whole table. */
+/**
+ * Deletes rows that are older than all steps that can be read. Reads the whole table. Programs that do not know hours
+ * (migration 0048, whose comment is wrong there) delete all rows older than a day, so a downgrade loses the hours.
+ */
 export const trimMetrics = statement(
   'trimMetrics',
   `delete from service_metric where at < clock_timestamp() - interval '${daysKept} days 1 hour'`,

@@ -3,12 +3,12 @@ import { isIPv6 } from 'node:net';
 import { AppError } from '@davit/base';
 import { statement, type Queryable } from '@davit/db';
 
-/** RATE_LIMITED, with the seconds until the next attempt is allowed. */
+/** RATE_LIMITED, with the seconds until the next attempt is allowed, which are the header `Retry-After`. */
 export class TooManyAttempts extends AppError {
   readonly seconds: number;
 
-  constructor(seconds: number) {
-    super({ code: 'RATE_LIMITED', message: `Too many attempts. Try again in ${seconds} s.` });
+  constructor(seconds: number, message = 'Too many attempts.') {
+    super({ code: 'RATE_LIMITED', message: `${message} Try again in ${seconds} s.` });
     this.seconds = seconds;
   }
 }

@@ -14,6 +14,7 @@ import {
 } from '../resources/git-event/index.ts';
 import { MailSender, trimMails } from '../resources/mail/index.ts';
 import { trimDeliveries, WebhookDeliverer, webhookWords } from '../resources/webhook/index.ts';
+import { deployLostPushes } from '../git-remote/lost-pushes.ts';
 import { tidyRepositories } from '../git-remote/tidy.ts';
 import { trimStream } from '../resources/stream/index.ts';
 import { followBackups } from './backups.ts';
@@ -24,6 +25,7 @@ import { followRules } from './rules.ts';
 const trimEveryMilliseconds = 3_600_000;
 const trimStreamEveryMilliseconds = 60_000;
 const refusalsEveryMilliseconds = 10_000;
+const pushesEveryMilliseconds = 10_000;
 
 export interface BackgroundParts {
   readonly deps: Deps;
@@ -52,6 +54,7 @@ export class Background {
   readonly #stopped = new AbortController();
   readonly #streamTrims: Loop;
   readonly #refusals: Loop;
+  readonly #pushes: Loop;
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
@@ -80,6 +83,11 @@ export class Background {
       everyMilliseconds: refusalsEveryMilliseconds,
       onError: (error) => parts.log.warn({ err: error }, 'refused sign-ins could not be moved to the audit log'),
     });
+    this.#pushes = new Loop({
+      look: () => deployLostPushes(parts.deps, parts.log),
+      everyMilliseconds: pushesEveryMilliseconds,
+      onError: (error) => parts.log.warn({ err: error }, 'pushes that wait for their deployment could not be read'),
+    });
     this.#streamTrims = new Loop({
       look: () => trimStream(database, { seconds: config.streamRetentionMinutes * 60 }),
       everyMilliseconds: trimStreamEveryMilliseconds,
@@ -103,7 +111,7 @@ export class Background {
     this.#polls = followRepositories(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#backups = followBackups(this.#parts.deps, this.#parts.log);
-    for (const trims of [this.#trims, this.#streamTrims, this.#refusals]) {
+    for (const trims of [this.#trims, this.#streamTrims, this.#refusals, this.#pushes]) {
       trims.start();
       void trims.wake();
     }
@@ -111,7 +119,8 @@ export class Background {
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    const trimsEnded = Promise.all([this.#trims.stop(), this.#streamTrims.stop(), this.#refusals.stop()]);
+    const loops = [this.#trims, this.#streamTrims, this.#refusals, this.#pushes];
+    const trimsEnded = Promise.all(loops.map((loop) => loop.stop()));
     await this.#issuer?.stop();
     await this.#proofs?.stop();
     await this.#rules?.stop();

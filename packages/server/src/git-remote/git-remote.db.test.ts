@@ -7,7 +7,9 @@ import { DriverError } from '@davit/drivers';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deployLostPushes } from './lost-pushes.ts';
 import { gitRepositories } from './repositories.ts';
+import { addPush, oldPushes } from './store.ts';
 import { tidyRepositories } from './tidy.ts';
 
 /* Stories with the real git client. */
@@ -20,7 +22,12 @@ let environmentId: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'davit-git-remote-'));
-  server = await startRunningServer({ DAVIT_GIT_PUSH_MIB: '1', DAVIT_GIT_REPOSITORY_MIB: '4' });
+  server = await startRunningServer({
+    DAVIT_GIT_PUSH_MIB: '1',
+    DAVIT_GIT_PUSH_OBJECTS: '150',
+    DAVIT_GIT_REFERENCES: '5',
+    DAVIT_GIT_REPOSITORY_MIB: '4',
+  });
   owner = await server.organization('shop');
   const client = server.client(owner.tokens.ADMIN);
   const project = await client.call('createProject', { params: { organizationId: owner.id }, body: { name: 'Shop' } });
@@ -184,6 +191,75 @@ test('a push from a shallow clone is taken, and a push beyond the limit is not',
   const refused = await git(shallow, 'push', remote('large'), 'HEAD:main');
   expect(refused.code).not.toBe(0);
   expect(refused.text).toMatch(/exceeds maximum allowed size/);
+});
+
+test('a push of too many objects, and one of too many branches, is refused with what to do', async () => {
+  const at = await repository('many');
+  await makeApplication('many');
+  const first = (await git(at, 'rev-parse', 'HEAD')).text.trim();
+  await commit(at, Object.fromEntries(Array.from({ length: 148 }, (_, index) => [`file-${index}`, `${index}`])));
+  const refused = await git(at, 'push', remote('many'), 'HEAD:main');
+  expect(refused.code).not.toBe(0);
+  expect(refused.text).toMatch(/remote: The push has 15\d objects .* may have 150\. Push it in parts/);
+  // In parts, as advised.
+  expect(await git(at, 'push', remote('many'), `${first}:refs/heads/main`)).toMatchObject({ code: 0 });
+  expect(await git(at, 'push', remote('many'), 'HEAD:refs/heads/main')).toMatchObject({ code: 0 });
+  const branches = Array.from({ length: 5 }, (_, index) => `HEAD:refs/heads/branch-${index}`);
+  const tooMany = await git(at, 'push', remote('many'), ...branches);
+  expect(tooMany).toMatchObject({ code: 1, text: expect.stringContaining('would have 6 branches, and may have 5. Remove some') });
+  expect(await git(at, 'push', remote('many'), ...branches.slice(1))).toMatchObject({ code: 0 });
+  // A push that removes one makes room for another.
+  const swapped = await git(at, 'push', remote('many'), ':branch-1', 'HEAD:refs/heads/branch-0');
+  expect(swapped).toMatchObject({ code: 0 });
+});
+
+/** Runs a script in the repository of an application once its next push has changed a branch. */
+async function onceStored(id: string, script: string): Promise<void> {
+  const { git_repository } = await server.client(owner.tokens.READ).call('getApplication', { params: { applicationId: id } });
+  const at = await gitRepositories(server.api.deps.config).open(git_repository?.url ?? '', 'main');
+  const hook = path.join(at, 'hooks/reference-transaction');
+  await writeFile(hook, `#!/bin/sh\n[ "$1" = committed ] || exit 0\nrm -f "$0"\n${script}\n`, { mode: 0o700 });
+}
+
+const logOfTest = { info: () => undefined, warn: () => undefined };
+
+test('a push whose git is killed once it is stored is deployed', async () => {
+  const at = await repository('stored');
+  const id = await makeApplication('stored');
+  const commitId = (await git(at, 'rev-parse', 'HEAD')).text.trim();
+  await onceStored(id, 'kill -9 0');
+  expect((await git(at, 'push', remote('stored'), 'main')).code).not.toBe(0);
+  const status = () => server.client(owner.tokens.READ).call('getApplicationStatus', { params: { applicationId: id } });
+  await expect.poll(async () => (await status()).state, { timeout: 30_000 }).toBe('DEPLOYED');
+  expect((await git(at, 'ls-remote', remote('stored'))).text).toContain(commitId);
+  expect(await server.database.database.many(oldPushes, [0])).toEqual([]);
+});
+
+test('a push whose server died before it requested the deployment is deployed later, once, and as who pushed', async () => {
+  const at = await repository('lost');
+  const id = await makeApplication('lost');
+  const { database } = server.database;
+  const record = (commitId: string) => database.one(addPush, [id, commitId, 'token:lost', 'pipeline', 'API']);
+  // The server was killed before anything changed: there is nothing to deploy.
+  const former = await record('1'.repeat(40));
+  await deployLostPushes(server.api.deps, logOfTest, 0);
+  expect(await database.many(oldPushes, [0])).toEqual([former]);
+  expect(await git(at, 'push', remote('lost'), 'main:other')).toMatchObject({ code: 0 });
+  const commitId = (await git(at, 'rev-parse', 'HEAD')).text.trim();
+  const url = (await server.client(owner.tokens.READ).call('getApplication', { params: { applicationId: id } })).git_repository
+    ?.url;
+  const bare = await gitRepositories(server.api.deps.config).open(url ?? '', 'main');
+  await git(bare, 'update-ref', 'refs/heads/main', commitId);
+  await record(commitId);
+  await Promise.all([1, 2].map(() => deployLostPushes(server.api.deps, logOfTest, 0)));
+  const client = server.client(owner.tokens.READ);
+  const params = { applicationId: id };
+  await expect
+    .poll(async () => (await client.call('getApplicationStatus', { params })).state, { timeout: 30_000 })
+    .toBe('DEPLOYED');
+  const { results } = await client.call('listApplicationDeploymentHistoryV2', { params });
+  expect(results.map(({ auditing_data: by }) => by.triggered_by)).toEqual(['pipeline']);
+  expect(await database.many(oldPushes, [0])).toEqual([former]);
 });
 
 test('Git LFS is told what to do instead', async () => {

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import { AppError, isAppError, ownRepositoryId, pause } from '@davit/base';
 import { operations } from '@davit/contract';
 import type { Database } from '@davit/db';
@@ -6,7 +5,9 @@ import type { DeploymentLogLine, DeploymentView, EnginePort } from '@davit/engin
 import { admits, callerAt, refusal } from '../auth/authorize.ts';
 import type { Caller } from '../auth/caller.ts';
 import { startGit, type GitProcess, type GitService } from './git-process.ts';
+import { Push } from './push.ts';
 import type { GitRepositories } from './repositories.ts';
+import type { GitLimits } from './repository-files.ts';
 import { pushedApplications, sharers, type PushedRow } from './store.ts';
 
 /** The address of a repository: names or ids. */
@@ -22,8 +23,20 @@ export interface GitRemoteParts {
   readonly repositories: GitRepositories;
 }
 
-/** Requests a deployment of a commit as the caller would through the API, with its errors. Returns its id. */
-export type Deploy = (applicationId: string, commitId: string) => Promise<string>;
+/**
+ * Requests a deployment of a commit as the caller would through the API. Returns its id, or why it is refused. Fails if
+ * the request may succeed later.
+ */
+export type Deploy = (applicationId: string, commitId: string) => Promise<string | { readonly refusal: string }>;
+
+interface Answering {
+  readonly caller: Caller;
+  readonly deploy: Deploy;
+  /** Aborted when the client has left. The deployment goes on. */
+  readonly gone: AbortSignal;
+}
+
+type Requesting = Omit<Answering, 'caller'> & { readonly push: Push };
 
 interface Opening {
   readonly service: GitService;
@@ -47,9 +60,9 @@ export class GitRemote {
     this.#parts = parts;
   }
 
-  /** Largest pack of a push, in bytes. */
-  get pushBytes(): number {
-    return this.#parts.repositories.pushBytes;
+  /** What a push may not exceed. */
+  get limits(): GitLimits {
+    return this.#parts.repositories.limits;
   }
 
   /** Returns the application that the caller may read or push to. NOT_FOUND, FORBIDDEN, SOURCE_NOT_USABLE. */
@@ -125,10 +138,14 @@ export class GitRemote {
     }
   }
 
-  /** Deploys the pushed branch and prints the log and the result into the push. Never rejects. */
-  async answer(git: GitProcess, row: PushedRow, deploy: Deploy, gone: AbortSignal): Promise<void> {
+  /**
+   * Records the push, deploys the pushed branch and prints the log and the result into the push. Never rejects. A push
+   * whose deployment could not be requested stays recorded: `deployLostPushes` requests it later.
+   */
+  async answer(git: GitProcess, row: PushedRow, { caller, deploy, gone }: Answering): Promise<void> {
+    const push = new Push(git, row, this.#parts);
     try {
-      for await (const line of this.#lines(await commitOf(git, row.branch), row, deploy, gone)) git.answer.write(`${line}\n`);
+      for await (const line of this.#lines(await push.stored(caller), row, { push, deploy, gone })) git.answer.write(`${line}\n`);
     } catch (error) {
       git.answer.write(`${isAppError(error) ? error.message : 'The deployment could not be followed. See the console.'}\n`);
     } finally {
@@ -136,12 +153,17 @@ export class GitRemote {
     }
   }
 
-  async *#lines(commit: string | null, row: PushedRow, deploy: Deploy, gone: AbortSignal): AsyncGenerator<string> {
+  async *#lines(commit: string | null, row: PushedRow, { push, deploy, gone }: Requesting): AsyncGenerator<string> {
     if (commit === null) {
       yield `Stored. Only the branch ${row.branch} is deployed: git push <remote> HEAD:${row.branch}`;
       return;
     }
     const id = await deploy(row.id, commit);
+    await push.forget();
+    if (typeof id !== 'string') {
+      yield `Stored, but not deployed: ${id.refusal}`;
+      return;
+    }
     yield `Deploying ${row.name} at commit ${commit.slice(0, 12)}.`;
     yield* this.#follow(id, row, gone);
   }
@@ -188,17 +210,6 @@ function* resultOf({ status }: DeploymentView, name: string): Generator<string> 
   if (status === 'SUCCEEDED') yield `${name} is deployed.`;
   else if (status === 'FAILED') yield `${name} was not deployed: the deployment failed. The pushed commits are stored.`;
   else yield `${name} was not deployed: the deployment was canceled. The pushed commits are stored.`;
-}
-
-/** Returns the new commit of the deployed branch, from what the hook reports; null if the push does not change it. */
-async function commitOf({ report }: GitProcess, branch: string): Promise<string | null> {
-  let found: string | null = null;
-  for await (const line of createInterface({ input: report })) {
-    if (line === 'end') return found;
-    const [, commit = '', reference] = line.split(' ');
-    if (reference === `refs/heads/${branch}` && /[1-9a-f]/.test(commit)) found = commit;
-  }
-  throw new AppError({ code: 'SOURCE_NOT_USABLE', message: 'The push was refused.' });
 }
 
 /** Returns the organizations that the caller may see; null: all. */

@@ -1,76 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { isUuid, ownRepositoryId } from '@davit/base';
 import { gitFolderOf, type Settings } from '../configuration.ts';
 import { gitEnvironment } from './git-process.ts';
+import { hooksOf, settingsOf, type GitLimits } from './repository-files.ts';
 
 const run = promisify(execFile);
-
-/** Bytes and counts that a push may not exceed. */
-export interface GitLimits {
-  readonly pushBytes: number;
-  readonly repositoryBytes: number;
-}
-
-/**
- * The settings of each repository. Objects are checked, since programs of others read them later. A push from a shallow
- * clone is accepted: pipelines have nothing else. Packs are merged by `tidy`, and not while somebody waits for a push.
- */
-function settingsOf({ pushBytes }: GitLimits): string {
-  return `[core]
-	repositoryformatversion = 0
-	filemode = true
-	bare = true
-[transfer]
-	fsckObjects = true
-[receive]
-	maxInputSize = ${pushBytes}
-	shallowUpdate = true
-	denyDeleteCurrent = true
-	autogc = false
-	advertisePushOptions = false
-[gc]
-	auto = 0
-	autoPackLimit = 50
-[uploadpack]
-	allowAnySHA1InWant = true
-`;
-}
-
-/**
- * Refuses references other than branches, before anything is stored. The deployed branch stays: a deployment would find
- * nothing.
- */
-const preReceive = `#!/bin/sh
-while read -r old new ref; do
-  case "$ref" in
-    refs/heads/*) ;;
-    refs/tags/*)
-      echo "Davit takes branches only, and no tags. Push a branch: git push <remote> HEAD:$DAVIT_BRANCH"; exit 1 ;;
-    *)
-      echo "Davit takes branches only, and not $ref. Push a branch: git push <remote> HEAD:$DAVIT_BRANCH"; exit 1 ;;
-  esac
-  case "$new" in
-    *[!0]*) ;;
-    *)
-      if [ "$ref" = "refs/heads/$DAVIT_BRANCH" ]; then
-        echo "The branch $DAVIT_BRANCH is the one that is deployed. Deploy another branch first."; exit 1
-      fi ;;
-  esac
-done
-`;
-
-/**
- * Hands what changed to the server by descriptor 3, and prints what the server answers by descriptor 4. git itself
- * holds descriptor 3, too, so a line ends the report, and not the end of the stream.
- */
-const postReceive = `#!/bin/sh
-{ cat; echo end; } >&3
-exec cat <&4
-`;
 
 /** The repositories that this installation keeps for applications, as bare repositories of git in one folder. */
 export class GitRepositories {
@@ -82,8 +20,8 @@ export class GitRepositories {
     this.#limits = limits;
   }
 
-  get pushBytes(): number {
-    return this.#limits.pushBytes;
+  get limits(): GitLimits {
+    return this.#limits;
   }
 
   /** Returns the folder of a repository, which is created empty if there is none. May be called at the same time. */
@@ -92,19 +30,15 @@ export class GitRepositories {
     if (id === null) throw new Error('the repository is not one that this installation keeps');
     const folder = path.join(this.#folder, `${id}.git`);
     if (await exists(folder)) {
-      await setHead(folder, branch);
+      // Settings and hooks may be those of an earlier version, or of other limits.
+      await this.#configure(folder, branch);
       return folder;
     }
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const made = path.join(this.#folder, `.new-${randomUUID()}`);
     for (const name of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'hooks'])
       await mkdir(path.join(made, name), { recursive: true, mode: 0o700 });
-    await setHead(made, branch);
-    await writeFile(path.join(made, 'config'), settingsOf(this.#limits));
-    for (const [name, text] of [['pre-receive', preReceive] as const, ['post-receive', postReceive] as const]) {
-      await writeFile(path.join(made, 'hooks', name), text);
-      await chmod(path.join(made, 'hooks', name), 0o700);
-    }
+    await this.#configure(made, branch);
     try {
       await rename(made, folder);
     } catch {
@@ -112,6 +46,28 @@ export class GitRepositories {
       await rm(made, { recursive: true, force: true });
     }
     return folder;
+  }
+
+  async #configure(folder: string, branch: string): Promise<void> {
+    // HEAD is the branch that a clone checks out.
+    await keepText(path.join(folder, 'HEAD'), `ref: refs/heads/${branch}\n`);
+    await keepText(path.join(folder, 'config'), settingsOf(this.#limits));
+    for (const [name, text] of Object.entries(hooksOf(this.#limits)))
+      await keepText(path.join(folder, 'hooks', name), text, 0o700);
+  }
+
+  /** Returns the newest commit of a branch; null if there is no such branch or repository. */
+  async newest(url: string, branch: string): Promise<string | null> {
+    const id = ownRepositoryId(url);
+    if (id === null) return null;
+    const args = ['--git-dir', path.join(this.#folder, `${id}.git`), 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}`];
+    try {
+      return (await run('git', args, { env: gitEnvironment() })).stdout.trim();
+    } catch (error) {
+      // The exit code 1 means that there is no such branch, and 128 no such repository.
+      if (error instanceof Error && 'code' in error && (error.code === 1 || error.code === 128)) return null;
+      throw error;
+    }
   }
 
   /** Returns whether a repository has room for a push. */
@@ -143,12 +99,22 @@ export class GitRepositories {
   }
 }
 
+export type RepositorySettings =
+  | 'gitFolder'
+  | 'gitPushMiB'
+  | 'gitPushObjects'
+  | 'gitReferences'
+  | 'gitRepositoryMiB'
+  | 'stateFolder';
+
 /** Returns the repositories of an installation. */
-export function gitRepositories(
-  config: Settings<'gitFolder' | 'gitPushMiB' | 'gitRepositoryMiB' | 'stateFolder'>,
-): GitRepositories {
-  const [pushBytes, repositoryBytes] = [config.gitPushMiB * mebibyte, config.gitRepositoryMiB * mebibyte];
-  return new GitRepositories(gitFolderOf(config), { pushBytes, repositoryBytes });
+export function gitRepositories(config: Settings<RepositorySettings>): GitRepositories {
+  return new GitRepositories(gitFolderOf(config), {
+    pushBytes: config.gitPushMiB * mebibyte,
+    pushObjects: config.gitPushObjects,
+    references: config.gitReferences,
+    repositoryBytes: config.gitRepositoryMiB * mebibyte,
+  });
 }
 
 const mebibyte = 1024 * 1024;
@@ -158,12 +124,11 @@ const leftoverMilliseconds = 2 * 3_600_000;
 /** A deleted application's repository stays for a day. */
 const unusedMilliseconds = 24 * 3_600_000;
 
-/** Sets the branch that a clone checks out. Another git may read the file at the same time, so it is replaced whole. */
-async function setHead(folder: string, branch: string): Promise<void> {
-  const [file, text] = [path.join(folder, 'HEAD'), `ref: refs/heads/${branch}\n`];
+/** Writes a file unless it has this text. Another git may read the file at the same time, so it is replaced whole. */
+async function keepText(file: string, text: string, mode = 0o600): Promise<void> {
   if ((await readFile(file, 'utf8').catch(() => '')) === text) return;
   const written = `${file}.${randomUUID()}`;
-  await writeFile(written, text);
+  await writeFile(written, text, { mode });
   await rename(written, file);
 }
 

@@ -4,7 +4,8 @@ import { createGunzip } from 'node:zlib';
 import { AppError } from '@davit/base';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/caller.ts';
-import type { GitRemote } from '../git-remote/git-remote.ts';
+import type { Deploy, GitRemote } from '../git-remote/git-remote.ts';
+import { ObjectLimit } from '../git-remote/object-limit.ts';
 import type { GitService } from '../git-remote/git-process.ts';
 import type { PushedRow } from '../git-remote/store.ts';
 import { answerOf } from './answers.ts';
@@ -81,7 +82,7 @@ class GitRoutes {
 
   async serve(request: GitRequest, reply: FastifyReply, service: GitService): Promise<void> {
     const isPush = service === 'receive-pack';
-    const { row } = await this.#admit(request, reply, isPush);
+    const { caller, row } = await this.#admit(request, reply, isPush);
     const git = await this.#remote.open(row, { service, isListing: false, protocol: protocolOf(request) });
     const gone = new AbortController();
     const leave = (): void => {
@@ -93,18 +94,24 @@ class GitRoutes {
     begin(reply, `application/x-git-${service}-result`);
     // A pipeline that fails takes the socket from the request.
     const { socket } = request.raw;
-    const isPacked = request.headers['content-encoding'] === 'gzip';
+    const { pushBytes, pushObjects } = this.#remote.limits;
+    const objects = new ObjectLimit(pushObjects);
     const sent = pipeline([
       request.raw,
-      ...(isPacked ? [createGunzip()] : []),
-      atMost(isPush ? this.#remote.pushBytes + commandBytes : commandBytes),
+      ...(request.headers['content-encoding'] === 'gzip' ? [createGunzip()] : []),
+      atMost(isPush ? pushBytes + commandBytes : commandBytes),
+      ...(isPush ? [objects] : []),
       git.input,
     ]).catch(() => git.input.destroy());
     const answered = isPush
-      ? this.#remote.answer(git, row, (id, commit) => this.#deploy(request, id, commit), gone.signal)
+      ? this.#remote.answer(git, row, {
+          caller,
+          deploy: (id, commit) => this.#deploy(request, id, commit),
+          gone: gone.signal,
+        })
       : Promise.resolve(void git.answer.end());
     try {
-      await finish(git.output, reply);
+      await finish(git.output, reply, () => objects.refusal);
       // git ended before it has read everything, for example because the push is too large.
       if (!request.raw.complete) socket.destroy();
       await Promise.all([sent, answered, git.ended]);
@@ -138,7 +145,7 @@ class GitRoutes {
   }
 
   /** Deploys through the API itself: with the rights, limits, codes and audit of the operation. */
-  async #deploy(request: GitRequest, applicationId: string, commitId: string): Promise<string> {
+  async #deploy(request: GitRequest, applicationId: string, commitId: string): ReturnType<Deploy> {
     const response = await this.#app.inject({
       method: 'POST',
       url: `/application/${applicationId}/deploy`,
@@ -148,7 +155,9 @@ class GitRoutes {
     });
     const body: { readonly message?: string; readonly deployment_request_id?: string } = response.json();
     if (body.deployment_request_id !== undefined) return body.deployment_request_id;
-    throw new AppError({ code: 'SOURCE_NOT_USABLE', message: `Stored, but not deployed: ${body.message ?? ''}` });
+    if (response.statusCode < 500) return { refusal: body.message ?? '' };
+    const message = `Stored. The deployment could not be requested, which Davit tries again within a minute: ${body.message ?? ''}`;
+    throw new AppError({ code: 'OVERLOADED', message });
   }
 }
 
@@ -178,9 +187,15 @@ function begin(reply: FastifyReply, type: string): void {
   reply.raw.writeHead(200);
 }
 
-/** Sends the output of git. A client that left has nobody to report to. */
-async function finish(output: Readable, reply: FastifyReply): Promise<void> {
-  await pipeline(output, reply.raw).catch(() => undefined);
+/**
+ * Sends the output of git, and then why Davit refused the request, if it did. A client that left has nobody to report
+ * to.
+ */
+async function finish(output: Readable, reply: FastifyReply, refusal: () => string | null = () => null): Promise<void> {
+  await pipeline(output, reply.raw, { end: false }).catch(() => undefined);
+  const message = refusal();
+  // Channel 3 of git's side band is an error of the server, which the client prints.
+  reply.raw.end(message === null ? undefined : packet(`\u0003${message}\n`));
 }
 
 function packet(text: string): string {

@@ -7,6 +7,7 @@ import { Source } from '../metrics/source.ts';
 import { errorAnswer } from './answers.ts';
 import { addCommandLine } from './command-line.ts';
 import { Console, prefersPage } from './console.ts';
+import { addExamples } from './examples.ts';
 import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
 import { addReference } from './reference/routes.ts';
@@ -80,6 +81,7 @@ function addDescription(pages: FastifyInstance, context: HttpContext, consolePag
   const { version } = context.options;
   const document = staticText('application/json; charset=utf-8', () => JSON.stringify(openApi(operationList, version)));
   pages.get('/openapi.json', (request, reply) => document.send(request, reply.header('x-content-type-options', 'nosniff')));
+  addExamples(pages, context, operationList);
   pages.get('/', async (request, reply) => {
     const isBuilt = await consolePages.isBuilt();
     void reply.headers({ ...securityHeaders, vary: 'accept' });

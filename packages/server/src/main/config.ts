@@ -89,6 +89,8 @@ function gitSettings(
   | 'gitDeployForcePushes'
   | 'gitFolder'
   | 'gitPushMiB'
+  | 'gitPushObjects'
+  | 'gitReferences'
   | 'gitRepositoryMiB'
   | 'previewForks'
   | 'previewHours'
@@ -97,6 +99,8 @@ function gitSettings(
   return {
     gitFolder: reader.optional('DAVIT_GIT_FOLDER'),
     gitPushMiB: reader.integer('DAVIT_GIT_PUSH_MIB', 512, 1, 1_048_576),
+    gitPushObjects: reader.integer('DAVIT_GIT_PUSH_OBJECTS', 1_000_000, 1, 100_000_000),
+    gitReferences: reader.integer('DAVIT_GIT_REFERENCES', 1000, 1, 100_000),
     gitRepositoryMiB: reader.integer('DAVIT_GIT_REPOSITORY_MIB', 2048, 1, 1_048_576),
     gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
     gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),

@@ -113,6 +113,22 @@ test('a host that the client does not know is answered as one that it knows, and
   expect((await ask('GET', path)).body).toMatchObject({ git_repository: { provider: 'GENERIC', url } });
 });
 
+test('a git token of such a host is answered as one that the client knows, and stays what it is until its address changes', async () => {
+  const tokens = `/organization/${organizationId}/gitToken`;
+  const fields = { name: 'forge', type: 'GENERIC', token: 'sesame', git_api_url: 'https://git.example.org/api' };
+  const { body: made } = await ask('POST', tokens, fields);
+  const path = `${tokens}/${String(made['id'])}`;
+  const { body: read } = await ask('GET', `${base}${path}`);
+  expect(read).toMatchObject({ type: 'GITLAB' });
+  expect((await ask('GET', `${base}${tokens}`)).body).toMatchObject({ results: [{ type: 'GITLAB' }] });
+  const edited = { name: 'forge two', type: read['type'], git_api_url: read['git_api_url'] };
+  expect(await ask('PUT', `${base}${path}`, edited)).toMatchObject({ status: 200, body: { name: 'forge two', type: 'GITLAB' } });
+  expect((await ask('GET', path)).body).toMatchObject({ type: 'GENERIC', name: 'forge two' });
+  const moved = { ...edited, token: 'sesame', git_api_url: 'https://gitlab.example.org/api/v4' };
+  expect(await ask('PUT', `${base}${path}`, moved)).toMatchObject({ status: 200 });
+  expect((await ask('GET', path)).body).toMatchObject({ type: 'HOSTB' });
+});
+
 test('a repeated request with the same key gets the same words', async () => {
   const body = application('https://github.com/shop/again.git', { provider: 'GITHUB' });
   const send = () => ask('POST', `${base}/environment/${environmentId}/application`, body, { 'idempotency-key': 'once' });
@@ -181,4 +197,12 @@ test('the document of the base path is in the words of the client', async () => 
   const { status, body } = await ask('GET', `${base}/openapi.json`);
   expect(status).toBe(200);
   expect(body).toMatchObject({ servers: [{ url: base }], paths: { '/organization/{organizationId}/scaleway/credentials': {} } });
+});
+
+test('the examples of the base path are in the words of the client', async () => {
+  const { status, body } = await ask('GET', `${base}/examples/createVendoraCredentials/request`);
+  expect({ status, body }).toMatchObject({ status: 200, body: { scaleway_access_key: '<access key>' } });
+  expect((await ask('GET', '/examples/createVendoraCredentials/request')).body).toHaveProperty('vendora_access_key');
+  const stream = await fetch(`${server.baseUrl}${base}/examples/streamDeployment/answer`);
+  expect(await stream.text()).toMatch(/^event: DEPLOYMENT\ndata: \{/m);
 });

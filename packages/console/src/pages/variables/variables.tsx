@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useContext, useMemo, useState, type ReactNode } from 'react';
+import { useCallback, useContext, useMemo, useState, type ReactNode } from 'react';
 import { actOnService } from '../../data/actions.ts';
 import { editRefusalIn, environmentOf, refusalIn } from '../../data/queries.ts';
 import { TreeContext } from '../../data/tree.ts';
@@ -23,6 +23,7 @@ import {
   slotsOf,
   withEdit,
   without,
+  withoutSaved,
   type Draft,
   type Edit,
   type Place,
@@ -67,16 +68,21 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
   const slots = useMemo(() => slotsOf(variables.data ?? []), [variables.data]);
   const byKey = useMemo(() => new Map(slots.map((slot) => [slot.key, slot])), [slots]);
   const save = useSaving({ service, projectId: environment.data?.project.id ?? '', byKey, draft, setDraft });
-  const names: Record<Place, string> = {
-    SERVICE: service.name,
-    ENVIRONMENT: environment.data?.name ?? '',
-    PROJECT: projects.find(({ id }) => id === environment.data?.project.id)?.name ?? '',
-  };
+  const environmentName = environment.data?.name ?? '';
+  const projectName = projects.find(({ id }) => id === environment.data?.project.id)?.name ?? '';
+  const names = useMemo(
+    (): Record<Place, string> => ({ SERVICE: service.name, ENVIRONMENT: environmentName, PROJECT: projectName }),
+    [service.name, environmentName, projectName],
+  );
+  const onEdit = useCallback(
+    (edit: Edit, former?: Edit): void => setDraft((now) => withEdit(former === undefined ? now : without(now, former), edit)),
+    [],
+  );
+  const onUndo = useCallback((edit: Edit): void => setDraft((now) => without(now, edit)), []);
   const error = [variables, environment].find((query) => query.data === undefined && query.error !== null)?.error;
   if (error !== undefined && error !== null) return <FailedFace error={error} onRetry={() => void variables.refetch()} />;
   const changes = changesOf(draft);
   const conflicts = changes.filter((edit) => conflictOf(edit, byKey.get(edit.key)) !== null).length;
-  const onEdit = (edit: Edit): void => setDraft((now) => withEdit(now, edit));
   const review = async (): Promise<void> => {
     // The variables are read again, so that nobody reviews a difference from an old value.
     const { data = [] } = await variables.refetch();
@@ -97,8 +103,7 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
             names={names}
             refusal={mayNot ?? busy}
             onEdit={onEdit}
-            onMove={(former, edit) => setDraft((now) => withEdit(without(now, former), edit))}
-            onUndo={(edit) => setDraft((now) => without(now, edit))}
+            onUndo={onUndo}
           />
         )}
       </div>
@@ -160,14 +165,15 @@ function useSaving({ service, projectId, byKey, draft, setDraft }: SavingInput) 
           // One after the other: an override needs what it overrides, and a reference its target.
           // oxlint-disable-next-line no-await-in-loop
           await saveEdit({ service, projectId }, edit, byKey.get(edit.key));
-          setDraft((now) => without(now, edit));
+          setDraft((now) => withoutSaved(now, edit));
         } catch (error) {
           isRefused = true;
-          setDraft((now) => new Map(now).set(idOf(edit), { ...edit, error: wordsOfError(error) }));
+          setDraft((now) => new Map(now).set(idOf(edit), { ...(now.get(idOf(edit)) ?? edit), error: wordsOfError(error) }));
         }
       }
       await queries.invalidateQueries({ queryKey: ['variables'] });
       void queries.invalidateQueries({ queryKey: ['details', service.environment.id] });
+      void queries.invalidateQueries({ queryKey: ['overview'] });
       if (doesDeploy && !isRefused) await actOnService('deploy', service);
     },
   });

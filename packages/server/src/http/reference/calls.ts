@@ -23,7 +23,7 @@ export function curlCall({ operation, request }: Entry, example: Example | undef
   const query = new URLSearchParams(example?.query ?? {}).toString();
   const address = `"$DAVIT_SERVER${path}${query === '' ? '' : `?${query}`}"`;
   const isSent = example === undefined ? request?.required === true : example.request !== undefined;
-  const body = example === undefined ? '@request.json' : quoted(textOf(example.request));
+  const body = example?.request === undefined ? '@request.json' : quoted(textOf(example.request));
   const options = [
     ...(audience === 'anybody' ? [] : ['-H "Authorization: Token $DAVIT_TOKEN"']),
     ...Object.entries(example?.headers ?? {}).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),

@@ -1,4 +1,4 @@
-import { errorCodes, openApi, operationList, type Operation } from '@davit/contract';
+import { errorCodes, openApi, operationList, whoMay, type Operation } from '@davit/contract';
 import { tableRows } from './markdown.ts';
 import { referredName, type Schema } from './schema.ts';
 
@@ -30,8 +30,10 @@ export interface ErrorRow {
 /** An operation as its page shows it. */
 export interface Entry {
   readonly operation: Operation;
-  /** The description without the table of errors. */
+  /** The description without who may, and without the table of errors. */
   readonly description: string;
+  /** Who may use the operation, as a sentence. */
+  readonly who: string;
   readonly parameters: readonly Parameter[];
   readonly request: (Body & { readonly required: boolean }) | undefined;
   readonly answers: readonly Answer[];
@@ -88,10 +90,12 @@ function entryOf(operation: Operation, { paths, components }: Document): Entry {
   if (described === undefined) throw new Error(`the document lacks ${operation.id}`);
   const { requestBody, responses } = described;
   const blocks = (described.description ?? '').split('\n\n');
+  const line = operation.permission ?? whoMay(operation);
   const request = requestBody === undefined ? undefined : bodyOf(requestBody.content);
   return {
     operation,
-    description: blocks.filter((block) => !isErrorTable(block)).join('\n\n'),
+    description: blocks.filter((block) => block !== line && !isErrorTable(block)).join('\n\n'),
+    who: upperFirst(line.replace(/^Who may: /, '')),
     parameters: described.parameters.map((one) => ('$ref' in one ? parameterOf(one.$ref, components.parameters) : one)),
     request: request === undefined ? undefined : { ...request, required: requestBody?.required === true },
     answers: Object.entries(responses)
@@ -99,6 +103,10 @@ function entryOf(operation: Operation, { paths, components }: Document): Entry {
       .map(([status, { content }]) => ({ status: Number(status), body: content === undefined ? undefined : bodyOf(content) })),
     errors: blocks.filter(isErrorTable).flatMap(errorRows),
   };
+}
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function parameterOf(reference: string, parameters: Document['components']['parameters']): Parameter {

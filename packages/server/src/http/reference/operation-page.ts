@@ -8,7 +8,6 @@ import type { Answer, Body, Entry, ErrorRow, Model, Parameter } from './model.ts
 import { groupAddress } from './order.ts';
 import { typeWords } from './schema.ts';
 import { tryForm } from './try-form.ts';
-import { whoMay } from './who.ts';
 
 export interface PageContext {
   readonly model: Model;
@@ -57,15 +56,8 @@ function breakable(path: string): Html {
   return html`${path.split(/(?=\/)/).map((part) => html`<wbr />${part}`)}`;
 }
 
-function whoSection({ operation }: Entry, { addressOf }: PageContext): Html {
-  const rows = whoMay(operation).map(
-    ([name, words]) =>
-      html`<div>
-        <dt>${name}</dt>
-        <dd>${inline(words, addressOf)}</dd>
-      </div>`,
-  );
-  return section('Who may', 'who', html`<dl class="who">${rows}</dl>`);
+function whoSection({ who }: Entry, { addressOf }: PageContext): Html {
+  return section('Who may', 'who', html`<p class="words">${inline(who, addressOf)}</p>`);
 }
 
 function requestSection({ request }: Entry, context: PageContext): Html | undefined {

@@ -45,8 +45,7 @@ test('a page tells fields with types, limits and values, who may, and own errors
     '<a href="/docs/errors#release_not_usable"><code>RELEASE_NOT_USABLE</code></a> <span class="type">409</span>',
   );
   expect(page).toContain('Choose another release.');
-  expect(page).toContain('with the scope DEPLOY, WRITE, or ADMIN');
-  expect(page).toContain('<dd>Owner, Admin, or DevOps</dd>');
+  expect(page).toContain('<p class="words">Scope DEPLOY; Owner, Admin, DevOps; custom roles with DEPLOYER.</p>');
   expect(page).toContain('davit.call(&#39;deployApplication&#39;'.replaceAll('&#39;', "'"));
   expect(page).not.toContain('| Code |');
   const type = contentOf('/types/ApplicationRequest');

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pageHeaders } from '../console.ts';
 import { staticText, type StaticText } from '../static-text.ts';
-import { Reference } from './reference.ts';
+import type { Reference } from './reference.ts';
 
 const errorsFile = new URL('../../../../../docs/errors.md', import.meta.url);
 
@@ -12,8 +12,7 @@ const mostKept = 64;
 /** Adds the reference of the API below `/docs`. Its script and style are files of the console. */
 export function addReference(pages: FastifyInstance, version: string): void {
   let made: Promise<Reference> | undefined;
-  const reference = (): Promise<Reference> =>
-    (made ??= readFile(errorsFile, 'utf8').then((errors) => new Reference(version, errors)));
+  const reference = (): Promise<Reference> => (made ??= makeReference(version));
   const kept = new Map<string, StaticText>();
   const send = async (address: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     void reply.headers(pageHeaders);
@@ -36,4 +35,10 @@ export function addReference(pages: FastifyInstance, version: string): void {
 
 function textOf(page: string | undefined): StaticText | undefined {
   return page === undefined ? undefined : staticText('text/html; charset=utf-8', () => page);
+}
+
+/** Loads the pages and the examples when somebody reads the reference, as most servers are never asked for it. */
+async function makeReference(version: string): Promise<Reference> {
+  const [{ Reference }, errors] = await Promise.all([import('./reference.ts'), readFile(errorsFile, 'utf8')]);
+  return new Reference(version, errors);
 }

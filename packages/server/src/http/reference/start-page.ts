@@ -106,6 +106,10 @@ function journeyOf({ title, steps }: Journey): Html {
 const rules: readonly (readonly [name: string, words: string])[] = [
   ['Ids and times', 'Ids are UUIDs; times are ISO 8601 in UTC.'],
   ['Units', 'CPU in millicores, memory in MiB, storage in GiB.'],
+  [
+    'Who may',
+    'names the scope that an API token needs, or else the roles. READ < DEPLOY < WRITE < ADMIN: each contains those before it.',
+  ],
   ['Lists', '{"results": […]}, complete unless you ask for a page with page and pageSize.'],
   ['PUT', 'changes the fields that it contains; others stay. null clears a field that may be empty.'],
   ['Unknown fields', 'are ignored, since clients may be newer. Wrong types are refused.'],

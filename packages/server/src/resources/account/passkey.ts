@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
 import { isUniqueViolation, type Queryable } from '@davit/db';
-import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
 import { attemptSucceeded, takeAttempt } from '../../auth/attempts.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
@@ -51,6 +50,9 @@ interface Asked<Options> {
 function digestOf(passwordHash: string): string {
   return createHash('sha256').update(passwordHash).digest('hex');
 }
+
+/** Is loaded with the first passkey: it takes 10 MB, and many installations have none. */
+const webAuthn = () => import('@simplewebauthn/server');
 
 const mostPasskeys = 20;
 const timeout = 300_000;
@@ -102,6 +104,7 @@ export async function createPasskey(deps: Deps, { caller, client }: FromPerson, 
   if (session?.personId !== personId || session.sessionId !== sessionId) throw expired();
   await deps.signInStates.use(state);
   const { id, response } = request.credential;
+  const { verifyRegistrationResponse } = await webAuthn();
   const made = await verifyRegistrationResponse({
     response: { id, rawId: id, type: publicKey, response, clientExtensionResults: {} },
     expectedChallenge: challenge,
@@ -206,6 +209,7 @@ async function counterOf(
   { id, response }: SignInRequest['credential'],
 ): Promise<number> {
   const { clientDataJSON, authenticatorData, signature } = response;
+  const { verifyAuthenticationResponse } = await webAuthn();
   const answer = await verifyAuthenticationResponse({
     response: {
       id,

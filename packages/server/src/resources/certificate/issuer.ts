@@ -28,6 +28,8 @@ const failureBackoff = { first: 5 * minute, most: 720 * minute };
 // The authority has counted no failure. The gateway may be starting.
 const ownBackoff = { first: minute / 4, most: 60 * minute };
 const dnsBackoff = { first: minute / 4, most: 15 * minute };
+/** The operator may raise Davit's own limit at any time. */
+const longestLimitSeconds = 3600;
 
 export interface IssuerParts {
   readonly deps: Needs<
@@ -114,16 +116,16 @@ export class CertificateIssuer {
     const { database, config } = deps;
     const own = ownNames(config);
     await database.run(store.noteOwn, [own]);
-    await database.run(store.removeUnwantedOwn, [own]);
+    await database.run(store.giveUpUnwantedOwn, [own]);
     if (config.addressCertificates === 'each') {
       await database.run(store.noteAddresses, [localDriver]);
-      await database.run(store.removeUnwantedAddresses, [localDriver]);
-    } else await database.run(store.removeAllAddresses);
+      await database.run(store.giveUpUnwantedAddresses, [localDriver]);
+    } else await database.run(store.giveUpAllAddresses);
     await database.run(store.noteWanted, [!authority.isPublic, localDriver]);
     await database.run(store.removeUnwanted, [!authority.isPublic]);
     await database.run(store.removeOldChallenges);
     await database.run(store.removeOldAddressIssues);
-    await database.run(store.renewOthers, [authority.directory]);
+    await database.run(store.beginElsewhere, [authority.directory]);
   }
 
   async #renew(due: store.DueCertificate, signal: AbortSignal): Promise<void> {
@@ -152,18 +154,20 @@ export class CertificateIssuer {
   /** Returns why a request to a public authority would fail or must not be sent yet; null if nothing is known. */
   async #faultBefore(due: store.DueCertificate): Promise<Failure | null> {
     const { database, config } = this.#parts.deps;
+    const { directory } = this.#parts.authority;
     if (isWildcard(due)) return null;
     const message = due.purpose === 'DOMAIN' ? await this.#faultInDns(due) : await missingAddress(createDns(config), due.host);
     if (message !== null) return { source: 'DNS', message };
-    if (due.purpose !== 'ADDRESS' || due.is_served) return null;
-    const { count, seconds } = await database.one(store.countAddressIssues);
+    if (!isNewAddress(due, directory)) return null;
+    const { count, seconds } = await database.one(store.countAddressIssues, [directory]);
     if (count + this.#newAddresses.size < config.addressCertificatesPerWeek) {
       this.#newAddresses.add(due.id);
       return null;
     }
     const limit = `${config.addressCertificatesPerWeek} certificates for new addresses within a week`;
     // An order under way may fail, and then no longer counts.
-    const retryAfterSeconds = this.#newAddresses.size > 0 ? 60 : Math.max(60, Math.ceil(seconds ?? 0));
+    const retryAfterSeconds =
+      this.#newAddresses.size > 0 ? 60 : Math.min(longestLimitSeconds, Math.max(60, Math.ceil(seconds ?? 0)));
     return {
       source: 'LIMIT',
       message: `The limit of ${limit} is reached (DAVIT_ADDRESS_CERTIFICATES_PER_WEEK).`,
@@ -194,7 +198,7 @@ export class CertificateIssuer {
       former: former === null ? null : { url: former.url, key: vault.open(due.id, former.sealed) },
       keep: async (order: Order | null) => {
         const values = order === null ? [null, null] : [order.url, vault.seal(due.id, order.key)];
-        await database.run(store.keepOrder, [due.id, ...values]);
+        await database.run(store.keepOrder, [due.id, ...values, this.#parts.authority.directory]);
       },
       challenge: isWildcard(due) ? 'dns-01' : 'http-01',
       publish: async (token, answer) => {
@@ -216,14 +220,14 @@ export class CertificateIssuer {
     await deps.database.transaction(async (tx) => {
       const values = [due.id, sealed, authority.directory, validFromDate, validToDate, renewalOf(validFromDate, validToDate)];
       await tx.run(store.storeCertificate, values);
-      if (due.purpose === 'ADDRESS' && !due.is_served) await tx.run(store.addAddressIssue, [due.host]);
+      if (isNewAddress(due, authority.directory)) await tx.run(store.addAddressIssue, [due.host, authority.directory]);
       const event = { certificate: due.is_served ? 'RENEWED' : 'ISSUED', valid_until: validToDate };
       await tx.run(store.noteEvent, [due.host, event]);
     });
   }
 
   async #failed(due: store.DueCertificate, { source, message, retryAfterSeconds = null }: Failure): Promise<void> {
-    const { database } = this.#parts.deps;
+    const { deps, authority } = this.#parts;
     const isDns = source === 'DNS';
     const attempts = due.attempts + Number(!isDns && source !== 'LIMIT');
     const checks = isDns ? due.checks + 1 : 0;
@@ -232,9 +236,9 @@ export class CertificateIssuer {
     if (due.purpose !== 'DOMAIN' && due.failure?.message !== message) {
       this.#parts.log.warn({ host: due.host, reason: message }, 'a certificate of this installation cannot be issued');
     }
-    await database.transaction(async (tx) => {
+    await deps.database.transaction(async (tx) => {
       const failure: store.CertificateFailure = { source, message, at: new Date().toISOString() };
-      await tx.run(store.storeFailure, [due.id, failure, attempts, checks, pause]);
+      await tx.run(store.storeFailure, [due.id, failure, attempts, checks, pause, authority.directory]);
       // Records the event once, not for each attempt that fails with the same message.
       if (due.failure?.message !== message) await tx.run(store.noteEvent, [due.host, { certificate: 'FAILED', reason: message }]);
     });
@@ -247,6 +251,11 @@ interface Failure extends Omit<store.CertificateFailure, 'at'> {
 
 function isWildcard({ host }: store.DueCertificate): boolean {
   return host.startsWith('*.');
+}
+
+/** Returns whether the authority sees a certificate of an address as a new one. It limits those, but not renewals. */
+function isNewAddress({ purpose, is_served, directory }: store.DueCertificate, authority: string): boolean {
+  return purpose === 'ADDRESS' && !(is_served && directory === authority);
 }
 
 /** Returns that a name has no address, which the authority would find too. Null: it has one. */

@@ -21,6 +21,8 @@ export interface DueCertificate {
   readonly host: string;
   readonly purpose: Purpose;
   readonly is_served: boolean;
+  /** The authority that issued the certificate. Null: there is none yet. */
+  readonly directory: string | null;
   readonly attempts: number;
   readonly checks: number;
   readonly failure: CertificateFailure | null;
@@ -68,41 +70,49 @@ export const noteAddresses = statement(
    on conflict (host) do nothing`,
 );
 
+/*
+ * The database keeps certificates that are not for custom domains (migration 0054), so that a worker of an earlier
+ * version, which does not know them, deletes none. The following statements therefore only change the purpose, and
+ * `removeUnwanted` deletes the certificate, unless a custom domain has the host now.
+ */
+
 /**
- * Parameter: driver of this machine. Removes certificates of addresses that no service has. Those of a stopped service
+ * Parameter: driver of this machine. Gives up certificates of addresses that no service has. Those of a stopped service
  * stay, because authorities limit how many can be issued.
  */
-export const removeUnwantedAddresses = statement(
-  'certificate_remove_unwanted_addresses',
-  `delete from certificate c where c.purpose = 'ADDRESS' and not exists (select from (${addresses}) a where a.host = c.host)`,
+export const giveUpUnwantedAddresses = statement(
+  'certificate_give_up_unwanted_addresses',
+  `update certificate c set purpose = 'DOMAIN'
+    where c.purpose = 'ADDRESS' and not exists (select from (${addresses}) a where a.host = c.host)`,
 );
 
-/** Parameter: Davit's own hosts. Removes the certificates of former ones. */
-export const removeUnwantedOwn = statement(
-  'certificate_remove_unwanted_own',
-  `delete from certificate where purpose = 'INSTALLATION' and host <> all($1::text[])`,
+/** Parameter: Davit's own hosts. Gives up the certificates of former ones. */
+export const giveUpUnwantedOwn = statement(
+  'certificate_give_up_unwanted_own',
+  `update certificate set purpose = 'DOMAIN' where purpose = 'INSTALLATION' and host <> all($1::text[])`,
 );
 
-export const removeAllAddresses = statement(
-  'certificate_remove_all_addresses',
-  `delete from certificate where purpose = 'ADDRESS'`,
+export const giveUpAllAddresses = statement(
+  'certificate_give_up_all_addresses',
+  `update certificate set purpose = 'DOMAIN' where purpose = 'ADDRESS'`,
 );
 
 /**
- * Returns how many certificates were issued for new addresses within seven days, and the seconds until the oldest of
- * them no longer counts. Null: there is none.
+ * Parameter: directory. Returns how many certificates this authority issued for new addresses within seven days, and
+ * the seconds until the oldest of them no longer counts. Null: there is none.
  */
 export const countAddressIssues = statement<{ count: number; seconds: number | null }>(
   'certificate_count_address_issues',
   `select count(*)::integer as count,
           extract(epoch from min(issued_at) + interval '7 days' - clock_timestamp())::double precision as seconds
-     from address_certificate_issue where issued_at > clock_timestamp() - interval '7 days'`,
+     from address_certificate_issue
+    where issued_at > clock_timestamp() - interval '7 days' and (directory = $1 or directory is null)`,
 );
 
-/** Parameter: host. */
+/** Parameters: host, directory. */
 export const addAddressIssue = statement(
   'certificate_add_address_issue',
-  'insert into address_certificate_issue (host) values ($1)',
+  'insert into address_certificate_issue (host, directory) values ($1, $2)',
 );
 
 export const removeOldAddressIssues = statement(
@@ -129,12 +139,19 @@ export const removeUnwanted = statement(
 );
 
 /**
- * Parameter: directory. Makes certificates of other authorities due, because the operator has changed the authority.
+ * Parameter: directory. Begins anew what another authority issued or refused, because the operator has changed the
+ * authority: the new one knows neither the orders of the former one nor its waits. A certificate that the new authority
+ * issued before is renewed when it would have been. A worker of an earlier version stores no `tried_directory`.
  */
-export const renewOthers = statement(
-  'certificate_renew_others',
-  `update certificate set due_at = clock_timestamp()
-    where sealed is not null and directory <> $1 and due_at > clock_timestamp() and attempts = 0 and checks = 0`,
+export const beginElsewhere = statement(
+  'certificate_begin_elsewhere',
+  `update certificate
+      set due_at = case when directory = $1 then greatest(clock_timestamp(), not_before + (not_after - not_before) * (2.0 / 3))
+            else clock_timestamp() end,
+          failure = case when directory = $1 then null else failure end,
+          tried_directory = $1, attempts = 0, checks = 0, order_url = null, order_sealed = null
+    where coalesce(tried_directory, directory) <> $1
+       or (directory <> $1 and failure is null and due_at > clock_timestamp())`,
 );
 
 /**
@@ -143,7 +160,7 @@ export const renewOthers = statement(
  */
 export const dueCertificates = statement<DueCertificate>(
   'certificate_due',
-  `select c.id, c.host, c.purpose, c.sealed is not null as is_served, c.attempts, c.checks, c.failure, c.order_url, c.order_sealed,
+  `select c.id, c.host, c.purpose, c.sealed is not null as is_served, c.directory, c.attempts, c.checks, c.failure, c.order_url, c.order_sealed,
           d.use_cdn, s.id as service_id, s.type as service_type, s.driver,
           s.spec #>> '{advanced_settings,deployment.custom_domain_check_enabled}' is distinct from 'false' as is_checked
      from certificate c
@@ -153,23 +170,23 @@ export const dueCertificates = statement<DueCertificate>(
     order by c.purpose <> 'INSTALLATION', c.due_at, c.id limit $1`,
 );
 
-/** Parameters: id, URL of the order, sealed key. Both are null if there is no longer an order. */
+/** Parameters: id, URL of the order, sealed key, directory. URL and key are null if there is no longer an order. */
 export const keepOrder = statement(
   'certificate_keep_order',
-  'update certificate set order_url = $2, order_sealed = $3 where id = $1',
+  'update certificate set order_url = $2, order_sealed = $3, tried_directory = $4 where id = $1',
 );
 
 /** Parameters: id, sealed certificate, directory, not_before, not_after, time of the renewal. */
 export const storeCertificate = statement(
   'certificate_store',
-  `update certificate set sealed = $2, directory = $3, not_before = $4, not_after = $5, due_at = $6, attempts = 0, checks = 0,
+  `update certificate set sealed = $2, directory = $3, tried_directory = $3, not_before = $4, not_after = $5, due_at = $6, attempts = 0, checks = 0,
           failure = null, order_url = null, order_sealed = null where id = $1`,
 );
 
-/** Parameters: id, failure, attempts, checks, milliseconds until the next attempt. */
+/** Parameters: id, failure, attempts, checks, milliseconds until the next attempt, directory. */
 export const storeFailure = statement(
   'certificate_store_failure',
-  `update certificate set failure = $2, attempts = $3, checks = $4,
+  `update certificate set failure = $2, attempts = $3, checks = $4, tried_directory = $6,
           due_at = clock_timestamp() + make_interval(secs => $5::double precision / 1000) where id = $1`,
 );
 

@@ -7,7 +7,7 @@ let fixture: GitFixture;
 let clock: PreviewClock;
 let registry_id: string;
 beforeAll(async () => {
-  fixture = await GitFixture.open();
+  fixture = await GitFixture.open({ DAVIT_PREVIEWS_PER_ENVIRONMENT: '3' });
   clock = followPreviews(fixture.server.api.deps, { warn: (details, message) => console.warn(message, details) });
   const body = { name: 'registry', kind: 'GENERIC_CR' as const, url: 'https://registry.example.org/team', config: {} };
   registry_id = (await fixture.api.call('createContainerRegistry', { params: { organizationId: fixture.owner.id }, body })).id;
@@ -107,4 +107,18 @@ test('a preview of a tag is a copy of the environment with it, once for each tag
   for (const { id } of results) await deployed(id);
   await fixture.api.call('previewContainerEnvironments', tag(image, 'pr-7'));
   expect(await previews()).toHaveLength(1);
+});
+
+test('tags that arrive at the same time make no more previews than an environment may have', async () => {
+  const image = `web-${randomUUID()}`;
+  const environmentId = await fixture.environment();
+  await container(environmentId, image, { name: 'web', auto_preview: true });
+  const answers = await Promise.allSettled(
+    Array.from({ length: 6 }, (_, index) => fixture.api.call('previewContainerEnvironments', tag(image, `pr-${index}`))),
+  );
+  expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+  const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+  for (const reason of refused) {
+    expect(reason).toMatchObject({ code: 'IN_USE', message: 'The environment has 3 previews, and 3 are allowed at once.' });
+  }
 });

@@ -118,11 +118,6 @@ async function previewGroup(
   const repository = `image ${image_name}`;
   const open = await deps.database.many(previews.previewsOf, [organizationId, repository, tag]);
   const former = open.find((preview) => preview.source_environment_id === environmentId) ?? null;
-  const { count } = await deps.database.one(previews.countPreviews, [environmentId]);
-  const most = deps.config.previewsPerEnvironment;
-  if (former === null && count >= most) {
-    throw new AppError({ code: 'IN_USE', message: `The environment has ${count} previews, and ${most} are allowed at once.` });
-  }
   const image = image_name.split('/').at(-1) ?? '';
   const environment = services[0]?.environment_name ?? '';
   const name = former?.environment_name ?? `${image.slice(0, 60)} ${tag.slice(0, 60)}: ${environment.slice(0, 120)}`;

@@ -23,6 +23,16 @@ export const previewsOf = statement<PreviewRow>(
     where organization_id = $1 and repository = $2 and request = $3 and state <> 'CLOSED' order by created_at`,
 );
 
+/**
+ * Parameter: environment. Locks its previews until the transaction ends, so that a later statement can count them: a
+ * statement that waits for a lock counts what there was before it waited.
+ */
+export const previewsLock = statement(
+  'git_previews_lock',
+  `select pg_advisory_xact_lock(hashtextextended('previews of ' || $1::text, 0))`,
+);
+
+/** Parameter: environment. */
 export const countPreviews = statement<{ count: number }>(
   'git_preview_count',
   `select count(*) as count from git_preview where source_environment_id = $1 and state <> 'CLOSED' and environment_id is not null`,

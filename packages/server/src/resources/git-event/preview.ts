@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AppError } from '@davit/base';
 import { forRequest, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
@@ -27,6 +28,13 @@ export interface PreviewService {
   readonly commitId: string | null;
 }
 
+/** IN_USE: the environment has as many previews as are allowed. */
+export class TooManyPreviews extends AppError {
+  constructor(count: number, most: number) {
+    super({ code: 'IN_USE', message: `The environment has ${count} previews, and ${most} are allowed at once.` });
+  }
+}
+
 /** A requested deployment of a preview. */
 export interface Previewed {
   readonly environmentId: string;
@@ -36,11 +44,11 @@ export interface Previewed {
 
 /**
  * Creates the preview of a place, or updates the existing one, and requests its deployment: the whole environment,
- * databases included. Runs in a transaction of the caller. Fails with NAME_TAKEN, with the errors of a deployment, or
- * with TryAgain while the former preview is still being removed.
+ * databases included. Runs in a transaction of the caller. Fails with NAME_TAKEN, with TooManyPreviews, with the errors
+ * of a deployment, or with TryAgain while the former preview is still being removed.
  */
 export async function deployPreview(
-  deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'port' | 'previewHours'>,
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'port' | 'previewHours' | 'previewsPerEnvironment'>,
   tx: Queryable,
   caller: Caller,
   { source, services, former }: PreviewRequest,
@@ -62,13 +70,17 @@ export interface PreviewRequest {
 }
 
 async function makePreview(
-  deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'port' | 'previewHours'>,
+  deps: Needs<'engine' | 'vault', keyof ReleaseSettings | 'port' | 'previewHours' | 'previewsPerEnvironment'>,
   tx: Queryable,
   caller: Caller,
   { source, services }: Pick<PreviewRequest, 'source' | 'services'>,
 ): Promise<Previewed> {
   const id = randomUUID();
   const { organizationId, environmentId: sourceId, repository, request: number, name } = source;
+  await tx.maybe(store.previewsLock, [sourceId]);
+  const { count } = await tx.one(store.countPreviews, [sourceId]);
+  const most = deps.config.previewsPerEnvironment;
+  if (count >= most) throw new TooManyPreviews(count, most);
   const begun = await tx.maybe(store.beginPreview, [id, organizationId, sourceId, repository, number]);
   if (begun === undefined) throw new TryAgain('another process makes this preview');
   const request = { name, mode: 'PREVIEW' as const, apply_deployment_rule: true };

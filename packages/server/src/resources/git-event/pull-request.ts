@@ -9,7 +9,7 @@ import { gitCaller } from './caller.ts';
 import { RepositoryLook } from './changes.ts';
 import type { PullRequestEvent } from './event.ts';
 import { filesThatCount, takesAll } from './paths.ts';
-import { asRequest, deployPreview, type PreviewService } from './preview.ts';
+import { asRequest, deployPreview, TooManyPreviews, type PreviewService } from './preview.ts';
 import * as previews from './preview-store.ts';
 import * as store from './store.ts';
 import { byEnvironment, withoutVerdict, writeVerdict, type Task } from './verdict.ts';
@@ -125,7 +125,7 @@ interface Group {
 
 async function previewGroup(deps: GitEventDeps, request: Request, group: Group): Promise<void> {
   const { services, commitId } = group;
-  const reason = await whyNoPreview(deps, group);
+  const reason = whyNoPreview(group);
   const tell = async (verdict: 'IGNORED' | 'FAILED', why: string): Promise<void> => {
     for (const service of services) await writeVerdict(deps.database, request.id, service, { verdict, reason: why, commitId });
   };
@@ -134,22 +134,16 @@ async function previewGroup(deps: GitEventDeps, request: Request, group: Group):
     await makeOrUpdate(deps, request, group);
   } catch (error) {
     if (!(error instanceof AppError) || error instanceof DatabaseUnavailable) throw error;
-    await tell('FAILED', error.message);
+    await tell(error instanceof TooManyPreviews ? 'IGNORED' : 'FAILED', error.message);
   }
 }
 
-async function whyNoPreview(
-  deps: Needs<'database', 'previewsPerEnvironment'>,
-  { former, environmentId, commitId }: Group,
-): Promise<string | null> {
+function whyNoPreview({ former, commitId }: Group): string | null {
   if (former?.state === 'OPEN' && former.environment_id === null) {
     return 'its preview was deleted; close the request and open it again for a new one';
   }
   if (former?.state === 'OPEN' && former.last_commit_id === commitId)
     return `the preview ${former.environment_name} has this commit already`;
-  const most = deps.config.previewsPerEnvironment;
-  const { count } = await deps.database.one(previews.countPreviews, [environmentId]);
-  if (former === null && count >= most) return `its environment has ${count} previews, and ${most} are allowed at once`;
   return null;
 }
 

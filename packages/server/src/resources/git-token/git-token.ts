@@ -59,10 +59,14 @@ export async function readGitToken(deps: Needs<'database'>, caller: Caller, ids:
   return toRecord(row);
 }
 
+/**
+ * Edits a token. `basePath`: the path of a vocabulary; null: none. Its clients may know GENERIC by the word of another
+ * host, so a generic token stays one as long as its URL does.
+ */
 export async function editGitToken(
   deps: Needs<'database' | 'vault'>,
   caller: Caller,
-  ids: GitTokenIds,
+  { basePath, ...ids }: GitTokenIds & { readonly basePath: string | null },
   request: EditRequest,
 ): Promise<GitToken> {
   const { token, ...fields } = request;
@@ -76,6 +80,7 @@ export async function editGitToken(
       JSON.stringify(fields),
       token === undefined ? null : deps.vault.seal(ids.gitTokenId, token),
       gitApiUrls[request.type],
+      basePath !== null,
     ]),
   );
   if (row !== undefined) return toRecord(row);

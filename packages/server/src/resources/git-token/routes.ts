@@ -10,7 +10,9 @@ export function mountGitToken(mounting: Mounting, deps: Needs<'database' | 'vaul
       gitToken.createGitToken(deps, caller, params.organizationId, body),
     )
     .on(operations.getOrganizationGitToken, ({ caller, params }) => gitToken.readGitToken(deps, caller, params))
-    .on(operations.editGitToken, ({ caller, params, body }) => gitToken.editGitToken(deps, caller, params, body))
+    .on(operations.editGitToken, ({ caller, params, body, basePath }) =>
+      gitToken.editGitToken(deps, caller, { ...params, basePath }, body),
+    )
     .on(operations.deleteGitToken, ({ caller, params }) => gitToken.deleteGitToken(deps, caller, params))
     .on(operations.getGitTokenAssociatedServices, ({ caller, params }) => gitToken.listGitTokenServices(deps, caller, params));
 }

@@ -41,21 +41,25 @@ export const gitTokenCreate = statement<GitTokenRow>(
    returning id, created_at, updated_at, name, description, type, workspace, git_api_url, 0 as associated_services_count`,
 );
 
+const staysGeneric = `($9::boolean and type = 'GENERIC'
+        and (not $6 ? 'git_api_url' or coalesce($6->>'git_api_url', '') = coalesce(git_api_url, '')))`;
+
 /**
- * Parameters: `$6` the fields to change; `$7` the new value or null; `$8` the default URL of the API. If `$7` is null,
- * nothing may change that determines where the token is sent.
+ * Parameters: `$6` the fields to change; `$7` the new value or null; `$8` the default URL of the API; `$9` whether a
+ * generic token stays generic unless its URL changes. If `$7` is null, nothing may change that determines where the
+ * token is sent.
  */
 export const gitTokenEdit = statement<GitTokenRow>(
   'git_token_edit',
   `update git_token
-      set name = $4, type = $5,
+      set name = $4, type = case when ${staysGeneric} then type else $5 end,
           description = case when $6::jsonb ? 'description' then coalesce($6->>'description', '') else description end,
           workspace = case when $6 ? 'workspace' then $6->>'workspace' else workspace end,
           git_api_url = case when $6 ? 'git_api_url' then $6->>'git_api_url' else git_api_url end,
           sealed = coalesce($7::bytea, sealed), hosts = case when $7::bytea is null then hosts else '{}' end,
           updated_at = clock_timestamp()
     where ${visible} and id = $3
-      and ($7::bytea is not null or type = $5 and (not $6 ? 'git_api_url' or coalesce(nullif($6->>'git_api_url', ''), $8) = coalesce(nullif(git_api_url, ''), $8)))
+      and ($7::bytea is not null or ${staysGeneric} or type = $5 and (not $6 ? 'git_api_url' or coalesce(nullif($6->>'git_api_url', ''), $8) = coalesce(nullif(git_api_url, ''), $8)))
    returning ${columns}`,
 );
 

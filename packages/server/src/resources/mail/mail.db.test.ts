@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { mailSenderOf } from '../../background/background.ts';
 import { createAccountOf } from '../account/index.ts';
 import { TestBrowser, type Answer } from '../account/testing/browser.ts';
-import type { MailSender } from './index.ts';
+import { askForMail, type MailSender } from './index.ts';
 
 /* Mails with links, to a real mail server. */
 
@@ -40,6 +40,11 @@ beforeEach(async () => {
 const forgetMails = statement('test_mails_forget', 'delete from mail');
 const forgetAttempts = statement('test_mail_attempts_forget', 'delete from sign_in_attempt');
 const allDue = statement('test_mails_due', 'update mail set due_at = clock_timestamp() where due_at is not null');
+const earlierInvitations = statement(
+  'test_mail_earlier_invitations',
+  `insert into mail (id, kind, recipient, organization_id, due_at, expires_at)
+   select gen_random_uuid(), 'INVITATION', 'p' || i || '@example.com', $1, null, clock_timestamp() from generate_series(1, $2::int) i`,
+);
 const mailRows = statement<{ text: string; waiting: number; total: number }>(
   'test_mail_rows',
   `select coalesce(jsonb_agg(to_jsonb(mail)), '[]')::text as text, count(due_at)::int as waiting, count(*)::int as total from mail`,
@@ -117,6 +122,49 @@ test('an invitation is mailed to the invited address only, unless it is withdraw
   const { text = '' } = mails.find(({ to }) => to[0] === 'grace@example.org') ?? {};
   expect(shown.invitation_link).toContain(linkIn(text));
   expect(linkIn(text)).not.toBe('');
+});
+
+test('requests at the same time do not pass the limit of mails', async () => {
+  const { database } = server.database;
+  const asked = Array.from({ length: 12 }, () =>
+    askForMail(database, { kind: 'PASSWORD', recipient: 'ada@example.org', hours: 2 }),
+  );
+  await Promise.all(asked);
+  expect(await rows()).toMatchObject({ total: 3 });
+});
+
+test('nobody fills a mailbox with invitations, also by deleting them and through several organizations', async () => {
+  const organizations = await Promise.all(['One', 'Two'].map((name) => server.organization(name)));
+  const email = 'victim@example.org';
+  const invite = async (index: number) => {
+    const params = { organizationId: organizations[index % 2]?.id ?? '' };
+    const { id } = await server.client().call('postInviteMember', { params, body: { email } });
+    await sender.idle();
+    await server.client().call('deleteInviteMember', { params: { ...params, inviteId: id } });
+  };
+  for (let index = 0; index < 5; index += 1) await invite(index);
+  await expect(invite(5)).rejects.toMatchObject({
+    status: 429,
+    code: 'RATE_LIMITED',
+    message: expect.stringContaining('one address gets 5 in a day at most. Try again in 86'),
+  });
+  expect(sink.received).toHaveLength(5);
+  // The invitation was not created either.
+  const params = { organizationId: organizations[1]?.id ?? '' };
+  expect((await server.client().call('getOrganizationInvitedMembers', { params })).results).toEqual([]);
+});
+
+test('an organization sends 100 invitations in an hour at most, also at the same time', async () => {
+  const { id: organizationId } = await server.organization('Large');
+  await server.database.database.run(earlierInvitations, [organizationId, 97]);
+  const invited = await Promise.allSettled(
+    Array.from({ length: 8 }, (_, index) =>
+      server.client().call('postInviteMember', { params: { organizationId }, body: { email: `p${index}@example.org` } }),
+    ),
+  );
+  expect(invited.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+  const { id: another } = await server.organization('Another');
+  await server.client().call('postInviteMember', { params: { organizationId: another }, body: { email: 'q@example.org' } });
 });
 
 test('without a mail server nobody can ask, and the answer says what to do', async () => {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Queryable } from '@davit/db';
+import type { Database, Queryable } from '@davit/db';
+import { TooManyAttempts } from '../../auth/attempts.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { mailAsk, mailCreate, mailsTrim, type MailKind } from './store.ts';
+import { invitationsCount, mailAsk, mailCreate, mailsLock, mailsTrim, type MailKind } from './store.ts';
 
 export interface Mail {
   readonly subject: string;
@@ -12,14 +13,40 @@ export interface Mail {
 const mostPerRecipient = 3;
 const mostPerHour = 200;
 
-/** Queues the mail of an invitation, in the transaction that creates the invitation. */
+/** Invitations that are mailed to one address in a day, of an organization in an hour, and of all in an hour. */
+const mostInvitations = { recipient: 5, organization: 100, installation: 500 };
+
+interface InvitationMail {
+  readonly mail: Mail;
+  readonly recipient: string;
+  readonly organizationId: string;
+  readonly invitationId: string;
+  readonly hours: number;
+}
+
+/**
+ * Queues the mail of an invitation, in the transaction that creates the invitation. RATE_LIMITED: nobody may fill the
+ * mailboxes of others, or spoil the reputation of the mail server.
+ */
 export async function queueInvitation(
   { vault }: { readonly vault: Vault },
   tx: Queryable,
-  { mail, recipient, invitationId, hours }: { mail: Mail; recipient: string; invitationId: string; hours: number },
+  { mail, recipient, organizationId, invitationId, hours }: InvitationMail,
 ): Promise<void> {
+  await tx.maybe(mailsLock, ['INVITATION']);
+  const counts = await tx.one(invitationsCount, [recipient, organizationId]);
+  const limits = [
+    ['recipient', 'one address gets', 'a day'],
+    ['organization', 'an organization sends', 'an hour'],
+    ['installation', 'this installation sends', 'an hour'],
+  ] as const;
+  for (const [of, who, time] of limits) {
+    if (counts[of] < mostInvitations[of]) continue;
+    const message = `Too many invitations by mail: ${who} ${mostInvitations[of]} in ${time} at most.`;
+    throw new TooManyAttempts(Math.max(1, counts[`${of}_seconds`] ?? 1), message);
+  }
   const id = randomUUID();
-  await tx.run(mailCreate, [id, 'INVITATION', recipient, sealMail(vault, id, mail), invitationId, hours]);
+  await tx.run(mailCreate, [id, 'INVITATION', recipient, sealMail(vault, id, mail), invitationId, organizationId, hours]);
 }
 
 /**
@@ -28,10 +55,13 @@ export async function queueInvitation(
  * it.
  */
 export async function askForMail(
-  database: Queryable,
+  database: Database,
   { kind, recipient, hours }: { readonly kind: MailKind; readonly recipient: string; readonly hours: number },
 ): Promise<void> {
-  await database.run(mailAsk, [randomUUID(), kind, recipient, hours, mostPerRecipient, mostPerHour]);
+  await database.transaction(async (tx) => {
+    await tx.maybe(mailsLock, [kind]);
+    await tx.run(mailAsk, [randomUUID(), kind, recipient, hours, mostPerRecipient, mostPerHour]);
+  });
 }
 
 /** Deletes the records of mails that were sent or given up a day ago. */

@@ -1,6 +1,6 @@
 import { Loop } from '@davit/base';
 import type { Database, Queryable } from '@davit/db';
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import type { MailConfiguration } from '../../configuration.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { sealMail, type Mail } from './outbox.ts';
@@ -25,17 +25,11 @@ export interface SenderParts {
 /** Sends the mails of the outbox, one after the other. Several processes may do this at the same time. */
 export class MailSender {
   readonly #parts: SenderParts;
-  readonly #transport;
+  #transport: Promise<Transporter> | null = null;
   readonly #loop: Loop;
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
-    this.#transport = createTransport(withTimeouts(parts.mail.url.reveal()), {
-      from: parts.mail.from,
-      // A text names no file or address to attach.
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
     this.#loop = new Loop({
       look: () => this.#sendAll(),
       everyMilliseconds: lookEveryMilliseconds,
@@ -54,7 +48,7 @@ export class MailSender {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
-    this.#transport.close();
+    (await this.#transport)?.close();
   }
 
   async #sendAll(): Promise<void> {
@@ -70,12 +64,13 @@ export class MailSender {
     const mail = row.is_expired ? null : await this.#mailOf(row);
     if (mail === null) {
       if (row.is_expired) log.warn({ mail: row.id, kind: row.kind }, 'a mail was given up: its link has expired');
-      await database.run(mailEnd, [row.id]);
+      await this.#end(row);
       return;
     }
     try {
       // As an object, an address cannot name further recipients.
-      await this.#transport.sendMail({ to: { name: '', address: row.recipient }, ...mail });
+      const transport = await (this.#transport ??= openTransport(this.#parts.mail));
+      await transport.sendMail({ to: { name: '', address: row.recipient }, ...mail });
     } catch (error) {
       const isRefused = isForGood(error);
       log.warn(
@@ -83,10 +78,14 @@ export class MailSender {
         isRefused ? 'a mail was refused' : 'a mail could not be sent',
       );
       const pause = pausesSeconds[row.attempts - 1] ?? pausesSeconds[3];
-      await (isRefused ? database.run(mailEnd, [row.id]) : database.run(mailAgain, [row.id, pause]));
+      await (isRefused ? this.#end(row) : database.run(mailAgain, [row.id, pause]));
       return;
     }
-    await database.run(mailEnd, [row.id]);
+    await this.#end(row);
+  }
+
+  async #end({ id, kind, recipient, organization_id }: MailRow): Promise<void> {
+    await this.#parts.database.run(mailEnd, [id, kind, recipient, organization_id]);
   }
 
   /** Returns the mail, which is written before its first attempt, so that all attempts have the same link. */
@@ -102,6 +101,13 @@ export class MailSender {
       return mail;
     });
   }
+}
+
+/** Opens connections when there is a mail. The library is loaded then, too: it takes 10 MB. */
+async function openTransport({ url, from }: MailConfiguration): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer');
+  // A text names no file or address to attach.
+  return createTransport(withTimeouts(url.reveal()), { from, disableFileAccess: true, disableUrlAccess: true });
 }
 
 /** A server that answers nothing must not hold a mail for longer than its lease, nor the end of this process. */

@@ -41,7 +41,7 @@ export async function listInvitations(
 
 /**
  * Invites a person. Only this response contains the link with the token: members who may see invitations, but invite
- * nobody, must not accept one.
+ * nobody, must not accept one. RATE_LIMITED if the invitation would be mailed beyond the limits of mails.
  */
 export async function inviteMember(
   deps: Needs<'database' | 'vault', 'host' | 'port' | 'publicUrl' | 'mail'>,
@@ -79,7 +79,7 @@ export async function inviteMember(
     const link = pageLink(deps.config, 'invitation', token);
     if (deps.config.mail !== null) {
       const mail = mailOf(row, link);
-      await queueInvitation(deps, tx, { mail, recipient: email, invitationId: id, hours: validDays * 24 });
+      await queueInvitation(deps, tx, { mail, recipient: email, organizationId, invitationId: id, hours: validDays * 24 });
     }
     return { ...toInvitation(deps, row), invitation_link: link };
   });

@@ -120,3 +120,27 @@ test('a failure names what changed since the service worked, and no page shows w
   const strange = compare({ from: randomUUID() });
   await expect(strange).rejects.toMatchObject({ status: 404 });
 });
+
+test('a secret that was renamed or deleted before any deployment still hides the plain value that it had', async () => {
+  const token = await variable('TOKEN', 'lamp-plain');
+  await variable('HEADER', 'Bearer {{TOKEN}}');
+  const params = { environmentId };
+  const wide = await api.call('createEnvironmentEnvironmentVariable', { params, body: { key: 'WIDE', value: 'genie-plain' } });
+  const releaseId = await deployed('DEPLOYED');
+  const shown = async () => JSON.stringify(await api.call('getServiceRelease', { params: { serviceId, releaseId } }));
+  expect(await shown()).toContain('lamp-plain');
+  expect(await shown()).toContain('genie-plain');
+
+  await api.call('deleteContainerEnvironmentVariable', { params: { containerId, environmentVariableId: token.id } });
+  const body = { key: 'TOKEN', value: 'lamp-secret' };
+  const secret = await api.call('createContainerSecret', { params: { containerId }, body });
+  expect(await shown()).not.toContain('lamp');
+  await api.call('editContainerSecret', { params: { containerId, secretId: secret.id }, body: { key: 'OTHER' } });
+  expect(await shown()).not.toContain('lamp');
+
+  await api.call('deleteEnvironmentEnvironmentVariable', { params: { environmentId, environmentVariableId: wide.id } });
+  const wideSecret = await api.call('createEnvironmentSecret', { params, body: { key: 'WIDE', value: 'genie-secret' } });
+  await api.call('deleteEnvironmentSecret', { params: { environmentId, secretId: wideSecret.id } });
+  expect(await shown()).not.toContain('genie');
+  expect(await shown()).not.toContain('lamp');
+});

@@ -22,4 +22,4 @@ export { storeOutputs } from './output.ts';
 export { mountVariable } from './routes.ts';
 export { level, type VariableRow } from './row.ts';
 export { cycle, visibleVariables } from './change.ts';
-export { insertSecretValue, readEnvironmentVariables, readSecretValues } from './store.ts';
+export { formerSecretPaths, insertSecretValue, readEnvironmentVariables, readSecretValues } from './store.ts';

@@ -24,6 +24,15 @@ export const readEnvironmentVariables = statement<VariableRow>(
    order by v.created_at, v.id`,
 );
 
+/**
+ * Parameters: ids of services, environments and projects. Returns the paths of their secrets that were deleted or
+ * renamed, as releases name them. A trigger stores them.
+ */
+export const formerSecretPaths = statement<{ path: string }>(
+  'formerSecretPaths',
+  `select distinct path from former_secret where coalesce(service_id, environment_id, project_id) = any ($1::uuid[])`,
+);
+
 /** A variable with its service, environment and project. */
 export interface FoundVariable {
   readonly id: string;

@@ -4,6 +4,7 @@ import type { Caller } from '../../../../auth/caller.ts';
 import type { Needs } from '../../../../deps.ts';
 import { toCommit } from '../../../shared/history-details.ts';
 import { notFound } from '../../../shared/problems.ts';
+import { formerSecretPaths } from '../../../variable/index.ts';
 import { currentRelease } from '../../composition.ts';
 import type { ReleaseSettings } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
@@ -79,11 +80,16 @@ function withoutBuild(fields: readonly ReleaseField[]): readonly ReleaseField[] 
 /** Returns what hides the paths that have, had, or would have a secret, and the plain values that they had before. */
 async function hidingFor(
   { database, engine }: Deps,
-  { id }: ServiceFacts,
+  { id, environment_id, project_id }: ServiceFacts,
   current: readonly ReleaseField[],
 ): Promise<ReturnType<typeof hiding>> {
   const ever = await engine.secretPaths(database, id);
-  const secrets = new Set([...ever, ...current.filter(({ value }) => value === null).map(({ path }) => path)]);
+  const former = await database.many(formerSecretPaths, [[id, environment_id, project_id]]);
+  const secrets = new Set([
+    ...ever,
+    ...former.map(({ path }) => path),
+    ...current.filter(({ value }) => value === null).map(({ path }) => path),
+  ]);
   return hiding(secrets, await engine.plainValues(database, id, secrets));
 }
 
