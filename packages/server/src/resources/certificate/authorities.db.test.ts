@@ -9,8 +9,8 @@ import { CertificateIssuer } from './issuer.ts';
 import { localAuthority, makeLocalAuthority } from './local-authority.ts';
 
 /*
- * Certificates of addresses when the operator changes the authority, or when an earlier version runs beside this one. The authorities here count as public, so limits
- * and checks of DNS apply, and sign with the installation's key.
+ * Certificates of addresses when the operator changes the authority, or when an earlier version runs beside this one.
+ * The authorities here count as public, so limits and checks of DNS apply, and sign with the installation's key.
  */
 
 const domain = 'apps.example.net';
