@@ -55,8 +55,13 @@ onSession(() => {
   queries.clear();
 });
 
+/** Without its organization a page has no stream, so that it asks by itself whether the server answers again. */
+const askAgainMilliseconds = 3000;
+
 export const organizations = queryOptions({
   queryKey: ['organizations'],
+  refetchInterval: ({ state: { data, status } }: { readonly state: { readonly data: unknown; readonly status: string } }) =>
+    data === undefined && status === 'error' ? askAgainMilliseconds : false,
   queryFn: async ({ signal }) => (await api().call('listOrganization', { signal })).results,
 });
 
@@ -131,8 +136,8 @@ export const deploymentLogOf = (environmentId: string, executionId: string) =>
   });
 
 /**
- * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked to stop no
- * service, which it refuses in any case: with the words of the stop itself if the session may not stop.
+ * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked to stop
+ * no service, which it refuses in any case: with the words of the stop itself if the session may not stop.
  */
 export const refusalIn = (environmentId: string) =>
   queryOptions({
