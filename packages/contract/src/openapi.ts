@@ -31,6 +31,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
         Runs workloads on clusters: organization, project, environment, service. Lists are \`{results: […]}\`.
 
         *Who may* names the scope that an API token needs, or else the roles of people and tokens.`),
+      contact: { name: 'The operator of this installation' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
