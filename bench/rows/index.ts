@@ -2,6 +2,7 @@ import type { Row } from '../row.ts';
 import { checkRow } from './check.ts';
 import { createsRow } from './creates.ts';
 import { addressesRow } from './addresses.ts';
+import { commandLineRow } from './command-line.ts';
 import { commitsRow } from './commits.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
@@ -35,6 +36,7 @@ export const rows: readonly Row[] = [
   restRow,
   statusRow,
   startRow,
+  commandLineRow,
   vocabularyRow,
   memoryRow,
   redeploysRow,

@@ -54,8 +54,8 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-async function hasState({ api, production }: Shop, state: string): Promise<void> {
-  const read = () => api.call('getEnvironmentStatus', { params: { environmentId: production } });
+async function hasState({ api, production }: Shop, state: string, environmentId = production): Promise<void> {
+  const read = () => api.call('getEnvironmentStatus', { params: { environmentId } });
   await vi.waitFor(async () => expect((await read()).state).toBe(state), 20_000);
 }
 
@@ -177,4 +177,37 @@ test('where tabs share the stream by a lease, another tab takes over at once whe
   await other.locator('.facts').getByText('Stopped').first().waitFor();
   expect(await other.evaluate('window.kept')).toBe(true);
   await other.close();
+}, 60_000);
+
+test('an answer from before the stream began is not taken for what is so now', async () => {
+  const { api, staging } = shop;
+  await api.call('deployEnvironment', { params: { environmentId: staging } });
+  await hasState(shop, 'DEPLOYED', staging);
+  const [answered, changed, isLive] = [
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+  ];
+  const page = await browser.context.newPage();
+  await page.addInitScript((text: string) => sessionStorage.setItem('davit.token', text), shop.organization.tokens.WRITE);
+  await page.route(/\/statusesWithStages/, async (route) => {
+    const response = await route.fetch();
+    answered.resolve();
+    await isLive.promise;
+    await route.fulfill({ response });
+  });
+  await page.route(/\/organization\/[^/]+\/stream/, async (route) => {
+    await changed.promise;
+    await route.continue();
+  });
+  await page.goto(`${baseUrl}/console/environment/${staging}`);
+  await answered.promise;
+  await api.call('stopEnvironment', { params: { environmentId: staging } });
+  await hasState(shop, 'STOPPED', staging);
+  changed.resolve();
+  await page.getByRole('status').getByText('Live').waitFor();
+  isLive.resolve();
+  await page.locator('.facts').getByText('Stopped').first().waitFor();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.close();
 }, 60_000);

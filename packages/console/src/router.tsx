@@ -253,6 +253,8 @@ export const router = createRouter({
     service.addChildren([summary, logs, ...serviceTabs]),
   ]),
   scrollRestoration: true,
+  // A page of another record begins anew: answers, errors, passwords and questions of the former one do not stay.
+  defaultRemountDeps: ({ params }) => params,
   defaultPreload: false,
 });
 

@@ -2,6 +2,7 @@ import { ErrorBody } from './errors.ts';
 import { textTypeOf, type Operation, type Target } from './operation.ts';
 import { tagDescriptions } from './tags.ts';
 import { pathParameterDescriptions } from './parameters.ts';
+import { refusals } from './refusals.ts';
 import { referring, type Shapes } from './references.ts';
 import { Named, words } from './shape.ts';
 import { whoMay } from './who-may.ts';
@@ -65,7 +66,7 @@ function describe(operation: Operation): Record<string, unknown> {
       : {
           requestBody: {
             required: operation.bodyRequired !== false,
-            content: { [operation.mediaType ?? 'application/json']: { schema: body } },
+            content: { [operation.mediaType ?? 'application/json']: { schema: body, ...namedExample(operation.id, 'request') } },
           },
         }),
     description: explanation(operation),
@@ -76,6 +77,14 @@ function describe(operation: Operation): Record<string, unknown> {
     'x-scope': operation.scope,
     operationId: operation.id,
   };
+}
+
+/**
+ * Names the example of a body. The address is relative to that of the document, so that it also holds below the base
+ * path of a vocabulary. The examples themselves would make the document half as large again.
+ */
+function namedExample(operationId: string, part: 'request' | 'answer'): Record<string, unknown> {
+  return { examples: { shop: { externalValue: `examples/${operationId}/${part}` } } };
 }
 
 /** Returns the description of an operation, with who may use it before the table of its error codes. */
@@ -133,7 +142,7 @@ function queryParameters(operation: Operation): unknown[] {
   const declared = Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: query?.required?.includes(name) ?? false,
+    ...(query?.required?.includes(name) === true && { required: true }),
     ...lifted(schema),
   }));
   return isPaged(operation) ? [...declared, { $ref: `${parametersPath}page` }, { $ref: `${parametersPath}pageSize` }] : declared;
@@ -148,14 +157,12 @@ function lifted(schema: object): Record<string, unknown> {
 const page = {
   name: 'page',
   in: 'query',
-  required: false,
   description: 'The page to return, counted from 1. Without it and without `pageSize` the whole list is returned.',
   schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 },
 };
 const pageSize = {
   name: 'pageSize',
   in: 'query',
-  required: false,
   description: 'How many records a page has. Without it and without `page` the whole list is returned.',
   schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
 };
@@ -163,14 +170,12 @@ const pageSize = {
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  required: false,
   description: 'A request that is repeated with the same key within 24 hours gets the response of the first one',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const ifMatch = {
   name: 'If-Match',
   in: 'header',
-  required: false,
   description: '`ETag` of the record when it was read: 412 if it has changed since then',
   schema: { type: 'string' },
 };
@@ -178,7 +183,6 @@ const ifMatch = {
 const lastEventId = {
   name: 'Last-Event-ID',
   in: 'header',
-  required: false,
   description: 'Id of the last received event: the stream resumes after it',
   schema: { type: 'string', maxLength: 8000 },
 };
@@ -222,7 +226,7 @@ function errorsOf(operation: Operation): readonly number[] {
 /**
  * Describes a stream. The extension `x-events` lists its events, as OpenAPI 3.1 cannot describe the parts of a stream.
  */
-function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
+function streamed(events: NonNullable<Operation['events']>, example: object): Record<string, unknown> {
   const named = Object.entries(events).map(([name, data]) => {
     const { description, ...shape }: { readonly description?: string } & typeof data = data;
     return [name, Named(eventShape(name), shape, description)] as const;
@@ -232,7 +236,7 @@ function streamed(events: NonNullable<Operation['events']>): Record<string, unkn
   const schema = { type: 'string', contentMediaType: 'application/json', contentSchema };
   return {
     description: 'Server-sent events until the client disconnects or an event `END` gives the reason for the end',
-    content: { 'text/event-stream': { schema, 'x-events': Object.fromEntries(named) } },
+    content: { 'text/event-stream': { schema, ...example, 'x-events': Object.fromEntries(named) } },
   };
 }
 
@@ -241,15 +245,17 @@ export function eventShape(event: string): string {
   return `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 }
 
+function success(operation: Operation): Record<string, unknown> {
+  const { id, events, response } = operation;
+  const example = Object.hasOwn(refusals, id) ? {} : namedExample(id, 'answer');
+  if (events !== undefined) return streamed(events, example);
+  if (response === null) return { description: 'Done' };
+  return { description: 'Done', content: { [textTypeOf(operation) ?? 'application/json']: { schema: response, ...example } } };
+}
+
 function responses(operation: Operation): Record<string, unknown> {
-  const success =
-    operation.events !== undefined
-      ? streamed(operation.events)
-      : operation.response === null
-        ? { description: 'Done' }
-        : { description: 'Done', content: { [textTypeOf(operation) ?? 'application/json']: { schema: operation.response } } };
   return {
-    [operation.status]: success,
+    [operation.status]: success(operation),
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
     ...Object.fromEntries(errorsOf(operation).map((status) => [status, anError])),
     // Every request may also get 403, 404, 429, 500 and 503.

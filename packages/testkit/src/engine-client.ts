@@ -12,7 +12,11 @@ export interface ListedContainer {
 }
 
 export interface InspectedContainer {
-  readonly Config: { readonly Env: readonly string[]; readonly Labels: Readonly<Record<string, string>> };
+  readonly Config: {
+    readonly Env: readonly string[];
+    readonly Labels: Readonly<Record<string, string>>;
+    readonly User: string;
+  };
   readonly HostConfig: { readonly Memory?: number };
   readonly State: { readonly Pid: number };
   readonly NetworkSettings: { readonly Networks: Readonly<Record<string, { readonly IPAddress: string }>> };

@@ -14,6 +14,19 @@ const programs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'package-lock.json': '{}',
     'src/server.ts': "import http from 'node:http';\nhttp.createServer().listen(8080);\n",
   },
+  'Node without a build, with Yarn': {
+    'package.json': '{"scripts": {"start": "next start", "prebuild": ""}}',
+    'yarn.lock': '',
+    'server.js': 'http.createServer().listen(process.env.PORT ?? 3001);\n',
+  },
+  'Node with a script of the installation': {
+    'package.json': '{"main": "app.js", "scripts": {"prepare": "husky"}}',
+    'package-lock.json': '{}',
+  },
+  'Node with a start script for a shell, and Yarn 4': {
+    'package.json': '{"scripts": {"start": "A=1 node server.js && true", "build": "tsc"}, "packageManager": "yarn@4.9.0"}',
+    'yarn.lock': '',
+  },
   'Node pages without a server': {
     'package.json': '{"scripts": {"build": "vite build"}}',
     'pnpm-lock.yaml': '',
@@ -25,11 +38,15 @@ const programs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '.python-version': '3.12\n',
   },
   'Python with Flask': { 'pyproject.toml': 'requires-python = ">=3.11"\n', 'app.py': 'app = Flask(__name__)\n' },
+  'Python with uv': { 'pyproject.toml': '', 'uv.lock': '', 'main.py': '' },
+  'Python with Poetry': { 'pyproject.toml': '', 'poetry.lock': '', 'main.py': '' },
+  'Python with Pipenv': { Pipfile: '', 'Pipfile.lock': '', 'main.py': '' },
   Go: { 'go.mod': 'module shop\n\ngo 1.24\n', 'go.sum': '', 'cmd/shop/main.go': 'http.ListenAndServe(":9000", nil)\n' },
   Rust: { 'Cargo.toml': '[package]\nname = "shop"\n', 'Cargo.lock': '', 'src/main.rs': 'bind("0.0.0.0:3030")\n' },
   'Java with Maven': { 'pom.xml': '<java.version>21</java.version>', mvnw: '' },
   'Java with Gradle': { 'build.gradle.kts': 'JavaLanguageVersion.of(17)' },
-  'PHP with Composer': { 'composer.json': '{"require": {"php": "^8.3"}}', 'public/index.php': '' },
+  'PHP with Composer': { 'composer.json': '{"require": {"php": "^8.3"}}', 'composer.lock': '', 'public/index.php': '' },
+  PHP: { 'index.php': '' },
   Ruby: { Gemfile: 'ruby "3.3.1"\n', 'Gemfile.lock': '', 'config.ru': '' },
   'static files': { 'index.html': '<!doctype html>' },
 };

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { findNode } from './node.ts';
 
 /** The files of a folder, as far as the detection reads them. */
 export interface Folder {
@@ -36,9 +37,9 @@ const usualPorts: Readonly<Record<Language, number>> = {
   Go: 8080,
   Rust: 8080,
   Java: 8080,
-  PHP: 80,
+  PHP: 8080,
   Ruby: 3000,
-  'static files': 80,
+  'static files': 8080,
 };
 const largestFile = 200_000;
 const mostFiles = 300;
@@ -74,68 +75,15 @@ type Finder = (folder: Folder, names: readonly string[]) => Promise<Omit<Detecte
 /** Returns what kind of program is in the folder; null if it is none that is known. */
 export async function detect(folder: Folder): Promise<Detected | null> {
   const names = await folder.list();
-  for (const find of [node, python, go, rust, java, php, ruby, pages]) {
+  for (const find of [findNode, python, go, rust, java, php, ruby, pages]) {
     const found = await find(folder, names);
     if (found === null) continue;
     // The web server of these listens on its own port.
     const isServed = found.language === 'static files' || found.language === 'PHP' || found.facts['output'] !== undefined;
     const stated = isServed ? null : await findPort(folder, names);
-    return { ...found, port: stated?.port ?? (isServed ? 80 : usualPorts[found.language]), portFrom: stated?.from ?? null };
+    return { ...found, port: stated?.port ?? (isServed ? 8080 : usualPorts[found.language]), portFrom: stated?.from ?? null };
   }
   return null;
-}
-
-const node: Finder = async (folder, names) => {
-  const text = await folder.read('package.json');
-  if (text === null) return null;
-  const { scripts = {}, engines = {}, main, dependencies = {} } = parsePackage(text);
-  const wanted = engines['node'] ?? (await folder.read('.nvmrc')) ?? (await folder.read('.node-version'));
-  const manager = names.includes('pnpm-lock.yaml') ? 'pnpm' : names.includes('yarn.lock') ? 'yarn' : 'npm';
-  const entry = [
-    'server.js',
-    'server.mjs',
-    'server.ts',
-    'index.js',
-    'index.mjs',
-    'index.ts',
-    'app.js',
-    'src/index.js',
-    'src/server.js',
-  ];
-  const file = main ?? entry.find((name) => names.includes(name));
-  const start = scripts['start'] === undefined ? (file === undefined ? '' : `node ${file}`) : `${manager} start`;
-  const isPages = start === '' && scripts['build'] !== undefined;
-  if (start === '' && !isPages) return null;
-  const output = dependencies['react-scripts'] === undefined ? 'dist' : 'build';
-  return {
-    language: 'Node',
-    because: 'package.json',
-    version: major(wanted),
-    facts: {
-      manager,
-      hasLock: String(names.some((name) => /^(package-lock\.json|yarn\.lock|pnpm-lock\.yaml)$/.test(name))),
-      build: scripts['build'] === undefined ? '' : `${manager} run build`,
-      start,
-      ...(isPages && { output }),
-    },
-  };
-};
-
-interface Package {
-  readonly scripts?: Readonly<Record<string, string>>;
-  readonly engines?: Readonly<Record<string, string>>;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly main?: string;
-}
-
-function parsePackage(text: string): Package {
-  try {
-    const value: Package | null = JSON.parse(text);
-    return value ?? {};
-  } catch {
-    // npm reports what is wrong with it, when the image is built.
-    return {};
-  }
 }
 
 const python: Finder = async (folder, names) => {
@@ -145,18 +93,32 @@ const python: Finder = async (folder, names) => {
   if (because === undefined) return null;
   const project = (await folder.read('pyproject.toml')) ?? '';
   const version = (await folder.read('.python-version')) ?? /requires-python\s*=\s*"[^\d]*(\d+\.\d+)/.exec(project)?.[1] ?? null;
-  const install = names.includes('requirements.txt')
-    ? 'pip install --no-cache-dir -r requirements.txt'
-    : names.includes('pyproject.toml')
-      ? 'pip install --no-cache-dir .'
-      : names.includes('Pipfile')
-        ? 'pip install --no-cache-dir pipenv && pipenv install --system --deploy'
-        : '';
+  const { install, files } = pythonInstall(names);
   const start = await pythonStart(folder, names);
   return start === null
     ? null
-    : { language: 'Python', because, version: /\d+\.\d+/.exec(version ?? '')?.[0] ?? null, facts: { install, ...start } };
+    : { language: 'Python', because, version: /\d+\.\d+/.exec(version ?? '')?.[0] ?? null, facts: { install, files, ...start } };
 };
+
+/** Returns the command that installs the packages, with the lock file if there is one, and the files that it reads. */
+function pythonInstall(names: readonly string[]): { readonly install: string; readonly files: string } {
+  const pip = 'pip install --no-cache-dir';
+  if (names.includes('requirements.txt')) return { install: `${pip} -r requirements.txt`, files: 'requirements.txt' };
+  if (names.includes('uv.lock')) {
+    const sync = 'UV_PROJECT_ENVIRONMENT=/usr/local uv sync --frozen --no-dev --no-install-project --inexact --no-cache';
+    return { install: `${pip} uv && ${sync}`, files: 'pyproject.toml uv.lock' };
+  }
+  if (names.includes('poetry.lock')) {
+    const install = 'POETRY_VIRTUALENVS_CREATE=false poetry install --only main --no-root --no-interaction --no-cache';
+    return { install: `${pip} poetry && ${install}`, files: 'pyproject.toml poetry.lock' };
+  }
+  // The files of the project are part of what is installed.
+  if (names.includes('pyproject.toml')) return { install: `${pip} .`, files: '' };
+  if (!names.includes('Pipfile')) return { install: '', files: '' };
+  const hasLock = names.includes('Pipfile.lock');
+  const install = `${pip} pipenv && pipenv install --system ${hasLock ? '--deploy' : '--skip-lock'}`;
+  return { install, files: hasLock ? 'Pipfile Pipfile.lock' : 'Pipfile' };
+}
 
 async function pythonStart(folder: Folder, names: readonly string[]): Promise<{ start: string; server: string } | null> {
   if (names.includes('manage.py')) {
@@ -213,7 +175,7 @@ const php: Finder = async (folder, names) => {
   const text = (await folder.read('composer.json')) ?? '';
   const facts = {
     root: names.includes('public/index.php') ? 'public' : '',
-    hasComposer: String(names.includes('composer.json')),
+    composer: names.includes('composer.json') ? `composer.json${names.includes('composer.lock') ? ' composer.lock' : ''}` : '',
   };
   return { language: 'PHP', because, version: /"php"\s*:\s*"[^\d]*(\d+\.\d+)/.exec(text)?.[1] ?? null, facts };
 };
@@ -241,10 +203,6 @@ const pages: Finder = (_folder, names) => {
   const root = because === 'index.html' ? '.' : 'public';
   return Promise.resolve({ language: 'static files', because, version: null, facts: { root } });
 };
-
-function major(text: string | null): string | null {
-  return /\d+/.exec(text ?? '')?.[0] ?? null;
-}
 
 const sources = /\.(c?js|mjs|ts|py|go|rs|java|kt|rb|properties|ya?ml|toml)$/;
 const statements = [

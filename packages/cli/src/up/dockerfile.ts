@@ -33,54 +33,72 @@ export function dockerignoreFor({ language }: Detected): string {
   return ['.git', '.env', ...(names[language] ?? []), ''].join('\n');
 }
 
-const installs: Readonly<Record<string, string>> = {
-  npm: 'npm ci',
-  yarn: 'corepack enable && yarn install --immutable',
-  pnpm: 'corepack enable && pnpm install --frozen-lockfile',
-};
-const lockFiles: Readonly<Record<string, string>> = { npm: 'package-lock.json', yarn: 'yarn.lock', pnpm: 'pnpm-lock.yaml' };
+/** Serves files as a user without rights, which the image of the library cannot. */
+const pagesServer = 'docker.io/nginxinc/nginx-unprivileged:stable-alpine';
 
 function nodeFile({ version, port, facts }: Detected): string {
-  const { manager = 'npm', hasLock, build = '', start = '', output } = facts;
-  const files = hasLock === 'true' ? `package.json ${lockFiles[manager]}` : 'package.json';
-  const install = hasLock === 'true' ? installs[manager] : `${manager} install`;
+  const { install = '', lean = '', prune = '', files = '', build = '', start = '', output } = facts;
   const from = `${library}/node:${version ?? '24'}-slim`;
-  const steps = `WORKDIR /app
-# Packages are installed again only when these files change.
-COPY ${files} ./
-RUN ${install}
-COPY . .
-${build === '' ? '' : `RUN ${build}\n`}`;
+  const early = (command: string): string =>
+    files === ''
+      ? `COPY . .\nRUN ${command}\n`
+      : `# Packages are installed again only when these files change.\nCOPY ${files} ./\nRUN ${command}\nCOPY . .\n`;
+  const building = (...last: readonly string[]): string => {
+    const commands = last.filter((one) => one !== '').join(' && ');
+    return `FROM ${from} AS build\nWORKDIR /app\n${early(install)}${commands === '' ? '' : `RUN ${commands}\n`}`;
+  };
   if (output !== undefined) {
-    return `FROM ${from} AS build
-${steps}
+    return `${building(build)}
 # Only the built pages are served.
-FROM ${library}/nginx:stable-alpine
+FROM ${pagesServer}
 COPY --from=build /app/${output} /usr/share/nginx/html
-EXPOSE 80`;
+EXPOSE ${port}`;
   }
-  return `FROM ${from}
-${steps}ENV NODE_ENV=production PORT=${port}
+  const isOwnTool = !['node', 'npm'].includes(start.split(' ')[0] ?? '');
+  const end = `ENV NODE_ENV=production PORT=${port}${isOwnTool ? ' PATH=/app/node_modules/.bin:$PATH' : ''}
 USER node
+EXPOSE ${port}
+CMD ${command(start)}`;
+  if (build === '' && lean !== '') {
+    return `FROM ${from}\nWORKDIR /app\n${early(lean).replace('COPY . .', 'COPY --chown=node . .')}${end}`;
+  }
+  return `${building(build, prune)}
+# Without what only the build needs.
+FROM ${from}
+WORKDIR /app
+COPY --from=build --chown=node /app ./
+${end}`;
+}
+
+function pythonFile({ version, port, facts }: Detected): string {
+  const { install = '', files = '', start = '', server = '' } = facts;
+  const installing = [install, server === '' ? '' : `pip install --no-cache-dir ${server}`]
+    .filter((one) => one !== '')
+    .join(' && ');
+  const run = installing === '' ? '' : `RUN ${installing}\n`;
+  const copies =
+    files === ''
+      ? `COPY --chown=app . .\n${run}`
+      : `# Packages are installed again only when these files change.\nCOPY ${files} ./\n${run}COPY --chown=app . .\n`;
+  return `FROM ${library}/python:${version ?? '3.13'}-slim
+RUN useradd --create-home app
+WORKDIR /app
+# Output appears in the log at once.
+ENV PYTHONUNBUFFERED=1 PORT=${port}
+${copies}USER app
 EXPOSE ${port}
 CMD ${command(start)}`;
 }
 
-function pythonFile({ version, port, facts }: Detected): string {
-  const { install = '', start = '', server = '' } = facts;
-  const installing = [install, server === '' ? '' : `pip install --no-cache-dir ${server}`]
-    .filter((one) => one !== '')
-    .join(' && ');
-  const isEarly = install.includes('requirements.txt');
-  const run = installing === '' ? '' : `RUN ${installing}\n`;
-  return `FROM ${library}/python:${version ?? '3.13'}-slim
-WORKDIR /app
-# Output appears in the log at once.
-ENV PYTHONUNBUFFERED=1 PORT=${port}
-${isEarly ? `# Packages are installed again only when this file changes.\nCOPY requirements.txt ./\n${run}COPY . .\n` : `COPY . .\n${run}`}RUN useradd --create-home app
-USER app
+/** Returns the stage that runs a program that was built in the stage `build`. It needs certificates of authorities. */
+function binaryStage(program: string, port: number): string {
+  return `FROM ${library}/debian:stable-slim
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build ${program} /usr/local/bin/app
+ENV PORT=${port}
+USER nobody
 EXPOSE ${port}
-CMD ${command(start)}`;
+CMD ["app"]`;
 }
 
 function goFile({ version, port, facts: { main = '.', hasSum } }: Detected): string {
@@ -92,13 +110,7 @@ RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 go build -o /app ${main}
 
-FROM ${library}/debian:stable-slim
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
-COPY --from=build /app /app
-ENV PORT=${port}
-USER nobody
-EXPOSE ${port}
-CMD ["/app"]`;
+${binaryStage('/app', port)}`;
 }
 
 function rustFile({ version, port, facts: { binary = 'app', locked = '' } }: Detected): string {
@@ -107,13 +119,7 @@ WORKDIR /src
 COPY . .
 RUN cargo build --release${locked}
 
-FROM ${library}/debian:stable-slim
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
-COPY --from=build /src/target/release/${binary} /app
-ENV PORT=${port}
-USER nobody
-EXPOSE ${port}
-CMD ["/app"]`;
+${binaryStage(`/src/target/release/${binary}`, port)}`;
 }
 
 function javaFile({ version, port, facts: { tool, hasWrapper } }: Detected): string {
@@ -138,42 +144,52 @@ EXPOSE ${port}
 CMD ["java", "-jar", "/app.jar"]`;
 }
 
-function phpFile({ version, port, facts: { root = '', hasComposer } }: Detected): string {
-  const install =
-    hasComposer === 'true'
-      ? `COPY --from=${library}/composer:2 /usr/bin/composer /usr/bin/composer
-RUN apt-get update && apt-get install -y --no-install-recommends git unzip && rm -rf /var/lib/apt/lists/* \\
- && composer install --no-dev --no-interaction --optimize-autoloader
-`
-      : '';
-  const folder = root === '' ? '/var/www/html' : `/var/www/html/${root}`;
+function phpFile({ version, port, facts: { root = '', composer = '' } }: Detected): string {
+  const steps =
+    composer === ''
+      ? 'COPY --chown=www-data . .\n'
+      : `COPY --from=${library}/composer:2 /usr/bin/composer /usr/bin/composer
+RUN apt-get update && apt-get install -y --no-install-recommends git unzip && rm -rf /var/lib/apt/lists/*
+ENV COMPOSER_ALLOW_SUPERUSER=1
+# Packages are installed again only when these files change.
+COPY ${composer} ./
+RUN composer install --no-dev --no-interaction --no-scripts --no-autoloader
+COPY --chown=www-data . .
+RUN composer install --no-dev --no-interaction --optimize-autoloader
+`;
+  const site = '/etc/apache2/sites-available/000-default.conf';
+  const setRoot = root === '' ? '' : ` -e 's#/var/www/html#/var/www/html/${root}#'`;
   return `FROM ${library}/php:${version ?? '8.4'}-apache
+# Apache serves the files on this port, with the rules of .htaccess files.
+ENV PORT=${port}
+RUN sed -ri 's#^Listen 80$#Listen \${PORT}#' /etc/apache2/ports.conf \\
+ && sed -ri -e 's#:80>#:\${PORT}>#'${setRoot} ${site} && a2enmod rewrite
 WORKDIR /var/www/html
-COPY . .
-${install}# Apache serves this folder, with the rules of .htaccess files.
-RUN sed -ri 's#/var/www/html#${folder}#' /etc/apache2/sites-available/000-default.conf && a2enmod rewrite
+${steps}USER www-data
 EXPOSE ${port}`;
 }
 
 function rubyFile({ version, port, facts: { start = '', hasLock } }: Detected): string {
+  const frozen =
+    hasLock === 'true' ? 'ENV BUNDLE_DEPLOYMENT=1 BUNDLE_PATH=/usr/local/bundle BUNDLE_WITHOUT=development:test\n' : '';
   return `FROM ${library}/ruby:${version ?? '3.4'}-slim
 RUN apt-get update && apt-get install -y --no-install-recommends build-essential libyaml-dev git && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
+RUN useradd --create-home app && chown app .
 # Gems are installed again only when these files change.
 COPY Gemfile ${hasLock === 'true' ? 'Gemfile.lock ' : ''}./
-RUN bundle install
-COPY . .
-RUN useradd --create-home app && chown -R app .
+${frozen}RUN bundle install
+COPY --chown=app . .
 USER app
 ENV PORT=${port} RACK_ENV=production RAILS_ENV=production RAILS_LOG_TO_STDOUT=1
 EXPOSE ${port}
 CMD ${command(start)}`;
 }
 
-function pagesFile({ facts: { root = '.' } }: Detected): string {
-  return `FROM ${library}/nginx:stable-alpine
+function pagesFile({ port, facts: { root = '.' } }: Detected): string {
+  return `FROM ${pagesServer}
 COPY ${root} /usr/share/nginx/html
-EXPOSE 80`;
+EXPOSE ${port}`;
 }
 
 /** Returns a command in the form that receives signals itself. Variables need a shell that replaces them. */

@@ -94,5 +94,7 @@ test('rules of Docker become rules of git', () => {
 test('nothing is sent while the rules cannot be read', async () => {
   const unreadable = path.join(root, 'unreadable');
   await mkdir(path.join(unreadable, '.dockerignore'), { recursive: true });
-  await expect(new Snapshots(unreadable, path.join(root, 'cache'), 'http://server').take()).rejects.toThrow('cannot be read (EISDIR)');
+  await expect(new Snapshots(unreadable, path.join(root, 'cache'), 'http://server').take()).rejects.toThrow(
+    'cannot be read (EISDIR)',
+  );
 });

@@ -1,7 +1,7 @@
 import { ApiError, type CallAnswer } from '@davit/client';
 import { MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import { forgetSession } from '../session.ts';
+import { currentSession, forgetSession, onSession } from '../session.ts';
 import type { Service, ServiceType } from '../words.ts';
 
 /** A page of the deployments of a service. */
@@ -27,7 +27,9 @@ function notifyAll(): void {
 }
 
 function endedBy(error: Error): void {
-  if (error instanceof ApiError && error.status === 401) forgetSession(true);
+  // A code of the second factor that is missing or wrong ends no session.
+  const isAsked = error instanceof ApiError && error.code === 'SECOND_FACTOR_REQUIRED';
+  if (error instanceof ApiError && error.status === 401 && !isAsked) forgetSession(true);
 }
 
 export const queries = new QueryClient({
@@ -45,10 +47,25 @@ export const queries = new QueryClient({
   },
 });
 
+/* Another tab, too, may begin the session of another person: nothing that the former one read is shown to the next. */
+let session = currentSession();
+onSession(() => {
+  if (currentSession() === session) return;
+  session = currentSession();
+  queries.clear();
+});
+
 export const organizations = queryOptions({
   queryKey: ['organizations'],
   queryFn: async ({ signal }) => (await api().call('listOrganization', { signal })).results,
 });
+
+/** All environments of an organization with their services and their states. */
+export const overviewOf = (organizationId: string) =>
+  queryOptions({
+    queryKey: ['overview', organizationId],
+    queryFn: async ({ signal }) => (await api().call('getOrganizationOverview', { params: { organizationId }, signal })).results,
+  });
 
 export const projectsOf = (organizationId: string) =>
   queryOptions({
@@ -114,8 +131,8 @@ export const deploymentLogOf = (environmentId: string, executionId: string) =>
   });
 
 /**
- * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked for the
- * plan of a stop, which changes nothing; it refuses the plan with the same words as the stop itself.
+ * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked to stop no
+ * service, which it refuses in any case: with the words of the stop itself if the session may not stop.
  */
 export const refusalIn = (environmentId: string) =>
   queryOptions({
@@ -123,13 +140,12 @@ export const refusalIn = (environmentId: string) =>
     staleTime: 60_000,
     queryFn: async ({ signal }): Promise<string | null> => {
       try {
-        await api().call('stopEnvironment', { params: { environmentId }, query: { dry_run: true }, signal });
-        return null;
+        await api().call('stopSelectedServices', { params: { environmentId }, body: {}, signal });
       } catch (error) {
         if (error instanceof ApiError && error.status === 403) return error.message;
-        if (error instanceof ApiError && error.status === 409) return null;
-        throw error;
+        if (!(error instanceof ApiError) || ![400, 409, 422].includes(error.status)) throw error;
       }
+      return null;
     },
   });
 

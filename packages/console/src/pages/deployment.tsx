@@ -6,7 +6,7 @@ import { api } from '../api.ts';
 import { deploymentLogOf, detailsOf, historyOf } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { LogLines, type LogLine } from '../parts/log-lines.tsx';
-import { Ago, Box, Cut, Head } from '../parts/page.tsx';
+import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
 import { Verdict } from '../parts/verdict.tsx';
 import { duration, fullTime, milliseconds, timeOfDay } from '../time.ts';
@@ -129,7 +129,7 @@ function DeploymentLog({ environmentId, executionId, selection }: DeploymentLogP
     .filter(({ details }) => selection.serviceId === null || details.transmitter?.id === selection.serviceId)
     .map(toLine);
   return (
-    <Box title="Log" more={<Cut text={`${selection.name} · ${lines.length}`} />}>
+    <Box title="Log" more={<CutAll texts={[selection.name, String(lines.length)]} />}>
       {log.data === undefined && log.error === null && <LoadingRows />}
       {log.data === undefined && log.error !== null && <FailedFace error={log.error} />}
       {log.data !== undefined && lines.length === 0 && <div className="quiet-line">No lines</div>}
@@ -161,7 +161,10 @@ function useLiveLog(environmentId: string, executionId: string, isRunning: boole
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = (): void => {
       timer = undefined;
-      void queries.invalidateQueries({ queryKey: ['deploymentLog', environmentId, executionId] });
+      const queryKey = ['deploymentLog', environmentId, executionId];
+      // A long log is read to its end before it is read again.
+      if (queries.isFetching({ queryKey }) > 0) timer = setTimeout(read, collectMilliseconds);
+      else void queries.invalidateQueries({ queryKey });
     };
     const follow = async (): Promise<void> => {
       const organizationId = (await api().call('getEnvironment', { params: { environmentId } })).organization.id;

@@ -1,7 +1,7 @@
 import { ApiError } from '@davit/client';
 import { Fragment, useId, type ReactNode } from 'react';
 import { SettingControl } from '../pages/settings/controls.tsx';
-import { isList, valueAt, type Json } from '../pages/settings/paths.ts';
+import { valueAt, type Json } from '../pages/settings/paths.ts';
 import type { Control } from '../pages/settings/setting.ts';
 import { FormField, messageAt, type ControlProps } from './form-field.tsx';
 
@@ -176,12 +176,4 @@ export function wordsBeside(error: Error | null, entries: readonly Entry[]): str
   const others = error.errors.filter(({ path }) => !isShown(path));
   if (error.errors.length > 0 && others.length === 0) return null;
   return others.length === 0 ? error.message : others.map(({ path, message }) => `${path} ${message}`).join('; ');
-}
-
-/** Returns the values without fields that are empty, which the server fills with their defaults. */
-export function filled(values: Json): Json {
-  if (isList(values)) return values.map(filled);
-  if (typeof values !== 'object' || values === null) return values;
-  const members = Object.entries(values).map(([name, member]) => [name, filled(member)] as const);
-  return Object.fromEntries(members.filter(([, member]) => member !== undefined && member !== null && member !== ''));
 }

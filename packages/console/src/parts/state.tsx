@@ -6,6 +6,7 @@ import {
   wordsOf,
   type RunningWord,
   type ServiceStatus,
+  type States,
   type Shape,
   type StateWord,
 } from '../words.ts';
@@ -75,7 +76,7 @@ const stripColours: Readonly<Record<Shape, string>> = {
 const largestStrip = 40;
 
 /** The services of an environment in one glance. */
-export function Strip({ services }: { readonly services: readonly ServiceStatus[] }): ReactNode {
+export function Strip({ services }: { readonly services: readonly States[] }): ReactNode {
   const shapes = services.map(shapeOfService);
   const counts = Map.groupBy(
     services.map((status) => sentence(wordsOf(status)[0])),

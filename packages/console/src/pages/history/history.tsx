@@ -6,7 +6,7 @@ import { environmentOf, serviceHistoryOf } from '../../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { DeploymentName } from '../../parts/history.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Ago, Cut } from '../../parts/page.tsx';
+import { Ago, Cut, CutAll } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { StateOf } from '../../parts/state.tsx';
 import { deploymentNumber, type Service, type ServiceStatus } from '../../words.ts';
@@ -203,7 +203,10 @@ function ChangeRow({ event }: { readonly event: AuditEvent }): ReactNode {
           <Cut text={titleOf(event)} />
         </div>
         <div className="under pl-[23px]">
-          <Cut text={`by ${event.triggered_by}${event.sub_target_type === null ? '' : `, ${event.target_name}`}`} />
+          <CutAll
+            texts={[`by ${event.triggered_by}`, ...(event.sub_target_type === null ? [] : [event.target_name])]}
+            between=", "
+          />
         </div>
       </td>
       <td className="text-right wide:text-left">

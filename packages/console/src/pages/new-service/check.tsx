@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { send } from '../../data/send.ts';
 import { Button } from '../../parts/button.tsx';
-import { filled } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import type { FormState } from '../../parts/entry-form.tsx';
 import { State } from '../../parts/state.tsx';
 import type { ServiceType } from '../../words.ts';

@@ -3,7 +3,7 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
-import { filled } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { EntryForm } from '../../parts/entry-form.tsx';
 import { Head } from '../../parts/page.tsx';
 import type { Json } from '../settings/paths.ts';
