@@ -23,7 +23,7 @@ test('the OpenAPI document keeps the rules of a common linter', { timeout: 120_0
 
 test('the OpenAPI document keeps the rules of spectral:oas', { timeout: 300_000 }, async () => {
   const linter = new core.Spectral();
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the package types its rules as what they are, a plain object
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the package types its rules as a plain object
   const rules = rulesets.oas as unknown as RulesetDefinition;
   linter.setRuleset({ extends: [[rules, 'recommended']] });
   const faults = await linter.run(new core.Document(readFileSync(document, 'utf8'), parsers.Json, 'openapi.json'));

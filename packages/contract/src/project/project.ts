@@ -5,22 +5,13 @@ import { about, DateTime, List, Name, Named, Nullable, Reference, Text, Uuid } f
 export const Project = Named(
   'Project',
   Type.Object({
-    id: about('Identifies the project in paths. Davit chooses it, and it never changes.', Uuid),
-    created_at: about('When the project was created.', DateTime),
-    updated_at: Type.Optional(
-      about(
-        `When the project was last edited, or created if it never was. Changes of its environments do not count.
-        The value is also the version that \`ETag\` and \`If-Match\` use.`,
-        DateTime,
-      ),
-    ),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last edited. Changes of its environments do not count.', DateTime)),
     name: about('The name of the project, unique in its organization without regard to case.', Type.String()),
-    description: Type.Optional(about('What the project is for, in your own words. Empty if nobody wrote one.', Type.String())),
-    associated_environments_count: about(
-      'How many environments the project has, of every mode. Only a project with 0 can be deleted.',
-      Type.Integer(),
-    ),
-    organization: about('The organization that owns the project. A project cannot move to another one.', Reference),
+    description: Type.Optional(about('What it is for, in your own words; may be empty.', Type.String())),
+    associated_environments_count: about('How many environments it has. Only a project with 0 can be deleted.', Type.Integer()),
+    organization: about('The organization that owns it, for good.', Reference),
   }),
   `A group of environments, usually those of one product: its production, its staging, its previews. Its variables
   reach every service in it.`,
@@ -70,12 +61,7 @@ export const createProject = operation({
     'ProjectRequest',
     Type.Object({
       name: about(`The name of the project. ${nameRules}`, Name),
-      description: Type.Optional(
-        about(
-          'What the project is for, in your own words; at most 10,000 characters. Without it, or with null, it is empty.',
-          Nullable(Text),
-        ),
-      ),
+      description: Type.Optional(about('What it is for, in your own words; null: empty.', Nullable(Text))),
     }),
     'A project to create.',
   ),
@@ -123,12 +109,7 @@ export const editProject = operation({
     'ProjectEditRequest',
     Type.Object({
       name: Type.Optional(about(`The new name of the project. ${nameRules} Without it the name stays.`, Name)),
-      description: Type.Optional(
-        about(
-          'The new description; at most 10,000 characters. Without it the description stays; null or an empty text removes it.',
-          Nullable(Text),
-        ),
-      ),
+      description: Type.Optional(about('What it is for; null removes the description.', Nullable(Text))),
     }),
     'The fields of a project to change.',
   ),
