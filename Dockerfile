@@ -28,14 +28,7 @@ RUN npm run build --workspace=@davit/console && npm run build --workspace=@davit
 FROM manifests AS packages
 # Optional packages are the embedded PostgreSQL, which a container does without, and helpers of what the next step removes.
 RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
-# Of the viewer of the API's description one script is served, which has all that it needs in it: 80 MB of packages are not read.
-RUN cp -a node_modules/rapidoc /tmp/rapidoc \
- && npm pkg delete dependencies.rapidoc --workspace=@davit/server \
- && npm prune --omit=dev --omit=optional --offline --no-audit --no-fund \
- && mkdir -p node_modules/rapidoc/dist \
- && cp /tmp/rapidoc/package.json node_modules/rapidoc/ \
- && cp /tmp/rapidoc/dist/rapidoc-min.js node_modules/rapidoc/dist/ \
- && rm -rf packages/testkit node_modules/@davit/testkit node_modules/@types \
+RUN rm -rf packages/testkit node_modules/@davit/testkit node_modules/@types \
  && find . -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 FROM ${NODE_IMAGE}

@@ -18,3 +18,5 @@ export { jobEvents, type JobEvent } from './service/job.ts';
 export { Probe, ServicePort, Storage } from './service/parts.ts';
 export { variableScopesOfPaths, type ScopedVariableOperations, type ServiceVariableOperations } from './variable/scopes.ts';
 export * from './cluster/words.ts';
+export { tagDescriptions, tagSections } from './tags.ts';
+export type { ReferenceKind, ReferenceRow } from './reference-row.ts';

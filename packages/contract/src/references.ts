@@ -1,7 +1,10 @@
-import { shapeName } from './shape.ts';
+import { shapeName, type ShapeName } from './shape.ts';
 
 /** The named shapes of a document, by name. */
 export type Shapes = Map<string, unknown>;
+
+/** The references that were made for a document, by the shape: a shape that is used in many places is read once. */
+const made = new WeakMap<Shapes, WeakMap<object, unknown>>();
 
 /** Keywords that belong to the place where a shape is used, not to the shape. */
 const ofPlace = new Set(['description', 'default', 'readOnly', 'writeOnly', 'deprecated']);
@@ -15,6 +18,15 @@ export function referring(value: unknown, shapes: Shapes): unknown {
   if (!isRecord(value)) return value;
   const shape = shapeName(value);
   if (shape === undefined) return explained(mapped(value, shapes));
+  const known = made.get(shapes) ?? new WeakMap<object, unknown>();
+  made.set(shapes, known);
+  const reference = known.get(value) ?? referenceTo(shape, value, shapes);
+  known.set(value, reference);
+  return reference;
+}
+
+/** Returns a reference to a named shape, which it adds to `shapes`. */
+function referenceTo(shape: ShapeName, value: Readonly<Record<string, unknown>>, shapes: Shapes): unknown {
   const entries = Object.entries(value).filter(([key]) => key !== 'x-shape');
   const place = Object.fromEntries(entries.filter(([key]) => ofPlace.has(key)));
   const plain = Object.fromEntries(entries.filter(([key]) => !ofPlace.has(key)));

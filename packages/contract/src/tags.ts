@@ -39,3 +39,24 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Variable: 'Variables and secrets of projects, environments and services',
   Webhook: 'URLs that are notified of deployments',
 };
+
+interface TagSection {
+  readonly title: string;
+  readonly tags: readonly string[];
+}
+
+/**
+ * The tags in the order in which a user meets them: who calls, where things belong, what runs, how it is deployed and
+ * watched, and what is around it. Each tag is in one section.
+ */
+export const tagSections: readonly TagSection[] = [
+  { title: 'You', tags: ['Sign-in', 'Account'] },
+  { title: 'Organization', tags: ['Organization', 'API token', 'Member', 'Role', 'Webhook'] },
+  { title: 'Project and environment', tags: ['Project', 'Environment', 'Deployment stage', 'Deployment rule'] },
+  { title: 'Services', tags: ['Application', 'Container', 'Database', 'Job', 'Helm', 'Terraform'] },
+  { title: 'Deployments', tags: ['Deployment queue', 'Release', 'Deployment restriction', 'Git event'] },
+  { title: 'Logs and events', tags: ['Service log', 'Stream'] },
+  { title: 'Configuration', tags: ['Variable', 'Custom domain', 'Certificate authority', 'Label group', 'Annotation group'] },
+  { title: 'Sources', tags: ['Git token', 'Container registry', 'Helm repository'] },
+  { title: 'Clusters', tags: ['Cluster', 'Cloud credentials', 'Cloud catalogue'] },
+];

@@ -17,8 +17,7 @@ export const Project = Named(
   reach every service in it.`,
 );
 
-const nameRules = `1 to 255 characters, not only blanks. No other project of the organization may have the name;
-names are compared without regard to case.`;
+const nameRules = 'No other project of the organization may have it; case does not matter.';
 
 const tag = 'Project';
 
@@ -60,7 +59,7 @@ export const createProject = operation({
   body: Named(
     'ProjectRequest',
     Type.Object({
-      name: about(`The name of the project. ${nameRules}`, Name),
+      name: about(`Its name. ${nameRules}`, Name),
       description: Type.Optional(about('What it is for, in your own words; null: empty.', Nullable(Text))),
     }),
     'A project to create.',
@@ -108,7 +107,7 @@ export const editProject = operation({
   body: Named(
     'ProjectEditRequest',
     Type.Object({
-      name: Type.Optional(about(`The new name of the project. ${nameRules} Without it the name stays.`, Name)),
+      name: Type.Optional(about(`Its new name. ${nameRules}`, Name)),
       description: Type.Optional(about('What it is for; null removes the description.', Nullable(Text))),
     }),
     'The fields of a project to change.',

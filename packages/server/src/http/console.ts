@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Scripts, styles, images and requests come from this server alone, and no script is part of the page's text. */
-const headers: Readonly<Record<string, string>> = {
+export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -54,7 +54,7 @@ export class Console {
   }
 
   async #send(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    void reply.headers(headers);
+    void reply.headers(pageHeaders);
     if (!(await this.isBuilt())) {
       return reply.code(503).header('cache-control', 'no-store').type('text/plain; charset=utf-8').send(notBuilt);
     }

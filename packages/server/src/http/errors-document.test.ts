@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { errorCodes, statusNames } from '@davit/contract';
 import { causes } from '@davit/drivers';
 import { expect, test } from 'vitest';
-import { errorsPage } from './errors-page.ts';
+import { Reference } from './reference/reference.ts';
 
 const document = await readFile(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
 
@@ -22,7 +22,7 @@ test('each status has its name', () => {
 });
 
 test('the page that failures link to has a place for each cause', () => {
-  const page = errorsPage(document);
+  const page = new Reference('1', document).page('/errors');
   for (const cause of Object.keys(causes)) expect(page).toContain(`<h3 id="${cause.toLowerCase()}">${cause}</h3>`);
   expect(page).toContain('<code>DAVIT_RATE_LIMIT</code>');
   expect(page).not.toContain('<API token>');

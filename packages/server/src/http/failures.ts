@@ -57,8 +57,8 @@ const challenges: Readonly<Record<string, string>> = {
 };
 
 /**
- * Headers of data responses: caches must not store them, and browsers must not interpret them as a page. The additional
- * headers of helmet concern pages only. Data responses omit them, since each header costs time on every response.
+ * Headers of data responses: caches must not store them, and browsers must not interpret them as a page. The
+ * other headers of pages are omitted, since each header costs time on every response.
  */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',

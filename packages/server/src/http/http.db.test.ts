@@ -305,14 +305,17 @@ test('health, metrics, description and reference page are there, and ask no othe
   expect(await get('/metrics')).toMatch(/davit_request_duration_seconds_count\{operation="\w+",status="2xx"\} \d+[\s\S]*nodejs_/);
   expect(JSON.parse(await get('/openapi.json'))).toMatchObject({ openapi: '3.1.0' });
   expect(await get('/docs/errors')).toContain('id="git_unreachable"');
-  const page = await get('/docs');
-  expect(page).not.toMatch(/https?:\/\//);
-  expect((await get('/docs/rapidoc.js')).length).toBeGreaterThan(100_000);
+  const page = await get('/docs/operations/deployApplication');
+  expect(page).not.toMatch(/(?:src|href)="(?!\/|#)/);
+  expect(JSON.parse(await get('/docs/search.json'))).toContainEqual(
+    expect.arrayContaining(['operation', 'Deploy an application']),
+  );
+  expect((await fetch(`${server.baseUrl}/docs/operations/none`)).status).toBe(404);
 });
 
 describe('HEAD', () => {
   const authorized = () => ({ authorization: `Token ${server.adminToken}`, 'accept-encoding': 'identity' });
-  const paths = ['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/errors', '/docs/rapidoc.js', '/organization'];
+  const paths = ['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/errors', '/docs/search.json', '/organization'];
 
   test.each(paths)('of %s has the headers of GET and no body', async (path) => {
     const get = await fetch(`${server.baseUrl}${path}`, { headers: authorized() });
@@ -394,4 +397,7 @@ test('examples are served to everybody as they would be sent, and not again to w
 test('the address of the server says where to look', async () => {
   const answer = await fetch(`${server.baseUrl}/`);
   expect(await answer.json()).toMatchObject({ name: 'Davit', reference: '/docs', description: '/openapi.json' });
+  // A person is led to a page.
+  const page = await fetch(`${server.baseUrl}/`, { headers: { accept: 'text/html' } });
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
 });

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { openApi, operationList } from '@davit/contract';
 import { statement, takesNoChanges } from '@davit/db';
 import type { FastifyInstance } from 'fastify';
@@ -9,10 +7,10 @@ import { Source } from '../metrics/source.ts';
 import { errorAnswer } from './answers.ts';
 import { addCommandLine } from './command-line.ts';
 import { Console, prefersPage } from './console.ts';
-import { errorsPage } from './errors-page.ts';
 import { addExamples } from './examples.ts';
 import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
+import { addReference } from './reference/routes.ts';
 import type { HttpContext } from './context.ts';
 import { renderServiceMetrics } from './service-metrics.ts';
 import { staticText } from './static-text.ts';
@@ -36,7 +34,7 @@ export async function addPages(app: FastifyInstance, context: HttpContext): Prom
     consolePages.addTo(pages);
     addCommandLine(pages);
     addDescription(pages, context, consolePages);
-    await addReference(pages);
+    addReference(pages, context.options.version);
   });
 }
 
@@ -87,61 +85,17 @@ function addDescription(pages: FastifyInstance, context: HttpContext, consolePag
   pages.get('/', async (request, reply) => {
     const isBuilt = await consolePages.isBuilt();
     void reply.headers({ ...securityHeaders, vary: 'accept' });
-    if (isBuilt && prefersPage(request)) return reply.redirect('/console/');
+    if (prefersPage(request)) return reply.redirect(isBuilt ? '/console/' : '/docs');
     return reply.send(welcome(version, isBuilt));
   });
 }
 
-/** The response to a program that opens the address of the server, and to a browser if there is no console. */
+const about =
+  'A self-hosted deployment platform with one JSON API. Requests need an API token: "Authorization: Token <token>". ' +
+  'People begin at `console`, programs at `reference` (for people) or `description` (OpenAPI).';
+
+/** The response to a program that opens the address of the server. */
 function welcome(version: string, isConsoleBuilt: boolean): object {
   const paths = { reference: '/docs', description: '/openapi.json', errors: '/docs/errors', health: '/readyz' };
-  return { name: 'Davit', version, ...paths, console: isConsoleBuilt ? '/console/' : null };
+  return { name: 'Davit', about, version, ...paths, console: isConsoleBuilt ? '/console/' : null };
 }
-
-// The page and its only script come from this server; the page requests nothing from other hosts.
-async function addReference(pages: FastifyInstance): Promise<void> {
-  const { default: helmet } = await import('@fastify/helmet');
-  await pages.register(async (reference) => {
-    await reference.register(helmet, {
-      contentSecurityPolicy: {
-        useDefaults: false,
-        directives: {
-          defaultSrc: ["'none'"],
-          scriptSrc: ["'self'"],
-          styleSrc: ["'self'", "'unsafe-inline'"],
-          imgSrc: ["'self'", 'data:'],
-          fontSrc: ["'self'", 'data:'],
-          connectSrc: ["'self'"],
-          baseUri: ["'none'"],
-          formAction: ["'none'"],
-          frameAncestors: ["'none'"],
-        },
-      },
-      // Davit itself serves plain HTTP. The operator of the TLS proxy in front of it decides on this header.
-      strictTransportSecurity: false,
-    });
-    reference.get('/docs', (_request, reply) => reply.type('text/html; charset=utf-8').send(page));
-    reference.get('/docs/errors', async (_request, reply) => {
-      const document = await readFile(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
-      return reply.type('text/html; charset=utf-8').send(errorsPage(document));
-    });
-    const scriptFile = createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js');
-    const script = staticText('text/javascript; charset=utf-8', () => readFile(scriptFile, 'utf8'));
-    reference.get('/docs/rapidoc.js', (request, reply) => script.send(request, reply));
-  });
-}
-
-const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Davit API</title>
-<script type="module" src="/docs/rapidoc.js"></script>
-</head>
-<body>
-<rapi-doc spec-url="/openapi.json" render-style="read" schema-style="table" show-header="false" load-fonts="false"
-  allow-spec-file-load="false" allow-spec-url-load="false" theme="light"></rapi-doc>
-</body>
-</html>
-`;

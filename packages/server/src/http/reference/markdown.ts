@@ -1,0 +1,71 @@
+import { escaped, Html } from './html.ts';
+
+/** Returns the address of the page about a word that stands in backticks; undefined if there is none. */
+export type AddressOf = (word: string) => string | undefined;
+
+/**
+ * Returns descriptions as HTML. The words of the contract and docs/errors.md use paragraphs, lists, tables, headings,
+ * code, bold words and links, and nothing else. Code that names an operation, a type or an error code leads to it.
+ */
+export function markdown(text: string, addressOf: AddressOf): Html {
+  const blocks = text
+    .trim()
+    .split(/\n{2,}/)
+    .flatMap(withoutLeadOfList);
+  return new Html(blocks.map((block) => blockOf(block, addressOf)).join('\n'));
+}
+
+/** Returns a single line as HTML, without a paragraph around it. */
+export function inline(text: string, addressOf: AddressOf): Html {
+  return new Html(line(text, addressOf));
+}
+
+/** Separates a list from the line above it, as both are one block. */
+function withoutLeadOfList(block: string): readonly string[] {
+  const start = block.search(/^- /m);
+  return start > 0 ? [block.slice(0, start).trim(), block.slice(start)] : [block];
+}
+
+function blockOf(block: string, addressOf: AddressOf): string {
+  if (block.startsWith('- ')) {
+    const items = block.slice(2).split(/\n- /);
+    return `<ul>${items.map((item) => `<li>${line(item, addressOf)}</li>`).join('')}</ul>`;
+  }
+  return block.startsWith('|') ? table(block, addressOf) : `<p>${line(block, addressOf)}</p>`;
+}
+
+function table(block: string, addressOf: AddressOf): string {
+  const [head = [], ...rows] = tableRows(block);
+  const cells = (row: readonly string[], cell: string): string =>
+    row.map((text) => `<${cell}>${line(text, addressOf)}</${cell}>`).join('');
+  const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('');
+  return `<div class="scroll"><table><thead><tr>${cells(head, 'th')}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+/** Returns the cells of a table, the head first. */
+export function tableRows(block: string): readonly (readonly string[])[] {
+  return block
+    .split('\n')
+    .filter((row) => !/^\|[-| ]+\|$/.test(row))
+    .map((row) => row.trim().slice(2, -2).split(' | '));
+}
+
+function line(text: string, addressOf: AddressOf): string {
+  return text
+    .split(/(`[^`]+`)/)
+    .map((part) => (part.startsWith('`') ? code(part.slice(1, -1), addressOf) : plain(part)))
+    .join('');
+}
+
+function code(word: string, addressOf: AddressOf): string {
+  const address = addressOf(word);
+  const text = `<code>${escaped(word)}</code>`;
+  return address === undefined ? text : `<a href="${escaped(address)}">${text}</a>`;
+}
+
+/** Links lead to files of the repository, which this server does not serve: only their texts remain. */
+function plain(text: string): string {
+  return escaped(text)
+    .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1')
+    .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>');
+}

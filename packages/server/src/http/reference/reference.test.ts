@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { operationList, tagSections } from '@davit/contract';
+import { expect, test } from 'vitest';
+import { Reference } from './reference.ts';
+
+const errors = await readFile(new URL('../../../../../docs/errors.md', import.meta.url), 'utf8');
+const reference = new Reference('1.2.3', errors);
+
+/** Returns the page without the frame around it. */
+function contentOf(address: string): string {
+  const page = reference.page(address) ?? '';
+  return page.slice(page.indexOf('<main'));
+}
+
+test('every operation is in the contents once, and its page has all parts', () => {
+  const tags = tagSections.flatMap(({ tags: members }) => members);
+  const groups = tags.map((tag) => contentOf(`/groups/${tag.toLowerCase().replaceAll(' ', '-')}`)).join('');
+  for (const { id, summary } of operationList) {
+    expect(groups.split(`href="/docs/operations/${id}"`)).toHaveLength(2);
+    const page = contentOf(`/operations/${id}`);
+    expect(page).toContain(`<h1>${summary}</h1>`);
+    for (const part of ['id="who"', 'id="answer"', 'id="errors"', 'class="try"'])
+      expect({ id, has: page.includes(part) }).toEqual({ id, has: true });
+  }
+});
+
+test('every link of every page leads to a page, and every page is of this server', () => {
+  const addresses = new Set(['/docs']);
+  for (const address of addresses) {
+    const page = reference.page(address.slice('/docs'.length) || '/') ?? '';
+    expect({ address, has: page !== '' }).toEqual({ address, has: true });
+    for (const [, link = ''] of page.matchAll(/(?:href|src)="([^"#]+)/g)) {
+      expect({ address, link: link.startsWith('/') ? '' : link }).toEqual({ address, link: '' });
+      if (link.startsWith('/docs')) addresses.add(link);
+    }
+  }
+  // The groups, operations, types, the first page and the errors.
+  expect(addresses.size).toBeGreaterThan(operationList.length + tagSections.length);
+}, 60_000);
+
+test('a page tells fields with types, limits and values, who may, and own errors with cause and remedy', () => {
+  const page = contentOf('/operations/deployApplication');
+  expect(page).toContain('<a href="/docs/types/DeployedApplication">DeployedApplication</a>');
+  expect(page).toContain(
+    '<a href="/docs/errors#release_not_usable"><code>RELEASE_NOT_USABLE</code></a> <span class="type">409</span>',
+  );
+  expect(page).toContain('Choose another release.');
+  expect(page).toContain('<p class="words">Scope DEPLOY; Owner, Admin, DevOps; custom roles with DEPLOYER.</p>');
+  expect(page).toContain('davit.call(&#39;deployApplication&#39;'.replaceAll('&#39;', "'"));
+  expect(page).not.toContain('| Code |');
+  const type = contentOf('/types/ApplicationRequest');
+  expect(type).toMatch(/id="cpu"[\s\S]*?integer[\s\S]*?class="limits">[^<]*default 500/);
+  expect(type).toContain('<a href="/docs/operations/createApplication">');
+});
+
+test('an address that leads nowhere has no page', () => {
+  for (const address of ['/operations/toString', '/types/constructor', '/groups/none', '/operations', '/other']) {
+    expect(reference.page(address)).toBeUndefined();
+  }
+});
+
+test('the search has operations, types, fields and errors', () => {
+  const rows: readonly (readonly string[])[] = JSON.parse(reference.searchIndex());
+  const namesOf = (kind: string) => new Set(rows.filter(([one]) => one === kind).map(([, name]) => name));
+  expect(namesOf('operation').size).toBeGreaterThan(400);
+  expect(namesOf('type')).toContain('ServiceStatus');
+  expect(namesOf('field')).toContain('min_running_instances');
+  for (const code of ['RELEASE_NOT_USABLE', 'PORT_NOT_LISTENING']) expect(namesOf('error')).toContain(code);
+});

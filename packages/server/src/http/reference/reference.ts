@@ -1,0 +1,94 @@
+import { operationList } from '@davit/contract';
+import { errorsPage } from './errors-page.ts';
+import { framed, type Page } from './frame.ts';
+import { html } from './html.ts';
+import { addressesIn } from './links.ts';
+import { readModel } from './model.ts';
+import { operationPage, type PageContext } from './operation-page.ts';
+import { groupAddress, readingOrder, type Group, type Section } from './order.ts';
+import { groupPage, typePage } from './other-pages.ts';
+import { searchRows } from './search-rows.ts';
+import { startPage } from './start-page.ts';
+
+const missing = html`<div class="told">
+  <h1>No such page</h1>
+  <p class="words lead">Search for it, or begin at the <a href="/docs">first page</a>.</p>
+</div>`;
+
+/** The pages of the reference of the API. They are made from the contract when they are asked for. */
+export class Reference {
+  readonly #version: string;
+  readonly #errors: string;
+  readonly #sections: readonly Section[] = readingOrder(operationList);
+  readonly #groups: ReadonlyMap<string, Group>;
+  #context: PageContext | undefined;
+
+  /** `errors` is the text of docs/errors.md. */
+  constructor(version: string, errors: string) {
+    this.#version = version;
+    this.#errors = errors;
+    const groups = this.#sections.flatMap((section) => section.groups);
+    this.#groups = new Map(groups.map((group) => [group.address, group]));
+  }
+
+  /** Returns the page at an address below `/docs`, such as `/types/Project`; undefined if there is none. */
+  page(address: string): string | undefined {
+    const [, kind = '', name = ''] = address.split('/');
+    const page = this.#pageOf(kind, name);
+    return page === undefined ? undefined : framed(page, this.#sections, this.#version);
+  }
+
+  /** Returns the page for addresses that lead nowhere. */
+  missingPage(): string {
+    return framed({ title: 'No such page', content: missing }, this.#sections, this.#version);
+  }
+
+  /** Returns the index of the search, as JSON. */
+  searchIndex(): string {
+    return JSON.stringify(searchRows(this.#read().model, this.#sections));
+  }
+
+  #pageOf(kind: string, name: string): Page | undefined {
+    switch (kind) {
+      case '':
+        return { title: 'Start', content: startPage(this.#sections) };
+      case 'errors':
+        return { title: 'Errors', content: errorsPage(this.#errors, this.#read().addressOf) };
+      case 'groups':
+        return this.#groupPage(name);
+      case 'types':
+        return this.#typePage(name);
+      case 'operations':
+        return this.#operationPage(name);
+      default:
+        return undefined;
+    }
+  }
+
+  #groupPage(name: string): Page | undefined {
+    const group = this.#groups.get(`/docs/groups/${name}`);
+    return group === undefined ? undefined : { title: group.tag, content: groupPage(group), group: group.address };
+  }
+
+  #typePage(name: string): Page | undefined {
+    const content = typePage(name, this.#read());
+    return content === undefined ? undefined : { title: name, content };
+  }
+
+  #operationPage(id: string): Page | undefined {
+    const context = this.#read();
+    const entry = context.model.entries.get(id);
+    if (entry === undefined) return undefined;
+    const { summary, tag } = entry.operation;
+    return { title: summary, content: operationPage(entry, context), group: groupAddress(tag), operation: id };
+  }
+
+  /** Reads the document of the API when the first page needs it: that takes longer than making a page. */
+  #read(): PageContext {
+    if (this.#context === undefined) {
+      const model = readModel(this.#version, this.#errors);
+      this.#context = { model, addressOf: addressesIn(model) };
+    }
+    return this.#context;
+  }
+}
