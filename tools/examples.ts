@@ -12,12 +12,7 @@ import { generatedFolder } from './generated.ts';
 
 const stop = await startDatabase();
 try {
-  const story = await tellStory();
-  for (const [i, c] of story.calls.entries()) {
-    const d = (story.calls[i + 1]?.sentAt ?? c.sentAt) - c.sentAt;
-    if (d > 700) console.error('SLOW', c.operation.id, d);
-  }
-  const examples = examplesOf(story);
+  const examples = examplesOf(await tellStory());
   await writeFile(path.join(generatedFolder, 'examples.json'), `${JSON.stringify(examples, null, 2)}\n`);
   process.stdout.write(`${Object.keys(examples).length} operations have an example\n`);
 } finally {

@@ -3,6 +3,7 @@ import { checkRow } from './check.ts';
 import { createsRow } from './creates.ts';
 import { addressesRow } from './addresses.ts';
 import { commandLineRow } from './command-line.ts';
+import { consoleRow } from './console.ts';
 import { commitsRow } from './commits.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
@@ -32,6 +33,7 @@ export const rows: readonly Row[] = [
   growthRow,
   logsRow,
   overviewRow,
+  consoleRow,
   queueRow,
   restRow,
   statusRow,

@@ -29,8 +29,6 @@ export interface ShopServer {
   readonly recorder: Recorder;
   /** The container engine beside Davit. */
   readonly local: FakeCluster;
-  /** The Kubernetes cluster of the shop. */
-  readonly rack: FakeCluster;
   readonly issuer: TestIssuer;
   readonly signInIssuer: OpenIdIssuer;
   readonly hosts: Readonly<Record<'registry' | 'charts' | 'hooks', string>>;
@@ -39,7 +37,7 @@ export interface ShopServer {
   /** The operator of the installation. */
   readonly operator: Caller;
   /** Returns a caller in another browser. */
-  browser(): Caller;
+  readonly browser: () => Caller;
   close(): Promise<void>;
 }
 
@@ -89,7 +87,6 @@ export async function startShopServer(): Promise<ShopServer> {
       DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
       DAVIT_READY_TIMEOUT_SECONDS: '20',
       DAVIT_DRAIN_SECONDS: '1',
-      DAVIT_TERMINATION_GRACE_SECONDS: '1',
       DAVIT_METRICS_SECONDS: '1',
     },
   });
@@ -107,6 +104,8 @@ export async function startShopServer(): Promise<ShopServer> {
   recorder.replace(signInIssuer.url, 'https://login.example.org');
   recorder.replace(issuer.url, 'https://id.example.org');
   recorder.replace(new URL(server.baseUrl).host, 'davit.example.org');
+  // The address from which people and programs call.
+  recorder.replace('127.0.0.1', '203.0.113.7');
   const close = async (): Promise<void> => {
     await deliverer.stop();
     await server.api.engine.stop();
@@ -117,7 +116,6 @@ export async function startShopServer(): Promise<ShopServer> {
     server,
     recorder,
     local,
-    rack,
     issuer,
     signInIssuer,
     hosts: { registry: registry.url, charts: charts.url, hooks: hooks.url },
@@ -136,7 +134,8 @@ const dockerfile = 'FROM node:24-slim\nARG VERSION\nEXPOSE 8080\nCMD ["node", "s
 
 /** Gives the repositories of the cluster in memory files and commits with the names of the shop. */
 function fillRepositories({ source }: FakeCluster): void {
-  const { checkout, history } = source;
+  const checkout = source.checkout.bind(source);
+  const history = source.history.bind(source);
   const filesOf = (url: string): Readonly<Record<string, string>> =>
     url.endsWith('/charts.git') ? chartFiles : { Dockerfile: dockerfile };
   const commit = { message: 'Show prices with taxes', authorName: 'Grace' };
@@ -160,7 +159,14 @@ const chartsOfRack = createFakeCharts();
 
 function kubernetes(fake: FakeCluster): ClusterDrivers {
   const { builder, gateway, imageStore } = fake;
-  return { cluster: { ...fake.cluster, charts: chartsOfRack.charts, upgrades: upgrades() }, builder, gateway, imageStore };
+  const service = {
+    name: 'redis-exporter',
+    type: 'ClusterIP',
+    ports: [{ name: 'http', port: 8080 }],
+    selectors: { app: 'redis-exporter' },
+  };
+  const charts = { ...chartsOfRack.charts, services: () => Promise.resolve([service]) };
+  return { cluster: { ...fake.cluster, charts, upgrades: upgrades() }, builder, gateway, imageStore };
 }
 
 /** The Kubernetes cluster has one newer version, and upgrades to it. */

@@ -4,7 +4,7 @@ import { statement } from '@davit/db';
 import { GitWorker } from '../../../packages/server/src/resources/git-event/work.ts';
 import type { Caller } from '../recorder.ts';
 import type { ShopServer } from '../shop.ts';
-import { nouns, type Noun } from './services.ts';
+import { nouns, placeOf, type Noun } from './services.ts';
 
 const backupIsGood = statement(
   'examples_backup_is_good',
@@ -13,7 +13,7 @@ const backupIsGood = statement(
 const underWay = /_QUEUED|"(WAITING|QUEUED|BUILDING|DEPLOYING|STOPPING|RESTARTING|DELETING|CANCELING|UNINSTALLING|ONGOING)"/;
 
 /** Waits until nothing is deployed in an environment any more. */
-async function settled(
+export async function settled(
   { recorder }: ShopServer,
   api: Caller,
   environmentId = recorder.ids['environmentId'] ?? '',
@@ -24,15 +24,15 @@ async function settled(
 }
 
 /** Lets the runs of the job print a line and end well, as soon as they start. */
-function jobsEnd({ rack }: ShopServer): void {
-  rack.script = {
+function jobsEnd({ local }: ShopServer): void {
+  local.script = {
     after: ({ method, service }) => {
       if (method !== 'start') return;
-      for (const instance of rack.instances) {
-        const isRun = rack.workloads.get(instance.id)?.runsOnce === true;
+      for (const instance of local.instances) {
+        const isRun = local.workloads.get(instance.id)?.runsOnce === true;
         if (!isRun || instance.service !== service || instance.state !== 'RUNNING') continue;
-        rack.print(instance.id, 'the tables are up to date');
-        rack.kill(instance.id, 0);
+        local.print(instance.id, 'the tables are up to date');
+        local.kill(instance.id, 0);
       }
     },
   };
@@ -40,15 +40,15 @@ function jobsEnd({ rack }: ShopServer): void {
 
 /** Production is deployed for the first time. */
 export async function firstDeployment(shop: ShopServer, api: Caller): Promise<void> {
-  const { recorder, rack } = shop;
+  const { recorder, local } = shop;
   jobsEnd(shop);
   await recorder.call(api, 'deployEnvironment');
   await settled(shop, api);
   const history = await recorder.prepare(api, 'listApplicationDeploymentHistoryV2');
   recorder.ids = { ...recorder.ids, releaseId: /"release_id":"([^"]+)"/.exec(JSON.stringify(history))?.[1] ?? '' };
-  for (const { id, service } of rack.instances) {
-    if (service === recorder.ids['applicationId']) rack.print(id, 'GET /baskets/17 200 in 12 ms');
-    if (service === recorder.ids['containerId']) rack.print(id, 'sent the confirmation of order 4711');
+  for (const { id, service } of local.instances) {
+    if (service === recorder.ids['applicationId']) local.print(id, 'GET /baskets/17 200 in 12 ms');
+    if (service === recorder.ids['containerId']) local.print(id, 'sent the confirmation of order 4711');
   }
   await eachService(shop, api);
   await waiting(shop, api);
@@ -60,17 +60,28 @@ export async function firstDeployment(shop: ShopServer, api: Caller): Promise<vo
 /** What is done with each service, from one deployment to the next. */
 async function eachService(shop: ShopServer, api: Caller): Promise<void> {
   const { recorder } = shop;
-  const act = async (id: string, body?: object) => {
+  const act = async (id: string, body?: object, environmentId?: string) => {
     const answer = await recorder.call(api, id, body === undefined ? {} : { body });
-    await settled(shop, api);
+    await settled(shop, api, environmentId);
     return answer;
   };
+  const commits = await recorder.prepare(api, 'listApplicationCommit');
+  const configurations = await recorder.prepare(api, 'listTerraformCommit');
+  const chosen: Readonly<Record<Noun, object>> = {
+    Application: { git_commit_id: commits.results[0]?.['git_commit_id'] },
+    Container: { image_tag: '1.4.0' },
+    Database: {},
+    Job: { image_tag: '1.4.0' },
+    Helm: { chart_version: '20.6.1' },
+    Terraform: { git_commit_id: configurations.results[0]?.['git_commit_id'] },
+  };
   for (const noun of nouns) {
-    await act(`deploy${noun}`);
-    await act(`redeploy${noun}`);
-    if (noun !== 'Terraform') await act(`stop${noun}`);
+    const environmentId = placeOf(shop, noun).params?.['environmentId'];
+    await act(`deploy${noun}`, chosen[noun], environmentId);
+    await act(`redeploy${noun}`, undefined, environmentId);
+    if (noun !== 'Terraform') await act(`stop${noun}`, undefined, environmentId);
     if (noun !== 'Terraform') await recorder.prepare(api, `deploy${noun}`);
-    await settled(shop, api);
+    await settled(shop, api, environmentId);
     if (['Application', 'Container', 'Database'].includes(noun)) await act(`reboot${noun}`);
   }
   const { applicationId, containerId, databaseId, jobId } = recorder.ids;
@@ -92,38 +103,38 @@ async function eachService(shop: ShopServer, api: Caller): Promise<void> {
 
 /** One deployment runs, another one waits for it. */
 async function waiting(shop: ShopServer, api: Caller): Promise<void> {
-  const { recorder, rack } = shop;
-  const ending = rack.script;
+  const { recorder, local } = shop;
+  const ending = local.script;
   const holder: { release: () => void } = { release: () => undefined };
   const released = new Promise<void>((resolve) => (holder.release = resolve));
-  rack.script = {
+  local.script = {
     ...ending,
     before: async ({ method, service }) => {
       if (method === 'start' && service === recorder.ids['applicationId']) await released;
     },
   };
-  const { applicationId } = recorder.ids;
+  const { containerId } = recorder.ids;
   await recorder.prepare(api, 'editApplication', { body: { memory: 896 } });
   const first = await recorder.prepare(api, 'deployApplication');
   await recorder.until(api, 'getApplicationStatus', {}, (_answer, text) => text.includes('DEPLOYING'));
   const second = await recorder.prepare(api, 'deployContainer');
   await recorder.call(api, 'listDeploymentRequestByEnvironmentId');
-  await recorder.call(api, 'listDeploymentRequestByServiceId', { params: { serviceId: applicationId ?? '' } });
+  await recorder.call(api, 'listDeploymentRequestByServiceId', { params: { serviceId: containerId ?? '' } });
   const query = { deploymentRequestId: String(first['deployment_request_id']) };
   await recorder.call(api, 'getDeploymentStatusByDeploymentRequestId', { query });
   const waits = { deploymentRequestId: String(second['deployment_request_id']) };
   await recorder.call(api, 'cancelDeploymentRequest', { params: waits });
   await recorder.call(api, 'cancelEnvironmentDeployment', { body: { force_cancel: false } });
   holder.release();
-  rack.script = ending;
+  local.script = ending;
   await settled(shop, api);
 }
 
 /** A deployment fails, as the new version listens on another port; the former release is deployed again. */
 async function failing(shop: ShopServer, api: Caller): Promise<void> {
-  const { recorder, rack } = shop;
-  const ending = rack.script;
-  rack.script = {
+  const { recorder, local } = shop;
+  const ending = local.script;
+  local.script = {
     ...ending,
     before: ({ method, service }) => {
       if (method !== 'awaitReady' || service !== recorder.ids['applicationId']) return;
@@ -135,7 +146,7 @@ async function failing(shop: ShopServer, api: Caller): Promise<void> {
   await recorder.prepare(api, 'editApplication', { body: { memory: 1024 } });
   await recorder.prepare(api, 'deployApplication');
   await settled(shop, api);
-  rack.script = ending;
+  local.script = ending;
 }
 
 /** New tags of images, as a pipeline reports them. */
@@ -220,12 +231,12 @@ const perService: Readonly<Record<Noun, readonly string[]>> = {
 
 /** Reads how the services are, what they print and what happened. */
 export async function reading(shop: ShopServer, api: Caller): Promise<void> {
-  const { recorder, rack } = shop;
+  const { recorder, local } = shop;
   const credentials = await recorder.prepare(api, 'getDatabaseMasterCredentials');
   recorder.replace(credentials['password'], '<password of the database>');
   for (const noun of nouns) for (const part of perService[noun]) await recorder.call(api, `get${noun}${part}`);
   const { applicationId, projectId = '' } = recorder.ids;
-  for (const { id, service } of rack.instances) if (service === applicationId) rack.print(id, 'POST /orders 201 in 48 ms');
+  for (const { id, service } of local.instances) if (service === applicationId) local.print(id, 'POST /orders 201 in 48 ms');
   await recorder.until(api, 'listApplicationLog', {}, (_answer, text) => text.includes('POST /orders'));
   for (const noun of ['Application', 'Container', 'Job', 'Helm']) await recorder.call(api, `list${noun}Log`);
   await recorder.follow(api, 'streamServiceLog', { query: { tail: '1' } }, 'SERVICE_LOG');
@@ -236,8 +247,10 @@ export async function reading(shop: ShopServer, api: Caller): Promise<void> {
     await recorder.call(api, `list${noun}DeploymentHistoryV2`);
   }
   for (const noun of ['Application', 'Container', 'Helm']) await recorder.call(api, `list${noun}Links`);
-  for (const noun of ['Application', 'Container', 'Database', 'Helm', 'Job'])
-    await recorder.call(api, `getEnvironment${noun}Status`);
+  for (const noun of ['Application', 'Container', 'Database', 'Helm', 'Job']) {
+    const place = noun === 'Helm' ? placeOf(shop, noun) : {};
+    await recorder.call(api, `getEnvironment${noun}Status`, place);
+  }
   const plain = [
     'listDatabaseApplication',
     'listEnvironmentDeploymentHistory',
@@ -262,6 +275,7 @@ export async function reading(shop: ShopServer, api: Caller): Promise<void> {
     'getIngressDeploymentStatus',
     'compareServiceReleases',
   ];
+  await recorder.prepare(api, 'editApplication', { body: { memory: 640 } });
   for (const id of plain) await recorder.call(api, id);
   const events = await recorder.until(api, 'listWebhookEvent', {}, ({ results }) => results.length > 0);
   await recorder.call(api, 'listWebhookEvent');

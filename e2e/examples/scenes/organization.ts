@@ -163,7 +163,6 @@ async function credentials(shop: ShopServer, api: Caller): Promise<void> {
 /** What the server knows about vendors and defaults. */
 export async function catalogues({ recorder }: ShopServer, api: Caller): Promise<void> {
   const plain = [
-    'getCertificateAuthority',
     'listCloudProvider',
     'listAWSFeatures',
     'listAWSInstanceType',
@@ -186,6 +185,14 @@ export async function catalogues({ recorder }: ShopServer, api: Caller): Promise
     'getDefaultTerraformAdvancedSettings',
   ];
   for (const id of plain) await recorder.call(api, id);
+  const authority = await recorder.prepare(api, 'getCertificateAuthority');
+  recorder.replace(
+    authority['certificate'],
+    '-----BEGIN CERTIFICATE-----\n<the certificate in base64>\n-----END CERTIFICATE-----\n',
+  );
+  recorder.replace(authority['sha256_fingerprint'], Array.from({ length: 32 }, () => 'AB').join(':'));
+  recorder.replace(authority['name'], 'Davit authority of 1a2b3c4d');
+  await recorder.call(api, 'getCertificateAuthority');
   const aws = { region: 'eu-west-3', databaseType: 'POSTGRESQL' };
   await recorder.call(api, 'listAWSEKSInstanceType', { params: aws });
   await recorder.call(api, 'listAWSManagedDatabaseInstanceType', { params: aws });

@@ -6,7 +6,7 @@ import { TestPasskey } from '../../../packages/server/src/resources/account/test
 import { anybody, bearerOf, type Caller } from '../recorder.ts';
 import { publicUrl, type ShopServer } from '../shop.ts';
 
-const password = 'a passphrase that Ada chose';
+const password = '<password of Ada>';
 const forgetAttempts = statement('examples_attempts_forget', 'delete from sign_in_attempt');
 
 /** Ada opens Davit for the first time, and becomes the owner of the organization. */
@@ -45,31 +45,31 @@ export async function account(shop: ShopServer): Promise<void> {
   for (const [index, one] of codes.entries()) recorder.replace(one, `<recovery code ${index + 1}>`);
   await recorder.call(ada, 'getAccountSecurity');
   await recorder.call(ada, 'deleteSecondFactor', { body: { password } });
-  const changed = { current_password: password, new_password: 'another passphrase that Ada chose' };
+  const changed = { current_password: password, new_password: '<new password of Ada>' };
   await recorder.call(ada, 'changePassword', { body: changed });
   await server.database.database.run(forgetAttempts);
 }
 
 async function passkeys({ recorder, ada, browser }: ShopServer): Promise<void> {
   const passkey = new TestPasskey(publicUrl);
-  recorder.replace(passkey.id, '<id of the passkey>');
+  recorder.replace(passkey.id, 'id-of-the-passkey');
   const options = await recorder.call(ada, 'createPasskeyChallenge', { body: { password } });
   const credential = passkey.create(options);
   hide(credential.response);
-  recorder.replace(options['challenge'], '<challenge>');
+  recorder.replace(options['challenge'], 'challenge-of-the-server');
   const added = await recorder.call(ada, 'createPasskey', { body: { name: 'Phone', credential } });
   await recorder.call(ada, 'listPasskeys');
   await recorder.call(ada, 'editPasskey', { params: { passkeyId: added.id }, body: { name: 'Phone of Ada' } });
   const phone = browser();
   const asked = await recorder.call(phone, 'createPasskeySignIn');
   const signed = passkey.get(asked);
-  recorder.replace(asked['challenge'], '<challenge>');
+  recorder.replace(asked['challenge'], 'challenge-of-the-server');
   hide(signed.response);
   await recorder.call(phone, 'signInWithPasskey', { body: { credential: signed } });
   await recorder.call(ada, 'deletePasskey', { params: { passkeyId: added.id } });
 
   function hide(response: object): void {
-    for (const [name, value] of Object.entries(response)) if (value !== '') recorder.replace(value, `<${name} of the browser>`);
+    for (const [name, value] of Object.entries(response)) if (value !== '') recorder.replace(value, `${name}-of-the-browser`);
   }
 }
 
@@ -98,7 +98,7 @@ export async function colleagues(shop: ShopServer): Promise<void> {
   const forGrace = await invite('grace@example.org');
   await recorder.call(ada, 'getOrganizationInvitedMembers');
   await recorder.call(anybody, 'readInvitationLink', { body: { token: forGrace.token } });
-  const accepting = { token: forGrace.token, password: 'a passphrase that Grace chose', name: 'Grace' };
+  const accepting = { token: forGrace.token, password: '<password of Grace>', name: 'Grace' };
   const accepted = await recorder.call(browser(), 'acceptInvitationLink', { body: accepting });
   recorder.ids = { ...recorder.ids, userId: String(accepted['person_id']) };
   const forHeidi = await invite('heidi@example.org');
@@ -127,7 +127,7 @@ async function members({ recorder, ada }: ShopServer): Promise<void> {
   await recorder.call(ada, 'editOrganizationMemberRole', { body: { user_id: userId, role_id: roleDescriptions.ADMIN.id } });
   const link = await recorder.call(ada, 'createPasswordLink');
   const token = recorder.replace(String(link['link'] ?? link['password_link']).split('#')[1], '<token of the link>');
-  await recorder.call(anybody, 'resetPassword', { body: { token, password: 'a new passphrase of Grace' } });
+  await recorder.call(anybody, 'resetPassword', { body: { token, password: '<new password of Grace>' } });
   await recorder.call(anybody, 'requestPasswordReset', { body: { email: 'grace@example.org' } });
   const ivan = listed.results.find((one) => one['email'] === 'ivan@example.org');
   await recorder.call(ada, 'deleteMember', { body: { user_id: ivan?.id } });

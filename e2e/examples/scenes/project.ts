@@ -17,12 +17,14 @@ export async function project(shop: ShopServer, api: Caller): Promise<void> {
   await recorder.call(api, 'getProject');
   await recorder.call(api, 'listProject');
   await recorder.call(api, 'editProject', { body: { description: 'The web shop and what it needs' } });
-  const { clusterId } = recorder.ids;
-  const environment = (name: string, mode: string) =>
-    recorder.call(api, 'createEnvironment', { body: { name, mode, cluster_id: clusterId } });
-  const production = await environment('production', 'PRODUCTION');
-  const staging = await environment('staging', 'STAGING');
-  const development = await environment('development', 'DEVELOPMENT');
+  const { clusterId: rack } = recorder.ids;
+  const clusters = await recorder.prepare(api, 'listOrganizationCluster');
+  const local = clusters.results.find(({ name }) => name === 'Local')?.id;
+  const environment = (name: string, mode: string, cluster_id?: string) =>
+    recorder.call(api, 'createEnvironment', { body: { name, mode, cluster_id } });
+  const production = await environment('production', 'PRODUCTION', local);
+  const staging = await environment('staging', 'STAGING', rack);
+  const development = await environment('development', 'DEVELOPMENT', local);
   recorder.ids = { ...recorder.ids, environmentId: production.id, stagingId: staging.id, developmentId: development.id };
   await recorder.call(api, 'getEnvironment');
   await recorder.call(api, 'listEnvironment');
@@ -62,7 +64,7 @@ export async function stages({ recorder }: ShopServer, api: Caller): Promise<voi
   await recorder.call(api, 'moveAfterDeploymentStage');
   await recorder.call(api, 'moveBeforeDeploymentStage');
   const { containerId = '' } = recorder.ids;
-  await recorder.call(api, 'attachServiceToDeploymentStage', { params: { serviceId: containerId } });
+  await recorder.call(api, 'attachServiceToDeploymentStage', { params: { serviceId: containerId }, body: { is_skipped: false } });
   await recorder.call(api, 'getServiceDeploymentStage', { params: { serviceId: containerId } });
   const former = await recorder.prepare(api, 'createEnvironmentDeploymentStage', { body: { name: 'former' } });
   await recorder.call(api, 'deleteDeploymentStage', { params: { deploymentStageId: former.id } });

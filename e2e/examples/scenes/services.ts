@@ -4,6 +4,11 @@ import type { ShopServer } from '../shop.ts';
 export const nouns = ['Application', 'Container', 'Database', 'Job', 'Helm', 'Terraform'] as const;
 export type Noun = (typeof nouns)[number];
 
+/** Returns the path parameters of the environment that has the services of a kind. */
+export function placeOf({ recorder }: ShopServer, noun: Noun): { readonly params?: Readonly<Record<string, string>> } {
+  return noun === 'Helm' ? { params: { environmentId: recorder.ids['stagingId'] ?? '' } } : {};
+}
+
 export const repository = (name: string) => ({ url: `https://git.example.org/acme/${name}.git`, branch: 'main' });
 const probe = {
   readiness_probe: {
@@ -16,7 +21,10 @@ const probe = {
   },
 };
 
-/** The services of production: an application with a database and a job, a container, a chart, and a bucket. */
+/**
+ * The services of production: an application with a database and a job, a container, and a bucket. The chart is in
+ * staging, which is on the Kubernetes cluster.
+ */
 export async function services(shop: ShopServer, api: Caller): Promise<void> {
   const { recorder } = shop;
   const { gitTokenId, containerRegistryId, helmRepositoryId, annotationsGroupId, labelsGroupId } = recorder.ids;
@@ -84,14 +92,15 @@ export async function services(shop: ShopServer, api: Caller): Promise<void> {
     Terraform: { timeout_sec: 900 },
   };
   for (const noun of nouns.toSorted()) {
-    const { id } = await recorder.call(api, `create${noun}`, { body: bodies[noun] });
+    const { id } = await recorder.call(api, `create${noun}`, { ...placeOf(shop, noun), body: bodies[noun] });
     recorder.ids = { ...recorder.ids, [`${noun.toLowerCase()}Id`]: id };
     await recorder.call(api, `get${noun}`);
     await recorder.call(api, `edit${noun}`, { body: edits[noun] });
   }
   recorder.ids = { ...recorder.ids, serviceId: recorder.ids['applicationId'] ?? '', serviceType: 'APPLICATION' };
-  for (const id of ['listApplication', 'listContainer', 'listDatabase', 'listJobs', 'listHelms', 'listTerraforms'])
+  for (const id of ['listApplication', 'listContainer', 'listDatabase', 'listJobs', 'listTerraforms'])
     await recorder.call(api, id);
+  await recorder.call(api, 'listHelms', placeOf(shop, 'Helm'));
   await settings(shop, api);
   await domains(shop, api);
   await restrictions(shop, api);

@@ -10,7 +10,8 @@ PORT = 8080
 EMPTY=
 NOTHING= # to be filled in
 NAME="a \\"b\\"\\nc"
-RAW='$HOME # no comment'
+RAW='$HOME # no comment'  # a comment
+FOLDER="C:\\path\\of"
 KEY="-----BEGIN
 END-----"
 PORT=9090
@@ -22,6 +23,7 @@ PORT=9090
     NOTHING: '',
     NAME: 'a "b"\nc',
     RAW: '$HOME # no comment',
+    FOLDER: String.raw`C:\path\of`,
     KEY: '-----BEGIN\nEND-----',
   });
 });
@@ -29,6 +31,7 @@ PORT=9090
 test('a line that is no variable is refused with its number', () => {
   expect(() => parseEnvironmentFile('A=1\nwhat\n')).toThrow('Line 2');
   expect(() => parseEnvironmentFile('A="1\n')).toThrow('line 1');
+  expect(() => parseEnvironmentFile('A="1" 2\n')).toThrow('text after the quotation mark');
 });
 
 test('what is written is read back', () => {

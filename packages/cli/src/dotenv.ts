@@ -23,6 +23,9 @@ export function parseEnvironmentFile(text: string): Map<string, string> {
       quoted += `\n${lines[at]}`;
     }
     const value = quoted.slice(0, endOf(quoted, quote));
+    if (!/^\s*(#.*)?$/.test(quoted.slice(value.length + 1))) {
+      throw misused(`Line ${at + 1} has text after the quotation mark that ends the value of ${key}.`);
+    }
     found.set(key, quote === '"' ? unescaped(value) : value);
   }
   return found;
@@ -40,7 +43,8 @@ function endOf(text: string, quote: string): number {
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
 function unescaped(text: string): string {
-  return text.replaceAll(/\\([\s\S])/g, (_all, letter: string) => escapes[letter] ?? letter);
+  // A backslash before another letter stays, as paths of Windows have it. The console reads such files in the same way.
+  return text.replaceAll(/\\([\s\S])/g, (all, letter: string) => escapes[letter] ?? ('"\\$`\n'.includes(letter) ? letter : all));
 }
 
 /** Returns a line of a .env file, which `parseEnvironmentFile` reads back. */

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ApiError } from './api-error.ts';
 import { follow, parsed, type Block, type Received } from './stream.ts';
 
@@ -67,4 +67,32 @@ test('a stream is followed over its connections, behind the last id, until it sa
 test('a refusal is thrown at once', async () => {
   const open = (): Promise<Response> => Promise.resolve(answer('{"code": "FORBIDDEN", "message": "no"}', 403));
   await expect(Array.fromAsync(follow(open, {}))).rejects.toThrow(ApiError);
+});
+
+test('a connection that is silent is opened again behind the last id; a server that sends seldom is not given up', async () => {
+  vi.useFakeTimers();
+  const requested: (string | null)[] = [];
+  const open = async (id: string | null, signal: AbortSignal): Promise<Response> => {
+    requested.push(id);
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        controller.enqueue(encoder.encode('id: s1.0\nevent: OPEN\ndata: {"resumed":false}\n\n'));
+        const beat = setInterval(() => controller.enqueue(encoder.encode(': x\n\n')), 60_000);
+        signal.addEventListener('abort', () => {
+          clearInterval(beat);
+          controller.error(new Error('aborted'));
+        });
+      },
+    });
+    return Promise.resolve(new Response(body));
+  };
+  const leave = new AbortController();
+  const following = Array.fromAsync(follow(open, { signal: leave.signal })).catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(50_000);
+  expect(requested).toEqual([null, 's1.0']);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(requested).toHaveLength(2);
+  leave.abort();
+  await following;
+  vi.useRealTimers();
 });

@@ -22,6 +22,12 @@ type Open = (lastEventId: string | null, signal: AbortSignal) => Promise<Respons
 
 const firstPauseMilliseconds = 500;
 const longestPauseMilliseconds = 30_000;
+/**
+ * The silence after which a connection counts as lost. A server sends something every 15 seconds unless it is set to
+ * another time: each silent connection doubles the patience for the next one.
+ */
+const firstSilenceMilliseconds = 45_000;
+const longestSilenceMilliseconds = 720_000;
 /** HTTP statuses of servers and proxies that are temporarily unavailable. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -30,15 +36,18 @@ export async function* follow(open: Open, options: StreamOptions): AsyncGenerato
   const { reconnect = true, signal, onAlive } = options;
   let last = options.lastEventId ?? null;
   let failures = 0;
+  let silence = firstSilenceMilliseconds;
   for (;;) {
     signal?.throwIfAborted();
     const leave = new AbortController();
     const either = signal === undefined ? leave.signal : AbortSignal.any([leave.signal, signal]);
     let afterSeconds: number | null = null;
+    // Nothing reports a connection whose other end is gone: a machine that slept, a network that changed.
+    const watch = new SilenceWatch(silence, () => leave.abort());
     try {
       const response = await open(last, either);
       if (!response.ok || response.body === null) throw ApiError.of(response.status, await response.text(), response.headers);
-      for await (const one of parsed(response.body)) {
+      for await (const one of parsed(response.body, () => watch.hear())) {
         failures = 0;
         onAlive?.();
         last = one.id ?? last;
@@ -52,12 +61,40 @@ export async function* follow(open: Open, options: StreamOptions): AsyncGenerato
       if (!reconnect || (error instanceof ApiError && !passing.has(error.status))) throw error;
       if (error instanceof ApiError) afterSeconds = error.retryAfterSeconds;
     } finally {
+      watch.end();
       leave.abort();
     }
+    if (watch.isSilent) silence = Math.min(longestSilenceMilliseconds, silence * 2);
     if (!reconnect) return;
     const pause = Math.min(longestPauseMilliseconds, firstPauseMilliseconds * 2 ** failures);
     failures += 1;
     await sleep(afterSeconds === null ? pause : afterSeconds * 1000, signal);
+  }
+}
+
+/** Calls a function once when the server has sent nothing for a time. */
+class SilenceWatch {
+  readonly #milliseconds: number;
+  readonly #onSilence: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  isSilent = false;
+
+  constructor(milliseconds: number, onSilence: () => void) {
+    this.#milliseconds = milliseconds;
+    this.#onSilence = onSilence;
+    this.hear();
+  }
+
+  hear(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.isSilent = true;
+      this.#onSilence();
+    }, this.#milliseconds);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
   }
 }
 
@@ -77,13 +114,14 @@ function toEvent({ event, data }: Block): StreamEvent | null {
 
 /**
  * Parses blocks of server-sent events as specified in the HTML standard (section 9.2): one field per line, terminated
- * by an empty line. A block that the end of the connection cuts off is omitted.
+ * by an empty line. A block that the end of the connection cuts off is omitted. `onBytes` is called for all that comes.
  */
-export async function* parsed(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Block> {
+export async function* parsed(bytes: ReadableStream<Uint8Array>, onBytes?: () => void): AsyncGenerator<Block> {
   const decoder = new TextDecoder();
   let rest = '';
   let fields = new Fields();
   for await (const chunk of chunksOf(bytes)) {
+    onBytes?.();
     rest += decoder.decode(chunk, { stream: true });
     // A carriage return at the end may be the first half of a line break.
     const held = rest.endsWith('\r') ? '\r' : '';

@@ -1,3 +1,5 @@
+import { withoutTurns } from './text.ts';
+
 /** A piece of a line with the colour and weight that the program asked for. */
 export interface Piece {
   readonly text: string;
@@ -17,7 +19,7 @@ export function piecesOf(line: string): Piece[] {
   let className = '';
   let at = 0;
   const add = (text: string): void => {
-    const shown = text.replace(control, pictureOf);
+    const shown = withoutTurns(text.replace(control, pictureOf));
     if (shown !== '') pieces.push({ text: shown, className });
   };
   for (const match of line.matchAll(sequence)) {

@@ -69,11 +69,18 @@ export function sentence(word: string): string {
   return lower.charAt(0).toUpperCase() + lower.slice(1);
 }
 
+/** The states of a service, as the overview and the details of an environment have them. */
+export interface States {
+  readonly state: StateWord;
+  readonly running_status?: RunningWord | null;
+  readonly conditions?: readonly { readonly severity: 'ERROR' | 'WARNING' }[];
+}
+
 /**
  * Returns the two words about a service, the more urgent one first. A deployment that is under way or failed is more
  * urgent than what runs; otherwise what runs is.
  */
-export function wordsOf(status: ServiceStatus): readonly [StateWord | RunningWord, (StateWord | RunningWord)?] {
+export function wordsOf(status: States): readonly [StateWord | RunningWord, (StateWord | RunningWord)?] {
   const { state, running_status: running } = status;
   if (running === null || running === undefined) return [state];
   const isSettled = shapeOf(state) === 'ok' || shapeOf(state) === 'off';
@@ -82,7 +89,7 @@ export function wordsOf(status: ServiceStatus): readonly [StateWord | RunningWor
 }
 
 /** Returns the shape for a service in one glance. */
-export function shapeOfService(status: ServiceStatus): Shape {
+export function shapeOfService(status: States): Shape {
   const shape = shapeOf(wordsOf(status)[0]);
   if (shape !== 'ok') return shape;
   const worst = status.conditions?.some(({ severity }) => severity === 'ERROR') === true ? 'bad' : 'warn';

@@ -15,7 +15,8 @@ export interface Example {
   readonly answer?: unknown;
 }
 
-const examples: Readonly<Record<string, Example | undefined>> = recorded;
+/** The examples by the ids of their operations. */
+export const examples: Readonly<Record<string, Example>> = recorded;
 
 /**
  * Returns the example of an operation, or undefined if there is none. All examples are from one small shop, so that an

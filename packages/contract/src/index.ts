@@ -3,6 +3,7 @@ export * from './operations.ts';
 export * from './errors.ts';
 export * from './paging.ts';
 export * from './permissions.ts';
+export { whoMay } from './who-may.ts';
 export * from './shared/words.ts';
 export * from './shared/events.ts';
 export * from './stream/events.ts';

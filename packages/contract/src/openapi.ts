@@ -2,8 +2,10 @@ import { ErrorBody } from './errors.ts';
 import { textTypeOf, type Operation, type Target } from './operation.ts';
 import { tagDescriptions } from './tags.ts';
 import { pathParameterDescriptions } from './parameters.ts';
+import { refusals } from './refusals.ts';
 import { referring, type Shapes } from './references.ts';
 import { Named, words } from './shape.ts';
+import { whoMay } from './who-may.ts';
 import { withSimilarTogether } from './similar-order.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
@@ -26,7 +28,11 @@ export function openApi(operations: readonly Operation[], version: string): Reco
     info: {
       title: 'Davit',
       version,
-      description: 'Runs workloads on clusters: organization, project, environment, service. Lists are `{results: […]}`.',
+      description: words(`
+        Runs workloads on clusters: organization, project, environment, service. Lists are \`{results: […]}\`.
+
+        *Who may* names the scope that an API token needs, or else the roles of people and tokens.`),
+      contact: { name: 'The operator of this installation' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -52,24 +58,39 @@ export function openApi(operations: readonly Operation[], version: string): Reco
 
 function describe(operation: Operation): Record<string, unknown> {
   const body = operation.body;
+  // The order of the members is the one in which gzip finds the longest repetitions.
   return {
-    operationId: operation.id,
-    tags: [operation.tag],
-    summary: operation.summary,
-    'x-scope': operation.scope,
-    ...(operation.audience === 'anybody' && { security: [] }),
-    parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
+    responses: responses(operation),
     ...(body === undefined
       ? {}
       : {
           requestBody: {
             required: operation.bodyRequired !== false,
-            content: { [operation.mediaType ?? 'application/json']: { schema: body } },
+            content: { [operation.mediaType ?? 'application/json']: { schema: body, ...namedExample(operation.id, 'request') } },
           },
         }),
-    responses: responses(operation),
-    ...(operation.description === undefined ? {} : { description: words(operation.description) }),
+    description: explanation(operation),
+    summary: operation.summary,
+    ...(operation.audience === 'anybody' && { security: [] }),
+    tags: [operation.tag],
+    parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
+    'x-scope': operation.scope,
+    operationId: operation.id,
   };
+}
+
+/**
+ * Names the example of a body. The address is relative to that of the document, so that it also holds below the base
+ * path of a vocabulary. The examples themselves would make the document half as large again.
+ */
+function namedExample(operationId: string, part: 'request' | 'answer'): Record<string, unknown> {
+  return { examples: { shop: { externalValue: `examples/${operationId}/${part}` } } };
+}
+
+/** Returns the description of an operation, with who may use it before the table of its error codes. */
+function explanation(operation: Operation): string {
+  const [text = '', ...tables] = words(operation.description ?? '').split(/\n\n(?=\| Code)/);
+  return [text, operation.permission ?? whoMay(operation), ...tables].filter((part) => part !== '').join('\n\n');
 }
 
 /** Returns the value with each description after the other members, as gzip finds longer repetitions before it. */
@@ -210,7 +231,7 @@ function errorsOf(operation: Operation): readonly number[] {
 /**
  * Describes a stream. The extension `x-events` lists its events, as OpenAPI 3.1 cannot describe the parts of a stream.
  */
-function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
+function streamed(events: NonNullable<Operation['events']>, example: object): Record<string, unknown> {
   const named = Object.entries(events).map(([name, data]) => {
     const { description, ...shape }: { readonly description?: string } & typeof data = data;
     return [name, Named(eventShape(name), shape, description)] as const;
@@ -220,7 +241,7 @@ function streamed(events: NonNullable<Operation['events']>): Record<string, unkn
   const schema = { type: 'string', contentMediaType: 'application/json', contentSchema };
   return {
     description: 'Server-sent events until the client disconnects or an event `END` gives the reason for the end',
-    content: { 'text/event-stream': { schema, 'x-events': Object.fromEntries(named) } },
+    content: { 'text/event-stream': { schema, ...example, 'x-events': Object.fromEntries(named) } },
   };
 }
 
@@ -229,15 +250,17 @@ export function eventShape(event: string): string {
   return `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 }
 
+function success(operation: Operation): Record<string, unknown> {
+  const { id, events, response } = operation;
+  const example = Object.hasOwn(refusals, id) ? {} : namedExample(id, 'answer');
+  if (events !== undefined) return streamed(events, example);
+  if (response === null) return { description: 'Done' };
+  return { description: 'Done', content: { [textTypeOf(operation) ?? 'application/json']: { schema: response, ...example } } };
+}
+
 function responses(operation: Operation): Record<string, unknown> {
-  const success =
-    operation.events !== undefined
-      ? streamed(operation.events)
-      : operation.response === null
-        ? { description: 'Done' }
-        : { description: 'Done', content: { [textTypeOf(operation) ?? 'application/json']: { schema: operation.response } } };
   return {
-    [operation.status]: success,
+    [operation.status]: success(operation),
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
     ...Object.fromEntries(errorsOf(operation).map((status) => [status, anError])),
     // Every request may also get 403, 404, 429, 500 and 503.

@@ -40,6 +40,8 @@ export interface Operation {
   /** The explanation in markdown. CONTRIBUTING.md lists what belongs to it. */
   readonly description?: string;
   readonly scope: Scope;
+  /** Who may use the operation, as a sentence. Default: what `permissions.ts` says of the scope, the id and the path. */
+  readonly permission?: string;
   readonly target: Target;
   /**
    * `people`: only callers who signed in through an issuer may use the operation, whatever their role. API tokens are

@@ -1,57 +1,106 @@
 /*
- * gzip finds repetitions within 32 KiB. The compressed document is smaller by a twentieth if what is similar is close
+ * gzip finds repetitions within 32 KiB. The compressed document is smaller by a tenth if what is similar is close
  * together: the same action on each type of service, and shapes with the same properties or words.
  */
+
+/** A text of some characters that more than one value contains. */
+interface Piece<T> {
+  readonly owners: Item<T>[];
+  /** Values before the next one, as far as gzip looks back, that contain the piece. */
+  near: number;
+}
 
 interface Item<T> {
   readonly entry: readonly [string, T];
   readonly bytes: number;
-  /** Different parts of the value's text. */
-  readonly parts: ReadonlySet<string>;
+  readonly pieces: Piece<T>[];
+  /** The weights of the pieces that the value shares with those just before it. */
+  shared: number;
 }
 
 /** Bytes of the values before a value in which gzip still finds repetitions: somewhat less than its 32 KiB. */
-const windowBytes = 30_000;
+const windowBytes = 31_000;
+/** The number of characters. Measured: 7 to 9, and 12 or more, make the document larger. */
+const pieceLength = 10;
+/** One of so many pieces counts, the same ones in each value. With all, the document is smaller by 0.5 % only. */
+const sampling = 4;
+/** Measured: with 0, long values come first; with 1, short ones do. Both make the document larger. */
+const sizeExponent = 0.65;
 
 /**
- * Returns the values so that each one shares most text with those just before it. The order depends only on the values.
- * It takes some 200 ms for a thousand values.
+ * Returns the values so that each one shares most text with those just before it. Rare texts count more than frequent
+ * ones. The order depends only on the values. It takes some 80 ms for a thousand values.
  */
 export function withSimilarTogether<T>(values: Iterable<readonly [string, T]>): Record<string, T> {
-  const items = [...values].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(toItem);
-  const left = new Set(items);
+  const left = new Set(itemsOf([...values].toSorted(([one], [other]) => (one < other ? -1 : 1))));
+  const all = left.size;
   const ordered: Item<T>[] = [];
-  for (let [next] = left; next !== undefined; next = mostSimilar(textsBefore(ordered), left)) {
+  let bytes = 0;
+  let first = 0;
+  for (let [next] = left; next !== undefined; next = mostSimilar(left)) {
     left.delete(next);
     ordered.push(next);
+    bytes += next.bytes;
+    enter(next, all);
+    for (let old = ordered[first]; bytes > windowBytes && old !== undefined && old !== next; old = ordered[first]) {
+      leave(old, all);
+      bytes -= old.bytes;
+      first += 1;
+    }
   }
   return Object.fromEntries(ordered.map(({ entry }) => entry));
 }
 
-function toItem<T>(entry: readonly [string, T]): Item<T> {
-  const text = JSON.stringify(entry[1]);
-  return { entry, bytes: text.length, parts: new Set(text.split(/(?:\\n|[".|])+/).filter((part) => part.length > 3)) };
+function itemsOf<T>(entries: readonly (readonly [string, T])[]): Item<T>[] {
+  const pieces = new Map<number, Piece<T>>();
+  return entries.map((entry) => {
+    const text = JSON.stringify(entry);
+    const item: Item<T> = { entry, bytes: text.length, pieces: [], shared: 0 };
+    for (const hash of sampledHashes(text)) {
+      const piece = pieces.get(hash) ?? { owners: [], near: 0 };
+      pieces.set(hash, piece);
+      piece.owners.push(item);
+      item.pieces.push(piece);
+    }
+    return item;
+  });
 }
 
-/** Returns the parts of the values at the end, as far as gzip looks back. */
-function textsBefore<T>(ordered: readonly Item<T>[]): ReadonlySet<string> {
-  const parts = new Set<string>();
-  let bytes = 0;
-  for (const item of ordered.toReversed()) {
-    bytes += item.bytes;
-    if (bytes > windowBytes && parts.size > 0) break;
-    for (const part of item.parts) parts.add(part);
+/** Returns the hashes of a sample of the text's pieces. The hash of a piece says whether the sample contains it. */
+function sampledHashes(text: string): ReadonlySet<number> {
+  const hashes = new Set<number>();
+  for (let start = 0; start + pieceLength <= text.length; start += 1) {
+    let hash = 0;
+    for (let index = start; index < start + pieceLength; index += 1) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
+    hash = Math.imul(hash, 0x9e_37_79_b1) >>> 0;
+    if ((hash >>> 8) % sampling === 0) hashes.add(hash);
   }
-  return parts;
+  return hashes;
 }
 
-function mostSimilar<T>(before: ReadonlySet<string>, left: ReadonlySet<Item<T>>): Item<T> | undefined {
+function weight<T>({ owners }: Piece<T>, all: number): number {
+  return Math.log(all / owners.length);
+}
+
+function enter<T>(item: Item<T>, all: number): void {
+  for (const piece of item.pieces) {
+    piece.near += 1;
+    if (piece.near === 1) for (const owner of piece.owners) owner.shared += weight(piece, all);
+  }
+}
+
+function leave<T>(item: Item<T>, all: number): void {
+  for (const piece of item.pieces) {
+    piece.near -= 1;
+    if (piece.near === 0) for (const owner of piece.owners) owner.shared -= weight(piece, all);
+  }
+}
+
+function mostSimilar<T>(left: ReadonlySet<Item<T>>): Item<T> | undefined {
   let best: Item<T> | undefined;
-  let most = -1;
+  let most = -Infinity;
   for (const item of left) {
-    let shared = 0;
-    for (const part of item.parts) if (before.has(part)) shared += part.length;
-    const likeness = shared / Math.sqrt(item.bytes);
+    const likeness = item.shared / item.bytes ** sizeExponent;
     if (likeness > most) [best, most] = [item, likeness];
   }
   return best;

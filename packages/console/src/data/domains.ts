@@ -11,11 +11,16 @@ export interface DomainRequest {
   readonly use_cdn: boolean;
 }
 
+/** The version that an edit names; the server refuses the edit if somebody else changed the domain since. */
+interface Version {
+  readonly ifUpdatedAt?: string;
+}
+
 interface Calls {
   readonly list: (id: string, signal: AbortSignal) => Promise<{ readonly results: readonly { readonly id: string }[] }>;
   readonly read: (id: string, customDomainId: string, signal: AbortSignal) => Promise<Domain>;
   readonly create: (id: string, body: DomainRequest) => Promise<unknown>;
-  readonly edit: (id: string, customDomainId: string, body: DomainRequest) => Promise<unknown>;
+  readonly edit: (id: string, customDomainId: string, body: DomainRequest, version: Version) => Promise<unknown>;
   readonly remove: (id: string, customDomainId: string) => Promise<unknown>;
 }
 
@@ -25,8 +30,8 @@ const calls: Partial<Record<Service['service_type'], Calls>> = {
     read: (applicationId, customDomainId, signal) =>
       api().call('getCustomDomainStatus', { params: { applicationId, customDomainId }, signal }),
     create: (applicationId, body) => api().call('createApplicationCustomDomain', { params: { applicationId }, body }),
-    edit: (applicationId, customDomainId, body) =>
-      api().call('editCustomDomain', { params: { applicationId, customDomainId }, body }),
+    edit: (applicationId, customDomainId, body, version) =>
+      api().call('editCustomDomain', { params: { applicationId, customDomainId }, body, ...version }),
     remove: (applicationId, customDomainId) => api().call('deleteCustomDomain', { params: { applicationId, customDomainId } }),
   },
   CONTAINER: {
@@ -34,8 +39,8 @@ const calls: Partial<Record<Service['service_type'], Calls>> = {
     read: (containerId, customDomainId, signal) =>
       api().call('getContainerCustomDomainStatus', { params: { containerId, customDomainId }, signal }),
     create: (containerId, body) => api().call('createContainerCustomDomain', { params: { containerId }, body }),
-    edit: (containerId, customDomainId, body) =>
-      api().call('editContainerCustomDomain', { params: { containerId, customDomainId }, body }),
+    edit: (containerId, customDomainId, body, version) =>
+      api().call('editContainerCustomDomain', { params: { containerId, customDomainId }, body, ...version }),
     remove: (containerId, customDomainId) =>
       api().call('deleteContainerCustomDomain', { params: { containerId, customDomainId } }),
   },
@@ -43,7 +48,8 @@ const calls: Partial<Record<Service['service_type'], Calls>> = {
     list: (helmId, signal) => api().call('listHelmCustomDomain', { params: { helmId }, signal }),
     read: (helmId, customDomainId, signal) => api().call('getHelmCustomDomain', { params: { helmId, customDomainId }, signal }),
     create: (helmId, body) => api().call('createHelmCustomDomain', { params: { helmId }, body }),
-    edit: (helmId, customDomainId, body) => api().call('editHelmCustomDomain', { params: { helmId, customDomainId }, body }),
+    edit: (helmId, customDomainId, body, version) =>
+      api().call('editHelmCustomDomain', { params: { helmId, customDomainId }, body, ...version }),
     remove: (helmId, customDomainId) => api().call('deleteHelmCustomDomain', { params: { helmId, customDomainId } }),
   },
 };
@@ -73,13 +79,14 @@ export const domainsOf = ({ id, service_type: type, environment }: Service) =>
         : false,
   });
 
-/** Adds a domain, or edits the one with this id. */
+/** Adds a domain, or edits this one, if nobody else has changed it since it was read. */
 export async function saveDomain(
   { id, service_type: type }: Service,
-  domainId: string | null,
+  domain: Pick<Domain, 'id' | 'updated_at'> | null,
   body: DomainRequest,
 ): Promise<void> {
-  await (domainId === null ? calls[type]?.create(id, body) : calls[type]?.edit(id, domainId, body));
+  const version = domain?.updated_at === undefined ? {} : { ifUpdatedAt: domain.updated_at };
+  await (domain === null ? calls[type]?.create(id, body) : calls[type]?.edit(id, domain.id, body, version));
 }
 
 export async function deleteDomain({ id, service_type: type }: Service, domainId: string): Promise<void> {

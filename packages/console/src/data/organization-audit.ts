@@ -36,7 +36,7 @@ export const auditOf = (organizationId: string, filter: AuditFilter) =>
         ...(origin !== undefined && { origin }),
         ...(who !== undefined && { triggeredBy: who }),
         ...(from !== undefined && { fromTimestamp: startOf(from).toISOString() }),
-        ...(to !== undefined && { toTimestamp: new Date(startOf(to).getTime() + dayMilliseconds).toISOString() }),
+        ...(to !== undefined && { toTimestamp: startOf(to, 1).toISOString() }),
         ...(next !== undefined && { continueToken: next }),
         ...(back !== undefined && { stepBackToken: back }),
       };
@@ -52,14 +52,18 @@ export const auditOf = (organizationId: string, filter: AuditFilter) =>
     },
   });
 
-const dayMilliseconds = 86_400_000;
-
-/** Returns the beginning of a day in the reader's time zone; a text that is no date is left to the server. */
-function startOf(day: string): Date {
+/**
+ * Returns the beginning of a day in the reader's time zone, or of a day after it. Days are counted, not hours: a day on
+ * which the clocks change has 23 or 25. A text that is no date is the beginning of 1970.
+ */
+export function startOf(day: string, daysLater = 0): Date {
   const date = new Date(`${day}T00:00:00`);
-  return Number.isNaN(date.getTime()) ? new Date(0) : date;
+  if (Number.isNaN(date.getTime())) return new Date(0);
+  date.setDate(date.getDate() + daysLater);
+  return date;
 }
 
-function tokenIn(link: string | undefined, name: string): string | null {
+/** Returns the token of another page in a link to it; null if there is none. */
+export function tokenIn(link: string | undefined, name: string): string | null {
   return link === undefined ? null : new URL(link, location.origin).searchParams.get(name);
 }

@@ -1,7 +1,7 @@
 import { ApiError, type CallAnswer } from '@davit/client';
-import { MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import { forgetSession } from '../session.ts';
+import { currentSession, forgetSession, onSession } from '../session.ts';
 import type { Service, ServiceType } from '../words.ts';
 
 /** A page of the deployments of a service. */
@@ -27,7 +27,9 @@ function notifyAll(): void {
 }
 
 function endedBy(error: Error): void {
-  if (error instanceof ApiError && error.status === 401) forgetSession(true);
+  // A code of the second factor that is missing or wrong ends no session.
+  const isAsked = error instanceof ApiError && error.code === 'SECOND_FACTOR_REQUIRED';
+  if (error instanceof ApiError && error.status === 401 && !isAsked) forgetSession(true);
 }
 
 export const queries = new QueryClient({
@@ -45,10 +47,30 @@ export const queries = new QueryClient({
   },
 });
 
+/* Another tab, too, may begin the session of another person: nothing that the former one read is shown to the next. */
+let session = currentSession();
+onSession(() => {
+  if (currentSession() === session) return;
+  session = currentSession();
+  queries.clear();
+});
+
+/** Without its organization a page has no stream, so that it asks by itself whether the server answers again. */
+const askAgainMilliseconds = 3000;
+
 export const organizations = queryOptions({
   queryKey: ['organizations'],
+  refetchInterval: ({ state: { data, status } }: { readonly state: { readonly data: unknown; readonly status: string } }) =>
+    data === undefined && status === 'error' ? askAgainMilliseconds : false,
   queryFn: async ({ signal }) => (await api().call('listOrganization', { signal })).results,
 });
+
+/** All environments of an organization with their services and their states. */
+export const overviewOf = (organizationId: string) =>
+  queryOptions({
+    queryKey: ['overview', organizationId],
+    queryFn: async ({ signal }) => (await api().call('getOrganizationOverview', { params: { organizationId }, signal })).results,
+  });
 
 export const projectsOf = (organizationId: string) =>
   queryOptions({
@@ -95,14 +117,24 @@ export const linksIn = (environmentId: string) =>
       (await api().call('listEnvironmentServicesLinks', { params: { environmentId }, signal })).results,
   });
 
-/** The newest deployments of an environment. */
+/** How many deployments a page has. */
+const pageSize = 20;
+/** The options of a list of deployments that is read by pages. */
+const byPages = {
+  initialPageParam: 1,
+  getNextPageParam: (last: readonly unknown[], all: readonly unknown[]) => (last.length < pageSize ? undefined : all.length + 1),
+};
+
+/** The deployments of an environment, newest first, by pages. */
 export const historyOf = (environmentId: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: ['history', environmentId],
-    queryFn: async ({ signal }) => {
-      const query = { pageSize: 100 };
+    queryFn: async ({ signal, pageParam }) => {
+      const query = { pageSize, page: pageParam };
       return (await api().call('listEnvironmentDeploymentHistoryV2', { params: { environmentId }, query, signal })).results;
     },
+    ...byPages,
+    select: ({ pages }) => withoutRepetition(pages.flat(), ({ identifier }) => identifier.execution_id),
   });
 
 /** The log of one deployment. */
@@ -114,8 +146,8 @@ export const deploymentLogOf = (environmentId: string, executionId: string) =>
   });
 
 /**
- * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked for the
- * plan of a stop, which changes nothing; it refuses the plan with the same words as the stop itself.
+ * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked to stop
+ * no service, which it refuses in any case: with the words of the stop itself if the session may not stop.
  */
 export const refusalIn = (environmentId: string) =>
   queryOptions({
@@ -123,13 +155,12 @@ export const refusalIn = (environmentId: string) =>
     staleTime: 60_000,
     queryFn: async ({ signal }): Promise<string | null> => {
       try {
-        await api().call('stopEnvironment', { params: { environmentId }, query: { dry_run: true }, signal });
-        return null;
+        await api().call('stopSelectedServices', { params: { environmentId }, body: {}, signal });
       } catch (error) {
         if (error instanceof ApiError && error.status === 403) return error.message;
-        if (error instanceof ApiError && error.status === 409) return null;
-        throw error;
+        if (!(error instanceof ApiError) || ![400, 409, 422].includes(error.status)) throw error;
       }
+      return null;
     },
   });
 
@@ -153,23 +184,38 @@ export const editRefusalIn = (environmentId: string) =>
     },
   });
 
-const historyCalls: Readonly<Record<ServiceType, (id: string, signal: AbortSignal) => Promise<ServiceHistory>>> = {
-  APPLICATION: (applicationId, signal) =>
-    api().call('listApplicationDeploymentHistoryV2', { params: { applicationId }, query: page, signal }),
-  CONTAINER: (containerId, signal) =>
-    api().call('listContainerDeploymentHistoryV2', { params: { containerId }, query: page, signal }),
-  DATABASE: (databaseId, signal) =>
-    api().call('listDatabaseDeploymentHistoryV2', { params: { databaseId }, query: page, signal }),
-  JOB: (jobId, signal) => api().call('listJobDeploymentHistoryV2', { params: { jobId }, query: page, signal }),
-  HELM: (helmId, signal) => api().call('listHelmDeploymentHistoryV2', { params: { helmId }, query: page, signal }),
-  TERRAFORM: (terraformId, signal) =>
-    api().call('listTerraformDeploymentHistoryV2', { params: { terraformId }, query: page, signal }),
+type ReadHistory = (id: string, query: { pageSize: number; page: number }, signal: AbortSignal) => Promise<ServiceHistory>;
+const historyCalls: Readonly<Record<ServiceType, ReadHistory>> = {
+  APPLICATION: (applicationId, query, signal) =>
+    api().call('listApplicationDeploymentHistoryV2', { params: { applicationId }, query, signal }),
+  CONTAINER: (containerId, query, signal) =>
+    api().call('listContainerDeploymentHistoryV2', { params: { containerId }, query, signal }),
+  DATABASE: (databaseId, query, signal) =>
+    api().call('listDatabaseDeploymentHistoryV2', { params: { databaseId }, query, signal }),
+  JOB: (jobId, query, signal) => api().call('listJobDeploymentHistoryV2', { params: { jobId }, query, signal }),
+  HELM: (helmId, query, signal) => api().call('listHelmDeploymentHistoryV2', { params: { helmId }, query, signal }),
+  TERRAFORM: (terraformId, query, signal) =>
+    api().call('listTerraformDeploymentHistoryV2', { params: { terraformId }, query, signal }),
 };
-const page = { pageSize: 50 };
 
 /** The newest deployments of a service. */
 export const serviceHistoryOf = ({ id, service_type: type, environment }: Service) =>
   queryOptions({
     queryKey: ['serviceHistory', environment.id, id],
-    queryFn: async ({ signal }) => (await historyCalls[type](id, signal)).results,
+    queryFn: async ({ signal }) => (await historyCalls[type](id, { pageSize: 50, page: 1 }, signal)).results,
   });
+
+/** All deployments of a service, newest first, by pages. */
+export const serviceHistoryPagesOf = ({ id, service_type: type, environment }: Service) =>
+  infiniteQueryOptions({
+    queryKey: ['serviceHistory', environment.id, id, 'pages'],
+    queryFn: async ({ signal, pageParam }) => (await historyCalls[type](id, { pageSize, page: pageParam }, signal)).results,
+    ...byPages,
+    select: ({ pages }) =>
+      withoutRepetition(pages.flat(), (one) => `${one.identifier.execution_id} ${one.auditing_data.created_at}`),
+  });
+
+/** Returns the records without those that stand on two pages, since one was added while the pages were read. */
+export function withoutRepetition<Item>(records: readonly Item[], keyOf: (record: Item) => string): Item[] {
+  return [...new Map(records.map((record) => [keyOf(record), record])).values()];
+}

@@ -24,7 +24,7 @@ export function useServiceLog(serviceId: string): ServiceLog {
   useEffect(() => {
     const leave = new AbortController();
     setLog(nothing);
-    follow(serviceId, (change) => setLog(change), leave.signal).catch((error: unknown) => {
+    followLog(serviceId, (change) => setLog(change), leave.signal).catch((error: unknown) => {
       if (!leave.signal.aborted)
         setLog((before) => ({ ...before, error: error instanceof Error ? error : new ApiError({ status: 500 }) }));
     });
@@ -35,18 +35,29 @@ export function useServiceLog(serviceId: string): ServiceLog {
 
 type Change = (before: ServiceLog) => ServiceLog;
 
-async function follow(serviceId: string, change: (change: Change) => void, signal: AbortSignal): Promise<void> {
+/**
+ * Follows the log until the signal aborts. Nothing changes after that: the page then shows another service, to which a
+ * line that is still collected does not belong.
+ */
+export async function followLog(serviceId: string, change: (change: Change) => void, signal: AbortSignal): Promise<void> {
   let collected: LogLine[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const show = (): void => {
     timer = undefined;
+    if (signal.aborted) return;
     const added = collected;
     collected = [];
     change((before) => ({ ...before, lines: [...before.lines, ...added].slice(-largestLog) }));
   };
   const input = { params: { serviceId }, query: { tail: newestLines }, signal };
   for await (const { event, data } of api().stream('streamServiceLog', input)) {
-    if (event === 'OPEN') change((before) => ({ ...before, isReady: true, ...(data.resumed ? {} : { lines: [] }) }));
+    if (signal.aborted) return;
+    if (event === 'OPEN') change((before) => ({ ...before, isReady: true }));
+    if (event === 'RESET' || (event === 'OPEN' && !data.resumed)) {
+      // The newest lines are sent again.
+      collected = [];
+      change((before) => ({ ...before, lines: [] }));
+    }
     if (event !== 'SERVICE_LOG') continue;
     const { id, at, message, pod_name: instance } = data;
     collected.push({ id, at, text: message, instance, level: levelOf(message) });

@@ -1,8 +1,19 @@
-import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { CallAnswer } from '@davit/client';
-import { createContext } from 'react';
-import type { EnvironmentDetails } from '../words.ts';
-import { detailsOf, environmentsOf, projectsOf } from './queries.ts';
+import { createContext, useMemo } from 'react';
+import { isUnderWay, type StateWord, type States } from '../words.ts';
+import { overviewOf, projectsOf } from './queries.ts';
+
+type Overview = CallAnswer<'getOrganizationOverview'>['results'];
+
+/** A service as the tree has it. */
+export interface ServiceNode extends States {
+  readonly id: string;
+  readonly name: string;
+  readonly isOutOfDate: boolean;
+  /** Why it is failing, the worst first. */
+  readonly problems: Overview[number]['services'][number]['problems'];
+}
 
 export interface EnvironmentNode {
   readonly id: string;
@@ -10,8 +21,12 @@ export interface EnvironmentNode {
   readonly mode: CallAnswer<'getEnvironment'>['mode'];
   readonly clusterName: string;
   readonly projectName: string;
-  /** null: not read yet, or not readable. */
-  readonly details: EnvironmentDetails | null;
+  readonly state: StateWord;
+  /** When the last deployment ended, or began if it is under way; null: none yet. */
+  readonly deployedAt: string | null;
+  readonly deployedBy: string | null;
+  /** In the order of deployment. */
+  readonly services: readonly ServiceNode[];
 }
 
 export interface ProjectNode {
@@ -22,42 +37,63 @@ export interface ProjectNode {
 
 export interface Tree {
   readonly projects: readonly ProjectNode[];
-  /** Whether the states of all environments were read. */
-  readonly isComplete: boolean;
   readonly isPending: boolean;
   readonly error: Error | null;
 }
 
 /** The tree of the organization that the page shows; the frame reads it once for all parts. */
-export const TreeContext = createContext<Tree>({ projects: [], isComplete: false, isPending: true, error: null });
+export const TreeContext = createContext<Tree>({ projects: [], isPending: true, error: null });
 
-/** Reads the projects of an organization with their environments and the states of these. */
+/**
+ * Reads the projects of an organization with their environments and the states of these: two requests, however many
+ * services there are.
+ */
 export function useTree(organizationId: string | null): Tree {
-  const projects = useQuery({ ...projectsOf(organizationId ?? ''), enabled: organizationId !== null });
-  const lists = useQueries({ queries: (projects.data ?? []).map(({ id }) => environmentsOf(id)) });
-  const environments = lists.flatMap(({ data }) => data ?? []);
-  const details = useQueries({ queries: environments.map(({ id }) => detailsOf(id)) });
-  const detailsById = new Map(environments.map(({ id }, index) => [id, details[index]?.data ?? null]));
-  const isPending = projects.isPending || lists.some((list) => list.isPending);
-  return {
-    projects: (projects.data ?? []).map((project, index) => ({
-      id: project.id,
-      name: project.name,
-      environments: (lists[index]?.data ?? []).map((one) => ({
-        id: one.id,
-        name: one.name,
-        mode: one.mode,
-        clusterName: one.cluster_name ?? '',
-        projectName: project.name,
-        details: detailsById.get(one.id) ?? null,
+  const isKnown = organizationId !== null;
+  const { data: projects, error: noProjects } = useQuery({ ...projectsOf(organizationId ?? ''), enabled: isKnown });
+  const { data: overview, error: noOverview } = useQuery({ ...overviewOf(organizationId ?? ''), enabled: isKnown });
+  return useMemo(() => {
+    const byProject = Map.groupBy(overview ?? [], ({ project }) => project.id);
+    return {
+      projects: (projects ?? []).map(({ id, name }) => ({
+        id,
+        name,
+        environments: (byProject.get(id) ?? []).map((environment) => nodeOf(environment)),
       })),
-    })),
-    isPending,
-    isComplete: !isPending && details.every(isRead),
-    error: [projects, ...lists].find((query) => query.data === undefined && query.error !== null)?.error ?? null,
-  };
+      isPending: projects === undefined || overview === undefined,
+      error: (projects === undefined ? noProjects : null) ?? (overview === undefined ? noOverview : null),
+    };
+  }, [projects, overview, noProjects, noOverview]);
 }
 
-function isRead({ data, error }: UseQueryResult): boolean {
-  return data !== undefined || error !== null;
+/** A record that did not change keeps its node, so that only rows that changed are drawn again. */
+const nodes = new WeakMap<Overview[number], EnvironmentNode>();
+
+function nodeOf(record: Overview[number]): EnvironmentNode {
+  const known = nodes.get(record);
+  if (known !== undefined) return known;
+  const { id, name, mode, state, last_deployment: last } = record;
+  const node: EnvironmentNode = {
+    id,
+    name,
+    mode,
+    state,
+    clusterName: record.cluster.name,
+    projectName: record.project.name,
+    deployedAt: last?.at ?? null,
+    deployedBy: last?.triggered_by ?? null,
+    services: record.services.map(serviceNodeOf),
+  };
+  nodes.set(record, node);
+  return node;
+}
+
+function serviceNodeOf(record: Overview[number]['services'][number]): ServiceNode {
+  const { id, name, state, running_status, last_deployment_at: at } = record;
+  // The failure of the last deployment no longer counts while the next one is under way.
+  const isFormer = ({ severity, since }: ServiceNode['problems'][number]): boolean =>
+    isUnderWay(state) && severity === 'ERROR' && since === at;
+  const problems = record.problems.filter((problem) => !isFormer(problem));
+  const isOutOfDate = record.deployment_status === 'OUT_OF_DATE';
+  return { id, name, state, running_status, conditions: problems, problems, isOutOfDate };
 }

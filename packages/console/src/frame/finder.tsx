@@ -1,20 +1,18 @@
-import { useQueries } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type KeyboardEvent, type ReactNode } from 'react';
-import { servicesIn } from '../data/queries.ts';
+import { useMemo, useState, type KeyboardEvent, type ReactNode } from 'react';
 import type { Tree } from '../data/tree.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Cut } from '../parts/page.tsx';
+import { Cut, CutAll } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
-import { servicesOf, shapeOfService, type Shape } from '../words.ts';
+import { shapeOfService, type Shape } from '../words.ts';
 import type { Place } from './place.ts';
 import { shapeOfEnvironment } from './rail.tsx';
 
 interface Found {
   readonly key: string;
   readonly name: string;
-  readonly where: string;
+  readonly where: readonly string[];
   readonly shape: Shape;
   readonly address: string;
 }
@@ -47,10 +45,10 @@ export function Finder({ tree, place, onClose }: FinderProps): ReactNode {
   const [text, setText] = useState('');
   const [chosen, choose] = useState(0);
   const navigate = useNavigate();
-  const all = useEverything(tree, place);
+  const all = useMemo(() => everythingIn(tree, place), [tree, place]);
   const words = text.toLowerCase().split(/\s+/);
   const found = [...all, ...pagesOf(all, words)]
-    .filter(({ name, where }) => words.every((word) => `${where} ${name}`.toLowerCase().includes(word)))
+    .filter(({ name, where }) => words.every((word) => `${where.join(' ')} ${name}`.toLowerCase().includes(word)))
     .slice(0, largestList);
   const open = (one: Found | undefined): void => {
     if (one === undefined) return;
@@ -100,7 +98,7 @@ export function Finder({ tree, place, onClose }: FinderProps): ReactNode {
               <State shape={one.shape} />
               <Cut text={one.name} />
               <span className="under">
-                <Cut text={one.where} />
+                <CutAll texts={one.where} between=" / " />
               </span>
             </a>
           </li>
@@ -128,21 +126,20 @@ function pagesOf(all: readonly Found[], words: readonly string[]): Found[] {
 }
 
 /** Returns everything that has a page; what is in the current environment comes first. */
-function useEverything(tree: Tree, place: Place): Found[] {
-  const environments = tree.projects.flatMap((project) => project.environments);
-  const lists = useQueries({ queries: environments.map(({ id }) => servicesIn(id)) });
-  const found = environments.flatMap((environment, index) => {
-    const statuses = new Map((environment.details === null ? [] : servicesOf(environment.details)).map((one) => [one.id, one]));
-    const address = `/environment/${environment.id}`;
-    const here = environment.id === place.environmentId ? 0 : 1;
-    const services = (lists[index]?.data ?? []).map(({ id, name }) => {
-      const status = statuses.get(id);
-      const shape: Shape = status === undefined ? 'wait' : shapeOfService(status);
-      const where = `${environment.projectName} / ${environment.name}`;
-      return { key: id, name, where, shape, address: `${address}/service/${id}`, here };
-    });
-    const shape = shapeOfEnvironment(environment);
-    return [{ key: environment.id, name: environment.name, where: environment.projectName, shape, address, here }, ...services];
-  });
+function everythingIn(tree: Tree, place: Place): Found[] {
+  const found = tree.projects.flatMap(({ environments }) =>
+    environments.flatMap((environment) => {
+      const address = `/environment/${environment.id}`;
+      const here = environment.id === place.environmentId ? 0 : 1;
+      const where = [environment.projectName, environment.name];
+      const services = environment.services.map((service) => {
+        const shape = shapeOfService(service);
+        return { key: service.id, name: service.name, where, shape, address: `${address}/service/${service.id}`, here };
+      });
+      const shape = shapeOfEnvironment(environment);
+      const own = { key: environment.id, name: environment.name, where: [environment.projectName], shape, address, here };
+      return [own, ...services];
+    }),
+  );
   return found.toSorted((one, other) => one.here - other.here);
 }

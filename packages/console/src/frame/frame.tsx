@@ -11,7 +11,9 @@ import { LiveMark } from '../parts/live-mark.tsx';
 import { Mark } from '../parts/state.tsx';
 import { fullTime } from '../time.ts';
 import { Crumbs } from './crumbs.tsx';
+import { isFindKey } from './find-key.ts';
 import { Finder } from './finder.tsx';
+import { useFocusOfPages } from './focus.ts';
 import { usePlace, type Place } from './place.ts';
 import { Rail } from './rail.tsx';
 import { PersonMenu } from './person-menu.tsx';
@@ -24,15 +26,17 @@ export function Frame(): ReactNode {
   const [isFinding, setFinding] = useState(false);
   const project = tree.projects.find(({ environments }) => environments.some(({ id }) => id === place.environmentId));
   useLive(place.organizationId, useQueryClient());
+  useFocusOfPages();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      if (event.key !== 'k' || !(event.metaKey || event.ctrlKey)) return;
+      if (!isFindKey(event)) return;
       event.preventDefault();
-      setFinding((is) => !is);
+      // The finder leads to another page: what is typed in an open dialog would be lost.
+      if (isFinding || document.querySelector('dialog[open]') === null) setFinding(!isFinding);
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
-  }, []);
+  }, [isFinding]);
   return (
     <div className="frame">
       <a className="skip" href="#content">

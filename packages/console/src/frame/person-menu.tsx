@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { queries } from '../data/queries.ts';
 import { Menu } from '../parts/menu.tsx';
 import { currentToken, forgetSession } from '../session.ts';
 import { currentTheme, setTheme, themes } from '../theme.ts';
@@ -63,5 +62,4 @@ async function signOut(): Promise<void> {
       .call('deleteSession')
       .catch(() => undefined);
   forgetSession();
-  queries.clear();
 }

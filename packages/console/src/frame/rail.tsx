@@ -6,7 +6,8 @@ import { Icon } from '../parts/icon.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { Cut } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
-import { servicesOf, shapeOf, shapeOfService, type Shape } from '../words.ts';
+import { shapeOf, shapeOfService, type Shape } from '../words.ts';
+import { findKey } from './find-key.ts';
 import { PersonMenu } from './person-menu.tsx';
 import type { Place } from './place.ts';
 
@@ -50,7 +51,7 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
       <button type="button" className="find" onClick={onFind}>
         <Icon name="search" size={14} />
         Find
-        <kbd className="ml-auto">{navigator.userAgent.includes('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
+        <kbd className="ml-auto">{findKey}</kbd>
       </button>
       <div className="nav">
         <Link to="/" aria-current={place.isOverview ? 'page' : undefined}>
@@ -72,7 +73,7 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
               <Cut text={project.name} />
             </Link>
             {project.environments.map((environment) => (
-              <EnvironmentLink key={environment.id} {...environment} isHere={environment.id === place.environmentId} />
+              <EnvironmentLink key={environment.id} environment={environment} isHere={environment.id === place.environmentId} />
             ))}
           </Fragment>
         ))}
@@ -98,13 +99,14 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
   );
 }
 
-interface EnvironmentLinkProps extends EnvironmentNode {
+interface EnvironmentLinkProps {
+  readonly environment: EnvironmentNode;
   readonly isHere: boolean;
 }
 
-const EnvironmentLink = memo(function EnvironmentLink({ isHere, ...environment }: EnvironmentLinkProps): ReactNode {
-  const { id, name, details } = environment;
-  const failing = details === null ? 0 : servicesOf(details).filter((one) => shapeOfService(one) === 'bad').length;
+const EnvironmentLink = memo(function EnvironmentLink({ isHere, environment }: EnvironmentLinkProps): ReactNode {
+  const { id, name, services } = environment;
+  const failing = services.filter((one) => shapeOfService(one) === 'bad').length;
   return (
     <Link
       to="/environment/$environmentId"
@@ -113,7 +115,7 @@ const EnvironmentLink = memo(function EnvironmentLink({ isHere, ...environment }
       activeProps={{ 'aria-current': undefined }}
       aria-current={isHere ? 'page' : undefined}
     >
-      {details === null ? <span className="bone size-3 flex-none" /> : <State shape={shapeOfEnvironment(environment)} />}
+      <State shape={shapeOfEnvironment(environment)} />
       <Cut text={name} />
       {failing > 0 && (
         <span className="count" aria-label={`${failing} failing`}>
@@ -125,9 +127,8 @@ const EnvironmentLink = memo(function EnvironmentLink({ isHere, ...environment }
 });
 
 /** Returns the shape of an environment: what is failing in it comes first, then what is under way. */
-export function shapeOfEnvironment({ details }: EnvironmentNode): Shape {
-  if (details === null) return 'wait';
-  const shapes = servicesOf(details).map(shapeOfService);
-  const own = shapeOf(details.environment.state);
+export function shapeOfEnvironment({ state, services }: EnvironmentNode): Shape {
+  const shapes = services.map(shapeOfService);
+  const own = shapeOf(state);
   return (['go', 'bad', 'warn'] as const).find((shape) => own === shape || shapes.includes(shape)) ?? own;
 }

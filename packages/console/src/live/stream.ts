@@ -1,6 +1,7 @@
 import { ApiError, type Received } from '@davit/client';
 import { api } from '../api.ts';
 import { sessionName } from '../session.ts';
+import { serverNow } from '../time.ts';
 import { lead } from './leader.ts';
 
 /** A message of the tab that holds the stream to all tabs. */
@@ -14,8 +15,12 @@ type TabMessage = LiveMessage | { readonly kind: 'hello' };
 
 const firstPauseMilliseconds = 500;
 const longestPauseMilliseconds = 5000;
-/** The server sends something every 15 seconds; silence beyond that means that the connection is gone. */
-const longestSilenceMilliseconds = 20_000;
+/**
+ * The server sends something every 15 seconds; silence beyond that means that the connection is gone. An operator may
+ * set another time, up to five minutes: each silent connection doubles the patience for the next one.
+ */
+const firstSilenceMilliseconds = 20_000;
+const longestSilenceMilliseconds = 640_000;
 
 /**
  * Follows the live events of an organization until the signal aborts. One tab holds the stream for all tabs of the same
@@ -48,8 +53,9 @@ export function followOrganization(organizationId: string, receive: (message: Li
 async function hold(organizationId: string, tell: (message: LiveMessage) => void, signal: AbortSignal): Promise<void> {
   let lastEventId: string | undefined;
   let failures = 0;
+  let silence = firstSilenceMilliseconds;
   while (!signal.aborted) {
-    const connection = new Watch(signal);
+    const connection = new Watch(signal, silence);
     try {
       const options = { reconnect: false, signal: connection.signal, onAlive: () => connection.hear() };
       const input = { params: { organizationId }, ...(lastEventId === undefined ? {} : { lastEventId }), ...options };
@@ -69,7 +75,8 @@ async function hold(organizationId: string, tell: (message: LiveMessage) => void
       connection.end();
     }
     if (signal.aborted) return;
-    tell({ kind: 'lost', since: Date.now() });
+    if (connection.isSilent) silence = Math.min(longestSilenceMilliseconds, silence * 2);
+    tell({ kind: 'lost', since: connection.heardAt });
     await pause(Math.min(longestPauseMilliseconds, firstPauseMilliseconds * 2 ** failures), signal);
     failures += 1;
   }
@@ -79,9 +86,16 @@ async function hold(organizationId: string, tell: (message: LiveMessage) => void
 class Watch {
   readonly #abort = new AbortController();
   readonly signal: AbortSignal;
+  /** When the server sent something last; what the page shows is as old. Milliseconds since 1970. */
+  heardAt = serverNow();
+  /** Whether the silence ended the connection. */
+  isSilent = false;
+  readonly #silence: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(signal: AbortSignal) {
+  /** `silence`: the longest one, in milliseconds. */
+  constructor(signal: AbortSignal, silence: number) {
+    this.#silence = silence;
     this.signal = AbortSignal.any([signal, this.#abort.signal]);
     window.addEventListener('offline', this.#leave);
     this.hear();
@@ -90,8 +104,12 @@ class Watch {
   readonly #leave = (): void => this.#abort.abort();
 
   hear(): void {
+    this.heardAt = serverNow();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#leave, longestSilenceMilliseconds);
+    this.#timer = setTimeout(() => {
+      this.isSilent = true;
+      this.#leave();
+    }, this.#silence);
   }
 
   end(): void {

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
 import { useEffect, useState, type ReactNode } from 'react';
@@ -6,7 +6,7 @@ import { api } from '../api.ts';
 import { deploymentLogOf, detailsOf, historyOf } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { LogLines, type LogLine } from '../parts/log-lines.tsx';
-import { Ago, Box, Cut, Head } from '../parts/page.tsx';
+import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
 import { Verdict } from '../parts/verdict.tsx';
 import { duration, fullTime, milliseconds, timeOfDay } from '../time.ts';
@@ -19,9 +19,15 @@ type EnvironmentLogLine = CallAnswer<'listEnvironmentLogs'>[number];
 
 export function DeploymentPage(): ReactNode {
   const { environmentId = '', executionId = '' } = useParams({ strict: false });
-  const history = useQuery(historyOf(environmentId));
+  const history = useInfiniteQuery(historyOf(environmentId));
+  const { hasNextPage, isFetching, fetchNextPage, isFetchNextPageError } = history;
   const deployment = history.data?.find(({ identifier }) => identifier.execution_id === executionId);
-  if (history.data === undefined) {
+  // An old deployment is on one of the older pages.
+  const isSought = deployment === undefined && hasNextPage && !isFetchNextPageError;
+  useEffect(() => {
+    if (isSought && !isFetching) void fetchNextPage();
+  }, [isSought, isFetching, fetchNextPage]);
+  if (history.data === undefined || isSought || (deployment === undefined && isFetchNextPageError)) {
     return history.error === null ? (
       <div className="box">
         <LoadingRows />
@@ -33,7 +39,7 @@ export function DeploymentPage(): ReactNode {
   if (deployment === undefined) {
     return (
       <Face icon="empty" title="Not found" isPage>
-        The newest 100 deployments of this environment have none with this number.
+        This environment has no deployment with this number.
       </Face>
     );
   }
@@ -129,7 +135,7 @@ function DeploymentLog({ environmentId, executionId, selection }: DeploymentLogP
     .filter(({ details }) => selection.serviceId === null || details.transmitter?.id === selection.serviceId)
     .map(toLine);
   return (
-    <Box title="Log" more={<Cut text={`${selection.name} · ${lines.length}`} />}>
+    <Box title="Log" more={<CutAll texts={[selection.name, String(lines.length)]} />}>
       {log.data === undefined && log.error === null && <LoadingRows />}
       {log.data === undefined && log.error !== null && <FailedFace error={log.error} />}
       {log.data !== undefined && lines.length === 0 && <div className="quiet-line">No lines</div>}
@@ -161,7 +167,10 @@ function useLiveLog(environmentId: string, executionId: string, isRunning: boole
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = (): void => {
       timer = undefined;
-      void queries.invalidateQueries({ queryKey: ['deploymentLog', environmentId, executionId] });
+      const queryKey = ['deploymentLog', environmentId, executionId];
+      // A long log is read to its end before it is read again.
+      if (queries.isFetching({ queryKey }) > 0) timer = setTimeout(read, collectMilliseconds);
+      else void queries.invalidateQueries({ queryKey });
     };
     const follow = async (): Promise<void> => {
       const organizationId = (await api().call('getEnvironment', { params: { environmentId } })).organization.id;

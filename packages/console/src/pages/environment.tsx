@@ -1,10 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
 import { Fragment, memo, useMemo, type ReactNode } from 'react';
 import { detailsOf, environmentOf, historyOf, linksIn, servicesIn } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { useGrowing } from '../parts/growing.ts';
 import { DeploymentName, History } from '../parts/history.tsx';
 import { Ago, Cut, Head } from '../parts/page.tsx';
 import { ServiceStates, State, StateOf } from '../parts/state.tsx';
@@ -89,6 +90,7 @@ export function ServicesOfEnvironment(): ReactNode {
   const services = useQuery(servicesIn(environmentId));
   const links = useQuery(linksIn(environmentId)).data;
   const addresses = useMemo(() => Map.groupBy(links ?? [], ({ service_id: id }) => id), [links]);
+  const drawn = useGrowing(services.data?.length ?? 0);
   const error = details.data === undefined ? details.error : services.data === undefined ? services.error : null;
   if (error !== null) return <FailedFace error={error} />;
   if (details.data === undefined || services.data === undefined)
@@ -115,7 +117,12 @@ export function ServicesOfEnvironment(): ReactNode {
     );
   }
   const byId = new Map(services.data.map((service) => [service.id, service]));
-  const stages = details.data.stages.filter((stage) => servicesOfStage(stage).length > 0);
+  let left = drawn;
+  const stages = details.data.stages.flatMap((stage) => {
+    const all = servicesOfStage(stage).slice(0, left);
+    left -= all.length;
+    return all.length === 0 ? [] : [{ ...stage.stage, services: all }];
+  });
   return (
     <div className="box">
       <table className="list">
@@ -128,7 +135,7 @@ export function ServicesOfEnvironment(): ReactNode {
             <th>Deployed</th>
           </tr>
         </thead>
-        {stages.map(({ stage, ...members }, index) => (
+        {stages.map((stage, index) => (
           <tbody key={stage.id}>
             <tr className="stage">
               <th colSpan={5} scope="rowgroup">
@@ -136,7 +143,7 @@ export function ServicesOfEnvironment(): ReactNode {
                 <bdi>{stage.name}</bdi>
               </th>
             </tr>
-            {servicesOfStage({ stage, ...members }).map((status) => {
+            {stage.services.map((status) => {
               const service = byId.get(status.id);
               if (service === undefined) return null;
               return (
@@ -234,7 +241,7 @@ function troubleOf({
 
 export function DeploymentsOfEnvironment(): ReactNode {
   const environmentId = useEnvironmentId();
-  const history = useQuery(historyOf(environmentId));
+  const history = useInfiniteQuery(historyOf(environmentId));
   return (
     <History
       history={history}

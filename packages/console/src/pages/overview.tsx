@@ -1,29 +1,30 @@
-import { useQueries } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Fragment, memo, use, type ReactNode } from 'react';
-import { servicesIn } from '../data/queries.ts';
-import { TreeContext, type EnvironmentNode, type Tree } from '../data/tree.ts';
+import { memo, use, type ReactNode } from 'react';
+import { detailsOf } from '../data/queries.ts';
+import { TreeContext, type EnvironmentNode, type ServiceNode, type Tree } from '../data/tree.ts';
 import { usePlace } from '../frame/place.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
-import { Ago, Box, Cut, Head } from '../parts/page.tsx';
+import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
 import { State, StateOf, Strip } from '../parts/state.tsx';
+import { withoutTurns } from '../text.ts';
 import { isUnderWay, plural, sentence, servicesOf, shapeOf, shapeOfService, type ServiceStatus } from '../words.ts';
 
 export function Overview(): ReactNode {
   const tree = use(TreeContext);
   const environments = tree.projects.flatMap((project) => project.environments);
   if (tree.error !== null) return <FailedFace error={tree.error} isPage />;
-  const services = environments.flatMap(({ details }) => (details === null ? [] : servicesOf(details)));
+  const services = environments.reduce((sum, one) => sum + one.services.length, 0);
   const clusters = new Set(environments.map(({ clusterName }) => clusterName)).size;
-  const facts = tree.isComplete
-    ? `${plural(environments.length, 'environment')}, ${plural(services.length, 'service')} on ${plural(clusters, 'cluster')}`
-    : 'Reading what there is';
+  const facts = tree.isPending
+    ? 'Reading what there is'
+    : `${plural(environments.length, 'environment')}, ${plural(services, 'service')} on ${plural(clusters, 'cluster')}`;
   return (
     <>
       <Head title="Overview" facts={<span>{facts}</span>} actions={<NewProject />} />
       <div className="pair">
-        <NeedsYou environments={environments} isComplete={tree.isComplete} />
-        <HappeningNow environments={environments} isComplete={tree.isComplete} />
+        <NeedsYou environments={environments} isPending={tree.isPending} />
+        <HappeningNow environments={environments} isPending={tree.isPending} />
       </div>
       <Environments tree={tree} />
     </>
@@ -42,58 +43,44 @@ function NewProject(): ReactNode {
 
 interface Trouble {
   readonly environment: EnvironmentNode;
-  readonly status: ServiceStatus;
-  readonly shape: 'bad' | 'warn';
-  readonly message: string;
-  readonly at: string | undefined;
+  readonly service: ServiceNode;
+  readonly problem: ServiceNode['problems'][number];
 }
 
 function troublesOf(environment: EnvironmentNode): Trouble[] {
-  if (environment.details === null) return [];
-  return servicesOf(environment.details).flatMap((status): Trouble[] => {
-    const { failure, conditions = [], last_deployment_date: at } = status;
-    const found = conditions.map(({ severity, message, hint, since }) => ({
-      environment,
-      status,
-      shape: severity === 'ERROR' ? ('bad' as const) : ('warn' as const),
-      message: `${message} ${hint}`,
-      at: since,
-    }));
-    if (failure === null || failure === undefined || isUnderWay(status.state)) return found;
-    return [{ environment, status, shape: 'bad', message: `${failure.message} ${failure.hint}`, at }, ...found];
-  });
+  return environment.services.flatMap((service) => service.problems.map((problem) => ({ environment, service, problem })));
 }
 
 const largestList = 8;
 
 interface ListProps {
   readonly environments: readonly EnvironmentNode[];
-  readonly isComplete: boolean;
+  readonly isPending: boolean;
 }
 
-function NeedsYou({ environments, isComplete }: ListProps): ReactNode {
-  const troubles = environments.flatMap(troublesOf).toSorted((one, other) => one.shape.localeCompare(other.shape));
+function NeedsYou({ environments, isPending }: ListProps): ReactNode {
+  const all = environments.flatMap(troublesOf);
+  const troubles = all.toSorted((one, other) => one.problem.severity.localeCompare(other.problem.severity));
   const shown = troubles.slice(0, largestList);
-  const ids = [...new Set(shown.map(({ environment }) => environment.id))];
-  const lists = useQueries({ queries: ids.map((id) => servicesIn(id)) });
-  const names = new Map(lists.flatMap(({ data = [] }) => data.map(({ id, name }) => [id, name])));
   return (
-    <Box title="Needs you" more={isComplete ? troubles.length : ''}>
-      {!isComplete && troubles.length === 0 && <div className="quiet-line">Reading the states</div>}
-      {isComplete && troubles.length === 0 && <div className="quiet-line">Nothing: no service fails.</div>}
-      {shown.map(({ environment, status, shape, message, at }) => (
+    <Box title="Needs you" more={isPending ? '' : troubles.length}>
+      {isPending && <div className="quiet-line">Reading the states</div>}
+      {!isPending && troubles.length === 0 && <div className="quiet-line">Nothing: no service fails.</div>}
+      {shown.map(({ environment, service, problem: { severity, message, hint, since } }) => (
         <Link
-          key={`${status.id} ${message}`}
+          key={`${service.id} ${message}`}
           className="item"
           to="/environment/$environmentId/service/$serviceId"
-          params={{ environmentId: environment.id, serviceId: status.id }}
+          params={{ environmentId: environment.id, serviceId: service.id }}
         >
-          <State shape={shape} />
+          <State shape={severity === 'ERROR' ? 'bad' : 'warn'} />
           <b className="cut">
-            <Cut text={`${environment.projectName} / ${environment.name} / ${names.get(status.id) ?? '…'}`} />
+            <CutAll texts={[environment.projectName, environment.name, service.name]} between=" / " />
           </b>
-          <span className="age">{at !== undefined && <Ago at={at} />}</span>
-          <span className="under">{message}</span>
+          <span className="age">{since !== null && <Ago at={since} />}</span>
+          <span className="under">
+            <bdi>{withoutTurns(message)}</bdi> {hint}
+          </span>
         </Link>
       ))}
       {troubles.length > shown.length && <div className="quiet-line">and {troubles.length - shown.length} more</div>}
@@ -101,12 +88,12 @@ function NeedsYou({ environments, isComplete }: ListProps): ReactNode {
   );
 }
 
-function HappeningNow({ environments, isComplete }: ListProps): ReactNode {
-  const running = environments.filter(({ details }) => details !== null && isUnderWay(details.environment.state));
+function HappeningNow({ environments, isPending }: ListProps): ReactNode {
+  const running = environments.filter(({ state }) => isUnderWay(state));
   return (
-    <Box title="Happening now" more={isComplete ? running.length : ''}>
+    <Box title="Happening now" more={isPending ? '' : running.length}>
       {running.length === 0 && (
-        <div className="quiet-line">{isComplete ? 'Nothing is being deployed.' : 'Reading the states'}</div>
+        <div className="quiet-line">{isPending ? 'Reading the states' : 'Nothing is being deployed.'}</div>
       )}
       {running.map((environment) => (
         <Deploying key={environment.id} environment={environment} />
@@ -115,22 +102,24 @@ function HappeningNow({ environments, isComplete }: ListProps): ReactNode {
   );
 }
 
-function Deploying({ environment: { id, name, projectName, details } }: { readonly environment: EnvironmentNode }): ReactNode {
-  if (details === null) return null;
-  const { state, triggered_by: by, last_deployment_date: at } = details.environment;
-  const parts = servicesOf(details).filter((one) => one.is_part_last_deployment || isUnderWay(one.state));
+function Deploying({ environment }: { readonly environment: EnvironmentNode }): ReactNode {
+  const { id, name, projectName, state, deployedBy: by, deployedAt: at } = environment;
+  // Only the details say which services are part of the deployment.
+  const details = useQuery(detailsOf(id)).data;
+  const all = details === undefined ? [] : servicesOf(details);
+  const parts = all.filter((one) => one.is_part_last_deployment || isUnderWay(one.state));
   const done = parts.filter((one) => !isUnderWay(one.state)).length;
   return (
     <Link className="item" to="/environment/$environmentId" params={{ environmentId: id }}>
       <State shape={shapeOf(state)} />
       <b className="cut">
-        <Cut text={`${projectName} / ${name}`} />
+        <CutAll texts={[projectName, name]} between=" / " />
       </b>
-      <span className="age">{at !== null && at !== undefined && <Ago at={at} />}</span>
+      <span className="age">{at !== null && <Ago at={at} />}</span>
       <span className="under">
         {sentence(state)}
-        {` · ${done} of ${plural(parts.length, 'service')} done`}
-        {by !== null && by !== undefined && ` · ${by}`}
+        {details !== undefined && ` · ${done} of ${plural(parts.length, 'service')} done`}
+        {by !== null && ` · ${by}`}
       </span>
       <Progress services={parts} />
     </Link>
@@ -184,7 +173,7 @@ function Environments({ tree }: { readonly tree: Tree }): ReactNode {
                 </th>
               </tr>
               {project.environments.map((environment) => (
-                <EnvironmentRow key={environment.id} {...environment} />
+                <EnvironmentRow key={environment.id} node={environment} />
               ))}
               {project.environments.length === 0 && (
                 <tr>
@@ -202,13 +191,10 @@ function Environments({ tree }: { readonly tree: Tree }): ReactNode {
 }
 
 /** A row is drawn again only when something in it changed: there may be hundreds. */
-const EnvironmentRow = memo(function EnvironmentRow({ id, name, mode, clusterName, details }: EnvironmentNode): ReactNode {
-  const services = details === null ? [] : servicesOf(details);
+const EnvironmentRow = memo(function EnvironmentRow({ node }: { readonly node: EnvironmentNode }): ReactNode {
+  const { id, name, mode, clusterName, state, services, deployedAt, deployedBy } = node;
   const failing = services.filter((one) => shapeOfService(one) === 'bad').length;
-  const changed = services.filter(
-    (one) => one.service_deployment_status === 'OUT_OF_DATE' && shapeOf(one.state) !== 'bad',
-  ).length;
-  const status = details?.environment;
+  const changed = services.filter((one) => one.isOutOfDate && shapeOf(one.state) !== 'bad').length;
   return (
     <tr>
       <td>
@@ -223,27 +209,20 @@ const EnvironmentRow = memo(function EnvironmentRow({ id, name, mode, clusterNam
         </div>
       </td>
       <td>
-        {status === undefined && <span className="bone w-24" />}
-        {status !== undefined && <StateOf word={status.state} />}
+        <StateOf word={state} />
         {failing > 0 && <div className="under pl-[19px]">{failing} failing</div>}
       </td>
-      <td>
-        {services.length === 0 ? (
-          <span className="text-muted">{details === null ? '' : 'No services'}</span>
-        ) : (
-          <Strip services={services} />
-        )}
-      </td>
+      <td>{services.length === 0 ? <span className="text-muted">No services</span> : <Strip services={services} />}</td>
       <td className="wide-only">
-        {status?.last_deployment_date === undefined || status.last_deployment_date === null ? (
-          <span className="text-muted">{details === null ? '' : 'Never'}</span>
+        {deployedAt === null ? (
+          <span className="text-muted">Never</span>
         ) : (
-          <Fragment>
-            <Ago at={status.last_deployment_date} />
+          <>
+            <Ago at={deployedAt} />
             <div className="under">
-              <Cut text={status.triggered_by ?? ''} />
+              <Cut text={deployedBy ?? ''} />
             </div>
-          </Fragment>
+          </>
         )}
       </td>
     </tr>

@@ -3,7 +3,7 @@ import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { detailsOf, linksIn, serviceHistoryOf, servicesIn } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
-import { Ago, Box, Cut, Head } from '../parts/page.tsx';
+import { Ago, Box, CutAll, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Verdict } from '../parts/verdict.tsx';
@@ -196,7 +196,7 @@ function HistoryItem({ service, entry }: { readonly service: Service; readonly e
         <Ago at={audit.created_at} />
       </span>
       <span className="under">
-        <Cut text={`${deploymentNumber(identifier.execution_id ?? '')} · ${versionOf(entry)} · ${audit.triggered_by}`} />
+        <CutAll texts={[deploymentNumber(identifier.execution_id ?? ''), versionOf(entry), audit.triggered_by]} />
       </span>
     </Link>
   );

@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactNode } from 'react';
+import { useLayoutEffect, useRef, type ReactNode } from 'react';
 
 interface DialogProps {
   readonly label: string;
@@ -12,7 +12,8 @@ interface DialogProps {
 /** A dialog of the browser: it keeps the focus inside, and Escape closes it. It is open while it is on the page. */
 export function Dialog({ label, onClose, className, isSticky = false, children }: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // The dialog is closed while it is still on the page: only then the browser returns the focus to what opened it.
+  useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
     return () => element?.close();
@@ -25,6 +26,10 @@ export function Dialog({ label, onClose, className, isSticky = false, children }
       onCancel={(event) => {
         if (isSticky) event.preventDefault();
         else onClose();
+      }}
+      onClose={() => {
+        // A second Escape closes a dialog of the browser even if the first one was refused.
+        if (isSticky && dialog.current?.isConnected === true && !dialog.current.open) dialog.current.showModal();
       }}
       onClick={({ target }) => {
         if (target === dialog.current && !isSticky) onClose();

@@ -1,8 +1,8 @@
 import { ApiError } from '@davit/client';
 import { Fragment, useId, type ReactNode } from 'react';
-import { SettingControl } from '../pages/settings/controls.tsx';
-import { isList, valueAt, type Json } from '../pages/settings/paths.ts';
-import type { Control } from '../pages/settings/setting.ts';
+import { FieldControl } from './field-control.tsx';
+import { valueAt, type Json } from '../data/paths.ts';
+import type { Control } from './control.ts';
 import { FormField, messageAt, type ControlProps } from './form-field.tsx';
 
 /** A choice whose values differ from their words, as of records by their ids. */
@@ -119,7 +119,7 @@ function EntryInput({ entry: { label, control }, attributes, value, onChange }: 
       );
     default:
       return (
-        <SettingControl
+        <FieldControl
           control={control}
           attributes={attributes}
           label={label}
@@ -176,12 +176,4 @@ export function wordsBeside(error: Error | null, entries: readonly Entry[]): str
   const others = error.errors.filter(({ path }) => !isShown(path));
   if (error.errors.length > 0 && others.length === 0) return null;
   return others.length === 0 ? error.message : others.map(({ path, message }) => `${path} ${message}`).join('; ');
-}
-
-/** Returns the values without fields that are empty, which the server fills with their defaults. */
-export function filled(values: Json): Json {
-  if (isList(values)) return values.map(filled);
-  if (typeof values !== 'object' || values === null) return values;
-  const members = Object.entries(values).map(([name, member]) => [name, filled(member)] as const);
-  return Object.fromEntries(members.filter(([, member]) => member !== undefined && member !== null && member !== ''));
 }

@@ -5,7 +5,7 @@ import {
   shapeOfService,
   wordsOf,
   type RunningWord,
-  type ServiceStatus,
+  type States,
   type Shape,
   type StateWord,
 } from '../words.ts';
@@ -54,7 +54,7 @@ export function StateOf({ word }: { readonly word: StateWord | RunningWord }): R
 }
 
 /** The words about a service: the more urgent one, and below it the other one. */
-export function ServiceStates({ status }: { readonly status: ServiceStatus }): ReactNode {
+export function ServiceStates({ status }: { readonly status: States }): ReactNode {
   const [first, second] = wordsOf(status);
   return (
     <>
@@ -75,7 +75,7 @@ const stripColours: Readonly<Record<Shape, string>> = {
 const largestStrip = 40;
 
 /** The services of an environment in one glance. */
-export function Strip({ services }: { readonly services: readonly ServiceStatus[] }): ReactNode {
+export function Strip({ services }: { readonly services: readonly States[] }): ReactNode {
   const shapes = services.map(shapeOfService);
   const counts = Map.groupBy(
     services.map((status) => sentence(wordsOf(status)[0])),

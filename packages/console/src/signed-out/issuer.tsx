@@ -1,6 +1,5 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
-import { queries } from '../data/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { beginWithCookie } from '../session.ts';
 import { CardPage, useAction } from './card-page.tsx';
@@ -50,7 +49,6 @@ export function IssuerReturn(): ReactNode {
     history.replaceState(null, '', location.pathname);
     run(async () => {
       const { session_id: id } = await clientOf(null).call('completeIssuerSignIn', { body: { response } });
-      queries.clear();
       beginWithCookie(id);
       location.replace(takePlace());
     });

@@ -1,7 +1,6 @@
 import { ApiError } from '@davit/client';
 import type { ReactNode } from 'react';
 import { clientOf } from '../api.ts';
-import { queries } from '../data/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { beginWithCookie } from '../session.ts';
 import { useAction } from './card-page.tsx';
@@ -19,7 +18,6 @@ export function PasskeyButton(): ReactNode {
       throw Object.assign(new ApiError({ status: 401, code: 'SIGN_IN_REFUSED', message }), { cause });
     });
     const { session_id: id } = await client.call('signInWithPasskey', { body: { credential } });
-    queries.clear();
     beginWithCookie(id);
   };
   return (

@@ -2,7 +2,7 @@ import { ApiError } from '@davit/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { clientOf } from '../api.ts';
-import { queries } from '../data/queries.ts';
+import { signInOptions } from '../data/account.ts';
 import { Button } from '../parts/button.tsx';
 import { beginWithCookie, beginWithToken, wasEnded } from '../session.ts';
 import { CardForm, CardPage, EmailField, TextField, useAction } from './card-page.tsx';
@@ -12,7 +12,7 @@ import { PasskeyButton } from './passkey.tsx';
 /** Signs a person in with a password or through an issuer, or a program's owner with an API token. */
 export function SignIn(): ReactNode {
   const [usesToken, setUsesToken] = useState(false);
-  const options = useQuery({ queryKey: ['signInOptions'], queryFn: () => clientOf(null).call('getSignInOptions') });
+  const options = useQuery(signInOptions);
   const issuers = options.data?.browser_issuers ?? [];
   const hasPasswords = options.data?.passwords !== false;
   const onlyToken = !hasPasswords && issuers.length === 0;
@@ -54,7 +54,6 @@ function PasswordForm(): ReactNode {
     const body = { email, password, ...(code !== null && { code }) };
     try {
       const { session_id: id } = await clientOf(null).call('signIn', { body });
-      queries.clear();
       beginWithCookie(id);
     } catch (error) {
       const needsCode = error instanceof ApiError && error.code === 'SECOND_FACTOR_REQUIRED' && code === null;
@@ -98,7 +97,6 @@ function TokenForm(): ReactNode {
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
       throw new ApiError({ status: 401, code: error.code, message: 'The server does not know this token, or it has expired.' });
     }
-    queries.clear();
     beginWithToken(token.trim());
   };
   return (

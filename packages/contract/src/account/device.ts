@@ -23,7 +23,7 @@ export const createDeviceSignIn = operation({
   summary: 'Begin the sign-in of a program',
   description: `
     Returns a code for the program and one for the person (RFC 8628). Show the person \`user_code\` and the page to
-    enter it, and ask for the token meanwhile. Needs no token.
+    enter it, and ask for the token meanwhile.
   `,
   scope: 'READ',
   target: 'instance',
@@ -61,7 +61,7 @@ export const getDeviceToken = operation({
   summary: 'Get the token of a program',
   description: `
     Returns the token, once, when a person has confirmed the user code. Repeat the request every \`interval\` seconds
-    until then. Needs no token.
+    until then.
 
     | Code | Cause | Remedy |
     |---|---|---|

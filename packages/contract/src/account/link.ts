@@ -13,7 +13,7 @@ export const readInvitationLink = operation({
   tag,
   summary: 'Read the invitation of a link',
   description: `
-    Returns who invites to which organization, by the token of the link. The link stays valid. Needs no other token.
+    Returns who invites to which organization, by the token of the link. The link stays valid.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -48,7 +48,7 @@ export const acceptInvitationLink = operation({
   summary: 'Accept an invitation with a new account',
   description: `
     Creates an account with a password for the invited address, makes it a member, and signs in: the answer sets the
-    cookie of a session. Needs no other token.
+    cookie of a session.
 
     | Code | Cause | Remedy |
     |---|---|---|

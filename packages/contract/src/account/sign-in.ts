@@ -29,8 +29,8 @@ export const getSignInOptions = operation({
   tag,
   summary: 'Read how people can sign in',
   description: `
-    Returns whether passwords are accepted, and through which issuers people sign in: what a sign-in page has to
-    offer. Needs no token.
+    Returns whether passwords are accepted, and through which issuers people sign in: what a sign-in page
+    has to offer. It says nothing about accounts.
   `,
   scope: 'READ',
   target: 'instance',

@@ -71,8 +71,6 @@ export const checkGitRepository = operation({
     The repository is read as a deployment reads it: with the same git token, within a minute. The first 20,000 files are searched, and the 20 Dockerfiles nearest to
     \`root_path\` are read. Folders that begin with a dot, \`node_modules\` and \`vendor\` are left out.
 
-    Needs the scope WRITE. A custom role needs MANAGER in the environment.
-
     | Code | Cause | Remedy |
     |---|---|---|
     | \`SOURCE_NOT_USABLE\` (400) | The repository, its branch or its \`root_path\` cannot be read. | The message has the cause; \`errors\` names the field. |

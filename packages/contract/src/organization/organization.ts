@@ -157,7 +157,7 @@ export const deleteOrganization = operation({
   summary: 'Delete an organization',
   description: `
     Deletes an organization without projects, with its clusters' records, members, tokens and audit log. This cannot
-    be undone. Only the owner may.
+    be undone.
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -75,7 +75,7 @@ export const getOrganizationOverview = operation({
     It is one read for a first page: some 20 ms with 1,000 services. For changes after it, follow
     \`streamOrganization\`. Settings and steps are in the records and statuses of the services.
 
-    Needs the scope READ. A custom role sees the environments that it may see.
+    A custom role sees the environments that it may see.
   `,
   scope: 'READ',
   target: 'organization',

@@ -42,8 +42,6 @@ export const listProject = operation({
 
     A caller with a custom role gets only the projects that the role lets them see: the list can be empty although the
     organization has projects. Everybody else who may read the list gets all of them.
-
-    Needs the scope READ, or any role except Billing manager.
   `,
   scope: 'READ',
   target: 'organization',
@@ -63,8 +61,6 @@ export const createProject = operation({
 
     The answer has the status 200, not 201 as for most other records. Send an \`Idempotency-Key\` to repeat the request
     safely: without one, a repetition fails because the name is taken.
-
-    Needs the scope WRITE, or the role Owner, Admin or DevOps. Custom roles cannot create projects.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -103,8 +99,6 @@ export const getProject = operation({
     The header \`ETag\` of the answer is the version of the project: send it as \`If-Match\` when you edit or delete
     the project, and the change is made only if nobody changed the project in between. The number of environments is
     not part of the version.
-
-    Needs the scope READ. A custom role needs any right in the project, otherwise the answer is 404.
   `,
   scope: 'READ',
   target: 'project',
@@ -124,8 +118,6 @@ export const editProject = operation({
     or restarted; services keep running.
 
     Filters of webhooks name projects: after you rename a project, a filter with the old name no longer matches it.
-
-    Needs the scope WRITE. A custom role needs \`is_admin\` for the project.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -164,8 +156,6 @@ export const deleteProject = operation({
 
     Delete the environments first: that stops their services and removes their data. A project whose environments are
     still being deleted counts as in use; repeat the request when they are gone.
-
-    Needs the scope WRITE. A custom role needs \`is_admin\` for the project.
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -49,8 +49,6 @@ export const getServiceRelease = operation({
 
     Values of secrets are never shown, nor the former plain value of a variable that is or was a secret, nor a text of the
     release that contains a former value of it.
-
-    Needs the scope READ. A custom role needs VIEWER in the environment, otherwise the answer is 404.
   `,
   scope: 'READ',
   target: 'service',
@@ -78,8 +76,6 @@ export const compareServiceReleases = operation({
 
     A value that is secret in one of the releases, in another release, or now, is shown in neither: \`secret\` is then true
     and both values are null. The same is true for texts that contain such a value.
-
-    Needs the scope READ. A custom role needs VIEWER in the environment, otherwise the answer is 404.
   `,
   scope: 'READ',
   target: 'service',

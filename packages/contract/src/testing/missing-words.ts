@@ -74,7 +74,7 @@ function ofOperation(operation: Described): readonly Lack[] {
   const schemas = contents.flatMap((content) => Object.values(content ?? {})).flatMap(({ schema }) => schema ?? []);
   return [
     ...ofTitle(operation.summary, place),
-    ...short(operation, place, least.operation),
+    ...short({ description: (operation.description ?? '').replace(/^Who may: .*/m, '') }, place, least.operation),
     // References lead to the table of path parameters, or to the parameters that all operations share.
     ...operation.parameters.flatMap((one) =>
       '$ref' in one

@@ -35,6 +35,8 @@ export interface FakeCluster {
   script: FakeScript;
   /** Current commit of each branch; by default a commit that is derived from URL and branch. */
   readonly branches: Map<string, string>;
+  /** The message of all commits. Replaceable at any time. */
+  commitMessage: string;
   readonly calls: readonly FakeCall[];
   readonly instances: readonly Instance[];
   /** For clusters that start runs themselves: the `power` of this object is not part of `cluster`. */
@@ -99,6 +101,7 @@ class MemoryCluster implements FakeCluster {
   readonly #calls = new Calls();
   readonly #made = new FakeImages(this.#calls);
   readonly branches = new Map<string, string>();
+  commitMessage = 'a change';
   readonly calls = this.#calls.list;
   readonly images = this.#made.images;
   readonly builds = this.#made.builds;
@@ -108,7 +111,7 @@ class MemoryCluster implements FakeCluster {
   readonly carrier = this.#made.builder;
   readonly imageStore = this.#made.imageStore;
   readonly scaling = new FakeScaling(this.#calls);
-  readonly source = fakeSource(this.#calls, this.branches);
+  readonly source = fakeSource(this.#calls, this.branches, () => this.commitMessage);
   readonly traffic = new Map<string, RouteTraffic>();
   readonly volumeBytes = new Map<string, number>();
   pressure: readonly InstancePressure[] = [];

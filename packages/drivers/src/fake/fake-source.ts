@@ -7,12 +7,13 @@ import { digest } from './digest.ts';
 /** The only file of a fake repository. */
 const fakeDockerfile = 'FROM scratch\nEXPOSE 8080\n';
 
-const fakeCommit = { message: 'a change', authorName: 'An Author', createdAt: '2026-01-01T00:00:00.000Z', tag: '' };
+const fakeCommit = { authorName: 'An Author', createdAt: '2026-01-01T00:00:00.000Z', tag: '' };
 
 /**
  * Returns repositories with one commit for each branch: the commit in `branches`, or one that is derived from the URL.
+ * `message`: returns the message of all commits.
  */
-export function fakeSource(calls: Calls, branches: ReadonlyMap<string, string>): SourceDriver {
+export function fakeSource(calls: Calls, branches: ReadonlyMap<string, string>, message: () => string): SourceDriver {
   const head = (source: GitSource): string =>
     branches.get(source.branch ?? 'main') ?? digest(`${source.url} ${source.branch ?? 'main'}`).slice(0, 40);
   return {
@@ -21,6 +22,7 @@ export function fakeSource(calls: Calls, branches: ReadonlyMap<string, string>):
     checkout: async (source, directory, { signal }) => {
       const commit = await calls.call({ method: 'checkout', service: '', detail: source.url }, signal, (): Commit => ({
         ...fakeCommit,
+        message: message(),
         id: source.commit,
       }));
       await mkdir(directory, { recursive: true });
@@ -48,7 +50,7 @@ export function fakeSource(calls: Calls, branches: ReadonlyMap<string, string>):
       })),
     history: (source, _limit, { signal }) =>
       calls.call({ method: 'history', service: '', detail: source.url }, signal, () => [
-        { ...fakeCommit, id: head(source), authorEmail: 'author@example.org' },
+        { ...fakeCommit, message: message(), id: head(source), authorEmail: 'author@example.org' },
       ]),
   };
 }

@@ -372,6 +372,25 @@ describe('an answer is compressed', () => {
   });
 });
 
+test('examples are served to everybody as they would be sent, and not again to who has them', async () => {
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`${server.baseUrl}/examples/${path}`, { headers });
+  const request = await get('createProject/request');
+  expect([request.status, request.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  expect(await request.json()).toMatchObject({ name: 'shop' });
+  expect(await (await get('createProject/answer')).json()).toMatchObject({ name: 'shop', id: expect.any(String) });
+  expect((await get('createProject/request', { 'if-none-match': request.headers.get('etag') ?? '' })).status).toBe(304);
+  const yaml = await get('editClusterKubeconfig/request');
+  expect([yaml.headers.get('content-type'), await yaml.text()]).toEqual([
+    'application/x-yaml; charset=utf-8',
+    expect.stringContaining('kind: Config'),
+  ]);
+  expect(await (await get('streamDeployment/answer')).text()).toContain('event: END');
+  for (const path of ['getProject/request', 'toString/answer', 'createProject/status']) {
+    expect(await (await get(path)).json()).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  }
+});
+
 test('the address of the server says where to look', async () => {
   const answer = await fetch(`${server.baseUrl}/`);
   expect(await answer.json()).toMatchObject({ name: 'Davit', reference: '/docs', description: '/openapi.json' });

@@ -10,6 +10,7 @@ import { errorAnswer } from './answers.ts';
 import { addCommandLine } from './command-line.ts';
 import { Console, prefersPage } from './console.ts';
 import { errorsPage } from './errors-page.ts';
+import { addExamples } from './examples.ts';
 import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
 import type { HttpContext } from './context.ts';
@@ -82,6 +83,7 @@ function addDescription(pages: FastifyInstance, context: HttpContext, consolePag
   const { version } = context.options;
   const document = staticText('application/json; charset=utf-8', () => JSON.stringify(openApi(operationList, version)));
   pages.get('/openapi.json', (request, reply) => document.send(request, reply.header('x-content-type-options', 'nosniff')));
+  addExamples(pages, context, operationList);
   pages.get('/', async (request, reply) => {
     const isBuilt = await consolePages.isBuilt();
     void reply.headers({ ...securityHeaders, vary: 'accept' });

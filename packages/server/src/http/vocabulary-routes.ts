@@ -1,11 +1,12 @@
-import { openApi, operationList } from '@davit/contract';
+import { openApi, operationList, type Operation } from '@davit/contract';
 import type { FastifyInstance } from 'fastify';
 import type { Vocabulary } from '../vocabulary/vocabulary.ts';
 import type { HttpContext } from './context.ts';
+import { addExamples, type ExampleWords } from './examples.ts';
 import { setLimitHeaders } from './limit.ts';
 import { addOperation } from './route.ts';
 import { staticText } from './static-text.ts';
-import { Wordings } from './wording.ts';
+import { Wordings, type Wording } from './wording.ts';
 
 /** Adds all operations in the words of a vocabulary under its base path, and their description. */
 export function addVocabulary(app: FastifyInstance, context: HttpContext, vocabulary: Vocabulary): void {
@@ -19,4 +20,20 @@ export function addVocabulary(app: FastifyInstance, context: HttpContext, vocabu
     setLimitHeaders(context, reply, context.limiter.peek(request.ip));
     return document.send(request, reply.header('x-content-type-options', 'nosniff'));
   });
+  const words = (operation: Operation) => exampleWords(wordings.of(operation));
+  addExamples(app, context, operationList, { basePath: vocabulary.basePath, words });
+}
+
+function exampleWords(wording: Wording): ExampleWords {
+  const events = wording.events();
+  const event = (text: string, name: string, data: string): string => {
+    const translate = events.get(name);
+    return translate === undefined ? text : `event: ${name}\ndata: ${JSON.stringify(translate(JSON.parse(data)))}`;
+  };
+  return {
+    request: (body) => wording.example(body),
+    // The answer of a stream is the text of its events.
+    answer: (body) =>
+      typeof body === 'string' && events.size > 0 ? body.replaceAll(/^event: (\S+)\ndata: (.+)$/gm, event) : wording.answer(body),
+  };
 }

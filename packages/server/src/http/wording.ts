@@ -16,6 +16,8 @@ export interface Wording {
   query(query: Record<string, unknown>): Record<string, unknown>;
   body(body: unknown): unknown;
   answer(answer: unknown): unknown;
+  /** Returns a request body of the contract in the vocabulary's words. */
+  example(body: unknown): unknown;
   /** Returns a failure with the names and values of the vocabulary. */
   failure(error: unknown): unknown;
   /** Returns the translations of the data of those events of a stream that have words of the vocabulary. */
@@ -67,6 +69,7 @@ export class Wordings {
       query: (value) => ofQuery(value) as Record<string, unknown>,
       body: lazy(body, method === 'PUT' ? 'edit' : 'request'),
       answer: lazy(response, 'answer'),
+      example: lazy(body, 'answer'),
       failure: (error) => this.#failure(error),
       events: () =>
         new Map(

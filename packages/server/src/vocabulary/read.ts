@@ -83,7 +83,19 @@ const schema = {
 export const webhookHeaders = ['service-delivery', 'service-signature', 'service-signature-256'] as const;
 
 /** Paths of pages beside the contract's operations. */
-const pagePaths = ['cli', 'console', 'docs', 'git', 'git-webhook', 'healthz', 'internal', 'metrics', 'openapi.json', 'readyz'];
+const pagePaths = [
+  'cli',
+  'console',
+  'docs',
+  'examples',
+  'git',
+  'git-webhook',
+  'healthz',
+  'internal',
+  'metrics',
+  'openapi.json',
+  'readyz',
+];
 
 function takenPath(basePath: string, operations: readonly Operation[]): ErrorDetail[] {
   const first = basePath.split('/')[1] ?? '';

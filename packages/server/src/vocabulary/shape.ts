@@ -1,5 +1,5 @@
 import { isRecord } from '@davit/base';
-import type { Operation } from '@davit/contract';
+import { whoMay, type Operation } from '@davit/contract';
 import type { Texts } from './texts.ts';
 import type { Pair, Vocabulary } from './vocabulary.ts';
 
@@ -17,6 +17,8 @@ export function operationIn(operation: Operation, vocabulary: Vocabulary, texts:
     id: texts.name(operation.id),
     path: pathIn(operation.path, vocabulary),
     summary: texts.prose(operation.summary),
+    // Permissions depend on the id and the path in the contract's words.
+    permission: texts.prose(whoMay(operation)),
     ...(description === undefined ? {} : { description: texts.prose(description) }),
     ...(query === undefined ? {} : { query: shape(query) }),
     ...(body === undefined ? {} : { body: shape(body) }),

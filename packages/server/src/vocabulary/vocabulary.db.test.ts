@@ -198,3 +198,11 @@ test('the document of the base path is in the words of the client', async () => 
   expect(status).toBe(200);
   expect(body).toMatchObject({ servers: [{ url: base }], paths: { '/organization/{organizationId}/scaleway/credentials': {} } });
 });
+
+test('the examples of the base path are in the words of the client', async () => {
+  const { status, body } = await ask('GET', `${base}/examples/createVendoraCredentials/request`);
+  expect({ status, body }).toMatchObject({ status: 200, body: { scaleway_access_key: '<access key>' } });
+  expect((await ask('GET', '/examples/createVendoraCredentials/request')).body).toHaveProperty('vendora_access_key');
+  const stream = await fetch(`${server.baseUrl}${base}/examples/streamDeployment/answer`);
+  expect(await stream.text()).toMatch(/^event: DEPLOYMENT\ndata: \{/m);
+});

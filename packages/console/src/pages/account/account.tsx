@@ -11,6 +11,7 @@ import { Ago, Box, Cut, Head } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
 import { currentToken } from '../../session.ts';
+import { Passkeys } from './passkeys.tsx';
 import { SecondFactor } from './second-factor.tsx';
 
 /** Who you are, how you sign in, and where you are signed in. */
@@ -79,14 +80,14 @@ function Profile({ name, address }: { readonly name: string; readonly address: s
   );
 }
 
-/** Password and second factor. Further ways to sign in are boxes of their own beside these. */
+/** Password, second factor and passkeys; people of an issuer have theirs there. */
 function Security(): ReactNode {
   const { data, error } = useQuery(security);
   if (data === undefined) return error === null ? null : <FailedFace error={error} />;
   if (!data.has_password) {
     return (
       <Box title="Password">
-        <div className="quiet-line">You sign in by an issuer, which keeps your password and your second factor.</div>
+        <div className="quiet-line">You sign in by an issuer, which keeps your password, second factor and passkeys.</div>
       </Box>
     );
   }
@@ -94,6 +95,7 @@ function Security(): ReactNode {
     <>
       <Password />
       <SecondFactor isOn={data.has_second_factor} codes={data.recovery_codes} />
+      <Passkeys hasSecondFactor={data.has_second_factor} />
     </>
   );
 }

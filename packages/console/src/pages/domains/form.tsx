@@ -22,8 +22,7 @@ export function DomainForm({ service, domain, onClose }: DomainFormProps): React
   const [hasCertificate, setCertificate] = useState(domain?.generate_certificate ?? true);
   const [hasCdn, setCdn] = useState(domain?.use_cdn ?? false);
   const save = useMutation({
-    mutationFn: () =>
-      saveDomain(service, domain?.id ?? null, { domain: name, generate_certificate: hasCertificate, use_cdn: hasCdn }),
+    mutationFn: () => saveDomain(service, domain, { domain: name, generate_certificate: hasCertificate, use_cdn: hasCdn }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['domains', service.environment.id] });
       onClose();

@@ -5,12 +5,12 @@ import { chartsOf, databasesIn, gitTokensOf, helmRepositoriesOf, registriesOf } 
 import { environmentOf } from '../../data/queries.ts';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
-import { filled } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { EntryForm } from '../../parts/entry-form.tsx';
 import { FailedFace } from '../../parts/face.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Head } from '../../parts/page.tsx';
-import { valueAt, type Json } from '../settings/paths.ts';
+import { valueAt, type Json } from '../../data/paths.ts';
 import { SourceCheck } from './check.tsx';
 import { sourceSection, type Offers } from './entries.ts';
 import { bodyOf, newKinds, type NewKind } from './kinds.ts';
@@ -83,6 +83,7 @@ function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps):
     const body = filled(bodyOf(kind, values));
     const serviceId = textOf(await send(kind.create, { environmentId }, body), 'id');
     for (const key of ['services', 'details']) void queries.invalidateQueries({ queryKey: [key, environmentId] });
+    void queries.invalidateQueries({ queryKey: ['overview'] });
     await queries.refetchQueries({ queryKey: ['services', environmentId], type: 'all' });
     await navigate({ to: '/environment/$environmentId/service/$serviceId', params: { environmentId, serviceId } });
   };

@@ -8,12 +8,12 @@ import { send } from '../../data/send.ts';
 import { Button } from '../../parts/button.tsx';
 import { EntryDialog, EntryForm } from '../../parts/entry-form.tsx';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
-import { Ago, Box, Cut } from '../../parts/page.tsx';
+import { Ago, Box, Cut, CutAll } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 import { plural, sentence } from '../../words.ts';
-import { isFields, valueAt } from '../settings/paths.ts';
+import { isFields, valueAt } from '../../data/paths.ts';
 import { capacityOf, ClusterState, type Cluster } from './cluster-facts.tsx';
 import { clusterEntries } from './clusters.tsx';
 
@@ -54,7 +54,7 @@ export function ClusterPage(): ReactNode {
             cell: ({ environment_id: environmentId, environment_name: name, project_name: project }) => (
               <div className="name">
                 <Link to="/environment/$environmentId" params={{ environmentId }} className="min-w-0">
-                  <Cut text={`${project} / ${name}`} />
+                  <CutAll texts={[project, name]} between=" / " />
                 </Link>
               </div>
             ),
@@ -75,7 +75,8 @@ interface PartProps {
 function Facts({ organizationId, cluster, count }: PartProps & { readonly count: number }): ReactNode {
   const [asked, ask] = useState<'edit' | 'delete' | null>(null);
   const params = { organizationId, clusterId: cluster.id };
-  const refusal = useRefusal('createCluster', { organizationId });
+  // A custom role may administer this cluster, though it never creates one.
+  const refusal = useRefusal('editCluster', params);
   const queries = useQueryClient();
   const navigate = useNavigate();
   const read = (): Promise<void> => queries.invalidateQueries({ queryKey: ['clusters', organizationId] });
@@ -86,7 +87,7 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
       await read();
     },
   });
-  const { name, description = '', region, cloud_provider, production, is_default: isDefault } = cluster;
+  const { name, description = '', region, cloud_provider, production, is_default: isDefault, updated_at } = cluster;
   const inUse = count > 0 ? `It has ${plural(count, 'environment')}.` : null;
   return (
     <Box
@@ -114,7 +115,11 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
           entries={() => clusterEntries}
           initial={{ name, description, region, production: production ?? false }}
           verb="Save"
-          onSubmit={(values) => send('editCluster', params, { cloud_provider, ...(isFields(values) ? values : {}) }).then(read)}
+          onSubmit={(values) =>
+            send('editCluster', params, { cloud_provider, ...(isFields(values) ? values : {}) }, updated_at).finally(
+              () => void read(),
+            )
+          }
           onClose={() => ask(null)}
         />
       )}
@@ -166,7 +171,8 @@ function ClusterFacts({ cluster }: { readonly cluster: Cluster }): ReactNode {
 /** How a Kubernetes cluster is connected: its kubeconfig is stored, then Davit checks it. */
 function Connection({ organizationId, cluster }: PartProps): ReactNode {
   const params = { organizationId, clusterId: cluster.id };
-  const refusal = useRefusal('createCluster', { organizationId });
+  // A custom role may administer this cluster, though it never creates one.
+  const refusal = useRefusal('editCluster', params);
   const queries = useQueryClient();
   const read = (): void => {
     for (const key of ['clusters', 'clusterLog']) void queries.invalidateQueries({ queryKey: [key, organizationId] });

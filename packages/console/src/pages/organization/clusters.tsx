@@ -4,11 +4,12 @@ import { useState, type ReactNode } from 'react';
 import { clustersOf } from '../../data/organization.ts';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
-import { filled, type Entry } from '../../parts/entries.tsx';
+import type { Entry } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { EntryDialog } from '../../parts/entry-form.tsx';
 import { Cut } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
-import { isFields, type Json } from '../settings/paths.ts';
+import { isFields, type Json } from '../../data/paths.ts';
 import { capacityOf, ClusterState } from './cluster-facts.tsx';
 
 export const clusterEntries: readonly Entry[] = [

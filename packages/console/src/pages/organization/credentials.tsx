@@ -3,10 +3,11 @@ import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { credentialsOf } from '../../data/organization.ts';
 import { send, type SendId } from '../../data/send.ts';
-import { filled, type Entry } from '../../parts/entries.tsx';
+import type { Entry } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { Cut } from '../../parts/page.tsx';
 import { sentence } from '../../words.ts';
-import { valueAt, withValueAt, type Json } from '../settings/paths.ts';
+import { valueAt, withValueAt, type Json } from '../../data/paths.ts';
 import { RecordPart } from './record-page.tsx';
 
 /** A field of the form that chooses the operation. It is not sent. */

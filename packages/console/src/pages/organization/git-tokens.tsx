@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { gitTokensOf } from '../../data/organization.ts';
-import { filled } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { Ago, Cut } from '../../parts/page.tsx';
 import { sentence } from '../../words.ts';
 import { RecordPart } from './record-page.tsx';

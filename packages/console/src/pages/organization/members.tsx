@@ -9,10 +9,10 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { Once } from '../../parts/once.tsx';
-import { Ago, Cut } from '../../parts/page.tsx';
+import { Ago, Cut, CutAll } from '../../parts/page.tsx';
 import { Records, type RecordColumn } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
-import { valueAt, type Json } from '../settings/paths.ts';
+import { valueAt, type Json } from '../../data/paths.ts';
 import { RecordPart } from './record-page.tsx';
 
 /** A link that is shown once, and what it is for. */
@@ -63,7 +63,7 @@ export function MembersPage(): ReactNode {
                 <>
                   <Cut text={email} />
                   <div className="under">
-                    <Cut text={`${role ?? ''} · by ${inviter}`} />
+                    <CutAll texts={[role ?? '', `by ${inviter}`]} />
                   </div>
                 </>
               ),
@@ -134,6 +134,8 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
   const params = { organizationId };
   const members = useQuery(membersOf(organizationId));
   const refusal = useRefusal('postInviteMember', params);
+  // Only the owner passes the role on, which other administrators may not.
+  const transferRefusal = useRefusal('postOrganizationTransferOwnership', params);
   const [asked, ask] = useState<Question | null>(null);
   const queries = useQueryClient();
   const read = (): void => void queries.invalidateQueries({ queryKey: ['members', organizationId] });
@@ -175,7 +177,7 @@ function Members({ organizationId, roles, onLink }: MembersProps): ReactNode {
           return (
             <>
               {button('role', 'Role', isOwner)}
-              {button('owner', 'Make owner', role === 'Owner' ? 'This is the owner.' : null)}
+              {button('owner', 'Make owner', role === 'Owner' ? 'This is the owner.' : transferRefusal)}
               {button('password', 'Password', null)}
               {button('remove', 'Remove', isOwner)}
             </>

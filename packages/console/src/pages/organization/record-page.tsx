@@ -8,12 +8,15 @@ import type { Entry } from '../../parts/entries.tsx';
 import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { Records, type RecordColumn } from '../../parts/records.tsx';
-import type { Json } from '../settings/paths.ts';
+import { editBody } from '../../parts/values.ts';
+import type { Json } from '../../data/paths.ts';
 
 export interface Item {
   readonly id: string;
   readonly name: string;
   readonly associated_services_count?: number;
+  /** The version of the record, which an edit names. */
+  readonly updated_at?: string;
 }
 
 /** How records of one kind are listed, created, edited and deleted. */
@@ -66,8 +69,10 @@ export function RecordPart<One extends Item>({ kind }: { readonly kind: RecordKi
     kind.onCreated?.(answer);
   };
   const save = async (values: Json, record: One): Promise<void> => {
-    if (edit !== undefined) await send(idOf(edit, record), at(record), body(values, record));
-    read();
+    if (edit === undefined) return;
+    const request = editBody(body(values, record), values, kind.initial(record));
+    // Also after a refusal: somebody else may have changed the record.
+    await send(idOf(edit, record), at(record), request, record.updated_at).finally(read);
   };
   return (
     <>

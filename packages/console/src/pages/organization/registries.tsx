@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { helmRepositoriesOf, registriesOf, registryKinds } from '../../data/organization.ts';
-import { filled, type Entry } from '../../parts/entries.tsx';
+import type { Entry } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { Cut } from '../../parts/page.tsx';
 import type { RecordColumn } from '../../parts/records.tsx';
 import { plural, sentence } from '../../words.ts';
-import { valueAt, type Json } from '../settings/paths.ts';
+import { valueAt, type Json } from '../../data/paths.ts';
 import { RecordPart, type Item } from './record-page.tsx';
 
 /** Registries of images and repositories of charts. Their secrets are never shown. */

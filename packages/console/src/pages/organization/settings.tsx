@@ -6,9 +6,9 @@ import { useRefusal } from '../../data/rights.ts';
 import { send } from '../../data/send.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Entry } from '../../parts/entries.tsx';
-import { EntryForm } from '../../parts/entry-form.tsx';
 import { ErrorNote, LoadingRows } from '../../parts/face.tsx';
 import { Box } from '../../parts/page.tsx';
+import { RecordForm } from '../../parts/record-form.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 import { plural } from '../../words.ts';
 
@@ -26,6 +26,8 @@ export function OrganizationSettings(): ReactNode {
   const params = { organizationId };
   const organization = useQuery(organizations).data?.find(({ id }) => id === organizationId);
   const refusal = useRefusal('editOrganization', params);
+  // The owner alone passes the role on, and deletes the organization.
+  const deleteRefusal = useRefusal('postOrganizationTransferOwnership', params);
   const queries = useQueryClient();
   if (organization === undefined) {
     return (
@@ -38,26 +40,28 @@ export function OrganizationSettings(): ReactNode {
   return (
     <>
       <div className="box form-box">
-        <EntryForm
-          key={updated_at ?? ''}
-          entries={() => entries}
-          initial={{
-            name,
-            description: description ?? '',
-            website_url: website_url ?? '',
-            repository: repository ?? '',
-            admin_emails: admin_emails ?? [],
+        <RecordForm
+          key={organizationId}
+          entries={entries}
+          stored={{
+            version: updated_at,
+            values: {
+              name,
+              description: description ?? '',
+              website_url: website_url ?? '',
+              repository: repository ?? '',
+              admin_emails: admin_emails ?? [],
+            },
           }}
-          verb="Save"
           refusal={refusal}
-          onSubmit={(values) =>
-            send('editOrganization', params, values, updated_at).finally(() => {
+          onSave={(values, version) =>
+            send('editOrganization', params, values, version).finally(() => {
               void queries.invalidateQueries({ queryKey: ['organizations'] });
             })
           }
         />
       </div>
-      <DeleteOrganization organizationId={organizationId} name={name} refusal={refusal} />
+      <DeleteOrganization organizationId={organizationId} name={name} refusal={deleteRefusal} />
     </>
   );
 }

@@ -3,13 +3,14 @@ import { useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { apiTokensOf, rolesOf } from '../../data/organization.ts';
 import { textOf } from '../../data/send.ts';
-import { filled, type Entry } from '../../parts/entries.tsx';
+import type { Entry } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { Once } from '../../parts/once.tsx';
 import { Ago, Cut } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
 import { fullTime, useNow } from '../../time.ts';
 import { sentence } from '../../words.ts';
-import { valueAt, withValueAt, type Json } from '../settings/paths.ts';
+import { valueAt, withValueAt, type Json } from '../../data/paths.ts';
 import { RecordPart } from './record-page.tsx';
 
 const scopes = [

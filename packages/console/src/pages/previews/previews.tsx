@@ -1,15 +1,14 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useContext, useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
-import { editRefusalIn } from '../../data/queries.ts';
+import { useRefusal } from '../../data/rights.ts';
 import { TreeContext, type EnvironmentNode } from '../../data/tree.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { Ago, Cut } from '../../parts/page.tsx';
 import { StateOf, Strip } from '../../parts/state.tsx';
-import { servicesOf } from '../../words.ts';
 
 /** The previews of pull requests in the project of an environment. */
 export function PreviewsPage(): ReactNode {
@@ -52,15 +51,14 @@ export function PreviewsPage(): ReactNode {
 }
 
 function PreviewRow({ preview, projectId }: { readonly preview: EnvironmentNode; readonly projectId: string }): ReactNode {
-  const { id, name, details } = preview;
+  const { id, name, state, services, deployedAt: at } = preview;
   const [isAsked, ask] = useState(false);
-  const mayNot = useQuery(editRefusalIn(id)).data ?? null;
+  const mayNot = useRefusal('editProject', { projectId });
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: () => api().call('deleteEnvironment', { params: { environmentId: id } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['environments', projectId] }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['overview'] }),
   });
-  const at = details?.environment.last_deployment_date;
   return (
     <tr>
       <td>
@@ -73,9 +71,13 @@ function PreviewRow({ preview, projectId }: { readonly preview: EnvironmentNode;
           <Cut text={`on ${preview.clusterName}`} />
         </div>
       </td>
-      <td>{details !== null && <StateOf word={details.environment.state} />}</td>
-      <td className="wide-only">{details !== null && <Strip services={servicesOf(details)} />}</td>
-      <td className="wide-only nowrap">{at === undefined || at === null ? 'never' : <Ago at={at} />}</td>
+      <td>
+        <StateOf word={state} />
+      </td>
+      <td className="wide-only">
+        <Strip services={services} />
+      </td>
+      <td className="wide-only nowrap">{at === null ? 'never' : <Ago at={at} />}</td>
       <td className="do text-right">
         <Button isSmall refusal={mayNot} onClick={() => ask(true)}>
           Delete<span className="sr-only"> {name}</span>

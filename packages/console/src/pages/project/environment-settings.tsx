@@ -8,9 +8,10 @@ import { send, textOf } from '../../data/send.ts';
 import { TreeContext } from '../../data/tree.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Entry } from '../../parts/entries.tsx';
-import { EntryDialog, EntryForm } from '../../parts/entry-form.tsx';
+import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { Box } from '../../parts/page.tsx';
+import { RecordForm } from '../../parts/record-form.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 import { plural } from '../../words.ts';
 import { environmentEntries, modes } from './entries.ts';
@@ -22,6 +23,8 @@ export function EnvironmentSettings(): ReactNode {
   const organizationId = environment.data?.organization.id ?? '';
   const clusters = useQuery({ ...clustersOf(organizationId), enabled: organizationId !== '' });
   const refusal = useRefusal('editEnvironment', { environmentId });
+  // Who may edit an environment by a custom role may not delete it: that needs all rights in the project.
+  const deleteRefusal = useRefusal('editProject', { projectId: environment.data?.project.id ?? '' });
   const queries = useQueryClient();
   if (environment.data === undefined) {
     if (environment.error !== null) return <FailedFace error={environment.error} />;
@@ -33,22 +36,23 @@ export function EnvironmentSettings(): ReactNode {
   }
   const { name, mode, cluster_id, auto_preview, updated_at } = environment.data;
   const read = (): Promise<unknown> =>
-    Promise.all(['environment', 'environments', 'details'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+    Promise.all(
+      ['environment', 'environments', 'details', 'overview'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+    );
   return (
     <>
       <div className="box form-box">
-        <EntryForm
-          key={updated_at ?? ''}
-          entries={() => environmentEntries(clusters.data ?? [])}
-          initial={{ name, mode, cluster_id, auto_preview }}
-          verb="Save"
+        <RecordForm
+          key={environmentId}
+          entries={environmentEntries(clusters.data ?? [])}
+          stored={{ version: updated_at, values: { name, mode, cluster_id, auto_preview } }}
           isPlain
           refusal={refusal}
-          onSubmit={(values) => send('editEnvironment', { environmentId }, values, updated_at).finally(() => void read())}
+          onSave={(values, version) => send('editEnvironment', { environmentId }, values, version).finally(() => void read())}
         />
       </div>
       <CloneEnvironment environmentId={environmentId} name={name} refusal={refusal} />
-      <DeleteEnvironment environmentId={environmentId} name={name} refusal={refusal} />
+      <DeleteEnvironment environmentId={environmentId} name={name} refusal={deleteRefusal} />
     </>
   );
 }
@@ -72,7 +76,7 @@ function CloneEnvironment({ environmentId, name, refusal }: PartProps): ReactNod
   ];
   const clone = async (values: Parameters<typeof send>[2]): Promise<void> => {
     const id = textOf(await send('cloneEnvironment', { environmentId }, values), 'id');
-    void queries.invalidateQueries({ queryKey: ['environments'] });
+    for (const key of ['environments', 'overview']) void queries.invalidateQueries({ queryKey: [key] });
     await navigate({ to: '/environment/$environmentId', params: { environmentId: id } });
   };
   return (
@@ -110,7 +114,7 @@ function DeleteEnvironment({ environmentId, name, refusal }: PartProps): ReactNo
     mutationFn: () => send('deleteEnvironment', { environmentId }),
     onSuccess: async () => {
       await navigate({ to: '/' });
-      void queries.invalidateQueries({ queryKey: ['environments'] });
+      for (const key of ['environments', 'overview']) void queries.invalidateQueries({ queryKey: [key] });
     },
   });
   return (

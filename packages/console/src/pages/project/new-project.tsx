@@ -3,10 +3,10 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
-import { filled } from '../../parts/entries.tsx';
+import { filled } from '../../parts/values.ts';
 import { EntryForm } from '../../parts/entry-form.tsx';
 import { Head } from '../../parts/page.tsx';
-import type { Json } from '../settings/paths.ts';
+import type { Json } from '../../data/paths.ts';
 import { projectEntries } from './entries.ts';
 
 /** Creates a project, and goes on with its first environment. */

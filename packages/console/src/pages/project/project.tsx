@@ -7,15 +7,16 @@ import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
 import { TreeContext } from '../../data/tree.ts';
 import { Button } from '../../parts/button.tsx';
-import { filled } from '../../parts/entries.tsx';
-import { EntryDialog, EntryForm } from '../../parts/entry-form.tsx';
+import { filled } from '../../parts/values.ts';
+import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote, FailedFace } from '../../parts/face.tsx';
 import { Box, Cut, Head } from '../../parts/page.tsx';
+import { RecordForm } from '../../parts/record-form.tsx';
 import { Records } from '../../parts/records.tsx';
 import { StateOf } from '../../parts/state.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 import { plural, sentence } from '../../words.ts';
-import type { Json } from '../settings/paths.ts';
+import type { Json } from '../../data/paths.ts';
 import { environmentEntries, projectEntries } from './entries.ts';
 
 /** A project: its environments, its name, and its end. */
@@ -26,9 +27,9 @@ export function ProjectPage(): ReactNode {
   const queries = useQueryClient();
   if (project.data === undefined && project.error !== null) return <FailedFace error={project.error} isPage />;
   const { name = ' ', description = '', associated_environments_count: count = 0, updated_at } = project.data ?? {};
-  const edit = (values: Json): Promise<unknown> =>
-    send('editProject', { projectId }, values, updated_at).finally(() => {
-      for (const key of ['project', 'projects']) void queries.invalidateQueries({ queryKey: [key] });
+  const edit = (values: Json, version: string | undefined): Promise<unknown> =>
+    send('editProject', { projectId }, values, version).finally(() => {
+      for (const key of ['project', 'projects', 'overview']) void queries.invalidateQueries({ queryKey: [key] });
     });
   return (
     <>
@@ -45,13 +46,12 @@ export function ProjectPage(): ReactNode {
       {project.data !== undefined && (
         <>
           <div className="box form-box">
-            <EntryForm
-              key={updated_at ?? ''}
-              entries={() => projectEntries}
-              initial={{ name, description }}
-              verb="Save"
+            <RecordForm
+              key={projectId}
+              entries={projectEntries}
+              stored={{ version: updated_at, values: { name, description } }}
               refusal={refusal}
-              onSubmit={edit}
+              onSave={edit}
             />
           </div>
           <DeleteProject projectId={projectId} name={name} count={count} refusal={refusal} />
@@ -73,6 +73,7 @@ function Environments({ projectId, organizationId }: { readonly projectId: strin
   const create = async (values: Json): Promise<void> => {
     const environmentId = textOf(await send('createEnvironment', { projectId }, filled(values)), 'id');
     void queries.invalidateQueries({ queryKey: ['environments', projectId] });
+    void queries.invalidateQueries({ queryKey: ['overview'] });
     void queries.invalidateQueries({ queryKey: ['project', projectId] });
     await navigate({ to: '/environment/$environmentId', params: { environmentId } });
   };
@@ -100,7 +101,7 @@ function Environments({ projectId, organizationId }: { readonly projectId: strin
           {
             title: 'State',
             cell: ({ id }) => {
-              const state = nodes.get(id)?.details?.environment.state;
+              const state = nodes.get(id)?.state;
               return state === undefined ? <span className="bone w-24" /> : <StateOf word={state} />;
             },
           },

@@ -28,6 +28,7 @@ export function DeleteService({ service, refusal }: { readonly service: Service;
     onSuccess: async () => {
       await navigate({ to: '/environment/$environmentId', params: { environmentId } });
       for (const key of ['services', 'details']) void queries.invalidateQueries({ queryKey: [key, environmentId] });
+      void queries.invalidateQueries({ queryKey: ['overview'] });
     },
   });
   return (

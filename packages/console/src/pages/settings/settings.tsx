@@ -95,7 +95,7 @@ function Form({ service, record, advanced }: FormProps): ReactNode {
           onDiscard={() => setDraft(new Map())}
         />
       )}
-      {isReviewed && draft.size > 0 && (
+      {isReviewed && draft.size > 0 && inConflict === 0 && (
         <ReviewSettings service={service} draft={draft} settings={settings} onSave={save.mutate} onClose={() => review(false)} />
       )}
       <LeaveGuard count={draft.size} what={plural(draft.size, 'change')} />
@@ -144,11 +144,12 @@ function useSaving(service: Service, record: Stored, draft: Draft, setDraft: Set
     },
     // Also after a refusal: the record may have been changed by somebody else, which the fields then show.
     onSettled: () =>
-      Promise.all(
-        ['record', 'advanced', 'details', 'services', 'configurationChanges'].map((key) =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['overview'] }),
+        ...['record', 'advanced', 'details', 'services', 'configurationChanges'].map((key) =>
           queries.invalidateQueries({ queryKey: [key, environmentId] }),
         ),
-      ),
+      ]),
   });
 }
 

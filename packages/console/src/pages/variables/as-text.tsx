@@ -82,7 +82,7 @@ export function AsText({ mode, slots, draft, names, onDraft, onClose }: AsTextPr
           <Button onClick={onClose}>Cancel</Button>
           <Button
             look="main"
-            refusal={added + changed + removed === 0 ? 'The text changes nothing.' : null}
+            refusal={refusalOf({ changes: added + changed + removed, unread: doesReplace ? unread : 0 })}
             onClick={() => {
               onDraft(result.draft);
               onClose();
@@ -94,6 +94,12 @@ export function AsText({ mode, slots, draft, names, onDraft, onClose }: AsTextPr
       </div>
     </Dialog>
   );
+}
+
+/** Returns why the text does not become edits. A variable whose line cannot be read would be deleted. */
+export function refusalOf({ changes, unread }: { readonly changes: number; readonly unread: number }): string | null {
+  if (unread > 0) return `Correct or take out the ${unread === 1 ? 'line' : 'lines'} that cannot be read first.`;
+  return changes === 0 ? 'The text changes nothing.' : null;
 }
 
 function Problems({ problems }: { readonly problems: FromText['problems'] }): ReactNode {

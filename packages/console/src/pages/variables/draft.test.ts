@@ -1,5 +1,16 @@
 import { expect, test } from 'vitest';
-import { conflictOf, idOf, looksSecret, refusalAt, slotsOf, textOf, withEdit, withText, type Variable } from './draft.ts';
+import {
+  conflictOf,
+  idOf,
+  looksSecret,
+  refusalAt,
+  slotsOf,
+  textOf,
+  withEdit,
+  withoutSaved,
+  withText,
+  type Variable,
+} from './draft.ts';
 
 const variable = (key: string, value: string | null, scope: Variable['scope'], more: Partial<Variable> = {}): Variable => ({
   id: `${scope} ${key}`,
@@ -67,4 +78,13 @@ test('an edit is in conflict when somebody else changes, deletes or creates the 
   expect(conflictOf({ ...edit, base }, undefined)).toEqual({ now: null });
   expect(conflictOf({ ...edit, base: null }, slotsOf([theirs])[0])).toEqual({ now: theirs });
   expect(withEdit(new Map([[idOf(edit), { ...edit, base }]]), { ...edit, base, value: 'a b' }).size).toBe(0);
+});
+
+test('what is entered while an edit is being saved stays', () => {
+  const { draft } = withText({ ...input, text: 'NEW=1', doesReplace: false });
+  const [sent] = draft.values();
+  if (sent === undefined) throw new Error('there is no edit');
+  expect(withoutSaved(draft, sent).size).toBe(0);
+  const meanwhile = withEdit(draft, { ...sent, value: '2' });
+  expect([...withoutSaved(meanwhile, sent).values()]).toMatchObject([{ key: 'NEW', value: '2' }]);
 });

@@ -112,6 +112,11 @@ export function without(draft: Draft, edit: Edit): Draft {
   return next;
 }
 
+/** Returns the draft without an edit that is saved. What was entered while it was being saved stays. */
+export function withoutSaved(draft: Draft, edit: Edit): Draft {
+  return draft.get(idOf(edit)) === edit ? without(draft, edit) : draft;
+}
+
 /** Returns whether a variable is part of the text of its place. Secrets are not shown, aliases have no value. */
 function isInText({ is_secret, variable_type: type }: Variable): boolean {
   return !is_secret && type !== 'ALIAS' && type !== 'BUILT_IN';

@@ -1,7 +1,7 @@
-import { useId, type ReactNode } from 'react';
+import { memo, useId, type ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Conflict } from '../../parts/conflict.tsx';
-import { Ago, Cut } from '../../parts/page.tsx';
+import { Ago, Cut, CutAll } from '../../parts/page.tsx';
 import {
   conflictOf,
   inheritedAt,
@@ -30,8 +30,11 @@ interface RowProps {
   readonly onUndo: (edit: Edit) => void;
 }
 
-/** A variable: its key, its value or an edit of it, and where it comes from. */
-export function VariableRow(props: RowProps): ReactNode {
+/**
+ * A variable: its key, its value or an edit of it, and where it comes from. A row is drawn again only when something in
+ * it changed: there may be a thousand.
+ */
+export const VariableRow = memo(function VariableRow(props: RowProps): ReactNode {
   const { slot, layer, edit } = props;
   return (
     <tr className={edit === undefined ? '' : 'edited'}>
@@ -58,7 +61,7 @@ export function VariableRow(props: RowProps): ReactNode {
       </td>
     </tr>
   );
-}
+});
 
 function Value({ layer, slots }: RowProps): ReactNode {
   if (layer === undefined) return null;
@@ -79,7 +82,7 @@ function Value({ layer, slots }: RowProps): ReactNode {
           <Cut text={value.replaceAll('\n', '↵')} />
         </code>
       ) : (
-        <Cut text={`${path} · file, ${new Blob([value]).size.toLocaleString('en')} bytes`} />
+        <CutAll texts={[path, `file, ${new Blob([value]).size.toLocaleString('en')} bytes`]} />
       )}
       {shown !== null && (
         <div className="under">

@@ -1,6 +1,7 @@
 import { useSearch } from '@tanstack/react-router';
-import { Fragment, type ReactNode } from 'react';
+import { Fragment, useDeferredValue, type ReactNode } from 'react';
 import { Face } from '../../parts/face.tsx';
+import { useGrowing } from '../../parts/growing.ts';
 import { idOf, layerAt, placeOf, places, type Draft, type Edit, type Place, type Slot, type Variable } from './draft.ts';
 import { placeWords } from './origin.tsx';
 import { VariableRow } from './row.tsx';
@@ -11,8 +12,8 @@ interface VariableTableProps {
   readonly draft: Draft;
   readonly names: Readonly<Record<Place, string>>;
   readonly refusal: string | null;
-  readonly onEdit: (edit: Edit) => void;
-  readonly onMove: (former: Edit, edit: Edit) => void;
+  /** `former`: the edit that this one replaces. */
+  readonly onEdit: (edit: Edit, former?: Edit) => void;
   readonly onUndo: (edit: Edit) => void;
 }
 
@@ -24,14 +25,16 @@ interface Shown {
 }
 
 /** The variables, either as the process gets them or by scope, filtered by what is in the address. */
-export function VariableTable({ slots, byKey, draft, names, refusal, onEdit, onMove, onUndo }: VariableTableProps): ReactNode {
+export function VariableTable({ slots, byKey, draft, names, refusal, onEdit, onUndo }: VariableTableProps): ReactNode {
   const { find = '', by = 'process' } = useSearch({ strict: false });
   const all = [...slots, ...newSlots(draft, byKey)].toSorted((one, other) => (one.key < other.key ? -1 : 1));
   const groups = by === 'scope' ? byScope(all, draft) : byAuthor(all.map((slot) => effective(slot, draft)));
-  const words = find.toLowerCase().split(/\s+/);
+  // The rows may wait for a moment, the field in which somebody types may not.
+  const words = useDeferredValue(find).toLowerCase().split(/\s+/);
   const shown = groups
     .map(({ title, rows }) => ({ title, rows: rows.filter((row) => row.edit !== undefined || hasWords(row, words)) }))
     .filter(({ rows }) => rows.length > 0);
+  const drawn = useGrowing(shown.reduce((sum, { rows }) => sum + rows.length, 0));
   if (shown.length === 0) {
     return find === '' ? (
       <Face icon="key" title="No variables yet">
@@ -56,7 +59,7 @@ export function VariableTable({ slots, byKey, draft, names, refusal, onEdit, onM
         </tr>
       </thead>
       <tbody>
-        {shown.map(({ title, rows }) => (
+        {firstOf(shown, drawn).map(({ title, rows }) => (
           <Fragment key={title ?? ''}>
             {title !== null && (
               <tr className="stage">
@@ -75,7 +78,7 @@ export function VariableTable({ slots, byKey, draft, names, refusal, onEdit, onM
                 slots={byKey}
                 names={names}
                 refusal={refusal}
-                onEdit={(next, former) => (former === undefined ? onEdit(next) : onMove(former, next))}
+                onEdit={onEdit}
                 onUndo={onUndo}
               />
             ))}
@@ -84,6 +87,21 @@ export function VariableTable({ slots, byKey, draft, names, refusal, onEdit, onM
       </tbody>
     </table>
   );
+}
+
+interface Group {
+  readonly title: string | null;
+  readonly rows: readonly Shown[];
+}
+
+/** Returns the groups with so many rows of all of them. */
+function firstOf(groups: readonly Group[], count: number): Group[] {
+  let left = count;
+  return groups.flatMap(({ title, rows }) => {
+    const some = rows.slice(0, left);
+    left -= some.length;
+    return some.length === 0 ? [] : [{ title, rows: some }];
+  });
 }
 
 /** Returns the keys that exist only in edits. */

@@ -1,6 +1,7 @@
+import type { CallAnswer } from '@davit/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useContext, useMemo, useState, type ReactNode } from 'react';
+import { useCallback, useContext, useMemo, useState, type ReactNode } from 'react';
 import { actOnService } from '../../data/actions.ts';
 import { editRefusalIn, environmentOf, refusalIn } from '../../data/queries.ts';
 import { TreeContext } from '../../data/tree.ts';
@@ -23,6 +24,7 @@ import {
   slotsOf,
   withEdit,
   without,
+  withoutSaved,
   type Draft,
   type Edit,
   type Place,
@@ -61,22 +63,21 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
   const environment = useQuery(environmentOf(service.environment.id));
   const variables = useQuery(variablesOf(service));
   const mayNot = useQuery(editRefusalIn(service.environment.id)).data ?? null;
-  const { projects } = useContext(TreeContext);
   const [draft, setDraft] = useState<Draft>(new Map());
   const [asked, ask] = useState<Asked | null>(null);
   const slots = useMemo(() => slotsOf(variables.data ?? []), [variables.data]);
   const byKey = useMemo(() => new Map(slots.map((slot) => [slot.key, slot])), [slots]);
   const save = useSaving({ service, projectId: environment.data?.project.id ?? '', byKey, draft, setDraft });
-  const names: Record<Place, string> = {
-    SERVICE: service.name,
-    ENVIRONMENT: environment.data?.name ?? '',
-    PROJECT: projects.find(({ id }) => id === environment.data?.project.id)?.name ?? '',
-  };
-  const error = [variables, environment].find((query) => query.data === undefined && query.error !== null)?.error;
-  if (error !== undefined && error !== null) return <FailedFace error={error} onRetry={() => void variables.refetch()} />;
+  const names = useNames(service.name, environment.data);
+  const onEdit = useCallback(
+    (edit: Edit, former?: Edit): void => setDraft((now) => withEdit(former === undefined ? now : without(now, former), edit)),
+    [],
+  );
+  const onUndo = useCallback((edit: Edit): void => setDraft((now) => without(now, edit)), []);
+  const error = [variables, environment].find((query) => query.data === undefined && query.error !== null)?.error ?? null;
+  if (error !== null) return <FailedFace error={error} onRetry={() => void variables.refetch()} />;
   const changes = changesOf(draft);
   const conflicts = changes.filter((edit) => conflictOf(edit, byKey.get(edit.key)) !== null).length;
-  const onEdit = (edit: Edit): void => setDraft((now) => withEdit(now, edit));
   const review = async (): Promise<void> => {
     // The variables are read again, so that nobody reviews a difference from an old value.
     const { data = [] } = await variables.refetch();
@@ -97,8 +98,7 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
             names={names}
             refusal={mayNot ?? busy}
             onEdit={onEdit}
-            onMove={(former, edit) => setDraft((now) => withEdit(without(now, former), edit))}
-            onUndo={(edit) => setDraft((now) => without(now, edit))}
+            onUndo={onUndo}
           />
         )}
       </div>
@@ -136,6 +136,17 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
   );
 }
 
+/** Returns the names of the records to which the variables can belong. */
+function useNames(serviceName: string, environment: CallAnswer<'getEnvironment'> | undefined): Readonly<Record<Place, string>> {
+  const { projects } = useContext(TreeContext);
+  const environmentName = environment?.name ?? '';
+  const projectName = projects.find(({ id }) => id === environment?.project.id)?.name ?? '';
+  return useMemo(
+    () => ({ SERVICE: serviceName, ENVIRONMENT: environmentName, PROJECT: projectName }),
+    [serviceName, environmentName, projectName],
+  );
+}
+
 function isInConflict(changes: readonly Edit[], variables: readonly Variable[]): boolean {
   const byKey = new Map(slotsOf(variables).map((slot) => [slot.key, slot]));
   return changes.some((edit) => conflictOf(edit, byKey.get(edit.key)) !== null);
@@ -160,14 +171,15 @@ function useSaving({ service, projectId, byKey, draft, setDraft }: SavingInput) 
           // One after the other: an override needs what it overrides, and a reference its target.
           // oxlint-disable-next-line no-await-in-loop
           await saveEdit({ service, projectId }, edit, byKey.get(edit.key));
-          setDraft((now) => without(now, edit));
+          setDraft((now) => withoutSaved(now, edit));
         } catch (error) {
           isRefused = true;
-          setDraft((now) => new Map(now).set(idOf(edit), { ...edit, error: wordsOfError(error) }));
+          setDraft((now) => new Map(now).set(idOf(edit), { ...(now.get(idOf(edit)) ?? edit), error: wordsOfError(error) }));
         }
       }
       await queries.invalidateQueries({ queryKey: ['variables'] });
       void queries.invalidateQueries({ queryKey: ['details', service.environment.id] });
+      void queries.invalidateQueries({ queryKey: ['overview'] });
       if (doesDeploy && !isRefused) await actOnService('deploy', service);
     },
   });

@@ -6,7 +6,7 @@ import type { ReleaseSettings } from '../../release.ts';
 import { namedServices, releasesMarks, type NamedService } from '../../store.ts';
 import { typeWord } from '../history/history.ts';
 import { securedHosts, toLinks } from '../link/link.ts';
-import { currentServices } from '../status/current.ts';
+import { currentServices, type CurrentService } from '../status/current.ts';
 import { MarkedMemory } from '../status/marked-memory.ts';
 import { deploymentStatus } from '../status/record.ts';
 
@@ -99,19 +99,10 @@ async function readServices(
   db: Queryable,
   environmentIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Remembered[]>> {
-  const rows = await db.many(namedServices, [environmentIds]);
-  const views = await deps.engine.serviceOverviews(
-    db,
-    rows.map(({ id }) => id),
-  );
-  const ports = await deps.engine.portsOfReleases(
-    db,
-    views.flatMap(({ releaseId }) => releaseId ?? []),
-  );
-  const current = new Map<string, { readonly hash: string; readonly isSkipped: boolean }>();
-  // One environment at a time, as an organization must not use all connections.
-  for (const id of environmentIds)
-    for (const service of (await currentServices(deps, db, id)).services) current.set(service.id, service);
+  const [{ rows, views, ports }, current] = await Promise.all([
+    readRows(deps, db, environmentIds),
+    readCurrent(deps, db, environmentIds),
+  ]);
   const found = rows.flatMap((row, index) => {
     const [view, now] = [views[index], current.get(row.id)];
     // The service was created or deleted between two of the queries.
@@ -125,6 +116,31 @@ async function readServices(
   });
   const byEnvironment = Map.groupBy(found, ({ environmentId }) => environmentId);
   return new Map([...byEnvironment].map(([id, entries]) => [id, entries.map(({ service }) => service)]));
+}
+
+async function readRows(deps: Deps, db: Queryable, environmentIds: readonly string[]) {
+  const rows = await db.many(namedServices, [environmentIds]);
+  const views = await deps.engine.serviceOverviews(
+    db,
+    rows.map(({ id }) => id),
+  );
+  const ports = await deps.engine.portsOfReleases(
+    db,
+    views.flatMap(({ releaseId }) => releaseId ?? []),
+  );
+  return { rows, views, ports };
+}
+
+/** Reads one environment at a time, as an organization must not use all connections. */
+async function readCurrent(
+  deps: Deps,
+  db: Queryable,
+  environmentIds: readonly string[],
+): Promise<ReadonlyMap<string, CurrentService>> {
+  const current = new Map<string, CurrentService>();
+  for (const id of environmentIds)
+    for (const service of (await currentServices(deps, db, id)).services) current.set(service.id, service);
+  return current;
 }
 
 function toRecord({ id, name, type, icon_uri }: NamedService, view: ServiceOverview, hash: string): Remembered['record'] {

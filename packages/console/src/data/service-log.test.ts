@@ -1,0 +1,38 @@
+import type { Received } from '@davit/client';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { followLog, type ServiceLog } from './service-log.ts';
+
+const { stream } = vi.hoisted(() => ({ stream: vi.fn<() => AsyncGenerator<Partial<Received>>>() }));
+vi.mock('../api.ts', () => ({ api: () => ({ stream }) }));
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+// oxlint-disable typescript/no-unsafe-type-assertion -- only these fields are read
+const line = (id: string) => ({ event: 'SERVICE_LOG', data: { id, at: '', message: id, pod_name: 'a' } }) as Partial<Received>;
+const opened = (resumed: boolean) => ({ event: 'OPEN', data: { resumed } }) as Partial<Received>;
+
+// oxlint-enable typescript/no-unsafe-type-assertion
+/** Follows the events; returns the lines that the page shows at the end. */
+async function shown(events: readonly Partial<Received>[], signal = new AbortController().signal): Promise<string[]> {
+  stream.mockImplementation(async function* () {
+    for (const event of events) yield await Promise.resolve(event);
+  });
+  let log: ServiceLog = { lines: [], isReady: false, error: null };
+  await followLog('s', (change) => void (log = change(log)), signal);
+  await vi.runAllTimersAsync();
+  return log.lines.map(({ id }) => id);
+}
+
+test('lines that are sent again after a reset are shown once', async () => {
+  const reset: Partial<Received> = { event: 'RESET', data: { message: '' } };
+  expect(await shown([opened(false), line('1'), line('2'), reset, line('1'), line('2'), line('3')])).toEqual(['1', '2', '3']);
+  expect(await shown([opened(false), line('1'), opened(false), line('1'), line('2')])).toEqual(['1', '2']);
+  expect(await shown([opened(false), line('1'), opened(true), line('2')])).toEqual(['1', '2']);
+});
+
+test('a line of a service does not appear on the page of the next one', async () => {
+  const leave = new AbortController();
+  const following = shown([opened(false), line('1')], leave.signal);
+  leave.abort();
+  expect(await following).toEqual([]);
+});
