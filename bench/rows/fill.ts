@@ -61,15 +61,23 @@ const copies = `
     from new_service n cross join service_runtime t where t.service_id = (select service_id from origin);
 `;
 
-/** Fills a database with copies of an environment; returns some of the copies, spread over the tables. */
-export async function fill(address: string, environmentId: string, environments: number): Promise<Filled> {
+/**
+ * Fills a database with copies of an environment; returns some of the copies, spread over the tables. `services`: the
+ * services of each environment.
+ */
+export async function fill(
+  address: string,
+  environmentId: string,
+  environments: number,
+  services = servicesPerEnvironment,
+): Promise<Filled> {
   const sql = new Client({ connectionString: address });
   await sql.connect();
   try {
     const text = copies
       .replaceAll('$ENVIRONMENT', `'${environmentId}'`)
       .replaceAll('$COUNT', String(environments))
-      .replaceAll('$SERVICES', String(servicesPerEnvironment));
+      .replaceAll('$SERVICES', String(services));
     await sql.query(text);
     const sample = async (query: string): Promise<string[]> => (await sql.query<{ id: string }>(query)).rows.map(({ id }) => id);
     const applicationIds = await sample('select id from new_service order by random() limit 1000');

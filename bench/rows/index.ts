@@ -2,6 +2,8 @@ import type { Row } from '../row.ts';
 import { checkRow } from './check.ts';
 import { createsRow } from './creates.ts';
 import { addressesRow } from './addresses.ts';
+import { commandLineRow } from './command-line.ts';
+import { consoleRow } from './console.ts';
 import { commitsRow } from './commits.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
@@ -31,10 +33,12 @@ export const rows: readonly Row[] = [
   growthRow,
   logsRow,
   overviewRow,
+  consoleRow,
   queueRow,
   restRow,
   statusRow,
   startRow,
+  commandLineRow,
   vocabularyRow,
   memoryRow,
   redeploysRow,

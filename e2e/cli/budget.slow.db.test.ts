@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { findProgram } from '@davit/drivers';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createShop, type Shop } from '../console/shop.ts';
@@ -63,9 +64,44 @@ test('no command calls the server unless it has to', async () => {
   for (const words of offline) expect(await terminal.run(words, { environment })).toMatchObject({ code: 0 });
   const completed = await terminal.run(['__complete', 'varia'], { environment });
   expect(completed).toMatchObject({ code: 0, out: 'variables\n' });
-  const bash = `davit() { '${process.execPath}' '${program}' "$@"; }; eval "$(davit completion bash)"; COMP_CWORD=2
-    COMP_WORDS=(davit database ba); _davit; echo "\${COMPREPLY[@]}"`;
-  expect(execFileSync('bash', ['-c', bash], { env: terminal.environmentOf(environment), encoding: 'utf8' })).toBe('backup\n');
   const flags = await terminal.run(['__complete', 'deploy', '--det'], { environment });
   expect(flags).toMatchObject({ code: 0, out: '--detach\n' });
+});
+
+/** Runs a script in a shell; `davit` is a function, as the program has no place in the PATH of a test. */
+function inShell(shell: string, args: readonly string[], script: string): string {
+  const env = terminal.environmentOf({ DAVIT: program, NODE: process.execPath });
+  return execFileSync(shell, [...args, script], { env, encoding: 'utf8', timeout: 60_000 });
+}
+const hasShell = (name: string): boolean => findProgram(name) !== null;
+
+test('bash completes commands and flags, with the script that the command line prints', () => {
+  const script = `davit() { "$NODE" "$DAVIT" "$@"; }; eval "$(davit completion bash)"
+    COMP_CWORD=2 COMP_WORDS=(davit database ba); _davit; echo "\${COMPREPLY[@]}"
+    COMP_CWORD=2 COMP_WORDS=(davit deploy --det); _davit; echo "\${COMPREPLY[@]}"`;
+  expect(inShell('bash', ['-c'], script)).toBe('backup\n--detach\n');
+});
+
+// Debian: apt-get install zsh fish
+test.skipIf(!hasShell('zsh'))('zsh completes what a person types, with the script that the command line prints', () => {
+  // A zsh in a pseudo-terminal, in which Tab completes as it does for a person; `typed` waits until a text appears.
+  const script = `zmodload zsh/zpty
+    zpty person zsh -f -i
+    typed() { zpty -w -n person "$1"; zpty -r person text "*$2*" }
+    typed $'davit() { "$NODE" "$DAVIT" "$@" }; autoload -Uz compinit; compinit -u -D\n' ''
+    typed $'eval "$(davit completion zsh)"; print rea""dy\n' ready
+    typed $'davit database ba\t' 'ckup '
+    typed $'\x15davit deploy --det\t' 'ach '
+    zpty -d person
+    print done`;
+  expect(inShell('zsh', ['-f', '-c'], script)).toBe('done\n');
+});
+
+test.skipIf(!hasShell('fish'))('fish completes commands and flags, with the script that the command line prints', () => {
+  const script = `function davit; $NODE $DAVIT $argv; end
+    davit completion fish | source
+    complete -C 'davit database ba'; complete -C 'davit deploy --det'; complete -C 'davit '`;
+  const lines = inShell('fish', ['--no-config', '-c'], script).split('\n');
+  expect(lines.slice(0, 2)).toEqual(['backup', '--detach']);
+  expect(lines).toContain('variables');
 });

@@ -95,7 +95,7 @@ test('axe finds nothing on any page, in both themes at three widths, and no page
   const found: string[] = [];
   for (const [name, address] of Object.entries(pages)) {
     const page = await world.open(address);
-    await page.getByRole('status').getByText('Live').waitFor();
+    await page.getByRole('status').getByText('Live').first().waitFor();
     await page
       .getByLabel('Loading')
       .first()

@@ -16,7 +16,7 @@ const ansi = `\u001b[31mred\u001b[0m\u001b]0;title\u0007\u001b[2J\u009b1m`;
 /** Begins each secret that is given to Davit. */
 export const canary = 'canary4f7c';
 
-/** What the addresses of pages name, and the secrets that Davit made. */
+/** The records that the addresses of pages name, and the secrets that Davit made. */
 export interface Everything {
   readonly clusterId: string;
   readonly projectId: string;
@@ -133,7 +133,7 @@ async function fillServices({ api, production, services }: World, projectId: str
   await api.call('createApplicationCustomDomain', { params: { applicationId: services.web }, body: { domain } });
 }
 
-/** Sends a push with a hostile message, and lets its verdict have a hostile reason. Returns the secret of the webhook. */
+/** Sends a push with a hostile message, and writes a hostile reason of its verdict. Returns the webhook's secret. */
 async function push({ api, services, production, proxy, server }: World): Promise<string> {
   const { url, secret } = await api.call('createServiceGitWebhook', { params: { serviceId: services.web }, body: {} });
   const repository = { clone_url: 'https://git.example.org/acme/web.git', default_branch: 'main' };

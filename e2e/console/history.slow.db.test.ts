@@ -1,3 +1,4 @@
+import type { Page } from '@davit/testkit/browser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endJobs } from './shop.ts';
 import { looksAt, startWorld, type World } from './world.ts';
@@ -68,3 +69,45 @@ test('deployments and changes of the configuration are on one line; a rollback s
     .waitFor();
   await page.close();
 }, 60_000);
+
+test('older deployments and changes are read by pages, and an old deployment has its page', async () => {
+  const { api, production, services } = world;
+  const applicationId = services.worker;
+  for (let memory = 601; memory <= 645; memory += 1)
+    await api.call('editApplication', { params: { applicationId }, body: { memory } });
+  const restarts = async (): Promise<number> => {
+    const input = { params: { applicationId }, query: { pageSize: 100 } };
+    const { results } = await api.call('listApplicationDeploymentHistoryV2', input);
+    return results.filter(({ status }) => status === 'RESTARTED').length;
+  };
+  for (let times = 1; times <= 22; times += 1) {
+    await api.call('rebootApplication', { params: { applicationId } });
+    await expect.poll(restarts, { timeout: 20_000 }).toBe(times);
+  }
+  const older = (page: Page) => page.getByRole('button', { name: /^Older/ });
+  const page = await world.open(`/environment/${production}/service/${applicationId}/history?only=deployments`);
+  const rows = page.getByRole('row', { name: /^Deployment \d/ });
+  await expect.poll(() => rows.count()).toBe(20);
+  await looksAt(page, 'history-older');
+  await older(page).click();
+  await expect.poll(() => rows.count()).toBe(23);
+  await older(page).waitFor({ state: 'detached' });
+  // The changes before the first deployment are there, once they are read.
+  await page.getByRole('button', { name: 'All', exact: true }).click();
+  const changes = page.getByRole('row', { name: /Settings changed/ });
+  await older(page).waitFor();
+  while ((await changes.count()) < 45) {
+    await older(page).click();
+    await expect.poll(() => page.getByRole('button', { name: /They are being read/ }).count()).toBe(0);
+  }
+  await page.goto(`${world.proxy.baseUrl}/console/environment/${production}/deployments`);
+  await expect.poll(() => rows.count()).toBe(20);
+  await older(page).click();
+  await page.getByRole('link', { name: 'Deployment 1', exact: true }).waitFor();
+  await older(page).waitFor({ state: 'detached' });
+  await page.goto(`${world.proxy.baseUrl}/console/environment/${production}/deployment/${production}-1`);
+  await page.getByRole('heading', { name: 'Deployment 1', level: 1 }).waitFor();
+  await page.goto(`${world.proxy.baseUrl}/console/environment/${production}/deployment/${production}-999`);
+  await page.getByText('This environment has no deployment with this number.').waitFor();
+  await page.close();
+}, 120_000);

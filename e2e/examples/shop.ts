@@ -87,7 +87,6 @@ export async function startShopServer(): Promise<ShopServer> {
       DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
       DAVIT_READY_TIMEOUT_SECONDS: '20',
       DAVIT_DRAIN_SECONDS: '1',
-      DAVIT_TERMINATION_GRACE_SECONDS: '1',
       DAVIT_METRICS_SECONDS: '1',
     },
   });

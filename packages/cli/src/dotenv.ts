@@ -43,7 +43,7 @@ function endOf(text: string, quote: string): number {
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
 function unescaped(text: string): string {
-  // A backslash before another letter stays, as paths of Windows have it. The console reads such files in this way, too.
+  // A backslash before another letter stays, as paths of Windows have it. The console reads such files in the same way.
   return text.replaceAll(/\\([\s\S])/g, (all, letter: string) => escapes[letter] ?? ('"\\$`\n'.includes(letter) ? letter : all));
 }
 

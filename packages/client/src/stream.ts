@@ -72,7 +72,7 @@ export async function* follow(open: Open, options: StreamOptions): AsyncGenerato
   }
 }
 
-/** Calls once when nothing was heard for a time. */
+/** Calls a function once when the server has sent nothing for a time. */
 class SilenceWatch {
   readonly #milliseconds: number;
   readonly #onSilence: () => void;

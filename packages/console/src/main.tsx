@@ -29,10 +29,20 @@ function Console(): ReactNode {
   return pathname === '/console/device' ? <Device /> : <RouterProvider key={session} router={router} />;
 }
 
+const reloadedKey = 'davit.reloaded';
+const leastReloadMilliseconds = 60_000;
+
+/** Loads the page again, but not without end where a script cannot be had. */
+function reloadOnce(): void {
+  if (Date.now() - Number(sessionStorage.getItem(reloadedKey)) < leastReloadMilliseconds) return;
+  sessionStorage.setItem(reloadedKey, String(Date.now()));
+  location.reload();
+}
+
 applyTheme();
 keepFocus();
 // A page that was opened before Davit was updated asks for a script that no longer exists.
-window.addEventListener('vite:preloadError', () => location.reload());
+window.addEventListener('vite:preloadError', reloadOnce);
 const root = document.getElementById('root');
 if (root !== null) {
   createRoot(root).render(

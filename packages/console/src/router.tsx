@@ -25,7 +25,7 @@ const organization = createRoute({ getParentRoute: () => root, path: '/organizat
 const parts = createRoute({
   getParentRoute: () => root,
   path: '/parts',
-  component: lazyRouteComponent(() => import('./pages/parts.tsx'), 'PartsPage'),
+  component: lazyRouteComponent(() => import('./pages/parts/parts.tsx'), 'PartsPage'),
 });
 const environment = createRoute({ getParentRoute: () => root, path: '/environment/$environmentId', component: EnvironmentPage });
 const services = createRoute({ getParentRoute: () => environment, path: '/', component: ServicesOfEnvironment });

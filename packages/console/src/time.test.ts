@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, duration, milliseconds } from './time.ts';
+import { ago, duration, milliseconds, noteServerTime, serverNow } from './time.ts';
 
 test('ages and durations are short and exact enough', () => {
   const now = Date.parse('2026-11-26T12:00:00Z');
@@ -13,4 +13,15 @@ test('ages and durations are short and exact enough', () => {
   expect(ages.map((at) => ago(at, now))).toEqual(['now', '4 min ago', '3 h ago', 'yesterday', '12 days ago']);
   expect([400, 4100, 38_000, 112_000, 7_500_000].map(duration)).toEqual(['400 ms', '4.1 s', '38 s', '1:52', '2 h 5 min']);
   expect(['PT0.07S', 'PT1M2.5S', 'PT2H', 'nonsense'].map(milliseconds)).toEqual([70, 62_500, 7_200_000, 0]);
+});
+
+test('ages are those of the server’s clock, where the clock of this machine is wrong', () => {
+  const hour = 3_600_000;
+  noteServerTime(new Date(Date.now() + hour).toUTCString());
+  expect(Math.abs(serverNow() - Date.now() - hour)).toBeLessThan(60_000);
+  noteServerTime(null);
+  noteServerTime('no time');
+  expect(serverNow() - Date.now()).toBeGreaterThan(hour / 2);
+  noteServerTime(new Date().toUTCString());
+  expect(Math.abs(serverNow() - Date.now())).toBeLessThan(1000);
 });

@@ -43,12 +43,30 @@ export function fullTime(at: string): string {
   return calendar.format(new Date(at));
 }
 
-let now = Date.now();
+/** Milliseconds by which the clock of the server is ahead of this machine's. */
+let ahead = 0;
+/** The header has whole seconds, and the answer was under way for a time: a smaller difference is none. */
+const smallestMilliseconds = 2000;
+
+/** Notes the time of an answer, by its header `date`. */
+export function noteServerTime(date: string | null): void {
+  const at = Date.parse(date ?? '');
+  if (!Number.isFinite(at)) return;
+  const difference = at - Date.now();
+  ahead = Math.abs(difference) < smallestMilliseconds ? 0 : difference;
+}
+
+/** Returns the time by the server's clock, so that ages are right where this machine's clock is wrong. */
+export function serverNow(): number {
+  return Date.now() + ahead;
+}
+
+let now = serverNow();
 let timer: ReturnType<typeof setTimeout> | undefined;
 const readers = new Set<() => void>();
 
 function tick(): void {
-  now = Date.now();
+  now = serverNow();
   for (const reader of readers) reader();
   timer = readers.size === 0 ? undefined : setTimeout(tick, 1000);
 }

@@ -52,6 +52,12 @@ export interface TcpRoute {
   readonly id: string;
   /** Port of the host that the gateway listens on. */
   readonly listenPort: number;
+  /**
+   * Clients may begin with TLS, which the gateway then terminates with the certificate of the requested host. Only for
+   * protocols in which the client speaks first: the gateway waits for its first bytes. Without an HTTPS port, clients
+   * cannot. Default: the gateway passes everything on.
+   */
+  readonly acceptsTls?: true;
   readonly backends: readonly Backend[];
 }
 

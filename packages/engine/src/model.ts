@@ -36,6 +36,8 @@ export interface ReleasePort {
   readonly customHosts?: readonly string[];
   readonly pathPrefix: string;
   readonly pathRewrite: string | null;
+  /** Clients of a public TCP port may begin with TLS, which the gateway terminates. Absent: they cannot. */
+  readonly acceptsTls?: true;
 }
 
 /** A source that is built from a Dockerfile of a git repository. */

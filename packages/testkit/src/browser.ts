@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium, type BrowserContext } from 'playwright-core';
 
-export type { Page } from 'playwright-core';
+export type { CDPSession, Page, Request } from 'playwright-core';
 
 /**
  * Returns the path of the system's Chromium (Debian's package `chromium`), or of the browser named by

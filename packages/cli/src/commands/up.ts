@@ -93,8 +93,8 @@ function warnOfUnused(
 }
 
 /**
- * Returns the application that the folder itself is linked to; null if there is none, or it was deleted. The application
- * of a folder above has other files.
+ * Returns the application that the folder itself is linked to; null if there is none, or it was deleted. The
+ * application of a folder above has other files.
  */
 async function linkedApplication(session: Session): Promise<Application | null> {
   const { link, isLinkedHere } = session;

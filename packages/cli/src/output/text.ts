@@ -50,8 +50,8 @@ const escapes = /\u001B\[[\d;]*m/g;
 const controls = /\u001B\[[\d;]*m|[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/g;
 
 /**
- * Returns a text without what a terminal acts on, except colours and line breaks. Names, messages of commits and lines of
- * programs are written by others, who could move the cursor, hide lines or set the clipboard.
+ * Returns a text without what a terminal acts on, except colours and line breaks. Names, messages of commits and lines
+ * of programs are written by others, who could move the cursor, hide lines or set the clipboard.
  */
 export function printable(text: string): string {
   return text.replaceAll(controls, (found) => (found.length > 1 ? found : found === '\t' ? ' ' : ''));

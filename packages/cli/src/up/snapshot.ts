@@ -178,7 +178,7 @@ function withToken({ token }: Target): Record<string, string> {
   };
 }
 
-/** Returns the text of a file of rules; an empty one if there is none. Files that it names must not be sent in error. */
+/** Returns the text of a file of rules; an empty one if there is none. Fails if the rules cannot be read. */
 async function readRules(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
 import type { Metrics } from '../pages/metrics/series.ts';
+import { serverNow } from '../time.ts';
 import type { Service, ServiceType } from '../words.ts';
 
 type Read = (id: string, minutes: number, signal: AbortSignal) => Promise<Metrics>;
@@ -27,7 +28,7 @@ export const metricsOf = ({ id, service_type: type, environment }: Service, minu
   queryOptions({
     queryKey: ['metrics', environment.id, id, minutes],
     queryFn: async ({ signal }) => {
-      const to = Date.now();
+      const to = serverNow();
       const metrics = (await reads[type]?.(id, minutes, signal)) ?? {
         service_id: id,
         step_seconds: 60,

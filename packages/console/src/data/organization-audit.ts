@@ -63,6 +63,7 @@ export function startOf(day: string, daysLater = 0): Date {
   return date;
 }
 
-function tokenIn(link: string | undefined, name: string): string | null {
+/** Returns the token of another page in a link to it; null if there is none. */
+export function tokenIn(link: string | undefined, name: string): string | null {
   return link === undefined ? null : new URL(link, location.origin).searchParams.get(name);
 }

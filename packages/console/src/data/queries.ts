@@ -1,5 +1,5 @@
 import { ApiError, type CallAnswer } from '@davit/client';
-import { MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
 import { currentSession, forgetSession, onSession } from '../session.ts';
 import type { Service, ServiceType } from '../words.ts';
@@ -55,8 +55,13 @@ onSession(() => {
   queries.clear();
 });
 
+/** Without its organization a page has no stream, so that it asks by itself whether the server answers again. */
+const askAgainMilliseconds = 3000;
+
 export const organizations = queryOptions({
   queryKey: ['organizations'],
+  refetchInterval: ({ state: { data, status } }: { readonly state: { readonly data: unknown; readonly status: string } }) =>
+    data === undefined && status === 'error' ? askAgainMilliseconds : false,
   queryFn: async ({ signal }) => (await api().call('listOrganization', { signal })).results,
 });
 
@@ -112,14 +117,24 @@ export const linksIn = (environmentId: string) =>
       (await api().call('listEnvironmentServicesLinks', { params: { environmentId }, signal })).results,
   });
 
-/** The newest deployments of an environment. */
+/** How many deployments a page has. */
+const pageSize = 20;
+/** The options of a list of deployments that is read by pages. */
+const byPages = {
+  initialPageParam: 1,
+  getNextPageParam: (last: readonly unknown[], all: readonly unknown[]) => (last.length < pageSize ? undefined : all.length + 1),
+};
+
+/** The deployments of an environment, newest first, by pages. */
 export const historyOf = (environmentId: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: ['history', environmentId],
-    queryFn: async ({ signal }) => {
-      const query = { pageSize: 100 };
+    queryFn: async ({ signal, pageParam }) => {
+      const query = { pageSize, page: pageParam };
       return (await api().call('listEnvironmentDeploymentHistoryV2', { params: { environmentId }, query, signal })).results;
     },
+    ...byPages,
+    select: ({ pages }) => withoutRepetition(pages.flat(), ({ identifier }) => identifier.execution_id),
   });
 
 /** The log of one deployment. */
@@ -131,8 +146,8 @@ export const deploymentLogOf = (environmentId: string, executionId: string) =>
   });
 
 /**
- * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked to stop no
- * service, which it refuses in any case: with the words of the stop itself if the session may not stop.
+ * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked to stop
+ * no service, which it refuses in any case: with the words of the stop itself if the session may not stop.
  */
 export const refusalIn = (environmentId: string) =>
   queryOptions({
@@ -169,23 +184,38 @@ export const editRefusalIn = (environmentId: string) =>
     },
   });
 
-const historyCalls: Readonly<Record<ServiceType, (id: string, signal: AbortSignal) => Promise<ServiceHistory>>> = {
-  APPLICATION: (applicationId, signal) =>
-    api().call('listApplicationDeploymentHistoryV2', { params: { applicationId }, query: page, signal }),
-  CONTAINER: (containerId, signal) =>
-    api().call('listContainerDeploymentHistoryV2', { params: { containerId }, query: page, signal }),
-  DATABASE: (databaseId, signal) =>
-    api().call('listDatabaseDeploymentHistoryV2', { params: { databaseId }, query: page, signal }),
-  JOB: (jobId, signal) => api().call('listJobDeploymentHistoryV2', { params: { jobId }, query: page, signal }),
-  HELM: (helmId, signal) => api().call('listHelmDeploymentHistoryV2', { params: { helmId }, query: page, signal }),
-  TERRAFORM: (terraformId, signal) =>
-    api().call('listTerraformDeploymentHistoryV2', { params: { terraformId }, query: page, signal }),
+type ReadHistory = (id: string, query: { pageSize: number; page: number }, signal: AbortSignal) => Promise<ServiceHistory>;
+const historyCalls: Readonly<Record<ServiceType, ReadHistory>> = {
+  APPLICATION: (applicationId, query, signal) =>
+    api().call('listApplicationDeploymentHistoryV2', { params: { applicationId }, query, signal }),
+  CONTAINER: (containerId, query, signal) =>
+    api().call('listContainerDeploymentHistoryV2', { params: { containerId }, query, signal }),
+  DATABASE: (databaseId, query, signal) =>
+    api().call('listDatabaseDeploymentHistoryV2', { params: { databaseId }, query, signal }),
+  JOB: (jobId, query, signal) => api().call('listJobDeploymentHistoryV2', { params: { jobId }, query, signal }),
+  HELM: (helmId, query, signal) => api().call('listHelmDeploymentHistoryV2', { params: { helmId }, query, signal }),
+  TERRAFORM: (terraformId, query, signal) =>
+    api().call('listTerraformDeploymentHistoryV2', { params: { terraformId }, query, signal }),
 };
-const page = { pageSize: 50 };
 
 /** The newest deployments of a service. */
 export const serviceHistoryOf = ({ id, service_type: type, environment }: Service) =>
   queryOptions({
     queryKey: ['serviceHistory', environment.id, id],
-    queryFn: async ({ signal }) => (await historyCalls[type](id, signal)).results,
+    queryFn: async ({ signal }) => (await historyCalls[type](id, { pageSize: 50, page: 1 }, signal)).results,
   });
+
+/** All deployments of a service, newest first, by pages. */
+export const serviceHistoryPagesOf = ({ id, service_type: type, environment }: Service) =>
+  infiniteQueryOptions({
+    queryKey: ['serviceHistory', environment.id, id, 'pages'],
+    queryFn: async ({ signal, pageParam }) => (await historyCalls[type](id, { pageSize, page: pageParam }, signal)).results,
+    ...byPages,
+    select: ({ pages }) =>
+      withoutRepetition(pages.flat(), (one) => `${one.identifier.execution_id} ${one.auditing_data.created_at}`),
+  });
+
+/** Returns the records without those that stand on two pages, since one was added while the pages were read. */
+export function withoutRepetition<Item>(records: readonly Item[], keyOf: (record: Item) => string): Item[] {
+  return [...new Map(records.map((record) => [keyOf(record), record])).values()];
+}

@@ -1,6 +1,6 @@
 import type { Client } from '@davit/client';
 import { api } from '../api.ts';
-import type { Json } from '../pages/settings/paths.ts';
+import type { Json } from './paths.ts';
 
 export type Params = Readonly<Record<string, string>>;
 export type SendId = Parameters<Client['call']>[0];

@@ -1,7 +1,7 @@
 import type { CallInput } from '@davit/client';
 import { queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import type { Json } from '../pages/settings/paths.ts';
+import type { Json } from './paths.ts';
 import type { Service, ServiceType } from '../words.ts';
 
 /** A record as JSON, with the version that an edit of it names. */

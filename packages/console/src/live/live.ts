@@ -1,6 +1,7 @@
-import type { QueryClient } from '@tanstack/react-query';
+import type { Query, QueryClient, QueryKey } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { forgetSession } from '../session.ts';
+import { serverNow } from '../time.ts';
 import { setConnection } from './connection.ts';
 import { followOrganization, type LiveMessage } from './stream.ts';
 
@@ -9,7 +10,7 @@ const collectMilliseconds = 60;
 /** Milliseconds between two reads of the overview, at most. */
 const longestPauseMilliseconds = 1000;
 
-/** Keys of the records that a deployment makes untrue; outputs of jobs are variables, and what is deployed is compared. */
+/** Keys of the records that a deployment makes untrue: outputs of jobs are variables, the release is compared. */
 const readAgain = ['history', 'serviceHistory', 'links', 'services', 'deploymentLog', 'variables', 'gitEvents', 'comparison'];
 
 /** Keeps the records of an organization true while the page shows it. */
@@ -34,21 +35,31 @@ function receive(message: LiveMessage, queries: QueryClient, collected: Collecte
   else {
     const { event, data } = message.event;
     // Events between two connections are sent after OPEN, or are gone: in both cases what is shown must be read again.
-    if (event === 'OPEN' || event === 'RESET') readAllAgain(queries);
-    else if (event === 'END') setConnection({ state: 'LOST', since: Date.now() });
+    if (event === 'OPEN' || event === 'RESET') void readShown(queries);
+    else if (event === 'END') setConnection({ state: 'LOST', since: serverNow() });
     else collected.add(data.environment_id, event);
   }
 }
 
-/** Reads everything that is shown again, also what is just being read: its answer may be older than the stream. */
-function readAllAgain(queries: QueryClient): void {
-  const early = queries.getQueryCache().findAll({ fetchStatus: 'fetching', predicate: ({ state }) => state.data === undefined });
-  void queries.invalidateQueries();
-  for (const query of early) {
-    const again = (): void => void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
-    // A query that is being read returns the same answer; one that failed is tried again by itself.
-    query.fetch().then(again, () => undefined);
-  }
+/**
+ * Reads what is shown again, also what is just being read for the first time: its answer may be older than the event.
+ * Resolves when all that is shown was read.
+ */
+async function readShown(queries: QueryClient, filter: { readonly queryKey?: QueryKey } = {}): Promise<void> {
+  const isFirst = ({ state }: Query): boolean => state.data === undefined;
+  const early = queries.getQueryCache().findAll({ ...filter, fetchStatus: 'fetching', predicate: isFirst });
+  const all = queries.invalidateQueries(filter);
+  const again = early.map(async (query) => {
+    try {
+      // It is being read: this is the same answer.
+      await query.fetch();
+    } catch {
+      // A query that failed is tried again by itself, and shows its error.
+      return;
+    }
+    await queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
+  });
+  await Promise.all([all, ...again]);
 }
 
 /**
@@ -95,7 +106,7 @@ export class Collected {
       this.#isOverviewOld = false;
       const began = performance.now();
       // oxlint-disable-next-line no-await-in-loop -- one read at a time
-      await this.#queries.invalidateQueries({ queryKey: ['overview'] });
+      await readShown(this.#queries, { queryKey: ['overview'] });
       const pause = Math.min(longestPauseMilliseconds, 2 * (performance.now() - began));
       // oxlint-disable-next-line no-await-in-loop
       await new Promise((resolve) => void setTimeout(resolve, pause));

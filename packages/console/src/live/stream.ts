@@ -1,6 +1,7 @@
 import { ApiError, type Received } from '@davit/client';
 import { api } from '../api.ts';
 import { sessionName } from '../session.ts';
+import { serverNow } from '../time.ts';
 import { lead } from './leader.ts';
 
 /** A message of the tab that holds the stream to all tabs. */
@@ -86,7 +87,7 @@ class Watch {
   readonly #abort = new AbortController();
   readonly signal: AbortSignal;
   /** When the server sent something last; what the page shows is as old. Milliseconds since 1970. */
-  heardAt = Date.now();
+  heardAt = serverNow();
   /** Whether the silence ended the connection. */
   isSilent = false;
   readonly #silence: number;
@@ -103,7 +104,7 @@ class Watch {
   readonly #leave = (): void => this.#abort.abort();
 
   hear(): void {
-    this.heardAt = Date.now();
+    this.heardAt = serverNow();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.isSilent = true;

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
 import { useEffect, useState, type ReactNode } from 'react';
@@ -19,9 +19,15 @@ type EnvironmentLogLine = CallAnswer<'listEnvironmentLogs'>[number];
 
 export function DeploymentPage(): ReactNode {
   const { environmentId = '', executionId = '' } = useParams({ strict: false });
-  const history = useQuery(historyOf(environmentId));
+  const history = useInfiniteQuery(historyOf(environmentId));
+  const { hasNextPage, isFetching, fetchNextPage, isFetchNextPageError } = history;
   const deployment = history.data?.find(({ identifier }) => identifier.execution_id === executionId);
-  if (history.data === undefined) {
+  // An old deployment is on one of the older pages.
+  const isSought = deployment === undefined && hasNextPage && !isFetchNextPageError;
+  useEffect(() => {
+    if (isSought && !isFetching) void fetchNextPage();
+  }, [isSought, isFetching, fetchNextPage]);
+  if (history.data === undefined || isSought || (deployment === undefined && isFetchNextPageError)) {
     return history.error === null ? (
       <div className="box">
         <LoadingRows />
@@ -33,7 +39,7 @@ export function DeploymentPage(): ReactNode {
   if (deployment === undefined) {
     return (
       <Face icon="empty" title="Not found" isPage>
-        The newest 100 deployments of this environment have none with this number.
+        This environment has no deployment with this number.
       </Face>
     );
   }

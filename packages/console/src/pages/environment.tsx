@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
 import { Fragment, memo, useMemo, type ReactNode } from 'react';
@@ -241,7 +241,7 @@ function troubleOf({
 
 export function DeploymentsOfEnvironment(): ReactNode {
   const environmentId = useEnvironmentId();
-  const history = useQuery(historyOf(environmentId));
+  const history = useInfiniteQuery(historyOf(environmentId));
   return (
     <History
       history={history}

@@ -1,8 +1,8 @@
 import { ApiError } from '@davit/client';
 import { Fragment, useId, type ReactNode } from 'react';
-import { SettingControl } from '../pages/settings/controls.tsx';
-import { valueAt, type Json } from '../pages/settings/paths.ts';
-import type { Control } from '../pages/settings/setting.ts';
+import { FieldControl } from './field-control.tsx';
+import { valueAt, type Json } from '../data/paths.ts';
+import type { Control } from './control.ts';
 import { FormField, messageAt, type ControlProps } from './form-field.tsx';
 
 /** A choice whose values differ from their words, as of records by their ids. */
@@ -119,7 +119,7 @@ function EntryInput({ entry: { label, control }, attributes, value, onChange }: 
       );
     default:
       return (
-        <SettingControl
+        <FieldControl
           control={control}
           attributes={attributes}
           label={label}

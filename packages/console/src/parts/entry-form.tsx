@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
-import { withValueAt, type Json } from '../pages/settings/paths.ts';
+import { withValueAt, type Json } from '../data/paths.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Entries, wordsBeside, type Entry } from './entries.tsx';

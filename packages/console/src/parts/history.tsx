@@ -1,12 +1,13 @@
 import { Link } from '@tanstack/react-router';
-import type { UseQueryResult } from '@tanstack/react-query';
+import type { UseInfiniteQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { deploymentNumber, sentence } from '../words.ts';
 import { Face, FailedFace, LoadingRows } from './face.tsx';
+import { Older } from './older.tsx';
 import { Cut } from './page.tsx';
 
 interface HistoryProps<Entry> {
-  readonly history: UseQueryResult<readonly Entry[]>;
+  readonly history: UseInfiniteQueryResult<readonly Entry[]>;
   /** Advice that is shown while there is no deployment. */
   readonly advice: string;
   readonly children: (entries: readonly Entry[]) => ReactNode;
@@ -25,6 +26,13 @@ export function History<Entry>({ history, advice, children }: HistoryProps<Entry
         </Face>
       )}
       {data !== undefined && data.length > 0 && children(data)}
+      <Older
+        what="deployments"
+        hasOlder={history.hasNextPage}
+        isReading={history.isFetchingNextPage}
+        error={history.isFetchNextPageError ? error : null}
+        onRead={() => void history.fetchNextPage()}
+      />
     </div>
   );
 }

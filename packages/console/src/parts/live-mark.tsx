@@ -1,11 +1,15 @@
 import type { ReactNode } from 'react';
-import { useConnection } from '../live/connection.ts';
+import { useConnection, type Connection } from '../live/connection.ts';
 import { duration, useNow } from '../time.ts';
 import { State } from './state.tsx';
 
 /** The only sign of the connection. Lost, it says for how long, and so how old the page may be. */
 export function LiveMark(): ReactNode {
-  const connection = useConnection();
+  return <ConnectionMark connection={useConnection()} />;
+}
+
+/** The mark of a connection. */
+export function ConnectionMark({ connection }: { readonly connection: Connection }): ReactNode {
   return (
     <div className="live" role="status">
       {connection.state === 'LIVE' && <State shape="ok">Live</State>}

@@ -14,7 +14,7 @@ export function Head({ title, facts, actions }: HeadProps): ReactNode {
     <div className="head">
       <div>
         <h1>
-          <bdi>{title}</bdi>
+          <bdi>{withoutTurns(title)}</bdi>
         </h1>
         <div className="facts">{facts}</div>
       </div>

@@ -1,4 +1,4 @@
-import { isSame, type Json } from '../pages/settings/paths.ts';
+import { isSame, type Json } from '../data/paths.ts';
 
 /** The values with which a form began, and the version of the record that had them. */
 export interface Base {

@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react';
-import { isFields, type Json } from '../pages/settings/paths.ts';
+import { isFields, type Json } from '../data/paths.ts';
 import { Conflict } from './conflict.tsx';
 import type { Entry } from './entries.tsx';
 import { EntryForm } from './entry-form.tsx';

@@ -5,7 +5,6 @@ import {
   shapeOfService,
   wordsOf,
   type RunningWord,
-  type ServiceStatus,
   type States,
   type Shape,
   type StateWord,
@@ -55,7 +54,7 @@ export function StateOf({ word }: { readonly word: StateWord | RunningWord }): R
 }
 
 /** The words about a service: the more urgent one, and below it the other one. */
-export function ServiceStates({ status }: { readonly status: ServiceStatus }): ReactNode {
+export function ServiceStates({ status }: { readonly status: States }): ReactNode {
   const [first, second] = wordsOf(status);
   return (
     <>

@@ -1,4 +1,4 @@
-import { isFields, isList, type Json } from '../pages/settings/paths.ts';
+import { isFields, isList, type Json } from '../data/paths.ts';
 
 /** Returns the values without fields that are empty, which the server fills with their defaults. */
 export function filled(values: Json): Json {

@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react';
+import { plainText } from '../ansi.ts';
+import { withoutTurns } from '../text.ts';
 import type { ServiceStatus } from '../words.ts';
 import { State } from './state.tsx';
 
@@ -21,7 +23,7 @@ export function Verdict({ failure, isWarning, changed, now, actions }: VerdictPr
     <section className={`verdict ${isWarning === true ? 'warn' : ''}`} aria-label={`Why: ${failure.message}`}>
       <h2>
         <State shape={isWarning === true ? 'warn' : 'bad'} />
-        <bdi>{failure.message}</bdi>
+        <bdi>{withoutTurns(failure.message)}</bdi>
         <a className="code" href={failure.link}>
           {failure.code}
         </a>
@@ -59,11 +61,12 @@ export function Verdict({ failure, isWarning, changed, now, actions }: VerdictPr
 }
 
 function seenIn({ evidence: { lines = [], exit, probe = [], listening = [], original } }: Failure): string {
-  return [
+  const all = [
     ...lines,
     ...(exit === undefined ? [] : [`exit code ${exit.code}${exit.out_of_memory ? ', killed for memory' : ''}`]),
     ...probe.map((line) => `probe ${line}`),
     ...(listening.length === 0 ? [] : [`listens on ${listening.join(', ')}`]),
     ...(original === undefined ? [] : [original]),
-  ].join('\n');
+  ];
+  return all.map(plainText).join('\n');
 }

@@ -1,7 +1,7 @@
 import type { Backend, RouteTable } from '../gateway.ts';
 import { certificateCommands, certificateFile, fitsCommands, type CertificateCommands } from './certificates.ts';
 import { mapFile, noRoute, toMap } from './haproxy-config.ts';
-import { httpProxyName, isSticky, serverArguments, serverName, tcpProxyName } from './haproxy-routes.ts';
+import { httpProxyName, isSticky, serverArguments, serverName, tcpProxyName, tlsProxyName } from './haproxy-routes.ts';
 import type { Serving } from './runtime-api.ts';
 
 /** The differences between the running HAProxy and a table. */
@@ -52,7 +52,11 @@ function wantedProxies(table: RouteTable): Map<string, WantedProxy> {
   for (const route of table.http) {
     wanted.set(httpProxyName(route), { protocol: route.protocol, backends: route.backends, sticky: isSticky(route) });
   }
-  for (const route of table.tcp) wanted.set(tcpProxyName(route), { protocol: 'TCP', backends: route.backends, sticky: false });
+  for (const route of table.tcp) {
+    wanted.set(tcpProxyName(route), { protocol: 'TCP', backends: route.backends, sticky: false });
+    const tls = tlsProxyName(route);
+    if (tls !== null) wanted.set(tls, { protocol: 'TCP', backends: [], sticky: false });
+  }
   return wanted;
 }
 
@@ -65,7 +69,7 @@ function reasonToReload(wanted: ReadonlyMap<string, WantedProxy>, serving: Servi
   }
   for (const proxy of serving.proxies) {
     // An HTTP proxy without an entry in the map gets no requests. A TCP proxy keeps its port open.
-    if (proxy.startsWith('tcp_') && !wanted.has(proxy)) return `${proxy} is gone`;
+    if (/^(tcp|tls)_/.test(proxy) && !wanted.has(proxy)) return `${proxy} is gone`;
   }
   let retired = 0;
   for (const [proxy, servers] of serving.servers) {

@@ -49,7 +49,9 @@ export function toConfiguration(settings: GatewaySettings, table: RouteTable): C
       fixedBackends(settings),
       routeDefaults(),
       ...table.http.map((route) => httpBackend(route)),
-      ...table.tcp.map((route) => tcpListener(settings.bindAddress, route)),
+      ...table.tcp.map((route) =>
+        tcpListener({ bindAddress: settings.bindAddress, instance: shortHash(settings.folder) }, route),
+      ),
     ].join('\n'),
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Backend, CrossOrigin, HttpRoute, TcpRoute } from '../gateway.ts';
+import { certificateList } from './certificates.ts';
 
 /* Builds HAProxy's configuration of one route: its backend, the servers, and the rules of its options. */
 
@@ -137,10 +138,39 @@ function rewriting(route: HttpRoute): string {
   return `${forwardedPrefix}  http-request set-path ${target}%[path,bytes(${skipped})]\n`;
 }
 
-export function tcpListener(bindAddress: string, route: TcpRoute): string {
-  return `listen ${tcpProxyName(route)} from tcp
-  bind ${listenAddress(bindAddress, route.listenPort)}
-${serverLines(route.backends, 'TCP')}`;
+/** Returns the name of the backend that terminates TLS for a TCP route; null if the route does not accept TLS. */
+export function tlsProxyName(route: TcpRoute): string | null {
+  return route.acceptsTls === true ? `tls_${route.listenPort}_${route.id}` : null;
+}
+
+/** `instance`: a text that differs between the gateways of a machine. */
+export function tcpListener({ bindAddress, instance }: { bindAddress: string; instance: string }, route: TcpRoute): string {
+  const name = tcpProxyName(route);
+  const tls = tlsProxyName(route);
+  const servers = serverLines(route.backends, 'TCP');
+  const bind = `bind ${listenAddress(bindAddress, route.listenPort)}`;
+  if (tls === null) return `listen ${name} from tcp\n  ${bind}\n${servers}`;
+  const address = `abns@davit-tls-${instance}-${route.listenPort}`;
+  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The second rule
+  // passes everything else on at once, and a client that sends nothing after the delay. The first bytes of another
+  // protocol may look like those of TLS, such as the length of a message.
+  return `frontend port_${route.listenPort} from tcp
+  ${bind}
+  tcp-request inspect-delay 10s
+  tcp-request content accept if { req.ssl_hello_type 1 }
+  tcp-request content accept if { req.len gt 0 } !{ req.payload(0,2) -m bin 1603 }
+  use_backend ${tls} if { req.ssl_hello_type 1 }
+  default_backend ${name}
+
+backend ${tls} from tcp
+  server terminator ${address}
+
+frontend terminator_${route.listenPort} from tcp
+  bind ${address} ssl crt-list ${certificateList} strict-sni alpn postgresql ssl-min-ver TLSv1.2
+  default_backend ${name}
+
+backend ${name} from tcp
+${servers}`;
 }
 
 function serverLines(backends: readonly Backend[], protocol: 'HTTP' | 'GRPC' | 'TCP', sticky = false): string {

@@ -24,7 +24,7 @@ const headerValueForm = /^[\x21-\x7e][\x20-\x7e]{0,4095}$/;
  */
 export function checkedTable(table: RouteTable, gatewayPort: number, httpsPort: number | null = null): RouteTable {
   const http = table.http.map((route) => checkedHttpRoute(route));
-  const tcp = table.tcp.map((route) => checkedTcpRoute(route, [gatewayPort, httpsPort]));
+  const tcp = table.tcp.map((route) => checkedTcpRoute(route, gatewayPort, httpsPort));
   new RouteClaims().add({ http, tcp });
   const certificates = table.certificates ?? [];
   for (const certificate of certificates) expectCertificate(certificate);
@@ -123,17 +123,23 @@ function expectOptions(route: string, options: RouteOptions): void {
   }
 }
 
-function checkedTcpRoute(route: TcpRoute, gatewayPorts: readonly (number | null)[]): TcpRoute {
+function checkedTcpRoute(route: TcpRoute, gatewayPort: number, httpsPort: number | null): TcpRoute {
   expectForm(idForm.test(route.id), 'an id', { route: route.id, value: route.id });
   expectForm(isPort(route.listenPort), 'a port', { route: route.id, value: route.listenPort });
-  if (gatewayPorts.includes(route.listenPort)) {
+  if (route.listenPort === gatewayPort || route.listenPort === httpsPort) {
     throw new DriverError({
       cause: 'PORT_TAKEN',
       message: `Port ${route.listenPort} of route ${route.id} is one of the gateway's own, for HTTP and HTTPS.`,
     });
   }
   expectBackends(route.id, route.backends);
-  return { id: route.id, listenPort: route.listenPort, backends: route.backends.map(plainBackend) };
+  const acceptsTls = route.acceptsTls === true && httpsPort !== null;
+  return {
+    id: route.id,
+    listenPort: route.listenPort,
+    backends: route.backends.map(plainBackend),
+    ...(acceptsTls && { acceptsTls: true as const }),
+  };
 }
 
 function plainBackend(backend: Backend): Backend {

@@ -61,7 +61,14 @@ function routesOf(config: ReleaseConfig, instances: readonly Instance[]): Servic
     ),
     tcp: open.flatMap((port): TcpRoute[] =>
       port.protocol === 'TCP' && port.externalPort !== null
-        ? [{ id: port.id, listenPort: port.externalPort, backends: backendsOf(instances, port.internalPort) }]
+        ? [
+            {
+              id: port.id,
+              listenPort: port.externalPort,
+              backends: backendsOf(instances, port.internalPort),
+              ...(port.acceptsTls === true && { acceptsTls: true as const }),
+            },
+          ]
         : [],
     ),
   };

@@ -1,10 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { serviceHistoryOf } from '../../data/queries.ts';
+import { serviceHistoryPagesOf } from '../../data/queries.ts';
 import { comparisonOf, type Comparison } from '../../data/releases.ts';
 import { Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { FormField } from '../../parts/form-field.tsx';
+import { Older } from '../../parts/older.tsx';
 import { fullTime } from '../../time.ts';
 import { deploymentNumber, plural, type Service } from '../../words.ts';
 import { versionOf, type HistoryEntry } from '../explanation.tsx';
@@ -27,9 +28,9 @@ export function ComparePage(): ReactNode {
 function Compare({ service }: { readonly service: Service }): ReactNode {
   const { from, to } = useSearch({ strict: false });
   const navigate = useNavigate();
-  const history = useQuery(serviceHistoryOf(service)).data ?? [];
+  const history = useInfiniteQuery(serviceHistoryPagesOf(service));
   const comparison = useQuery(comparisonOf(service, { from, to }));
-  const releases = releasesIn(history);
+  const releases = releasesIn(history.data ?? []);
   const choose = (change: { from?: string | undefined; to?: string | undefined }): void => {
     void navigate({ to: '.', search: { from, to, ...change }, replace: true });
   };
@@ -59,6 +60,13 @@ function Compare({ service }: { readonly service: Service }): ReactNode {
         >
           History
         </Link>
+        <Older
+          what="releases"
+          hasOlder={history.hasNextPage}
+          isReading={history.isFetchingNextPage}
+          error={history.isFetchNextPageError ? history.error : null}
+          onRead={() => void history.fetchNextPage()}
+        />
       </div>
       {comparison.error !== null && <FailedFace error={comparison.error} onRetry={() => void comparison.refetch()} />}
       {comparison.error === null && (

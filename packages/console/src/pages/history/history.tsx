@@ -1,11 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { configurationChangesOf, type AuditEvent } from '../../data/audit.ts';
-import { environmentOf, serviceHistoryOf } from '../../data/queries.ts';
+import type { AuditEvent } from '../../data/audit.ts';
 import { Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { DeploymentName } from '../../parts/history.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Older } from '../../parts/older.tsx';
 import { Ago, Cut, CutAll } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { StateOf } from '../../parts/state.tsx';
@@ -13,6 +12,7 @@ import { deploymentNumber, type Service, type ServiceStatus } from '../../words.
 import { versionOf, type HistoryEntry } from '../explanation.tsx';
 import { useService } from '../service.tsx';
 import { fieldChanges, titleOf } from './changes.ts';
+import { useLine, type Moment, type Shown } from './line.ts';
 import { RollBack } from './roll-back.tsx';
 
 /** The deployments of a service and the changes of its configuration, on one line of time. */
@@ -28,23 +28,11 @@ export function HistoryPage(): ReactNode {
   return <Line service={service} status={status} />;
 }
 
-type Moment =
-  | { readonly at: string; readonly deployment: HistoryEntry; readonly isNewest: boolean }
-  | { readonly at: string; readonly change: AuditEvent };
-
-type Shown = 'all' | 'deployments' | 'changes';
-
 function Line({ service, status }: { readonly service: Service; readonly status: ServiceStatus | undefined }): ReactNode {
   const { only = 'all' } = useSearch({ strict: false });
   const navigate = useNavigate();
-  const environment = useQuery(environmentOf(service.environment.id)).data;
-  const history = useQuery(serviceHistoryOf(service));
-  const changes = useQuery(configurationChangesOf(service, environment?.organization.id ?? '', environment?.project.id ?? ''));
-  if (history.data === undefined && history.error !== null) {
-    return <FailedFace error={history.error} onRetry={() => void history.refetch()} />;
-  }
-  const moments = momentsOf(only, history.data ?? [], changes.data ?? []);
-  const isRead = history.data !== undefined && (changes.data !== undefined || changes.error !== null);
+  const { moments, isRead, error, isForbidden, changesError, older } = useLine(service, only);
+  if (error !== null) return <FailedFace error={error} />;
   return (
     <>
       <div className="toolbar">
@@ -66,7 +54,7 @@ function Line({ service, status }: { readonly service: Service; readonly status:
         >
           What a deployment would change
         </Link>
-        <Missing isForbidden={changes.data === null} error={changes.data === undefined ? changes.error : null} />
+        <Missing isForbidden={isForbidden} error={changesError} />
       </div>
       <div className="box">
         {!isRead && <LoadingRows />}
@@ -78,6 +66,7 @@ function Line({ service, status }: { readonly service: Service; readonly status:
           </Face>
         )}
         {isRead && moments.length > 0 && <Moments service={service} status={status} moments={moments} />}
+        <Older what={only === 'all' ? 'entries' : only} {...older} />
       </div>
     </>
   );
@@ -93,15 +82,6 @@ function Missing({ isForbidden, error }: { readonly isForbidden: boolean; readon
         : 'Changes of the configuration could not be read; they are read again by themselves.'}
     </span>
   );
-}
-
-function momentsOf(only: Shown, history: readonly HistoryEntry[], changes: readonly AuditEvent[]): Moment[] {
-  const deployments = history.map((deployment, index): Moment => {
-    return { at: deployment.auditing_data.created_at, deployment, isNewest: index === 0 };
-  });
-  const changed = changes.map((change): Moment => ({ at: change.timestamp, change }));
-  const all = only === 'all' ? [...deployments, ...changed] : only === 'changes' ? changed : deployments;
-  return all.toSorted((one, other) => (one.at < other.at ? 1 : -1));
 }
 
 interface MomentsProps {

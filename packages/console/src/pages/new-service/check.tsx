@@ -7,7 +7,7 @@ import { filled } from '../../parts/values.ts';
 import type { FormState } from '../../parts/entry-form.tsx';
 import { State } from '../../parts/state.tsx';
 import type { ServiceType } from '../../words.ts';
-import { isList, valueAt, type Json } from '../settings/paths.ts';
+import { isList, valueAt, type Json } from '../../data/paths.ts';
 import { chosenSource } from './entries.ts';
 
 /** How a source is checked: the operation, its body, and where the paths of its errors are in the form. */

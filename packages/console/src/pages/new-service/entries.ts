@@ -1,5 +1,5 @@
 import type { Entry, PickControl } from '../../parts/entries.tsx';
-import { valueAt, type Json } from '../settings/paths.ts';
+import { valueAt, type Json } from '../../data/paths.ts';
 
 /* Questions about a new service of each kind. Settings that are left out here have a default. */
 

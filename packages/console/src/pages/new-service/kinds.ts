@@ -1,5 +1,5 @@
 import type { Entry } from '../../parts/entries.tsx';
-import { valueAt, withValueAt, type Json } from '../settings/paths.ts';
+import { valueAt, withValueAt, type Json } from '../../data/paths.ts';
 import type { SendId } from '../../data/send.ts';
 import type { ServiceType } from '../../words.ts';
 import {

@@ -10,7 +10,7 @@ import { EntryForm } from '../../parts/entry-form.tsx';
 import { FailedFace } from '../../parts/face.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Head } from '../../parts/page.tsx';
-import { valueAt, type Json } from '../settings/paths.ts';
+import { valueAt, type Json } from '../../data/paths.ts';
 import { SourceCheck } from './check.tsx';
 import { sourceSection, type Offers } from './entries.ts';
 import { bodyOf, newKinds, type NewKind } from './kinds.ts';

@@ -13,7 +13,7 @@ import { Records } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 import { plural, sentence } from '../../words.ts';
-import { isFields, valueAt } from '../settings/paths.ts';
+import { isFields, valueAt } from '../../data/paths.ts';
 import { capacityOf, ClusterState, type Cluster } from './cluster-facts.tsx';
 import { clusterEntries } from './clusters.tsx';
 

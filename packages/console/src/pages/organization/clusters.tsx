@@ -9,7 +9,7 @@ import { filled } from '../../parts/values.ts';
 import { EntryDialog } from '../../parts/entry-form.tsx';
 import { Cut } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
-import { isFields, type Json } from '../settings/paths.ts';
+import { isFields, type Json } from '../../data/paths.ts';
 import { capacityOf, ClusterState } from './cluster-facts.tsx';
 
 export const clusterEntries: readonly Entry[] = [

@@ -7,7 +7,7 @@ import type { Entry } from '../../parts/entries.tsx';
 import { filled } from '../../parts/values.ts';
 import { Cut } from '../../parts/page.tsx';
 import { sentence } from '../../words.ts';
-import { valueAt, withValueAt, type Json } from '../settings/paths.ts';
+import { valueAt, withValueAt, type Json } from '../../data/paths.ts';
 import { RecordPart } from './record-page.tsx';
 
 /** A field of the form that chooses the operation. It is not sent. */

@@ -12,7 +12,7 @@ import { Once } from '../../parts/once.tsx';
 import { Ago, Cut, CutAll } from '../../parts/page.tsx';
 import { Records, type RecordColumn } from '../../parts/records.tsx';
 import { State } from '../../parts/state.tsx';
-import { valueAt, type Json } from '../settings/paths.ts';
+import { valueAt, type Json } from '../../data/paths.ts';
 import { RecordPart } from './record-page.tsx';
 
 /** A link that is shown once, and what it is for. */

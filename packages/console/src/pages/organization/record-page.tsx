@@ -9,7 +9,7 @@ import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { Records, type RecordColumn } from '../../parts/records.tsx';
 import { editBody } from '../../parts/values.ts';
-import type { Json } from '../settings/paths.ts';
+import type { Json } from '../../data/paths.ts';
 
 export interface Item {
   readonly id: string;

@@ -7,7 +7,7 @@ import { filled } from '../../parts/values.ts';
 import { Cut } from '../../parts/page.tsx';
 import type { RecordColumn } from '../../parts/records.tsx';
 import { plural, sentence } from '../../words.ts';
-import { valueAt, type Json } from '../settings/paths.ts';
+import { valueAt, type Json } from '../../data/paths.ts';
 import { RecordPart, type Item } from './record-page.tsx';
 
 /** Registries of images and repositories of charts. Their secrets are never shown. */

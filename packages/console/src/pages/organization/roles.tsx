@@ -10,7 +10,7 @@ import { EntryDialog } from '../../parts/entry-form.tsx';
 import type { Entry } from '../../parts/entries.tsx';
 import { Box, Cut } from '../../parts/page.tsx';
 import { sentence } from '../../words.ts';
-import { isList, valueAt, type Json } from '../settings/paths.ts';
+import { isList, valueAt, type Json } from '../../data/paths.ts';
 import { RecordPart } from './record-page.tsx';
 
 type CustomRole = CallAnswer<'listOrganizationCustomRoles'>['results'][number];

@@ -10,7 +10,7 @@ import { Ago, Cut } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
 import { fullTime, useNow } from '../../time.ts';
 import { sentence } from '../../words.ts';
-import { valueAt, withValueAt, type Json } from '../settings/paths.ts';
+import { valueAt, withValueAt, type Json } from '../../data/paths.ts';
 import { RecordPart } from './record-page.tsx';
 
 const scopes = [

@@ -6,7 +6,7 @@ import { send, textOf } from '../../data/send.ts';
 import { filled } from '../../parts/values.ts';
 import { EntryForm } from '../../parts/entry-form.tsx';
 import { Head } from '../../parts/page.tsx';
-import type { Json } from '../settings/paths.ts';
+import type { Json } from '../../data/paths.ts';
 import { projectEntries } from './entries.ts';
 
 /** Creates a project, and goes on with its first environment. */

@@ -16,7 +16,7 @@ import { Records } from '../../parts/records.tsx';
 import { StateOf } from '../../parts/state.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 import { plural, sentence } from '../../words.ts';
-import type { Json } from '../settings/paths.ts';
+import type { Json } from '../../data/paths.ts';
 import { environmentEntries, projectEntries } from './entries.ts';
 
 /** A project: its environments, its name, and its end. */

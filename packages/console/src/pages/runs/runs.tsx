@@ -1,7 +1,7 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { refusalIn, serviceHistoryOf } from '../../data/queries.ts';
+import { refusalIn, serviceHistoryPagesOf } from '../../data/queries.ts';
 import { cleanRuns, eventsOf, runNow, type Job, type JobEvent } from '../../data/runs.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorNote, LoadingRows } from '../../parts/face.tsx';
@@ -34,7 +34,7 @@ const eventWords: Readonly<Record<JobEvent, string>> = {
 };
 
 function Runs({ job }: { readonly job: Job }): ReactNode {
-  const history = useQuery(serviceHistoryOf(job));
+  const history = useInfiniteQuery(serviceHistoryPagesOf(job));
   const mayNot = useQuery(refusalIn(job.environment.id)).data ?? null;
   const run = useMutation({ mutationFn: (event: JobEvent) => runNow(job, event) });
   const clean = useMutation({ mutationFn: () => cleanRuns(job) });

@@ -1,4 +1,4 @@
-import type { Control } from './setting.ts';
+import type { Control } from '../../parts/control.ts';
 
 /** Words for an advanced setting. Settings that are not listed here are shown by the name that the API gives them. */
 export interface AdvancedWords {

@@ -2,9 +2,9 @@ import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Conflict } from '../../parts/conflict.tsx';
 import { FormField } from '../../parts/form-field.tsx';
-import { SettingControl } from './controls.tsx';
+import { FieldControl } from '../../parts/field-control.tsx';
 import { isInConflict, type Edited } from './form.ts';
-import { shown, type Json } from './paths.ts';
+import { shown, type Json } from '../../data/paths.ts';
 import type { Setting } from './setting.ts';
 
 interface SettingFieldProps {
@@ -36,7 +36,7 @@ export function SettingField({
       <FormField label={label} help={help} error={error === null ? null : rowWords(error)}>
         {(attributes) => (
           <div className="control">
-            <SettingControl
+            <FieldControl
               control={control}
               attributes={attributes}
               label={label}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { bodiesOf, isInConflict, lostVolumes, withSetting, type Draft } from './form.ts';
-import { isSame, shown, valueAt, withValueAt } from './paths.ts';
+import { isSame, shown, valueAt, withValueAt } from '../../data/paths.ts';
 
 const edits = (...all: (readonly [string, string | number | null])[]): Draft =>
   new Map(all.map(([path, value]) => [path, { value, base: null }]));

@@ -1,7 +1,8 @@
 import type { Service } from '../../words.ts';
 import { advancedWords } from './advanced.ts';
-import { isList, isSame, valueAt, withValueAt, type Json } from './paths.ts';
-import type { Control, Section, Setting } from './setting.ts';
+import { isList, isSame, valueAt, withValueAt, type Json } from '../../data/paths.ts';
+import type { Control } from '../../parts/control.ts';
+import type { Section, Setting } from './setting.ts';
 import { sections } from './table.ts';
 
 /** A setting that was edited: its new value, and the value that it had when the edit began. */

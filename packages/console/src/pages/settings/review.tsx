@@ -5,7 +5,7 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { plural, type Service } from '../../words.ts';
 import { lostVolumes, type Draft } from './form.ts';
-import { shown } from './paths.ts';
+import { shown } from '../../data/paths.ts';
 import type { Setting } from './setting.ts';
 
 interface ReviewProps {

@@ -1,25 +1,5 @@
+import type { Control } from '../../parts/control.ts';
 import type { ServiceType } from '../../words.ts';
-
-/** A column of a setting that is a list of objects. */
-export interface Column {
-  /** Name of the member; for pairs, its place: `0`, `1`. */
-  readonly name: string;
-  readonly label: string;
-  readonly kind: 'text' | 'number' | 'check' | readonly string[];
-  readonly width?: string;
-}
-
-export type Control =
-  | { readonly kind: 'text' | 'switch' | 'lines' | 'code' | 'probe' }
-  | { readonly kind: 'number'; readonly unit: string }
-  | { readonly kind: 'choice'; readonly options: readonly string[] }
-  | {
-      readonly kind: 'rows';
-      readonly columns: readonly Column[];
-      readonly add: string;
-      readonly blank: object;
-      readonly isPairs?: true;
-    };
 
 /** A setting of a service: one field of the form. */
 export interface Setting {

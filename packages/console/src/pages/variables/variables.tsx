@@ -1,3 +1,4 @@
+import type { CallAnswer } from '@davit/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useContext, useMemo, useState, type ReactNode } from 'react';
@@ -62,25 +63,19 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
   const environment = useQuery(environmentOf(service.environment.id));
   const variables = useQuery(variablesOf(service));
   const mayNot = useQuery(editRefusalIn(service.environment.id)).data ?? null;
-  const { projects } = useContext(TreeContext);
   const [draft, setDraft] = useState<Draft>(new Map());
   const [asked, ask] = useState<Asked | null>(null);
   const slots = useMemo(() => slotsOf(variables.data ?? []), [variables.data]);
   const byKey = useMemo(() => new Map(slots.map((slot) => [slot.key, slot])), [slots]);
   const save = useSaving({ service, projectId: environment.data?.project.id ?? '', byKey, draft, setDraft });
-  const environmentName = environment.data?.name ?? '';
-  const projectName = projects.find(({ id }) => id === environment.data?.project.id)?.name ?? '';
-  const names = useMemo(
-    (): Record<Place, string> => ({ SERVICE: service.name, ENVIRONMENT: environmentName, PROJECT: projectName }),
-    [service.name, environmentName, projectName],
-  );
+  const names = useNames(service.name, environment.data);
   const onEdit = useCallback(
     (edit: Edit, former?: Edit): void => setDraft((now) => withEdit(former === undefined ? now : without(now, former), edit)),
     [],
   );
   const onUndo = useCallback((edit: Edit): void => setDraft((now) => without(now, edit)), []);
-  const error = [variables, environment].find((query) => query.data === undefined && query.error !== null)?.error;
-  if (error !== undefined && error !== null) return <FailedFace error={error} onRetry={() => void variables.refetch()} />;
+  const error = [variables, environment].find((query) => query.data === undefined && query.error !== null)?.error ?? null;
+  if (error !== null) return <FailedFace error={error} onRetry={() => void variables.refetch()} />;
   const changes = changesOf(draft);
   const conflicts = changes.filter((edit) => conflictOf(edit, byKey.get(edit.key)) !== null).length;
   const review = async (): Promise<void> => {
@@ -138,6 +133,17 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
       )}
       <LeaveGuard count={changes.length} what={plural(changes.length, 'change')} />
     </>
+  );
+}
+
+/** Returns the names of the records to which the variables can belong. */
+function useNames(serviceName: string, environment: CallAnswer<'getEnvironment'> | undefined): Readonly<Record<Place, string>> {
+  const { projects } = useContext(TreeContext);
+  const environmentName = environment?.name ?? '';
+  const projectName = projects.find(({ id }) => id === environment?.project.id)?.name ?? '';
+  return useMemo(
+    () => ({ SERVICE: serviceName, ENVIRONMENT: environmentName, PROJECT: projectName }),
+    [serviceName, environmentName, projectName],
   );
 }
 

@@ -194,3 +194,15 @@ test('a program revokes its own token, and no other kind of token', async () => 
   expect(await revoke(made.token)).toMatchObject({ status: 204 });
   await create(made.token);
 });
+
+test('a sign-in that was confirmed before a reset of the password yields no token after it', async () => {
+  const person = await member('DEVOPS');
+  const { device_code, user_code } = await begin();
+  const body = { user_code, organization_id: organizationId };
+  expect((await person.browser.send('POST /deviceSignIn/confirm', body)).status).toBe(204);
+  const params = { organizationId, userId: person.id };
+  const { link } = await server.client().call('createPasswordLink', { params });
+  const reset = { token: link.split('#')[1], password: 'another password' };
+  expect((await new TestBrowser(server).send('POST /passwordReset', reset)).status).toBe(200);
+  expect((await poll(device_code)).body['code']).toBe('DEVICE_CODE_EXPIRED');
+});

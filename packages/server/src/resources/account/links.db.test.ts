@@ -165,6 +165,29 @@ describe('a lost password', () => {
     expect(await operator).toMatchObject({ link: expect.stringContaining('#') });
   });
 
+  test('is not replaced by the link of an organization once the person has joined another one, owns it, or has left it', async () => {
+    const { id } = await server.organization();
+    const admin = await join(id, 'ADMIN');
+    const guest = await join(id);
+    const early = tokenOf(String((await link(admin.browser, id, guest.id)).body['link']));
+    const elsewhere = await server.organization();
+    await guest.browser.send('POST /invitation/join', { token: await invite(elsewhere.id, guest.email) });
+    expect(await reset(early, 'another password')).toMatchObject({ status: 409, body: { code: 'LINK_NOT_VALID' } });
+    expect((await signIn(guest.email)).status).toBe(201);
+    const params = { organizationId: id };
+    const next = await join(id, 'ADMIN');
+    const former = tokenOf(String((await link(admin.browser, id, next.id)).body['link']));
+    await server.client().call('postOrganizationTransferOwnership', { params, body: { user_id: next.id } });
+    expect((await reset(former, 'another password')).status).toBe(409);
+    // The operator may, and so may the owner for themselves.
+    const operator = await server.client().call('createPasswordLink', { params: { ...params, userId: next.id } });
+    expect((await reset(tokenOf(operator.link), 'another password')).status).toBe(200);
+    const left = await join(id);
+    const last = tokenOf(String((await link(admin.browser, id, left.id)).body['link']));
+    await server.client().call('deleteMember', { params, body: { user_id: left.id } });
+    expect((await reset(last, 'another password')).status).toBe(409);
+  });
+
   test('is reset by the operator of the machine, who also creates accounts', async () => {
     const { database } = server.database;
     expect(await resetAccount(database, 'nobody@example.org')).toBeNull();

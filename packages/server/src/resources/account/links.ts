@@ -7,27 +7,31 @@ type Kind = 'FIRST_RUN' | 'INVITATION' | 'PASSWORD';
 interface LinkRow {
   readonly person_id: string | null;
   readonly invitation_id: string | null;
+  /** The organization whose administrator created the link; null: nobody of an organization did. */
+  readonly organization_id: string | null;
+  readonly created_at: string;
 }
 
 /**
  * Creates a link. Parameters: id, kind, hash, person, invitation, hours, and the organization whose log gets an event.
+ * The link is as old as the transaction, so that whatever waited for the transaction is later than the link.
  */
 const linkCreate = statement(
   'link_create',
-  `insert into one_time_link (id, kind, token_hash, person_id, invitation_id, expires_at, organization_id)
-   values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(hours => $6), $7)`,
+  `insert into one_time_link (id, kind, token_hash, person_id, invitation_id, expires_at, organization_id, created_at)
+   values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(hours => $6), $7, now())`,
 );
 
 const linkRead = statement<LinkRow>(
   'link_read',
-  `select person_id, invitation_id from one_time_link
+  `select person_id, invitation_id, organization_id, created_at from one_time_link
     where kind = $1 and token_hash = $2 and expires_at > clock_timestamp()`,
 );
 
 const linkTake = statement<LinkRow>(
   'link_take',
   `delete from one_time_link where kind = $1 and token_hash = $2 and expires_at > clock_timestamp()
-   returning person_id, invitation_id`,
+   returning person_id, invitation_id, organization_id, created_at`,
 );
 
 export interface LinkTarget {
@@ -57,7 +61,8 @@ export async function takeLink(database: Queryable, kind: Kind, token: string): 
   return (await database.maybe(linkTake, [kind, hashOf(token)])) ?? refuse();
 }
 
-function refuse(): never {
+/** Throws LINK_NOT_VALID. */
+export function refuse(): never {
   throw new AppError({ code: 'LINK_NOT_VALID', message: 'The link was used already or has expired. Ask for a new one.' });
 }
 

@@ -7,7 +7,7 @@ import type { ClientFacts } from '../../http/client-facts.ts';
 import { recordPersonEvent } from './audit.ts';
 import { pageLink } from '../shared/page-link.ts';
 import { notFound } from '../shared/problems.ts';
-import { makeLink, readLink, takeLink } from './links.ts';
+import { makeLink, readLink, refuse, takeLink } from './links.ts';
 import { passkeysDelete } from './passkey-store.ts';
 import { securityOf } from './security.ts';
 import { requirePasswords, setPassword } from './local.ts';
@@ -33,7 +33,25 @@ const memberAccount = statement<MemberAccount>(
           exists (select from membership other
                    where other.person_id = membership.person_id and other.organization_id <> organization.id) as is_elsewhere
      from membership join organization on organization.id = membership.organization_id
-    where membership.organization_id = $1 and membership.person_id = $2 and ($3::uuid is null or organization.id = $3)`,
+    where membership.organization_id = $1 and membership.person_id = $2 and ($3::uuid is null or organization.id = $3)
+      for share of membership`,
+);
+
+/** Locks a person, so that none of their memberships begins until the transaction ends. */
+const personLock = statement('password_link_person_lock', 'select id from person where id = $1 for update');
+
+/**
+ * Returns a row if an organization ($2) may still set the password of a member ($1) by a link that was created at $3. It
+ * may not if the person has left it, has joined another one since, or has become its owner since.
+ */
+const linkStands = statement<{ person_id: string }>(
+  'password_link_stands',
+  `select membership.person_id
+     from membership join organization on organization.id = membership.organization_id
+    where membership.organization_id = $2 and membership.person_id = $1
+      and (organization.owner_id is distinct from $1 or membership.updated_at < $3::timestamptz)
+      and not exists (select from membership other
+                       where other.person_id = $1 and other.organization_id <> $2 and other.created_at >= $3::timestamptz)`,
 );
 
 /**
@@ -46,27 +64,36 @@ export async function createPasswordLink(
   { organizationId, userId }: LinkIds,
 ): Promise<Link> {
   requirePasswords(deps);
-  const member = await deps.database.maybe(memberAccount, [organizationId, userId, caller.organizationId]);
-  if (member === undefined) throw notFound('member');
+  const token = await deps.database.transaction(async (tx) => {
+    await tx.maybe(personLock, [userId]);
+    const member = await tx.maybe(memberAccount, [organizationId, userId, caller.organizationId]);
+    if (member === undefined) throw notFound('member');
+    assertMayReset(caller, member);
+    return makeLink(tx, { kind: 'PASSWORD', personId: userId, organizationId, hours: validHours });
+  });
+  return { link: pageLink(deps.config, 'password', token) };
+}
+
+function assertMayReset(caller: Caller, member: MemberAccount): void {
   if (!member.has_password) {
     throw new AppError({ code: 'NO_PASSWORD', message: 'This member signs in through an issuer and has no password here.' });
   }
   const isOperator = caller.organizationId === null && caller.person === null;
-  if (!isOperator && (member.is_elsewhere || (member.is_owner && !isOwner(caller)))) {
-    const why = member.is_elsewhere ? 'belongs to other organizations too' : 'owns this organization';
-    throw new AppError({
-      code: 'FORBIDDEN',
-      message: `This member ${why}, so only the operator resets the password: davit account reset.`,
-    });
-  }
-  const token = await makeLink(deps.database, { kind: 'PASSWORD', personId: userId, organizationId, hours: validHours });
-  return { link: pageLink(deps.config, 'password', token) };
+  if (isOperator || !(member.is_elsewhere || (member.is_owner && !isOwner(caller)))) return;
+  const why = member.is_elsewhere ? 'belongs to other organizations too' : 'owns this organization';
+  throw new AppError({
+    code: 'FORBIDDEN',
+    message: `This member ${why}, so only the operator resets the password: davit account reset.`,
+  });
 }
 
 /** Returns the token of a link to set a person's password, for the operator. */
 export function makePasswordToken(database: Queryable, personId: string): Promise<string> {
   return makeLink(database, { kind: 'PASSWORD', personId, hours: validHours });
 }
+
+/** Deletes the sign-ins with a code that a person has confirmed, and whose programs have no token yet. */
+const deviceSignInsDelete = statement('device_sign_ins_of_person_delete', 'delete from device_sign_in where person_id = $1');
 
 /** Deletes the API tokens that programs of a person got by the sign-in with a code. */
 const deviceTokensDelete = statement(
@@ -88,12 +115,17 @@ export async function resetPassword(
   await readLink(deps.database, 'PASSWORD', token);
   const hash = await deps.passwords.hash(password);
   const reset = await deps.database.transaction(async (tx) => {
-    const { person_id } = await takeLink(tx, 'PASSWORD', token);
+    const { person_id, organization_id, created_at } = await takeLink(tx, 'PASSWORD', token);
     if (person_id === null) throw new Error('a link to set a password names no person');
+    // The organization that created the link must not take over what the person has become since.
+    const stands = organization_id === null ? true : await tx.maybe(linkStands, [person_id, organization_id, created_at]);
+    if (stands === undefined) refuse();
     await setPassword(tx, person_id, { hash, former: null });
     await deps.sessions.endAll(person_id, null, tx);
     await recordPersonEvent(tx, person_id, { type: 'UPDATE', part: 'PASSWORD', operation: 'resetPassword', client });
     const removed = await tx.run(passkeysDelete, [person_id]);
+    // In this order: a program that takes its token meanwhile is waited for, and then loses it.
+    await tx.run(deviceSignInsDelete, [person_id]);
     await tx.run(deviceTokensDelete, [person_id]);
     const { has_second_factor } = await securityOf(tx, person_id);
     return { removed_passkeys: removed, has_second_factor };

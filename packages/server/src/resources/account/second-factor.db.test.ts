@@ -1,6 +1,6 @@
 import { statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { totpCode, totpStep } from '../../auth/totp.ts';
 import { makeFirstRunToken, removeSecondFactor } from './index.ts';
 import { TestBrowser, type Answer } from './testing/browser.ts';
@@ -104,4 +104,34 @@ test('the operator removes it for a person who has lost it', async () => {
   expect(await removeSecondFactor(server.database.database, 'ADA@example.org')).toBe(true);
   expect(await removeSecondFactor(server.database.database, email)).toBe(false);
   expect((await signIn()).status).toBe(201);
+});
+
+test('is confirmed once, also by codes at the same time', async () => {
+  const made = await browser.send('POST /account/secondFactor', { password });
+  const step = totpStep(Date.now());
+  const codes = [step, step + 1].map((one) => totpCode(String(made.body['secret']), one));
+  const answers = await Promise.all(codes.map((code) => browser.send('POST /account/secondFactor/confirm', { code })));
+  expect(answers.map(({ status }) => String(status)).toSorted()).toEqual(['200', '409']);
+  expect((await browser.send('GET /account/security')).body).toMatchObject({ recovery_codes: 10 });
+});
+
+const lockAccount = statement('test_totp_account_lock', 'select person_id from local_account for update');
+const confirmFactor = statement('test_totp_confirm', 'update second_factor set confirmed_at = clock_timestamp()');
+const waiting = statement<{ count: number }>(
+  'test_totp_waiting',
+  `select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+);
+
+test('is needed by a sign-in that began before it was confirmed', async () => {
+  await browser.send('POST /account/secondFactor', { password });
+  const { database } = server.database;
+  const late = await database.transaction(async (tx) => {
+    await tx.maybe(lockAccount);
+    const answer = signIn();
+    await vi.waitFor(async () => expect((await database.one(waiting)).count).toBe(1), 15_000);
+    await tx.run(confirmFactor);
+    // The answer comes after this transaction.
+    return { answer };
+  });
+  expect(await late.answer).toMatchObject({ status: 401, cookie: null, body: { code: 'SECOND_FACTOR_REQUIRED' } });
 });

@@ -45,8 +45,22 @@ const factorCreate = statement(
 /** Accepts the code of a step ($2) once: the codes of this and earlier steps are refused from now on. */
 const stepTake = statement(
   'second_factor_step_take',
-  `update second_factor set last_step = $2::bigint, confirmed_at = coalesce(confirmed_at, clock_timestamp())
-    where person_id = $1 and last_step < $2::bigint`,
+  'update second_factor set last_step = $2::bigint where person_id = $1 and last_step < $2::bigint',
+);
+
+/**
+ * Locks an account against sign-ins until the transaction ends. One that waits then sees that a second factor is needed.
+ */
+const accountLock = statement(
+  'second_factor_account_lock',
+  'select person_id from local_account where person_id = $1 for update',
+);
+
+/** Confirms a secret ($3) by the code of a step ($2), unless another secret has taken its place or it is confirmed. */
+const factorConfirm = statement(
+  'second_factor_confirm',
+  `update second_factor set last_step = $2::bigint, confirmed_at = clock_timestamp()
+    where person_id = $1 and confirmed_at is null and sealed = $3::bytea`,
 );
 
 const codesCreate = statement(
@@ -79,15 +93,15 @@ export async function createSecondFactor(deps: Deps, from: FromPerson, { passwor
 export async function confirmSecondFactor(deps: Deps, { caller, client }: FromPerson, code: string): Promise<Codes> {
   const { id, sessionId } = personOf(caller);
   const factor = await deps.database.maybe(factorRead, [id]);
-  if (factor === undefined || factor.is_confirmed) {
-    throw new AppError({ code: 'NOTHING_TO_CONFIRM', message: 'There is no second factor that waits for a code.' });
-  }
+  if (factor === undefined || factor.is_confirmed) throw nothingToConfirm();
   const attempt = attemptOf(id, client);
   await takeAttempt(deps.database, attempt);
   const step = matchingStep(deps.vault.open(id, factor.sealed), code, Date.now());
   const codes = Array.from({ length: recoveryCodes }, newRecoveryCode);
   await deps.database.transaction(async (tx) => {
-    if (step === undefined || (await tx.run(stepTake, [id, step])) === 0) throw invalid('code', 'is not the present code');
+    if (step === undefined) throw invalid('code', 'is not the present code');
+    await tx.maybe(accountLock, [id]);
+    if ((await tx.run(factorConfirm, [id, step, factor.sealed])) === 0) throw nothingToConfirm();
     await tx.run(codesCreate, [id, codes.map(hashOf)]);
     // These sessions began without the second factor.
     await deps.sessions.endAll(id, sessionId, tx);
@@ -112,16 +126,25 @@ export async function deleteSecondFactor(deps: Deps, from: FromPerson, { passwor
 }
 
 /**
+ * Throws SECOND_FACTOR_REQUIRED if the person has a second factor by now. For a sign-in without a code, in the
+ * transaction that begins its session, after `accountStands`: the second factor may have been confirmed in between.
+ */
+export async function assertNoSecondFactor(tx: Queryable, personId: string): Promise<void> {
+  const factor = await tx.maybe(factorRead, [personId]);
+  if (factor?.is_confirmed === true) throw refused(codeWanted);
+}
+
+/**
  * Throws SECOND_FACTOR_REQUIRED if the person has a second factor and `code` is neither its present code nor a recovery
- * code. Each code is accepted once.
+ * code. Each code is accepted once. Returns whether the person has a second factor.
  */
 export async function requireSecondFactor(
   deps: Needs<'database' | 'vault'>,
   { personId, code, client }: { readonly personId: string; readonly code: string | undefined; readonly client: ClientFacts },
-): Promise<void> {
+): Promise<boolean> {
   const factor = await deps.database.maybe(factorRead, [personId]);
-  if (factor === undefined || !factor.is_confirmed) return;
-  if (code === undefined) throw refused('Send the present code of your second factor, or a recovery code, as `code`.');
+  if (factor === undefined || !factor.is_confirmed) return false;
+  if (code === undefined) throw refused(codeWanted);
   const attempt = attemptOf(personId, client);
   await takeAttempt(deps.database, attempt);
   const step = matchingStep(deps.vault.open(personId, factor.sealed), code.trim(), Date.now());
@@ -131,6 +154,7 @@ export async function requireSecondFactor(
       : await deps.database.run(stepTake, [personId, step]);
   if (isTaken === 0) throw refused('The code is wrong or was used already. Wait for the next one.');
   await attemptSucceeded(deps.database, attempt);
+  return true;
 }
 
 function takeRecoveryCode(database: Queryable, personId: string, code: string): Promise<number> {
@@ -147,6 +171,12 @@ function newRecoveryCode(): string {
 
 function hashOf(code: string): Buffer {
   return createHash('sha256').update(code).digest();
+}
+
+const codeWanted = 'Send the present code of your second factor, or a recovery code, as `code`.';
+
+function nothingToConfirm(): AppError {
+  return new AppError({ code: 'NOTHING_TO_CONFIRM', message: 'There is no second factor that waits for a code.' });
 }
 
 function refused(message: string): AppError {

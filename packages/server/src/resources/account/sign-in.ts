@@ -8,7 +8,7 @@ import type { Needs } from '../../deps.ts';
 import type { ClientFacts } from '../../http/client-facts.ts';
 import { recordPersonEvent, recordRefusal } from './audit.ts';
 import { accountByEmail, accountStands, requirePasswords } from './local.ts';
-import { requireSecondFactor } from './second-factor.ts';
+import { assertNoSecondFactor, requireSecondFactor } from './second-factor.ts';
 
 type Options = Response<(typeof operations)['getSignInOptions']>;
 type SignInRequest = Body<(typeof operations)['signIn']>;
@@ -53,8 +53,9 @@ export async function signIn(
     await recordRefusal(deps.database, refusal);
     throw wrongPassword();
   }
+  let hasFactor: boolean;
   try {
-    await requireSecondFactor(deps, { personId: account.person_id, code: request.code, client });
+    hasFactor = await requireSecondFactor(deps, { personId: account.person_id, code: request.code, client });
   } catch (error) {
     // Without a code the sign-in is not refused yet: the page asks for it, and the password was no guess.
     await (request.code === undefined ? attemptSucceeded(deps.database, attempt) : recordRefusal(deps.database, refusal));
@@ -62,9 +63,10 @@ export async function signIn(
   }
   await attemptSucceeded(deps.database, attempt);
   const { person_id: personId, password_hash: hash } = account;
-  // A password that is set in the meantime ends all sessions, and must end this one as well.
+  // A password that is set in the meantime ends all sessions, and must end this one as well. So does a second factor.
   const stands = async (tx: Queryable): Promise<void> => {
     if ((await tx.maybe(accountStands, [personId, hash])) === undefined) throw wrongPassword();
+    if (!hasFactor) await assertNoSecondFactor(tx, personId);
   };
   const session = await beginSession(deps, client, { personId, operation: 'signIn', stands });
   return { session, answer: toSignedIn(account.person_id, account.email, session) };

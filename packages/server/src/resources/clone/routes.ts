@@ -1,13 +1,13 @@
 import { operations } from '@davit/contract';
 import type { Needs } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
-import { mountRole } from '../service/index.ts';
+import { mountRole, type RecordSettings } from '../service/index.ts';
 import { cloneEnvironment } from './clone.ts';
 import { cloneService, type ServiceCloneRequest } from './service.ts';
 
 export function mountClone(
   mounting: Mounting,
-  deps: Needs<'database' | 'engine' | 'vault', 'gatewayDomain' | 'gatewayPort' | 'port'>,
+  deps: Needs<'database' | 'engine' | 'vault', keyof RecordSettings | 'gatewayPort' | 'port'>,
 ): void {
   mounting.on(operations.cloneEnvironment, ({ caller, params, body }) =>
     cloneEnvironment(deps, caller, params.environmentId, body),

@@ -5,7 +5,7 @@ import { checkEnvironment } from '../../auth/custom-role.ts';
 import type { Needs } from '../../deps.ts';
 import { cloneRestrictions } from '../deployment-restriction/index.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { cloneServiceTo, lockService, readService, type ServiceReference } from '../service/index.ts';
+import { cloneServiceTo, lockService, readService, type RecordSettings, type ServiceReference } from '../service/index.ts';
 import { notFound } from '../shared/problems.ts';
 import { cloneServiceVariables } from '../variable/index.ts';
 
@@ -25,7 +25,7 @@ const readMode = statement<{ mode: EnvironmentMode }>('readModeForClone', `selec
  * BEING_DELETED.
  */
 export async function cloneService(
-  deps: Needs<'database' | 'engine' | 'vault', 'gatewayDomain' | 'gatewayPort' | 'port'>,
+  deps: Needs<'database' | 'engine' | 'vault', keyof RecordSettings | 'gatewayPort' | 'port'>,
   caller: Caller,
   reference: ServiceReference,
   { name, environment_id }: ServiceCloneRequest,

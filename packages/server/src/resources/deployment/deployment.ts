@@ -4,7 +4,7 @@ import type { Action, DeploymentRequest, RequestedService } from '@davit/engine/
 import { callerAt, notFound } from '../../auth/authorize.ts';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import type { ReleaseSettings } from '../service/index.ts';
+import type { RecordSettings, ReleaseSettings } from '../service/index.ts';
 import { markDeleting, openEnvironment, removeEnvironment, type OpenEnvironment } from '../environment/index.ts';
 import { composeServices, environmentLinks, listServices } from '../service/index.ts';
 import { toPlan } from '../shared/engine-views.ts';
@@ -265,7 +265,7 @@ export async function readLogs(
 }
 
 export async function listEnvironmentServices(
-  deps: Needs<'database' | 'engine', 'gatewayDomain'>,
+  deps: Needs<'database' | 'engine', keyof RecordSettings>,
   caller: Caller,
   environmentId: string,
 ): Promise<Services> {

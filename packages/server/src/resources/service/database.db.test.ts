@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { CallInput, Client } from '@davit/client';
 import { statement } from '@davit/db';
-import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import { makeTestEnvironment, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import type { TestOrganization } from '@davit/testkit/server';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 let server: RunningServer;
 let owner: TestOrganization;
@@ -330,6 +330,41 @@ describe('a public database', () => {
     expect((await create({ accessibility: 'PUBLIC' })).port).toBe(15_432);
     const credentials = await api.call('getDatabaseMasterCredentials', at(second.id));
     expect(credentials).toMatchObject({ host: 'localhost', port: 15_433 });
+  });
+
+  test('is shown at a name with a certificate if there is one, and a deployment lets its clients begin with TLS', async () => {
+    const secured = await startRunningServer({
+      DAVIT_GATEWAY_DOMAIN: 'apps.example.net',
+      DAVIT_GATEWAY_HTTPS_PORT: '4443',
+      DAVIT_ADDRESS_CERTIFICATES: 'wildcard',
+    });
+    try {
+      const place = await makeTestEnvironment(secured);
+      const { environmentId } = place;
+      const make = async (body: CallInput<'createDatabase'>['body']) => {
+        const { id } = await place.api.call('createDatabase', { params: { environmentId }, body });
+        await place.api.call('deployDatabase', { params: { databaseId: id } });
+        await vi.waitFor(async () => {
+          const { state } = await place.api.call('getDatabaseStatus', { params: { databaseId: id } });
+          expect(state).toBe('DEPLOYED');
+        }, 30_000);
+        return place.api.call('getDatabase', { params: { databaseId: id } });
+      };
+      const common = { mode: 'CONTAINER' as const, accessibility: 'PUBLIC' as const };
+      const store = await make({ name: 'store', type: 'POSTGRESQL', version: '17', ...common });
+      const old = await make({ name: 'old', type: 'MYSQL', version: '8.4', ...common });
+      expect(store.host).toBe(`z${store.id.slice(0, 8)}-postgresql.apps.example.net`);
+      expect(old.host).toBe('apps.example.net');
+      const routes = secured.fake.routes.tcp.map(({ listenPort, acceptsTls }) => [listenPort, acceptsTls]);
+      expect(routes).toEqual(
+        expect.arrayContaining([
+          [store.port, true],
+          [old.port, undefined],
+        ]),
+      );
+    } finally {
+      await secured.close();
+    }
   });
 });
 

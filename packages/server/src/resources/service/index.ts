@@ -3,7 +3,7 @@ export type { DatabaseSpec } from './kinds/database.ts';
 export { cloneServices, cloneServiceTo, type ServiceClone } from './clone.ts';
 export { mountRole, mountService } from './routes.ts';
 export { composeServices } from './facets/action/environment.ts';
-export type { DeploySource } from './kinds/kind.ts';
+export type { DeploySource, RecordSettings } from './kinds/kind.ts';
 export { deploySource } from './kinds/index.ts';
 export { withMergeKey } from './facets/action/terraform.ts';
 export { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from './facets/action/selection.ts';

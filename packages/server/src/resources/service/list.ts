@@ -4,6 +4,7 @@ import type { Needs } from '../../deps.ts';
 import { capsOf } from './caps.ts';
 import { readGroups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
+import type { RecordSettings } from './kinds/kind.ts';
 import { readVisibleEnvironment } from './environment.ts';
 import type { ServiceRecord } from './shapes/request.ts';
 import { readServices } from './store.ts';
@@ -16,7 +17,7 @@ export interface ServicesReference {
 
 /** Returns all services of an environment, of every type, oldest first. The caller must have checked access. */
 export function listServices(
-  deps: Needs<'engine', 'gatewayDomain'>,
+  deps: Needs<'engine', keyof RecordSettings>,
   db: Queryable,
   environmentId: string,
 ): Promise<ServiceRecord[]> {
@@ -24,7 +25,7 @@ export function listServices(
 }
 
 export async function listServicesOfType(
-  deps: Needs<'database' | 'engine', 'gatewayDomain'>,
+  deps: Needs<'database' | 'engine', keyof RecordSettings>,
   caller: Caller,
   { environmentId, type }: ServicesReference,
 ): Promise<{ results: ServiceRecord[] }> {
@@ -33,7 +34,7 @@ export async function listServicesOfType(
 }
 
 async function readRecords(
-  deps: Needs<'engine', 'gatewayDomain'>,
+  deps: Needs<'engine', keyof RecordSettings>,
   db: Queryable,
   environmentId: string,
   type: string | null,

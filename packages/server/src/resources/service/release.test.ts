@@ -10,7 +10,14 @@ import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 
 const clusterId = 'a9f0a2c4-0000-4000-8000-000000000001';
 const clusterSettings = { [clusterId]: { address: 'https://east.example.org' } };
-const settings = { gatewayDomain: 'apps.example.org', gatewayPort: 4480, variablePrefix: 'DAVIT', clusterSettings };
+const settings = {
+  gatewayDomain: 'apps.example.org',
+  gatewayPort: 4480,
+  variablePrefix: 'DAVIT',
+  clusterSettings,
+  gatewayHttpsPort: null,
+  addressCertificates: 'none' as const,
+};
 const at = '2026-01-01T00:00:00.000Z';
 const port: PortSpec = {
   id: 'port',

@@ -16,6 +16,7 @@ import { isLocalDriver } from '../../local-driver.ts';
 import type { ServiceFacts } from './rows.ts';
 import { noGroups, type Groups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
+import type { RecordSettings } from './kinds/kind.ts';
 import { toObjectMetadata } from './object-metadata.ts';
 import { toReleaseOptions } from './shapes/advanced-settings.ts';
 import { parseCommand } from './shapes/command.ts';
@@ -25,7 +26,7 @@ import { toScaling } from './shapes/scaling.ts';
 import { mountPath } from './shapes/storage.ts';
 
 /** The parts of this installation's configuration that a release depends on. */
-export type ReleaseSettings = Settings<'gatewayDomain' | 'gatewayPort' | 'clusterSettings' | 'variablePrefix'>;
+export type ReleaseSettings = RecordSettings & Settings<'gatewayPort' | 'clusterSettings' | 'variablePrefix'>;
 
 export interface ComposedRelease {
   readonly config: ReleaseConfig;
@@ -152,8 +153,13 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
     hosts: isRouted && endpoint !== null ? [publicHost(addressed(facts), label, endpoint.domain)] : [],
     pathPrefix: port.public_path ?? '/',
     pathRewrite: port.public_path_rewrite,
+    ...(hasHostPort && settings.gatewayHttpsPort !== null && acceptsTls(facts) && { acceptsTls: true as const }),
     ...(endpoint !== null && customHosts(port, facts)),
   };
+}
+
+function acceptsTls({ type, spec }: ServiceFacts): boolean {
+  return kindOf(type).acceptsTls?.(spec) === true;
 }
 
 function commandWords(entrypoint: string | null): readonly string[] {

@@ -13,6 +13,7 @@ import { isLocalDriver } from '../../local-driver.ts';
 import { readGroups, shareGroups } from './groups.ts';
 import { claimPorts, withAssignedPorts } from './host-ports.ts';
 import { kindOf } from './kinds/index.ts';
+import type { RecordSettings } from './kinds/kind.ts';
 import type { Caps, SpecRules } from './kinds/spec.ts';
 import { lockService, type ServiceReference } from './lock.ts';
 import { namesOthers, referencesOf } from './references.ts';
@@ -24,7 +25,7 @@ import * as store from './store.ts';
 
 /** Returns one record. Runs one query, and one more if the service has groups. */
 export async function readService(
-  deps: Needs<'database' | 'engine', 'gatewayDomain'>,
+  deps: Needs<'database' | 'engine', keyof RecordSettings>,
   caller: Caller,
   { id, type }: ServiceReference,
 ): Promise<ServiceRecord> {

@@ -55,7 +55,16 @@ export const database = defineKind({
   choice: (_request: unknown) => ({ releaseId: null, commitId: null }),
   host: (id: string, spec: DatabaseSpec) => databaseHost(id, spec.type),
   process: toProcess,
+  acceptsTls,
 });
+
+/**
+ * Returns whether clients can begin a connection with TLS. Those of PostgreSQL can since version 17, whatever the version
+ * of the server. A MySQL server speaks first, and its clients ask for TLS later.
+ */
+function acceptsTls({ type }: DatabaseSpec): boolean {
+  return type !== 'MYSQL';
+}
 
 function newDatabase(request: CreateRequest, rules: SpecRules): DatabaseSpec {
   const entry = rules.databases.types[request.type];
@@ -187,12 +196,15 @@ function toProcess({ recipe, version, password_secret_id: secret }: DatabaseSpec
  */
 export function databaseAddress(
   { id, spec, driver }: { readonly id: string; readonly spec: DatabaseSpec; readonly driver: string },
-  { gatewayDomain }: RecordSettings,
+  { gatewayDomain, gatewayHttpsPort, addressCertificates }: RecordSettings,
 ): { readonly host: string; readonly port: number } {
   const external = spec.ports.find((port) => port.publicly_accessible)?.external_port ?? null;
   // Databases on other clusters have no external port.
-  if (external !== null && isLocalDriver(driver)) return { host: gatewayDomain, port: external };
-  return { host: databaseHost(id, spec.type), port: spec.recipe.port };
+  const inside = databaseHost(id, spec.type);
+  if (external === null || !isLocalDriver(driver)) return { host: inside, port: spec.recipe.port };
+  // The wildcard does not cover the domain itself.
+  const hasCertificate = acceptsTls(spec) && gatewayHttpsPort !== null && addressCertificates === 'wildcard';
+  return { host: hasCertificate ? `${inside}.${gatewayDomain}` : gatewayDomain, port: external };
 }
 
 function toDatabaseRecord(

@@ -46,6 +46,8 @@ export interface ServiceKind {
    * either.
    */
   process?(spec: ServiceSpec): OwnProcess;
+  /** Returns whether clients of its public TCP ports may begin with TLS. */
+  acceptsTls?(spec: ServiceSpec): boolean;
   /** Returns why the service cannot be deployed on this cluster, as a text to follow its name, or null if it can. */
   obstacle?(spec: ServiceSpec, driver: string): string | null;
   /**
@@ -59,7 +61,7 @@ export interface ServiceKind {
 export type OwnProcess = Pick<ReleaseConfig, 'entrypoint' | 'arguments' | 'environment'>;
 
 /** The parts of this installation's configuration that records show. */
-export type RecordSettings = Settings<'gatewayDomain'>;
+export type RecordSettings = Settings<'gatewayDomain' | 'gatewayHttpsPort' | 'addressCertificates'>;
 
 /** The parts of a row that determine a source. */
 export type SourceRow<Spec extends ServiceSpec = ServiceSpec> = Pick<ServiceRow<Spec>, 'spec' | 'registry'>;
@@ -100,6 +102,7 @@ interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {
   readonly sharesSecrets?: boolean;
   host?(id: string, spec: Spec): string;
   process?(spec: Spec): OwnProcess;
+  acceptsTls?(spec: Spec): boolean;
   obstacle?(spec: Spec, driver: string): string | null;
   fault?(spec: Spec): string | null;
 }

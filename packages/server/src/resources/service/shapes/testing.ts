@@ -91,7 +91,14 @@ export function accepted(service: TestService, { driver, owner, image }: TestPla
   if (problems.found.length > 0) return JSON.stringify(problems.found);
   const facts = factsOf({ ...spec, advanced_settings }, request.name, { driver, owner });
   const clusterSettings = { [driver]: { address: 'https://east.example.org' } };
-  const installation = { gatewayDomain: 'apps.example.org', gatewayPort: 4480, variablePrefix: 'DAVIT', clusterSettings };
+  const installation = {
+    gatewayDomain: 'apps.example.org',
+    gatewayPort: 4480,
+    variablePrefix: 'DAVIT',
+    clusterSettings,
+    gatewayHttpsPort: null,
+    addressCertificates: 'none' as const,
+  };
   const { config } = composeRelease(facts, rows, installation, groups);
   return toWorkload({
     owner,

@@ -6,6 +6,7 @@ import { notFound } from '../../../shared/problems.ts';
 import { listServices } from '../../list.ts';
 import { lockService, type ServiceReference } from '../../lock.ts';
 import type { ServiceRecord } from '../../shapes/request.ts';
+import type { RecordSettings } from '../../kinds/kind.ts';
 
 const { type: application } = kinds.APPLICATION;
 
@@ -39,7 +40,7 @@ const removeAliases = statement(
  * Returns the applications of the environment that have an alias of a variable of the database. Fails with NOT_FOUND.
  */
 export async function listApplications(
-  deps: Needs<'database' | 'engine', 'gatewayDomain'>,
+  deps: Needs<'database' | 'engine', keyof RecordSettings>,
   caller: Caller,
   { id }: ServiceReference,
 ): Promise<{ results: ServiceRecord[] }> {

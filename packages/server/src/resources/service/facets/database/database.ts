@@ -6,6 +6,7 @@ import { notFound } from '../../../shared/problems.ts';
 import { readSecretValues } from '../../../variable/index.ts';
 import { readVisibleEnvironment } from '../../environment.ts';
 import { databaseAddress, type DatabaseSpec } from '../../kinds/database.ts';
+import type { RecordSettings } from '../../kinds/kind.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ServiceRow } from '../../rows.ts';
 import { readService } from '../../store.ts';
@@ -18,7 +19,7 @@ type Configuration = Response<(typeof operations)['listEnvironmentDatabaseConfig
  * Returns the credentials for connecting to a database. No other operation shows its password. Fails with NOT_FOUND.
  */
 export async function readCredentials(
-  deps: Needs<'database' | 'vault', 'gatewayDomain'>,
+  deps: Needs<'database' | 'vault', keyof RecordSettings>,
   caller: Caller,
   reference: ServiceReference,
 ): Promise<Credentials> {

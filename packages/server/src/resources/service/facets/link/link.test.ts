@@ -18,7 +18,14 @@ const clusterSettings = {
   'a9f0a2c4-0000-4000-8000-000000000001': { address: 'https://apps.example.org' },
   'a9f0a2c4-0000-4000-8000-000000000002': { address: 'http://dev.example.org:8080' },
 };
-const settings = { gatewayDomain: 'localhost', gatewayPort: 4480, variablePrefix: 'DAVIT', clusterSettings };
+const settings = {
+  gatewayDomain: 'localhost',
+  gatewayPort: 4480,
+  variablePrefix: 'DAVIT',
+  clusterSettings,
+  gatewayHttpsPort: null,
+  addressCertificates: 'none' as const,
+};
 const urls = (ports: ReleasePort[], gatewayPort = 4480): string[] =>
   toLinks({ id: 's', type: 'APPLICATION' }, ports, { ...settings, gatewayPort, gatewayHttpsPort: null, secured: new Set() }).map(
     ({ url }) => url,

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { Button } from '../../parts/button.tsx';
-import { isList, numberOf, type Json } from './paths.ts';
-import type { Column, Control } from './setting.ts';
+import { Button } from './button.tsx';
+import { isList, numberOf, type Json } from '../data/paths.ts';
+import type { Column, Control } from './control.ts';
 
 interface RowsControlProps {
   readonly control: Extract<Control, { readonly kind: 'rows' }>;

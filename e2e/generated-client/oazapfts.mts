@@ -1,6 +1,6 @@
 import { ok } from '@oazapfts/runtime';
-// A public generator makes client.ts from packages/contract/generated/openapi.json, beside a copy of this file.
-import * as api from './client.ts';
+// A public generator makes oazapfts.ts from packages/contract/generated/openapi.json, beside a copy of this file.
+import * as api from './oazapfts.ts';
 
 /*
  * The first steps of a user with a client from a public generator: create, read, change and delete, using only its
@@ -8,7 +8,7 @@ import * as api from './client.ts';
  */
 
 const [baseUrl, token] = process.argv.slice(2);
-if (baseUrl === undefined || token === undefined) throw new Error('usage: story.mts URL TOKEN');
+if (baseUrl === undefined || token === undefined) throw new Error('usage: oazapfts.mts URL TOKEN');
 api.defaults.baseUrl = baseUrl;
 api.defaults.headers = { authorization: `Token ${token}` };
 

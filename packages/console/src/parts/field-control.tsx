@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react';
-import type { ControlProps } from '../../parts/form-field.tsx';
-import { TextInput } from '../../parts/text-input.tsx';
-import { sentence } from '../../words.ts';
-import { isList, numberOf, type Json } from './paths.ts';
+import type { ControlProps } from './form-field.tsx';
+import { TextInput } from './text-input.tsx';
+import { sentence } from '../words.ts';
+import { isList, numberOf, type Json } from '../data/paths.ts';
 import { ProbeControl } from './probe.tsx';
 import { RowsControl } from './rows.tsx';
-import type { Control } from './setting.ts';
+import type { Control } from './control.ts';
 
-export interface SettingControlProps {
+export interface FieldControlProps {
   readonly control: Control;
   readonly attributes: ControlProps;
   readonly label: string;
@@ -16,8 +16,8 @@ export interface SettingControlProps {
   readonly onChange: (value: Json) => void;
 }
 
-/** The control of a setting, by its declaration. */
-export function SettingControl({ control, attributes, label, value, isReadOnly, onChange }: SettingControlProps): ReactNode {
+/** The control of a field, by its declaration. */
+export function FieldControl({ control, attributes, label, value, isReadOnly, onChange }: FieldControlProps): ReactNode {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   switch (control.kind) {
     case 'switch':

@@ -1,5 +1,5 @@
 import { useId, type ReactNode } from 'react';
-import { isList, numberOf, valueAt, withValueAt, type Json } from './paths.ts';
+import { isList, numberOf, valueAt, withValueAt, type Json } from '../data/paths.ts';
 
 interface ProbeControlProps {
   readonly label: string;

@@ -1,0 +1,135 @@
+import { createServer, connect as connectTcp, type Socket } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { testCertificate } from '@davit/testkit/certificate';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RouteTable } from '../gateway.ts';
+import type { LocalGateway } from './gateway.ts';
+import { freePort, GatewaySetup, hasHaproxy, title } from './testing.ts';
+
+const host = 'z1-postgresql.apps.test';
+
+let setup: GatewaySetup;
+let gateway: LocalGateway;
+let listenPort: number;
+let database: { readonly id: string; readonly host: string; readonly port: number };
+let wildcard: Awaited<ReturnType<typeof testCertificate>>;
+beforeEach(async () => {
+  setup = new GatewaySetup();
+  wildcard = await testCertificate('*.apps.test');
+  listenPort = await freePort();
+  gateway = await setup.gateway({ httpsPort: await freePort() });
+  await gateway.start();
+  // Answers each message with its bytes, as a database that speaks no TLS.
+  const server = createServer((socket) => {
+    socket.on('data', (chunk) => socket.write(`got ${chunk.toString('hex')}`));
+    socket.on('error', () => undefined);
+    setup.onEnd(() => void socket.destroy());
+  });
+  database = { id: 'db', host: '127.0.0.1', port: await setup.listen(server) };
+});
+afterEach(() => setup.end());
+
+const table = (acceptsTls = true, { pem } = wildcard): RouteTable => ({
+  http: [],
+  tcp: [{ id: 'p1', listenPort, backends: [database], ...(acceptsTls && { acceptsTls: true as const }) }],
+  certificates: [{ host: '*.apps.test', pem, redirect: false }],
+});
+
+/** Sends a message and returns the answer. */
+function ask(socket: Socket, message: Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject);
+    socket.once('close', () => reject(new Error('closed')));
+    socket.once('data', (chunk) => resolve(chunk.toString()));
+    socket.write(message);
+  });
+}
+
+const plain = (message: Buffer): Promise<string> => {
+  const socket = connectTcp(listenPort, '127.0.0.1');
+  setup.onEnd(() => void socket.destroy());
+  return ask(socket, message);
+};
+
+function secure(options: { servername?: string; ca?: string; port?: number } = {}): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(
+      {
+        host: '127.0.0.1',
+        port: options.port ?? listenPort,
+        servername: options.servername ?? host,
+        ca: options.ca ?? wildcard.certificate,
+        ALPNProtocols: ['postgresql'],
+      },
+      () => resolve(socket),
+    );
+    socket.once('error', reject);
+    setup.onEnd(() => void socket.destroy());
+  });
+}
+
+const sslRequest = Buffer.from('0000000804d2162f', 'hex');
+
+describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
+  it('takes clients with TLS and without it at the same port', async () => {
+    await gateway.apply(table());
+    await gateway.traffic();
+    const socket = await secure();
+    // Clients of PostgreSQL insist on it.
+    expect(socket.alpnProtocol).toBe('postgresql');
+    expect(await ask(socket, Buffer.from('hello'))).toBe('got 68656c6c6f');
+    // An older client of PostgreSQL asks whether there is TLS, and the database answers.
+    expect(await plain(sslRequest)).toBe(`got ${sslRequest.toString('hex')}`);
+    // A message of MongoDB begins with its length, which may look like the beginning of TLS.
+    for (const length of ['16010000', '16030000', '16030100']) {
+      const message = `${length}01000000dd07000000`;
+      expect(await plain(Buffer.from(message, 'hex'))).toBe(`got ${message}`);
+    }
+    await expect(secure({ servername: 'z1.other.test' })).rejects.toThrow(/alert|disconnected|reset/i);
+    socket.end();
+    const traffic = (await gateway.traffic()).find(({ id }) => id === 'p1');
+    expect(traffic?.requests).toBe(5);
+  });
+
+  it('understands a greeting that arrives in pieces', async () => {
+    await gateway.apply(table());
+    const slow = createServer((from) => {
+      const to = connectTcp({ port: listenPort, host: '127.0.0.1', noDelay: true });
+      let sent = Promise.resolve();
+      from.on('data', (chunk) => {
+        for (let at = 0; at < chunk.length; at += 40) {
+          sent = sent.then(() => new Promise((resolve) => to.write(chunk.subarray(at, at + 40), () => setImmediate(resolve))));
+        }
+      });
+      to.pipe(from);
+      for (const one of [from, to]) one.on('error', () => undefined);
+      setup.onEnd(() => [from, to].forEach((one) => one.destroy()));
+    });
+    const socket = await secure({ port: await setup.listen(slow) });
+    expect(await ask(socket, Buffer.from('hello'))).toBe('got 68656c6c6f');
+  });
+
+  it('presents a renewed certificate, while connections stay, also over a reload', async () => {
+    await gateway.apply(table());
+    const before = await secure();
+    const renewed = await testCertificate('*.apps.test');
+    await gateway.apply(table(true, renewed));
+    const after = await secure({ ca: renewed.certificate });
+    for (const socket of [before, after]) expect(await ask(socket, Buffer.from('a'))).toBe('got 61');
+    const { tcp, ...rest } = table(true, renewed);
+    const another = { id: 'p2', listenPort: await freePort(), backends: [database] };
+    await gateway.apply({ ...rest, tcp: [...tcp, another] });
+    const latest = await secure({ ca: renewed.certificate });
+    for (const socket of [before, after, latest]) expect(await ask(socket, Buffer.from('a'))).toBe('got 61');
+  });
+
+  it('passes everything on once it no longer accepts TLS', async () => {
+    await gateway.apply(table());
+    await secure();
+    await gateway.apply(table(false));
+    await expect(secure()).rejects.toThrow();
+    expect(await plain(sslRequest)).toBe(`got ${sslRequest.toString('hex')}`);
+    await gateway.apply(table());
+    expect(await ask(await secure(), Buffer.from('a'))).toBe('got 61');
+  });
+});
