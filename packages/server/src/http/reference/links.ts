@@ -13,6 +13,7 @@ export function errorAddress(code: string): string {
 /** Returns where words in code lead: ids of operations, their method and path, names of types, and error codes. */
 export function addressesIn({ entries, types, errors, causes }: Model): AddressOf {
   return (word) => {
+    if (word === '/docs/errors') return word;
     const id = entries.has(word) ? word : byCall.get(word);
     if (id !== undefined) return operationAddress(id);
     if (types.has(word)) return typeAddress(word);

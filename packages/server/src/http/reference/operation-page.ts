@@ -154,6 +154,7 @@ function examples(entry: Entry, example: Example | undefined): Html {
       <legend class="sr-only">Example as</legend>
       <label><input type="radio" name="example" value="curl" checked /> curl</label>
       <label><input type="radio" name="example" value="client" /> TypeScript</label>
+      <a class="to-try" href="#try">Try it</a>
     </fieldset>
     <div class="code curl"><pre tabindex="0">${curlCall(entry, example)}</pre></div>
     <div class="code client"><pre tabindex="0">${clientCall(entry, example)}</pre></div>

@@ -92,13 +92,21 @@ function joined(parts: readonly Html[], between: string): Html {
 /** The largest number that needs no mention: it is the limit of 32 bits, not of the field. */
 const largest = 2_147_483_647;
 
+/** Longer patterns say less than the words of the field. */
+const longestPattern = 60;
+
 const count = new Intl.NumberFormat('en-US');
 
 /** Returns the limits of a value in words, the default last; empty if it has none. */
 export function limitWords(schema: Schema): readonly string[] {
   const { minimum, minLength, minItems, maxLength, maxItems, pattern } = schema;
   const maximum = schema.maximum === largest ? undefined : schema.maximum;
-  const rule = pattern === String.raw`\S` ? 'not blank' : pattern === undefined ? undefined : `matches ${pattern}`;
+  const rule =
+    pattern === String.raw`\S`
+      ? 'not blank'
+      : pattern === undefined || pattern.length > longestPattern
+        ? undefined
+        : `matches ${pattern}`;
   const words = [
     range(minimum, maximum, ''),
     range(minLength, maxLength, ' characters'),

@@ -1,4 +1,5 @@
 import { html, type Html } from './html.ts';
+import { inline } from './markdown.ts';
 import { operations, type OperationId } from '@davit/contract';
 import { operationAddress, type Section } from './order.ts';
 
@@ -16,33 +17,36 @@ const journeys: readonly Journey[] = [
       ['createEnvironment', 'An environment holds services that run together on one cluster.'],
       ['createApplication', 'Name the git repository, its branch and the Dockerfile.'],
       ['deployApplication', 'Builds the newest commit and starts it.'],
-      ['getApplicationStatus', 'Read it until the state ends in DEPLOYED or ERROR.'],
+      ['getApplicationStatus', 'Read it until `state` ends in DEPLOYED or ERROR.'],
     ],
   },
   {
     title: 'Give it a secret from a database',
     steps: [
-      ['createDatabase', 'Its address and password become built-in variables of its environment.'],
+      ['createDatabase', 'Its address and password become built-in variables of the services of its environment.'],
       ['deployDatabase', 'Starts it.'],
-      ['listVariables', 'Find the id of the built-in secret, for example DAVIT_POSTGRESQL_…_DATABASE_URL_INTERNAL.'],
-      ['createVariableAlias', 'Gives the secret the name that your program expects, such as DATABASE_URL.'],
-      ['deployApplication', 'Services see a new variable from their next deployment on.'],
+      [
+        'listVariables',
+        'With `scope` APPLICATION and the application as `parent_id`: find the key that ends in `_DATABASE_URL`.',
+      ],
+      ['createVariableAlias', 'Send the `key` that your program expects, `alias_scope` APPLICATION and the application.'],
+      ['deployApplication', 'A service gets a new variable with its next deployment.'],
     ],
   },
   {
     title: 'Roll back',
     steps: [
-      ['listApplicationDeploymentHistoryV2', 'Find the last deployment that worked, and its release_id.'],
-      ['deployApplication', 'Send that release_id: nothing is built, and the present instances serve until it is ready.'],
-      ['editApplication', 'Switch auto_deploy off, or the next push replaces the release.'],
+      ['listApplicationDeploymentHistoryV2', 'Find the last deployment that worked, and its `release_id`.'],
+      ['deployApplication', 'Send that `release_id`: nothing is built, and the present instances serve until it is ready.'],
+      ['editApplication', 'Switch `auto_deploy` off, or the next push replaces the release.'],
     ],
   },
   {
     title: 'Read why a deployment failed',
     steps: [
-      ['getApplicationStatus', 'Its failure has the cause, the remedy and the last lines.'],
-      ['listEnvironmentLogs', 'All lines of one deployment, its builds included.'],
-      ['searchServiceLog', 'What the program itself printed.'],
+      ['getApplicationStatus', '`failure` has the cause, what to do, the last lines, and what changed since it last worked.'],
+      ['listEnvironmentLogs', 'All lines of a deployment, those of its build included.'],
+      ['searchServiceLog', 'The lines that the program itself printed.'],
     ],
   },
 ];
@@ -68,6 +72,7 @@ export DAVIT_TOKEN=dvt_…                    # your token
 curl "$DAVIT_SERVER/organization" -H "Authorization: Token $DAVIT_TOKEN"</pre>
       </div>
       <div class="journeys">${journeys.map(journeyOf)}</div>
+      <p class="words"><a href="/docs/errors">All errors and all causes of failed deployments</a>, each with its remedy.</p>
     </section>
     ${conventions}
     <section id="operations">
@@ -96,7 +101,7 @@ function journeyOf({ title, steps }: Journey): Html {
         ([id, why]) =>
           html`<li>
             <a href="${operationAddress(id)}">${operations[id].summary}</a>
-            <p class="under">${why}</p>
+            <p class="under">${inline(why, () => undefined)}</p>
           </li>`,
       )}
     </ol>

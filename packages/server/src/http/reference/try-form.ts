@@ -25,7 +25,14 @@ export function tryForm(entry: Entry, example: Example | undefined): Html {
           <p class="under" data-who>
             The token stays in this page and is forgotten with it. Empty: your session of the console, if you are signed in.
           </p>`;
-  return html`<form class="try" data-method="${method}" data-path="${path}" data-media="${request?.mediaType ?? ''}" hidden>
+  return html`<form
+    class="try"
+    id="try"
+    data-method="${method}"
+    data-path="${path}"
+    data-media="${request?.mediaType ?? ''}"
+    hidden
+  >
     <h2>Try it</h2>
     ${token} ${fields}
     ${request === undefined ? undefined : html`<label class="try-field"><span>Body</span><textarea name="body" rows="8" spellcheck="false" autocapitalize="off">${text}</textarea></label>`}
