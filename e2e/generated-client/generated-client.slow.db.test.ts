@@ -26,8 +26,8 @@ const compilerOptions = {
 let server: TestServer;
 let folder: string;
 /**
- * For generators whose own helpers do not compile with `exactOptionalPropertyTypes`, whatever the document has: oazapfts,
- * and @hey-api/openapi-ts (https://github.com/hey-api/hey-api/issues/2236).
+ * For generators whose own helpers do not compile with `exactOptionalPropertyTypes`, whatever the document has:
+ * oazapfts, and @hey-api/openapi-ts (https://github.com/hey-api/hey-api/issues/2236).
  */
 let looser: string;
 

@@ -40,7 +40,7 @@ export interface Operation {
   /** The explanation in markdown. CONTRIBUTING.md lists what belongs to it. */
   readonly description?: string;
   readonly scope: Scope;
-  /** Who may use the operation, as a sentence. Default: what `permissions.ts` says of the scope, the id and the path. */
+  /** Who may use the operation, as a sentence. Default: the rule of `permissions.ts` for scope, id and path. */
   readonly permission?: string;
   readonly target: Target;
   /**

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts';
 import { builtInRoles, customNeed, roleDescriptions, roleMay, type CustomNeed } from './permissions.ts';
 
-/** What a custom role must allow; null: no custom role suffices. */
+/** Rights that a custom role must give; null: no custom role suffices. */
 const customRoles: Readonly<Record<CustomNeed, string | null>> = {
   ANY: 'custom roles',
   NEVER: null,
@@ -33,7 +33,7 @@ function callersOf(operation: Operation): string {
   switch (scope) {
     case 'READ':
       return `signed-in people; ${members}`;
-    // Of the tokens, only the one of the instance belongs to no organization, and could see the new one.
+    // Only the token of the instance belongs to no organization: the other tokens could not see the new one.
     case 'ADMIN':
       return 'signed-in people; the token of the instance’s administrator';
     default:

@@ -2,8 +2,8 @@ import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 
 /*
- * Where the keyboard is. A browser moves the focus to the body when the focused element is removed, so that whoever uses
- * the keyboard would begin again at the top of the page.
+ * Keeps the place of a reader with a keyboard. A browser moves the focus to the body when the focused element is
+ * removed, and the next key would begin at the top of the page.
  */
 
 /** Elements that have a heading of their own. */
@@ -17,7 +17,7 @@ export function keepFocus(): void {
   };
   const isLost = (): boolean => document.activeElement === document.body;
   const forget = (): void => {
-    // A reader who clicks on a text leaves the element on purpose. An element that is removed or hidden is gone by then.
+    // A reader who clicks on a text leaves the element on purpose. A removed or hidden element is gone by then.
     setTimeout(() => {
       if (isLost() && isThere(path[0])) path = [];
     });

@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 import { ErrorNote } from './face.tsx';
 
 interface OlderProps {
-  /** What is older, as "deployments". */
+  /** Name of the older records, as "deployments". */
   readonly what: string;
   readonly hasOlder: boolean;
   readonly isReading: boolean;

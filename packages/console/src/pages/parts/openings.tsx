@@ -14,7 +14,7 @@ import { entries, invalid } from './sample.ts';
 
 const kinds = ['Dialog', 'Question', 'Question with a name', 'Form', 'Shown once'] as const;
 
-/** What opens, and what leads elsewhere: dialogs, a menu, tabs. */
+/** Shows parts that open or lead elsewhere: dialogs, a menu, tabs. */
 export function Openings(): ReactNode {
   const [asked, ask] = useState<(typeof kinds)[number] | null>(null);
   const close = (): void => ask(null);

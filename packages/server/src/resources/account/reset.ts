@@ -41,8 +41,8 @@ const memberAccount = statement<MemberAccount>(
 const personLock = statement('password_link_person_lock', 'select id from person where id = $1 for update');
 
 /**
- * Returns a row if an organization ($2) may still set the password of a member ($1) by a link that was created at $3. It
- * may not if the person has left it, has joined another one since, or has become its owner since.
+ * Returns a row if an organization ($2) may still set the password of a member ($1) by a link that was created at $3.
+ * It may not if the person has left it, has joined another one since, or has become its owner since.
  */
 const linkStands = statement<{ person_id: string }>(
   'password_link_stands',

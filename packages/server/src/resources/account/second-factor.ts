@@ -49,7 +49,8 @@ const stepTake = statement(
 );
 
 /**
- * Locks an account against sign-ins until the transaction ends. One that waits then sees that a second factor is needed.
+ * Locks an account against sign-ins until the transaction ends. One that waits then sees that a second factor is
+ * needed.
  */
 const accountLock = statement(
   'second_factor_account_lock',
