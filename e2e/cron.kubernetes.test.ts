@@ -15,7 +15,7 @@ const canary = 'canary-of-cron';
 const minute = 60_000;
 const shell = (script: string) => ({ entrypoint: '/bin/sh', arguments: ['-c', script] });
 const runsOf = statement<{ id: string; status: string; failure: { code: string } | null; by_cluster: boolean }>(
-  'e2eRunsOnKubernetes',
+  'e2e_runs_on_kubernetes',
   'SELECT id, status, failure, by_cluster FROM job_run WHERE service_id = $1 ORDER BY due_at',
 );
 

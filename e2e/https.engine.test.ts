@@ -14,7 +14,7 @@ const shop = {
 };
 const domain = 'shop.example.test';
 const publicHost = 'davit.example.test';
-const dueNow = statement('e2eCertificateDue', 'update certificate set due_at = clock_timestamp() where host = $1');
+const dueNow = statement('e2e_certificate_due', 'update certificate set due_at = clock_timestamp() where host = $1');
 const remedy = hasPebble ? '' : ' (skipped: the program pebble is missing; apt-get install pebble)';
 
 describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {

@@ -5,7 +5,7 @@ import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
 import { busybox, TestSetup } from './support/setup.ts';
 
-const setDue = statement('e2eSetDue', 'UPDATE job_schedule SET next_at = clock_timestamp() WHERE service_id = $1');
+const setDue = statement('e2e_set_due', 'UPDATE job_schedule SET next_at = clock_timestamp() WHERE service_id = $1');
 
 type JobFields = Partial<CallInput<'createJob'>['body']>;
 

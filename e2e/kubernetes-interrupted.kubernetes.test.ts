@@ -25,7 +25,7 @@ const awayMilliseconds = 60_000;
 const takenWithinMilliseconds = 20_000;
 
 const runnerOf = statement<{ runner_id: string | null; status: string }>(
-  'e2eRunnerOfNewest',
+  'e2e_runner_of_newest',
   'SELECT runner_id, status FROM deployment ORDER BY sequence DESC LIMIT 1',
 );
 

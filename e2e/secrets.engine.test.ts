@@ -21,7 +21,7 @@ const files = {
 
 /** Reads all rows of all tables as text, with binary columns as hexadecimal digits. */
 const everyRow = statement<{ rows: string }>(
-  'e2eEveryRow',
+  'e2e_every_row',
   `SELECT query_to_xml(format('SELECT t::text AS row FROM %I.%I t', table_schema, table_name), true, false, '')::text AS rows
      FROM information_schema.tables
     WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')`,

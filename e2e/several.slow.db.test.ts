@@ -25,7 +25,7 @@ const deployments = statement<{
   finished_at: string;
   failures: readonly unknown[] | null;
 }>(
-  'e2eSeveralDeployments',
+  'e2e_several_deployments',
   `SELECT environment_id, action, status, started_at, finished_at,
       (SELECT jsonb_agg(failure) FROM deployment_service s WHERE s.deployment_id = d.id AND failure IS NOT NULL) AS failures
      FROM deployment d ORDER BY environment_id, sequence`,

@@ -23,12 +23,12 @@ const awayMilliseconds = 45_000;
 const secret = 'canary-of-terraform-jobs';
 
 const stateRow = statement<{ lock: object | null; bytes: number; text: string }>(
-  'e2eTerraformState',
+  'e2e_terraform_state',
   `SELECT lock, coalesce(octet_length(sealed), 0) AS bytes, coalesce(encode(sealed, 'escape'), '') AS text FROM terraform_state WHERE service_id = $1`,
 );
-const runs = statement<{ id: string }>('e2eTerraformRuns', 'SELECT id FROM terraform_run');
+const runs = statement<{ id: string }>('e2e_terraform_runs', 'SELECT id FROM terraform_run');
 const newest = statement<{ runner_id: string | null; status: string }>(
-  'e2eTerraformNewest',
+  'e2e_terraform_newest',
   'SELECT runner_id, status FROM deployment ORDER BY sequence DESC LIMIT 1',
 );
 

@@ -32,7 +32,7 @@ export interface SubjectPaths {
 }
 
 const schedules = statement<{ expression: string }>(
-  'e2eCrashSchedule',
+  'e2e_crash_schedule',
   `SELECT r.config -> 'job' -> 'schedule' ->> 'expression' AS expression
      FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
     WHERE s.service_id = $1 AND t.desired = 'RUNNING'`,

@@ -7,22 +7,25 @@ beforeAll(async () => {
   home = await createTestDatabase({ isMigrated: false });
   await home.database.run(
     statement(
-      'testChangeTable',
+      'test_change_table',
       `create table note (id integer primary key, output text default nullif(current_setting('davit.request', true), ''))`,
     ),
   );
 });
 afterAll(() => home.drop());
 
-const insert = statement<{ output: string | null }>('testChangeInsert', 'insert into note (id) values ($1) returning output');
+const insert = statement<{ output: string | null }>('test_change_insert', 'insert into note (id) values ($1) returning output');
 const taking = batchedStatement<{ output: string | null }>(
-  'testChangeTaking',
+  'test_change_taking',
   { id: 'int', setting: 'text', request: 'text' },
   (asked) => `with ${asked}, made as (
      insert into note (id, output) select id, coalesce(current_setting(setting, true), request) from asked returning id, output)
    select call, output from made join asked using (id)`,
 );
-const setting = statement<{ text: string | null }>('testChangeSetting', `select current_setting('davit.request', true) as text`);
+const setting = statement<{ text: string | null }>(
+  'test_change_setting',
+  `select current_setting('davit.request', true) as text`,
+);
 
 const request: ChangeRequest = {
   operation: 'editNote',
@@ -72,9 +75,9 @@ test('a statement that fails says why and leaves its connection of use', async (
 });
 
 test('a statement that is prepared again after the table changed still carries it', async () => {
-  const all = statement<{ output: string | null }>('testChangeAll', 'insert into note (id) values ($1) returning *');
+  const all = statement<{ output: string | null }>('test_change_all', 'insert into note (id) values ($1) returning *');
   await forRequest(request, () => home.database.one(all, [id()]));
-  await home.database.run(statement('testChangeAlter', 'alter table note add column more text'));
+  await home.database.run(statement('test_change_alter', 'alter table note add column more text'));
   expect(JSON.parse((await forRequest(request, () => home.database.one(all, [id()]))).output ?? '')).toEqual(request);
 });
 

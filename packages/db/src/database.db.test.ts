@@ -21,24 +21,24 @@ interface Account {
 }
 
 const createTables = statement(
-  'testCreateTables',
+  'test_create_tables',
   `create table account (id int primary key, name text constraint account_name_key unique, balance bigint constraint account_balance_check check (balance >= 0))`,
 );
 const createEntries = statement(
-  'testCreateEntries',
+  'test_create_entries',
   `create table entry (account int constraint entry_account_fkey references account)`,
 );
-const empty = statement('testEmpty', `truncate account, entry`);
-const insert = statement('testInsert', `insert into account values ($1, $2, $3)`);
-const insertEntry = statement('testInsertEntry', `insert into entry values ($1)`);
-const select = statement<Account>('testSelect', `select id, name, balance from account order by id`);
-const selectById = statement<Account>('testSelectById', `select id, name, balance from account where id = $1`);
-const add = statement('testAdd', `update account set balance = balance + $2 where id = $1`);
-const ownProcess = statement<{ pid: number }>('testOwnProcess', `select pg_backend_pid() as pid`);
-const terminate = statement('testTerminate', `select pg_terminate_backend($1)`);
+const empty = statement('test_empty', `truncate account, entry`);
+const insert = statement('test_insert', `insert into account values ($1, $2, $3)`);
+const insertEntry = statement('test_insert_entry', `insert into entry values ($1)`);
+const select = statement<Account>('test_select', `select id, name, balance from account order by id`);
+const selectById = statement<Account>('test_select_by_id', `select id, name, balance from account where id = $1`);
+const add = statement('test_add', `update account set balance = balance + $2 where id = $1`);
+const ownProcess = statement<{ pid: number }>('test_own_process', `select pg_backend_pid() as pid`);
+const terminate = statement('test_terminate', `select pg_terminate_backend($1)`);
 
-const databaseName = statement<{ name: string }>('testCurrentDatabase', 'select current_database() as name');
-const setReadOnly = statement('testSetReadOnly', `set default_transaction_read_only = on`);
+const databaseName = statement<{ name: string }>('test_current_database', 'select current_database() as name');
+const setReadOnly = statement('test_session_read_only', `set default_transaction_read_only = on`);
 // Affects new sessions only: the pool's own connections are not touched.
 const alterReadOnly = (name: string): Statement => ({
   name: `${name}_readonly`,
@@ -65,7 +65,7 @@ afterAll(() => home.drop());
 
 test('values arrive in the form that the API answers with', async () => {
   const allTypes = statement(
-    'testTypes',
+    'test_types',
     `select '2026-01-02 03:04:05.678901+00'::timestamptz as instant, 9007199254740991::int8 as big, '\\x00ff'::bytea as bytes,
             '{"a":[1,null]}'::jsonb as json, array['2026-01-02 03:04:05+00'::timestamptz, null] as instants,
             array[1, 2]::int8[] as bigs, array['a', 'b'] as texts, true as flag, null as nothing, '2026-01-02'::date as day`,
@@ -85,7 +85,7 @@ test('values arrive in the form that the API answers with', async () => {
 });
 
 test('a bigint that no number can hold is an error and not another number', async () => {
-  const tooBig = statement('testTooBig', `select 9007199254740993::int8 as big`);
+  const tooBig = statement('test_too_big', `select 9007199254740993::int8 as big`);
   await expect(database.one(tooBig)).rejects.toThrow('does not fit a number');
 });
 
@@ -186,20 +186,20 @@ test('a deadlock is resolved by doing one of the transactions again', async () =
 });
 
 describe('failures that are not of the statement', () => {
-  const fail = statement('testFail', `select fail_with($1)`);
-  const failTwice = statement<{ attempts: number }>('testFailTwice', `select fail_twice_with($1) as attempts`);
+  const fail = statement('test_fail', `select fail_with($1)`);
+  const failTwice = statement<{ attempts: number }>('test_fail_twice', `select fail_twice_with($1) as attempts`);
   beforeAll(async () => {
     await database.run(
       statement(
-        'testMakeFail',
+        'test_make_fail',
         `create function fail_with(state text) returns void language plpgsql as
          $$ begin raise exception 'as told' using errcode = state; end $$`,
       ),
     );
-    await database.run(statement('testMakeAttempts', `create sequence attempt`));
+    await database.run(statement('test_make_attempts', `create sequence attempt`));
     await database.run(
       statement(
-        'testMakeFailTwice',
+        'test_make_fail_twice',
         `create function fail_twice_with(state text) returns bigint language plpgsql as
          $$ begin
               if nextval('attempt') % 3 <> 0 then perform fail_with(state); end if;
@@ -264,12 +264,12 @@ test('a server that is not there is DATABASE_UNAVAILABLE, retryable', async () =
 
 test('a database that nobody may connect to for a while is DATABASE_UNAVAILABLE', async () => {
   const locked = await createTestDatabase({ isMigrated: false });
-  const name = statement<{ name: string }>('testDatabaseName', 'select current_database() as name');
+  const name = statement<{ name: string }>('test_database_name', 'select current_database() as name');
   const other = (await locked.database.one(name)).name;
   const narrow = openDatabase({ connectionString: locked.connectionString, applicationName: 'test', maximumConnections: 1 });
-  await database.run(statement('testLock', `alter database ${other} allow_connections false`));
+  await database.run(statement('test_lock', `alter database ${other} allow_connections false`));
   expect(await failureOf(narrow.one(name))).toBeInstanceOf(DatabaseUnavailable);
-  await database.run(statement('testUnlock', `alter database ${other} allow_connections true`));
+  await database.run(statement('test_unlock', `alter database ${other} allow_connections true`));
   expect(await narrow.one(name)).toEqual({ name: other });
   await narrow.close();
   await locked.drop();
@@ -313,7 +313,7 @@ describe('a server that takes no changes', () => {
 test('a connection that is lost during a statement is DATABASE_UNAVAILABLE, and the next statement works', async () => {
   const narrow = openDatabase({ connectionString: home.connectionString, applicationName: 'test', maximumConnections: 1 });
   const { pid } = await narrow.one(ownProcess);
-  const sleep = statement('testSleep', `select pg_sleep(60)`);
+  const sleep = statement('test_sleep', `select pg_sleep(60)`);
   const lost = failureOf(narrow.run(sleep));
   await database.run(terminate, [pid]);
   expect(await lost).toBeInstanceOf(DatabaseUnavailable);
@@ -346,13 +346,13 @@ test('the loss of an idle connection is told and harms nothing', async () => {
 });
 
 test('a migration that changes a table under prepared statements is not noticed by those who use them', async () => {
-  const everything = statement('testEverything', `select * from account`);
+  const everything = statement('test_everything', `select * from account`);
   await Promise.all(Array.from({ length: 10 }, () => database.many(everything)));
-  await database.run(statement('testAlter', `alter table account add column note text`));
+  await database.run(statement('test_alter', `alter table account add column note text`));
   const answers = await Promise.all(Array.from({ length: 20 }, () => database.many(everything)));
   expect(answers).toEqual(answers.map(() => []));
   expect(await database.transaction((tx) => tx.many(everything))).toEqual([]);
-  await database.run(statement('testAlterBack', `alter table account drop column note`));
+  await database.run(statement('test_alter_back', `alter table account drop column note`));
 });
 
 test('statements that do not fit the schema are found without running them', async () => {

@@ -8,11 +8,11 @@ import { isAlive, readPidFile } from './embedded-process.ts';
 import { openDatabase, startEmbedded, statement, type Database, type EmbeddedDatabase } from './index.ts';
 
 const isRoot = process.getuid?.() === 0;
-const create = statement('testEmbeddedCreate', `create table kept (word text)`);
-const insert = statement('testEmbeddedInsert', `insert into kept values ('still here')`);
-const select = statement<{ word: string }>('testEmbeddedSelect', `select word from kept`);
+const create = statement('test_embedded_create', `create table kept (word text)`);
+const insert = statement('test_embedded_insert', `insert into kept values ('still here')`);
+const select = statement<{ word: string }>('test_embedded_select', `select word from kept`);
 const settings = statement<{ name: string; setting: string }>(
-  'testEmbeddedSettings',
+  'test_embedded_settings',
   `select name, setting from pg_settings where name in ('fsync', 'jit', 'listen_addresses', 'data_checksums', 'server_encoding', 'TimeZone')`,
 );
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { heldSessionLocks, Leadership, statement } from './index.ts';
 
 const terminateByName = statement(
-  'testTerminateLeader',
+  'test_terminate_leader',
   `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1`,
 );
 

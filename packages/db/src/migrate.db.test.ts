@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { migrate, statement, type MigrateResult } from './index.ts';
 
 const applied = statement<{ number: number; name: string }>(
-  'testApplied',
+  'test_applied',
   `select number, name from davit_migration order by number`,
 );
 const tables = statement<{ name: string }>(
-  'testTables',
+  'test_tables',
   `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
 );
 
@@ -84,7 +84,7 @@ test('a program works with the schema of a newer one, unless a migration needs o
 test('a newer program goes on with a database whose migrations say nothing of what they need', async () => {
   await write('0001-start.sql', 'create table a (id int);');
   await run();
-  await home.database.run(statement('testWithoutNeeds', 'alter table davit_migration drop column needs'));
+  await home.database.run(statement('test_without_needs', 'alter table davit_migration drop column needs'));
   await write('0002-more.sql', '-- Needs 0002: a has another meaning.\nSELECT 1;');
   expect((await run()).applied).toEqual(['0002-more']);
   await rm(path.join(folder, '0002-more.sql'));

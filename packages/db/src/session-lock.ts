@@ -59,7 +59,7 @@ export async function acquireSessionLock(connectionString: string, name: string)
 }
 
 const lockHolders = statement<{ key: string }>(
-  'lockHolders',
+  'lock_holders',
   `select wanted.key::text as key
      from unnest($1::bigint[]) as wanted(key)
      join pg_locks on pg_locks.locktype = 'advisory'

@@ -2,9 +2,9 @@ import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { acquireSessionLock, heldSessionLocks, listen, statement } from './index.ts';
 
-const notify = statement('testNotify', `select pg_notify($1, $2)`);
+const notify = statement('test_notify', `select pg_notify($1, $2)`);
 const terminateByName = statement(
-  'testTerminateByName',
+  'test_terminate_by_name',
   `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1`,
 );
 

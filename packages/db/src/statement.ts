@@ -15,14 +15,15 @@ const registry = new Map<string, Statement>();
 
 // PostgreSQL silently truncates longer names, so two statements could get the same name.
 const longestName = 63;
+const namePattern = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
 /**
- * Declares a statement at import time. Throws if the name is already used: the connection would run the first
- * statement's text.
+ * Declares a statement at import time. Its name is written as names in SQL are, such as `service_read`, and has at most 63
+ * letters. Throws if the name is another statement's: the connection would run the text of that one.
  */
 export function statement<Row = unknown>(name: string, text: string): Statement<Row> {
-  if (name === '' || Buffer.byteLength(name) > longestName) {
-    throw new Error(`the name of a statement has 1 to ${longestName} bytes: ${JSON.stringify(name)}`);
+  if (name.length > longestName || !namePattern.test(name)) {
+    throw new Error(`${JSON.stringify(name)} is not a name such as service_read, of at most ${longestName} letters`);
   }
   if (registry.has(name)) throw new Error(`there are two statements named ${JSON.stringify(name)}`);
   const declared: Statement<Row> = Object.freeze({

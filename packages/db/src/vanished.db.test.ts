@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const shown = statement<{ name: string; setting: string }>(
-  'testSessionSettings',
+  'test_session_settings',
   `select name, setting from pg_settings
     where name ~ '^tcp_|^idle_in_transaction' or name in ('TimeZone', 'work_mem') order by name collate "C"`,
 );
@@ -57,9 +57,9 @@ test('options of an address stay in force beside those of Davit, also on a Unix 
   expect(found).toMatchObject({ TimeZone: 'UTC', work_mem: '7168', idle_in_transaction_session_timeout: '600000' });
 });
 
-const freeze = statement('testFreeze', 'alter system set default_transaction_read_only = on');
-const thaw = statement('testThaw', 'alter system reset default_transaction_read_only');
-const reload = statement('testReload', 'select pg_reload_conf()');
+const freeze = statement('test_freeze', 'alter system set default_transaction_read_only = on');
+const thaw = statement('test_thaw', 'alter system reset default_transaction_read_only');
+const reload = statement('test_reload', 'select pg_reload_conf()');
 afterEach(() => vi.useRealTimers());
 
 test('a lock is lost once its server takes no changes: another one may lead elsewhere by then', async () => {

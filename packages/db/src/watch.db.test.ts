@@ -81,7 +81,7 @@ afterEach(() => {
   way.close();
 });
 
-const answer = statement<{ answer: number }>('testWatchAnswer', 'select 1 as answer');
+const answer = statement<{ answer: number }>('test_watch_answer', 'select 1 as answer');
 
 /** Checks fifty times as often as in production. */
 function openPool(): ConnectionPool {

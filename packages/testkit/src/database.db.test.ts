@@ -2,11 +2,14 @@ import { migrate, statement } from '@davit/db';
 import { afterEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-const migrated = statement<{ exists: boolean }>('testkitMigrated', `select to_regclass('davit_migration') is not null as exists`);
-const create = statement('testkitCreate', `create table only_here (id int)`);
-const find = statement<{ exists: boolean }>('testkitFind', `select to_regclass('only_here') is not null as exists`);
+const migrated = statement<{ exists: boolean }>(
+  'testkit_migrated',
+  `select to_regclass('davit_migration') is not null as exists`,
+);
+const create = statement('testkit_create', `create table only_here (id int)`);
+const find = statement<{ exists: boolean }>('testkit_find', `select to_regclass('only_here') is not null as exists`);
 
-const installation = statement<{ id: string }>('testkitInstallation', 'select id from installation');
+const installation = statement<{ id: string }>('testkit_installation', 'select id from installation');
 
 const made: TestDatabase[] = [];
 afterEach(async () => {

@@ -11,26 +11,26 @@ import {
 } from '../index.ts';
 
 const create = statement(
-  'testBatchCreate',
+  'test_batch_create',
   `create table place (name text primary key, size int check (size > 0), note jsonb, asked text, wrote xid8 default pg_current_xact_id())`,
 );
-const empty = statement('testBatchEmpty', 'truncate place');
+const empty = statement('test_batch_empty', 'truncate place');
 const insert = batchedStatement<{ name: string; size: number }>(
-  'testBatchInsert',
+  'test_batch_insert',
   { name: 'text', size: 'int', note: 'text', request: 'text' },
   (asked) => `with ${asked}, made as (
      insert into place select name, size, note::jsonb, request::jsonb ->> 'actor' from asked on conflict do nothing returning name, size)
    select asked.call, made.* from made join asked using (name)`,
 );
 const rows = statement<{ name: string; asked: string | null; note: unknown; wrote: string }>(
-  'testBatchRows',
+  'test_batch_rows',
   'select name, asked, note, wrote::text from place order by name',
 );
 const terminate = statement(
-  'testBatchTerminate',
+  'test_batch_terminate',
   `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
 );
-const lock = statement('testBatchLock', 'lock table place');
+const lock = statement('test_batch_lock', 'lock table place');
 
 let home: TestDatabase;
 let database: Database;
@@ -122,6 +122,6 @@ test('when the connection is lost under it, it fails and is not tried again', as
 });
 
 const waiting = statement(
-  'testBatchWaiting',
+  'test_batch_waiting',
   `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
 );

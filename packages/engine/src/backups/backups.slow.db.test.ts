@@ -9,7 +9,7 @@ import { benchPlace, noteKey, noteStored, readSealed } from '../store/backups.ts
 import { Sites } from '../testing/sites.ts';
 import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
-const beginAnew = statement('testBeginBackupAnew', 'update database_backup set attempt = attempt + 1 where id = $1');
+const beginAnew = statement('test_begin_backup_anew', 'update database_backup set attempt = attempt + 1 where id = $1');
 const password = 'sesame-of-the-database';
 let fixture: TestEngine;
 /** The cluster of the databases that are backed up. */

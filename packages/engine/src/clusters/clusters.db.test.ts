@@ -17,16 +17,16 @@ async function open(settings: Partial<EngineSettings> = {}, builds = true): Prom
 }
 
 const logOf = statement<{ message: string }>(
-  'testDeploymentMessages',
+  'test_deployment_messages',
   'select message from deployment_log where deployment_id = $1 order by id',
 );
 const waitingOf = statement<{ waiting: boolean }>(
-  'testDeploymentWaiting',
+  'test_deployment_waiting',
   'select waiting_since is not null as waiting from deployment where id = $1',
 );
 
 const isLeading = statement(
-  'testIsLeading',
+  'test_is_leading',
   `select 1 from deployment_step s join deployment d on d.id = s.deployment_id
     where s.service_id = $1 and s.name = 'route' and s.status = 'RUNNING' and d.status = 'RUNNING'`,
 );

@@ -25,10 +25,10 @@ afterEach(() => {
 });
 
 const messagesOf = statement<{ message: string }>(
-  'testMoveMessages',
+  'test_move_messages',
   'select message from deployment_log where deployment_id = $1 order by id',
 );
-const locations = statement<{ driver: string }>('testMovePlaces', 'select driver from service_place order by driver');
+const locations = statement<{ driver: string }>('test_move_places', 'select driver from service_place order by driver');
 
 const messages = async (id: string): Promise<string[]> =>
   (await fixture.database.database.many(messagesOf, [id])).map(({ message }) => message);
@@ -189,7 +189,7 @@ test('many services that leave a slow cluster do not keep the database from othe
   };
   const id = await fixture.deploy(many, { environment: moved });
   const phases = statement<{ open: number }>(
-    'testMoveOpen',
+    'test_move_open',
     `select count(*)::int as open from deployment_service where deployment_id = $1 and phase <> 'SUCCEEDED'`,
   );
   await eventually(
@@ -197,7 +197,7 @@ test('many services that leave a slow cluster do not keep the database from othe
     'all services being on the new cluster',
   );
   const waiting = statement<{ sessions: number }>(
-    'testMoveWaiting',
+    'test_move_waiting',
     `select count(*)::int as sessions from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
   );
   await reached.promise;

@@ -36,14 +36,14 @@ async function deployed(): Promise<{ one: RequestedService; observed: Observed }
 }
 
 const reported = statement<{ fact: Record<string, unknown> }>(
-  'testConditionEvents',
+  'test_condition_events',
   `select fact from stream_event where kind = 'CONDITION' and service_id = $1 order by sequence`,
 );
 const lines = statement<{ message: string; instance_name: string }>(
-  'testServiceLines',
+  'test_service_lines',
   'select message, instance_name from service_log where service_id = $1 order by id',
 );
-const backdate = statement('testConditionSeen', `update service_condition set seen_at = seen_at - interval '1 hour'`);
+const backdate = statement('test_condition_seen', `update service_condition set seen_at = seen_at - interval '1 hour'`);
 const db = (): TestEngine['database']['database'] => fixture.database.database;
 /** The keeper looks every ten seconds, and at each event. */
 const wake = (one: RequestedService): void => {

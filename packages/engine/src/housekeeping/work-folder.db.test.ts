@@ -27,7 +27,7 @@ const left = async (): Promise<string[]> => (await readdir(fixture.workFolder)).
 const reaches = (owner: string, state: string) =>
   eventually(async () => ((await fixture.view(owner)).state === state ? true : undefined), state);
 const turn = statement<{ id: string }>(
-  'testWorkTerraform',
+  'test_work_terraform',
   `update deployment_service set service_type = 'TERRAFORM' where deployment_id = $1 returning deployment_id as id`,
 );
 

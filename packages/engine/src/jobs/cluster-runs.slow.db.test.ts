@@ -22,16 +22,16 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const readRuns = statement<{ id: string; status: string; failure: { code: string } | null; by_cluster: boolean }>(
-  'testReadClusterRuns',
+  'test_read_cluster_runs',
   'select id, status, failure, by_cluster from job_run where service_id = $1 order by due_at',
 );
 const readSchedule = statement<{ driver: string | null; at: string }>(
-  'testReadClusterSchedule',
+  'test_read_cluster_schedule',
   'select driver, next_at::text as at from job_schedule where service_id = $1',
 );
-const setDue = statement('testSetClusterDue', 'update job_schedule set next_at = clock_timestamp() where service_id = $1');
+const setDue = statement('test_set_cluster_due', 'update job_schedule set next_at = clock_timestamp() where service_id = $1');
 const endOf = statement<{ status: string }>(
-  'testClusterRunsEnd',
+  'test_cluster_runs_end',
   `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
 );
 

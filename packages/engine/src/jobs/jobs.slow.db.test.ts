@@ -324,12 +324,12 @@ describe('the other events of a lifecycle job', () => {
 });
 
 const setDue = statement(
-  'testSetDue',
+  'test_set_due',
   `update job_schedule set next_at = clock_timestamp() + make_interval(secs => $2::integer) where service_id = $1`,
 );
-const readNext = statement<{ next_at: string }>('testReadNext', `select next_at from job_schedule where service_id = $1`);
+const readNext = statement<{ next_at: string }>('test_read_next', `select next_at from job_schedule where service_id = $1`);
 const readRuns = statement<{ status: string; failure: { code: string } | null }>(
-  'testReadRuns',
+  'test_read_runs',
   `select status, failure from job_run where service_id = $1 order by created_at`,
 );
 

@@ -29,15 +29,15 @@ const many = launchesAtOnce + 6;
 const patience = { timeout: 30_000, interval: 20 };
 
 const setDue = statement(
-  'testSchedulerDue',
+  'test_scheduler_due',
   'update job_schedule set next_at = clock_timestamp() - make_interval(secs => $2::float8) where service_id = any($1::uuid[])',
 );
 const setZone = statement(
-  'testSchedulerZone',
+  'test_scheduler_zone',
   `update release set config = jsonb_set(config, '{job,schedule,timezone}', to_jsonb($2::text)) where service_id = $1`,
 );
 const readRuns = statement<{ service_id: string; status: string }>(
-  'testSchedulerRuns',
+  'test_scheduler_runs',
   'select service_id, status from job_run where service_id = any($1::uuid[]) order by created_at',
 );
 
@@ -65,7 +65,7 @@ const one = async (environment?: EnvironmentRef): Promise<RequestedService> => {
   if (job === undefined) throw new Error('it was not armed');
   return job;
 };
-const readEnd = statement<{ status: string }>('testSchedulerEnd', 'select status from deployment where id = $1');
+const readEnd = statement<{ status: string }>('test_scheduler_end', 'select status from deployment where id = $1');
 const ended = async (id: string): Promise<string | undefined> => (await fixture.database.database.maybe(readEnd, [id]))?.status;
 const idsOf = (jobs: readonly RequestedService[]): string[] => jobs.map(({ serviceId }) => serviceId);
 /** Makes the schedules due since this number of seconds. */
@@ -276,7 +276,7 @@ test('a schedule that the database does not move on concerns no other one', { ti
   const [bad, good] = await armed(2);
   if (bad === undefined || good === undefined) throw new Error('they were not armed');
   const refuse = statement(
-    'testSchedulerRefuse',
+    'test_scheduler_refuse',
     `alter table job_run add constraint test_refuse check (service_id <> '${bad.serviceId}')`,
   );
   await fixture.database.database.run(refuse, []);

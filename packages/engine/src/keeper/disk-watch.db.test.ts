@@ -13,11 +13,11 @@ afterEach(() => fixture.close());
 const mebibyte = 1024 * 1024;
 const gibibyte = 1024 * mebibyte;
 const lines = statement<{ message: string }>(
-  'testDiskLines',
+  'test_disk_lines',
   `select message from service_log where service_id = $1 and instance_name = 'davit' order by id`,
 );
 const measure = statement(
-  'testMeasuredVolume',
+  'test_measured_volume',
   `insert into service_metric_total (service_id, measured_at, instances, memory_bytes, volume_bytes, cpu_ms, received_bytes, sent_bytes, requests)
    values ($1, clock_timestamp(), 1, 0, $2, 0, 0, 0, 0) on conflict (service_id) do update set volume_bytes = excluded.volume_bytes`,
 );

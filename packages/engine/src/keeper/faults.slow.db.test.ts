@@ -17,11 +17,11 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const events = statement<{ fact: Record<string, unknown> }>(
-  'testFaultEvents',
+  'test_fault_events',
   `select fact from stream_event where kind = 'CONDITION' and service_id = $1 order by sequence`,
 );
 const ownLines = statement<{ message: string }>(
-  'testOwnLines',
+  'test_own_lines',
   `select message from service_log where service_id = $1 and instance_name = 'davit' order by id`,
 );
 

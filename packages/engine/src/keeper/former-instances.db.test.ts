@@ -168,7 +168,7 @@ test.each(['STOP', 'DELETE', 'UNINSTALL'] as const)('a %s takes over what is end
 });
 
 const running = statement<{ runs: boolean }>(
-  'testFormerRunning',
+  'test_former_running',
   `select exists (select from deployment where status = 'RUNNING') as runs`,
 );
 

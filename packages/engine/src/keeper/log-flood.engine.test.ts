@@ -17,15 +17,15 @@ import { LogCollector } from '../output/log-collector.ts';
 const busybox = 'davit-test/busybox:1';
 const context = { signal: new AbortController().signal, log: (): void => undefined };
 const stored = statement<{ message: string }>(
-  'testFloodLines',
+  'test_flood_lines',
   'select message from service_log where service_id = $1 order by id desc limit 1',
 );
 const notices = statement<{ lines: number }>(
-  'testFloodNotices',
+  'test_flood_notices',
   `select count(*)::integer as lines from service_log where service_id = $1 and message like 'Davit left out%'`,
 );
 const count = statement<{ lines: number }>(
-  'testFloodCount',
+  'test_flood_count',
   'select count(*)::integer as lines from service_log where service_id = $1',
 );
 const mebibyte = 1024 * 1024;

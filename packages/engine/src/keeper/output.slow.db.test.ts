@@ -10,7 +10,7 @@ import { createTestEngine, eventually, service, type TestEngine } from '../testi
 /* Tests which process follows the output of instances, and for how long. */
 
 const positions = statement<{ service_id: string }>(
-  'testOutputPositions',
+  'test_output_positions',
   'select service_id from log_position union all select service_id from log_origin',
 );
 

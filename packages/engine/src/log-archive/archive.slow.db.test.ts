@@ -8,19 +8,19 @@ import { decodeFrame, frameText } from './segment.ts';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const newest = statement<{ id: string; number: number; message: string }>(
-  'testNewestLines',
+  'test_newest_lines',
   'select entry_id as id, id as number, message from service_log where service_id = $1 order by service_log.id',
 );
 const positions = statement<{ instance_id: string; source_at: string }>(
-  'testMovedPositions',
+  'test_moved_positions',
   'select instance_id, source_at from log_position order by instance_id',
 );
 const insertBetween = statement(
-  'testInsertBetween',
+  'test_insert_between',
   `insert into service_log (id, service_id, instance_id, instance_name, stream, message, source_at, at)
    overriding system value values ($2, $1, 'late', 'late', 'stdout', 'late', 'x', clock_timestamp())`,
 );
-const segmentCount = statement<{ count: number }>('testSegments', 'select count(*)::integer as count from log_segment');
+const segmentCount = statement<{ count: number }>('test_segments', 'select count(*)::integer as count from log_segment');
 
 let db: TestDatabase;
 let service: string;

@@ -14,7 +14,7 @@ const releases = [randomUUID(), randomUUID()];
 const total = 45_000;
 const start = Date.UTC(2026, 0, 1);
 const insertOld = statement<{ id: string }>(
-  'testInsertLineOfOldVersion',
+  'test_insert_line_of_old_version',
   `insert into service_log (service_id, instance_id, instance_name, stream, message, source_at, at)
    values ($1, 'web', 'web', 'stdout', 'a line of the version before', 'x', clock_timestamp()) returning entry_id as id`,
 );

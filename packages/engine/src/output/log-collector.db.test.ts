@@ -13,31 +13,31 @@ import { RedactorPool } from './redactor-pool.ts';
 import { LogCollector } from './log-collector.ts';
 
 const stored = statement<{ message: string }>(
-  'testStoredLines',
+  'test_stored_lines',
   'select message from service_log where service_id = $1 order by id',
 );
 
 const insertRelease = statement(
-  'testInsertRelease',
+  'test_insert_release',
   `insert into release (id, organization_id, environment_id, service_id, config, config_hash, created_by)
    values ($1, $2, $2, $2, $3::jsonb, '', '')`,
 );
 const positions = statement<{ instance_id: string; is_recent: boolean }>(
-  'testLogPositions',
+  'test_log_positions',
   `select instance_id, followed_at > clock_timestamp() - interval '1 hour' as is_recent from log_position order by instance_id`,
 );
-const age = statement('testAgeLogPositions', `update log_position set followed_at = followed_at - interval '31 days'`);
+const age = statement('test_age_log_positions', `update log_position set followed_at = followed_at - interval '31 days'`);
 const ageOrigins = statement(
-  'testAgeLogOrigins',
+  'test_age_log_origins',
   `update log_origin set followed_at = followed_at - make_interval(days => $1) where instance_id = $2`,
 );
 const origins = statement<{ instance_id: string; origin: string; is_recent: boolean }>(
-  'testLogOrigins',
+  'test_log_origins',
   `select instance_id, origin, followed_at > clock_timestamp() - interval '1 hour' as is_recent from log_origin order by instance_id, origin`,
 );
 /** Inserts a line as a program of the previous version does. */
 const insertOldLine = statement(
-  'testInsertOldLine',
+  'test_insert_old_line',
   `insert into service_log (service_id, instance_id, instance_name, stream, message, source_at, at)
    values ($1, $2, '', 'stdout', $3, $4::text, $4::text::timestamptz)`,
 );

@@ -21,7 +21,7 @@ async function open(settings: Partial<EngineSettings> = {}): Promise<Site> {
 }
 
 const logOf = statement<{ message: string }>(
-  'testFrontDoorMessages',
+  'test_front_door_messages',
   'select message from deployment_log where deployment_id = $1 order by id',
 );
 const ended = (id: string): Promise<string> => fixture.ends(id);

@@ -18,7 +18,7 @@ afterEach(() => fixture.close());
 // Length of the longest variable value in the contract.
 const longestValue = 524_288;
 const logOf = statement<{ message: string }>(
-  'testMessagesOfDeployment',
+  'test_messages_of_deployment',
   'select message from deployment_log where deployment_id = $1 order by id',
 );
 

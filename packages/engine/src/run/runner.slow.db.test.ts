@@ -8,21 +8,21 @@ import { config } from '../testing/config.ts';
 import { createTestEngine, eventually, formerGone, service, type TestEngine } from '../testing/test-engine.ts';
 
 const endLockOfRunner = statement(
-  'testEndLockOfRunner',
+  'test_end_lock_of_runner',
   `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'davit lock runner%'`,
 );
 
 const newestOfService = statement<{ runner_id: string; status: string; phase: string }>(
-  'testNewestOfService',
+  'test_newest_of_service',
   `select d.runner_id, d.status, s.phase from deployment d join deployment_service s on s.deployment_id = d.id
     where s.service_id = $1 order by d.sequence desc limit 1`,
 );
 
-const seenAt = statement<{ at: string }>('testSeenAt', 'select seen_at::text as at from runner where id = $1');
+const seenAt = statement<{ at: string }>('test_seen_at', 'select seen_at::text as at from runner where id = $1');
 
 const leaseOf = statement<{ until: string }>(
-  'testLeaseOf',
+  'test_lease_of',
   `select d.lease_until::text as until from deployment d join deployment_service s on s.deployment_id = d.id where s.service_id = $1`,
 );
 
@@ -197,7 +197,7 @@ test('a runner that is to stop keeps what takes its time to end, until it has en
 test('what a later version recorded waits for a runner of that version, and holds up no other environment', async () => {
   const fixture = await createTestEngine();
   const recordedBy = statement(
-    'testRecordedBy',
+    'test_recorded_by',
     `update deployment d set journal_version = $2 from deployment_service s where s.deployment_id = d.id and s.service_id = $1`,
   );
   const recorded = async (one: RequestedService, version: number): Promise<void> => {

@@ -14,16 +14,16 @@ let fixture: TestEngine;
 afterEach(() => fixture.close());
 
 const logOf = statement<{ message: string; level: string }>(
-  'testLogOfDeployment',
+  'test_log_of_deployment',
   'select message, level from deployment_log where deployment_id = $1 order by id',
 );
-const schedules = statement<{ service_id: string }>('testSchedules', 'select service_id from job_schedule');
-const setDue = statement('testDue', 'update job_schedule set next_at = clock_timestamp() where service_id = $1');
+const schedules = statement<{ service_id: string }>('test_schedules', 'select service_id from job_schedule');
+const setDue = statement('test_due', 'update job_schedule set next_at = clock_timestamp() where service_id = $1');
 const failureOfRun = statement<{ code: string | null }>(
-  'testFailureOfRun',
+  'test_failure_of_run',
   `select failure ->> 'code' as code from job_run where service_id = $1`,
 );
-const locations = statement<{ service_id: string }>('testPlaces', 'select service_id from service_place');
+const locations = statement<{ service_id: string }>('test_places', 'select service_id from service_place');
 
 const image = (registryId: string | null): RequestedService =>
   service({ config: config({ source: { type: 'IMAGE', image: 'registry.example/shop', tag: '1', registryId } }) });

@@ -38,7 +38,7 @@ const columns = `b.id, b.service_id, b.organization_id, b.environment_id, b.name
  * first.
  */
 export const listBackups = statement<BackupRow>(
-  'listDatabaseBackups',
+  'list_database_backups',
   `select ${columns} from database_backup b
     where ($1::uuid is null or b.service_id = $1) and ($2::uuid is null or b.environment_id = $2) and not b.is_leaving
       and ($3::uuid is null or (b.created_at, b.id) < (select f.created_at, f.id from database_backup f where f.id = $3))
@@ -46,7 +46,7 @@ export const listBackups = statement<BackupRow>(
 );
 
 export const readBackup = statement<BackupRow>(
-  'readDatabaseBackup',
+  'read_database_backup',
   `select ${columns} from database_backup b where b.id = $1 and not b.is_leaving`,
 );
 
@@ -55,7 +55,7 @@ export const readBackup = statement<BackupRow>(
  * backup of the service is queued or running.
  */
 export const insertBackup = statement<BackupRow>(
-  'insertDatabaseBackup',
+  'insert_database_backup',
   `insert into database_backup as b (id, service_id, organization_id, environment_id, name, message, kind, subject)
    values ($1, $2, $3, $4, $5, $6, $7, $8)
    on conflict (service_id) where kind = 'SCHEDULED' and status in ('QUEUED', 'RUNNING') and not is_leaving do nothing
@@ -67,13 +67,13 @@ export const insertBackup = statement<BackupRow>(
  * file, then deletes the row.
  */
 export const letBackupGo = statement<{ id: string }>(
-  'letDatabaseBackupGo',
+  'let_database_backup_go',
   `update database_backup set is_leaving = true where id = $1 and not is_leaving returning id`,
 );
 
 /** Returns whether a queued or running restore needs the backup. Parameter: backup. */
 export const isBackupInUse = statement<{ used: boolean }>(
-  'isDatabaseBackupInUse',
+  'is_database_backup_in_use',
   `select exists (select 1 from database_restore r where r.status in ('QUEUED', 'RUNNING') and $1 in (r.backup_id, r.safety_id)) as used`,
 );
 
@@ -97,7 +97,7 @@ const restoreColumns = `r.id, r.service_id, r.environment_id, r.backup_id, r.saf
 
 /** Parameter: service. Newest first. */
 export const listRestores = statement<RestoreRow>(
-  'listDatabaseRestores',
+  'list_database_restores',
   `select ${restoreColumns} from database_restore r where r.service_id = $1 order by r.created_at desc, r.id desc limit 1000`,
 );
 
@@ -106,7 +106,7 @@ export const listRestores = statement<RestoreRow>(
  * restore of the service is queued or running.
  */
 export const insertRestore = statement<RestoreRow>(
-  'insertDatabaseRestore',
+  'insert_database_restore',
   `insert into database_restore as r (id, service_id, organization_id, environment_id, backup_id, safety_id, subject)
    values ($1, $2, $3, $4, $5, $6, $7)
    on conflict (service_id) where status in ('QUEUED', 'RUNNING') do nothing returning ${restoreColumns}`,
@@ -114,7 +114,7 @@ export const insertRestore = statement<RestoreRow>(
 
 /** Returns the ids of backups and restores that are running. Their temporary instances are not leftovers. */
 export const openBackupWork = statement<{ id: string }>(
-  'openDatabaseBackupWork',
+  'open_database_backup_work',
   `select id from database_backup where status = 'RUNNING' and not is_leaving
    union all select id from database_restore where status = 'RUNNING'`,
 );
@@ -126,48 +126,48 @@ export interface DatabaseCluster {
 
 /** Returns queued and running backups, oldest first, including those that an earlier process began. */
 export const openBackups = statement<BackupRow & DatabaseCluster>(
-  'openDatabaseBackups',
+  'open_database_backups',
   `select ${columns}, r.driver from database_backup b left join service_runtime r on r.service_id = b.service_id
     where b.status in ('QUEUED', 'RUNNING') and not b.is_leaving order by b.created_at, b.id limit 500`,
 );
 
 export const openRestores = statement<RestoreRow & DatabaseCluster & { readonly safety_status: BackupStatus | null }>(
-  'openDatabaseRestores',
+  'open_database_restores',
   `select ${restoreColumns}, s.status as safety_status, p.driver
      from database_restore r left join database_backup s on s.id = r.safety_id left join service_runtime p on p.service_id = r.service_id
     where r.status in ('QUEUED', 'RUNNING') order by r.created_at, r.id limit 500`,
 );
 
 export const leavingBackups = statement<{ id: string }>(
-  'leavingDatabaseBackups',
+  'leaving_database_backups',
   `select id from database_backup where is_leaving order by created_at limit 500`,
 );
 
-export const forgetBackup = statement('forgetDatabaseBackup', `delete from database_backup where id = $1 and is_leaving`);
+export const forgetBackup = statement('forget_database_backup', `delete from database_backup where id = $1 and is_leaving`);
 
 /** Parameter: id. Returns no row if the backup has finished or is marked for removal. */
 export const beginBackup = statement<{ attempt: number; stored_at: string | null; sealed_key: Buffer | null }>(
-  'beginDatabaseBackup',
+  'begin_database_backup',
   `update database_backup set status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
     where id = $1 and status in ('QUEUED', 'RUNNING') and not is_leaving returning attempt, stored_at, sealed_key`,
 );
 
 /** Parameters: id, attempt, sealed key. */
 export const noteKey = statement(
-  'noteDatabaseBackupKey',
+  'note_database_backup_key',
   `update database_backup set sealed_key = $3 where id = $1 and attempt = $2 and status = 'RUNNING'`,
 );
 
 /** Parameters: id, attempt, size, SHA-256, server version, image, bytes of data. */
 export const noteStored = statement(
-  'noteDatabaseBackupStored',
+  'note_database_backup_stored',
   `update database_backup set stored_at = clock_timestamp(), size_bytes = $3, sha256 = $4, server_version = $5, image_id = $6, data_bytes = $7
     where id = $1 and attempt = $2 and status = 'RUNNING' and not is_leaving`,
 );
 
 /** Parameters: id, attempt, failure. A null failure means that the backup is proven. */
 export const endBackup = statement(
-  'endDatabaseBackup',
+  'end_database_backup',
   `update database_backup
       set status = case when $3::jsonb is null then 'GOOD' else 'FAILED' end, failure = $3,
           proven_at = case when $3::jsonb is null then clock_timestamp() end, finished_at = clock_timestamp()
@@ -179,7 +179,7 @@ export const endBackup = statement(
  * needs are kept too. The same number of failed backups is kept, as reports.
  */
 export const retireScheduled = statement(
-  'retireScheduledDatabaseBackups',
+  'retire_scheduled_database_backups',
   `update database_backup set is_leaving = true
     where service_id = $1 and kind = 'SCHEDULED' and not is_leaving and status in ('GOOD', 'FAILED')
       and not exists (select 1 from database_restore r where r.status in ('QUEUED', 'RUNNING') and r.backup_id = database_backup.id)
@@ -192,7 +192,7 @@ export const retireScheduled = statement(
 );
 
 export const beginRestore = statement<{ attempt: number }>(
-  'beginDatabaseRestore',
+  'begin_database_restore',
   `update database_restore set status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
     where id = $1 and status in ('QUEUED', 'RUNNING') returning attempt`,
 );
@@ -202,7 +202,7 @@ export const beginRestore = statement<{ attempt: number }>(
  * succeeded.
  */
 export const endRestore = statement(
-  'endDatabaseRestore',
+  'end_database_restore',
   `update database_restore set status = case when $3::jsonb is null then 'SUCCEEDED' else 'FAILED' end, failure = $3,
           finished_at = clock_timestamp()
     where id = $1 and attempt = coalesce($2, attempt) and status in ('QUEUED', 'RUNNING')`,
@@ -213,13 +213,13 @@ export const endRestore = statement(
  * backup, failure.
  */
 export const markDamaged = statement(
-  'markDamagedDatabaseBackup',
+  'mark_damaged_database_backup',
   `update database_backup set status = 'FAILED', failure = $2::jsonb where id = $1 and status = 'GOOD'`,
 );
 
 /** Returns the sealed key, size and checksum of a backup. Parameter: backup. */
 export const readSealed = statement<{ sealed_key: Buffer | null; size_bytes: number | null; sha256: string | null }>(
-  'readSealedDatabaseBackup',
+  'read_sealed_database_backup',
   `select sealed_key, size_bytes, sha256 from database_backup where id = $1`,
 );
 
@@ -235,7 +235,7 @@ export interface ToolTarget {
 
 /** Returns where a service is deployed, with its release. Parameter: service. */
 export const benchPlace = statement<ToolTarget>(
-  'backupBenchPlace',
+  'backup_bench_place',
   `select t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, r.config, r.image_id
      from service_runtime t left join release r on r.id = t.release_id where t.service_id = $1`,
 );

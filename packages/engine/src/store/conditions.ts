@@ -23,7 +23,7 @@ export const conditionsOf = (service: string): string =>
 
 /** Returns the conditions of services, worst and oldest first. Parameter: ids of services. Few services have any. */
 export const conditionsOfServices = statement<ConditionRow & { service_id: string }>(
-  'conditionsOfServices',
+  'conditions_of_services',
   `select service_id, kind, severity, failure, instance_name, occurrences, since, seen_at from service_condition
     where service_id = any ($1::uuid[]) order by service_id, severity, since`,
 );
@@ -47,7 +47,7 @@ const touchSeconds = `least(15, nullif(excluded.clear_after_seconds, 0) / 3.0)`;
  * Returns the row after the change, or no row if nothing changed.
  */
 export const raiseCondition = statement<{ since: string; occurrences: number }>(
-  'raiseCondition',
+  'raise_condition',
   `with place as (
      select service_id, release_id from service_runtime where service_id = $1::uuid and rollout = $2::uuid and desired = 'RUNNING' for share
    ), raised as (
@@ -71,7 +71,7 @@ export const raiseCondition = statement<{ since: string; occurrences: number }>(
 
 /** Removes a condition. $1 service, $2 kind, $3 log line. */
 export const clearCondition = statement(
-  'clearCondition',
+  'clear_condition',
   `with cleared as (delete from service_condition where service_id = $1::uuid and kind = $2 returning service_id)
    insert into service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
    select t.service_id, t.release_id, 'davit', 'davit', 'stdout', $3, clock_timestamp()::text, clock_timestamp()
@@ -83,7 +83,7 @@ export const clearCondition = statement(
  * the keeper when they lapse.
  */
 export const clearStateCondition = statement(
-  'clearStateCondition',
+  'clear_state_condition',
   `with cleared as (
      delete from service_condition where service_id = $1::uuid and kind = $2 and clear_after_seconds is null returning service_id)
    insert into service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
@@ -98,7 +98,7 @@ const lapsed = `clear_after_seconds is not null and seen_at < clock_timestamp() 
  * the worst severity of the remaining conditions; null if none remains.
  */
 export const clearLapsedConditions = statement<{ worst: ConditionSeverity | null }>(
-  'clearLapsedConditions',
+  'clear_lapsed_conditions',
   `with cleared as (
      delete from service_condition where service_id = $1::uuid and ${lapsed}
      returning service_id, kind, failure ->> 'code' as code, seen_at

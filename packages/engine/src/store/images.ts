@@ -14,7 +14,7 @@ import { statement } from '@davit/db';
  * built image cannot run again. For pulled images see `giveUpPulled`.
  */
 export const giveUpImages = statement(
-  'giveUpImages',
+  'give_up_images',
   `with ranked as (
      select id, image_id, row_number() over (order by created_at desc, id) as age from release
       where service_id = $1 and image_id is not null and config -> 'source' ->> 'type' = 'GIT'
@@ -36,14 +36,14 @@ export const giveUpImages = statement(
  * service.
  */
 export const collectedImages = statement<{ image: string }>(
-  'collectedImages',
+  'collected_images',
   `select distinct collected_image as image from release r where service_id = $1 and collected_image is not null
       and not exists (select from release k where k.service_id = $1 and k.image_id = r.collected_image)`,
 );
 
 /** Parameters: service, images. */
 export const forgetImages = statement(
-  'forgetImages',
+  'forget_images',
   'update release set collected_image = null where service_id = $1 and collected_image = any ($2::text[])',
 );
 
@@ -53,7 +53,7 @@ const isOn = (driver: string): string =>
 
 /** Returns services of a cluster whose given-up built images may still exist there. Parameter: driver. */
 export const servicesToCollect = statement<{ service_id: string }>(
-  'servicesToCollectImagesOf',
+  'services_to_collect_images_of',
   `select distinct service_id from release r where collected_image is not null and ${isOn('$1')}`,
 );
 
@@ -62,7 +62,7 @@ export const servicesToCollect = statement<{ service_id: string }>(
  * number of images, driver.
  */
 export const servicesWithImages = statement<{ service_id: string }>(
-  'servicesWithImages',
+  'services_with_images',
   `select service_id from release r where image_id is not null and config -> 'source' ->> 'type' = 'GIT'
       and not exists (select from deployment_service s join deployment d on d.id = s.deployment_id
                        where s.service_id = r.service_id and d.status in ('QUEUED', 'RUNNING'))
@@ -71,7 +71,7 @@ export const servicesWithImages = statement<{ service_id: string }>(
 );
 
 export const busyServices = statement<{ service_id: string }>(
-  'busyServices',
+  'busy_services',
   `select distinct s.service_id from deployment_service s join deployment d on d.id = s.deployment_id
     where d.status in ('QUEUED', 'RUNNING')`,
 );
@@ -80,7 +80,7 @@ export const busyServices = statement<{ service_id: string }>(
  * Records an image that did not exist before Davit pulled it. Parameters: driver, image, names that the pull created.
  */
 export const notePulled = statement(
-  'notePulledImage',
+  'note_pulled_image',
   `insert into pulled_image (driver, image_id, names) values ($1, $2, $3::text[])
    on conflict (driver, image_id) do update set pulled_at = clock_timestamp(),
      names = (select coalesce(array_agg(distinct name), '{}') from unnest(pulled_image.names || excluded.names) as name)`,
@@ -91,24 +91,24 @@ export const notePulled = statement(
  * again; otherwise it remains foreign. Parameters: driver, image, names that the pull created.
  */
 export const keepPulled = statement(
-  'keepPulledImage',
+  'keep_pulled_image',
   `update pulled_image set pulled_at = clock_timestamp(),
      names = (select coalesce(array_agg(distinct name), '{}') from unnest(names || $3::text[]) as name)
     where driver = $1 and image_id = $2`,
 );
 
 export const pulledImages = statement<{ image_id: string; names: readonly string[] }>(
-  'pulledImages',
+  'pulled_images',
   'select image_id, names from pulled_image where driver = $1',
 );
 
 /** Returns the images pulled within the last $2 milliseconds. Parameters: driver, milliseconds. */
 export const youngPulls = statement<{ image_id: string }>(
-  'youngPulledImages',
+  'young_pulled_images',
   `select image_id from pulled_image where driver = $1 and pulled_at > clock_timestamp() - make_interval(secs => $2::float8 / 1000)`,
 );
 
-export const forgetPulled = statement('forgetPulledImage', 'delete from pulled_image where driver = $1 and image_id = $2');
+export const forgetPulled = statement('forget_pulled_image', 'delete from pulled_image where driver = $1 and image_id = $2');
 
 export interface ImageUseRow {
   readonly image_id: string;
@@ -129,7 +129,7 @@ const inUse = `exists (select from service_runtime t where t.release_id = r.id)
  * another cluster. Parameters: images, their names.
  */
 export const imageUses = statement<ImageUseRow>(
-  'imageUses',
+  'image_uses',
   `with concerned as (select distinct service_id from release where image_id = any ($1::text[]) or image_name = any ($2::text[])),
         ranked as (select r.id, r.image_id, r.image_name, row_number() over (partition by r.service_id order by r.created_at desc, r.id) as age
                      from release r join concerned u on u.service_id = r.service_id where r.image_id is not null)
@@ -142,6 +142,6 @@ export const imageUses = statement<ImageUseRow>(
  * image.
  */
 export const giveUpPulled = statement(
-  'giveUpPulledImage',
+  'give_up_pulled_image',
   `update release r set image_id = null where image_id = $1 and config -> 'source' ->> 'type' = 'IMAGE' and not (${inUse})`,
 );

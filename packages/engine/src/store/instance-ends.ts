@@ -10,7 +10,7 @@ import { statement } from '@davit/db';
  * count is their number.
  */
 export const noteInstanceEnd = statement<{ ends: number }>(
-  'noteInstanceEnd',
+  'note_instance_end',
   `with former as (
      select restarts from service_instance_end where instance_id = $1 and ended_at < $2::timestamptz order by ended_at desc limit 1
    ), noted as (
@@ -32,14 +32,14 @@ export interface EndRow {
 
 /** Returns the exits of a service within the last hour, newest first. Parameter: service. */
 export const recentEnds = statement<EndRow>(
-  'recentEnds',
+  'recent_ends',
   `select instance_id, ended_at, ends from service_instance_end
     where service_id = $1 and ended_at > clock_timestamp() - interval '1 hour' order by ended_at desc limit 1000`,
 );
 
 /** Returns a row if the liveness probe of a service has failed since a time. Parameters: service, time. */
 export const livenessFailure = statement<{ instance_name: string | null }>(
-  'livenessFailure',
+  'liveness_failure',
   `select instance_name from service_condition where service_id = $1 and kind = 'LIVENESS' and seen_at > $2::timestamptz`,
 );
 
@@ -48,14 +48,14 @@ export const livenessFailure = statement<{ instance_name: string | null }>(
  * instance exists. The metrics keep their counts.
  */
 export const trimInstanceEnds = statement(
-  'trimInstanceEnds',
+  'trim_instance_ends',
   `delete from service_instance_end e where ended_at < clock_timestamp() - make_interval(days => $1)
       and exists (select from service_instance_end n where n.instance_id = e.instance_id and n.ended_at > e.ended_at)`,
 );
 
 /** Returns the last lines that an instance had printed by a time, oldest first. Parameters: instance, time, limit. */
 export const linesUntil = statement<{ message: string }>(
-  'linesUntil',
+  'lines_until',
   `select message from (
      select id, message from service_log where instance_id = $1 and at <= $2::timestamptz + interval '100 milliseconds' order by id desc limit $3) newest
     order by id`,

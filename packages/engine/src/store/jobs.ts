@@ -6,7 +6,7 @@ import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
  * names it and the time is infinity. Changes nothing if the fence no longer belongs to the deployment.
  */
 export const setSchedule = statement(
-  'setJobSchedule',
+  'set_job_schedule',
   `insert into job_schedule (service_id, next_at, driver)
    select $3::uuid, $4::timestamptz, $5::text
     where exists (select 1 from deployment f where f.id = $1 and f.fence = $2 and f.status = 'RUNNING')
@@ -14,14 +14,14 @@ export const setSchedule = statement(
 );
 
 /** Locks the schedule of a service, so that the scheduler cannot advance it meanwhile. Parameter: service. */
-export const lockSchedule = statement('lockJobSchedule', 'select 1 from job_schedule where service_id = $1 for update');
+export const lockSchedule = statement('lock_job_schedule', 'select 1 from job_schedule where service_id = $1 for update');
 
 /** Returns the time of the database's clock, which decides which schedules are due and when a run began. */
-export const jobClock = statement<{ now: string }>('jobClock', 'select clock_timestamp() as now');
+export const jobClock = statement<{ now: string }>('job_clock', 'select clock_timestamp() as now');
 
 /** Returns the seconds since a time of the database's clock. Parameter: time. */
 export const secondsSince = statement<{ seconds: number }>(
-  'jobSecondsSince',
+  'job_seconds_since',
   `select greatest(0, extract(epoch from clock_timestamp() - $1::timestamptz))::float8 as seconds`,
 );
 
@@ -30,8 +30,8 @@ const removal = (table: string): string =>
      and exists (select 1 from deployment f where f.id = $1 and f.fence = $2 and f.status = 'RUNNING')`;
 
 /** Parameters: deployment, fence, service. */
-export const removeSchedule = statement('removeJobSchedule', removal('job_schedule'));
-export const removeRuns = statement('removeJobRuns', removal('job_run'));
+export const removeSchedule = statement('remove_job_schedule', removal('job_schedule'));
+export const removeRuns = statement('remove_job_runs', removal('job_run'));
 
 interface JobRunTarget {
   readonly service_id: string;
@@ -57,7 +57,7 @@ export interface DueRow extends JobRunTarget {
 
 /** Returns due schedules, the oldest first. Parameter: releases whose schedules are skipped for now. */
 export const dueSchedules = statement<DueRow>(
-  'dueJobSchedules',
+  'due_job_schedules',
   `select ${placedColumns}, t.driver, s.next_at, clock_timestamp() as now
      from job_schedule s join service_runtime t on t.service_id = s.service_id join release r on r.id = t.release_id
     where s.next_at <= clock_timestamp() and t.desired = 'RUNNING' and r.id <> all($1::uuid[]) order by s.next_at limit 100`,
@@ -68,13 +68,13 @@ export const dueSchedules = statement<DueRow>(
  * schedule was removed.
  */
 export const advanceSchedule = statement<{ service_id: string }>(
-  'advanceJobSchedule',
+  'advance_job_schedule',
   `update job_schedule set next_at = $2 where service_id = $1 and next_at <= clock_timestamp() returning service_id`,
 );
 
 /** Deletes a due schedule that has no further time. Parameter: service. */
 export const endSchedule = statement<{ service_id: string }>(
-  'endJobSchedule',
+  'end_job_schedule',
   `delete from job_schedule where service_id = $1 and next_at <= clock_timestamp() returning service_id`,
 );
 
@@ -83,7 +83,7 @@ export const endSchedule = statement<{ service_id: string }>(
  * ended.
  */
 export const insertRun = statement<{ id: string }>(
-  'insertJobRun',
+  'insert_job_run',
   `insert into job_run (id, service_id, release_id, due_at, driver)
    values ($1, $2, $3, $4, (select driver from service_runtime where service_id = $2))
    on conflict (service_id) where status = 'RUNNING' do nothing returning id`,
@@ -104,7 +104,7 @@ export interface RunRow extends JobRunTarget {
  * awaits.
  */
 export const openRuns = statement<RunRow>(
-  'openJobRuns',
+  'open_job_runs',
   `select ${placedColumns}, coalesce(j.driver, t.driver) as driver, j.id, j.due_at, j.launched_at, j.created_at, j.by_cluster
      from job_run j join service_runtime t on t.service_id = j.service_id join release r on r.id = j.release_id
     where j.status = 'RUNNING' and j.id <> all($1::uuid[]) order by j.created_at`,
@@ -112,15 +112,18 @@ export const openRuns = statement<RunRow>(
 
 /** Returns whether a run that Davit started is running. Parameter: service. */
 export const hasOwnRun = statement<{ has: boolean }>(
-  'hasOwnJobRun',
+  'has_own_job_run',
   `select exists (select from job_run where service_id = $1 and status = 'RUNNING' and not by_cluster) as has`,
 );
 
-export const runningRollouts = statement<{ id: string }>('runningJobRollouts', `select id from job_run where status = 'RUNNING'`);
+export const runningRollouts = statement<{ id: string }>(
+  'running_job_rollouts',
+  `select id from job_run where status = 'RUNNING'`,
+);
 
 /** Returns the rollouts of runs that a schedule or a deployment still awaits. Parameter: services. */
 export const openRollouts = statement<{ id: string }>(
-  'openJobRollouts',
+  'open_job_rollouts',
   `select id from job_run where service_id = any($1::uuid[]) and status = 'RUNNING'
    union all
    select s.rollout from deployment_service s join deployment d on d.id = s.deployment_id
@@ -128,7 +131,7 @@ export const openRollouts = statement<{ id: string }>(
 );
 
 export const markLaunched = statement<{ launched_at: string }>(
-  'markJobLaunched',
+  'mark_job_launched',
   `update job_run set launched_at = coalesce(launched_at, clock_timestamp()) where id = $1 returning launched_at`,
 );
 
@@ -137,7 +140,7 @@ export const markLaunched = statement<{ launched_at: string }>(
  * because it was stopped.
  */
 export const endRun = statement<{ status: 'SUCCEEDED' | 'FAILED' | 'CANCELED' }>(
-  'endJobRun',
+  'end_job_run',
   `update job_run j
       set status = case when $2 = 'FAILED' and not exists (
                           select 1 from service_runtime t where t.service_id = j.service_id and t.desired = 'RUNNING')
@@ -151,7 +154,7 @@ export const endRun = statement<{ status: 'SUCCEEDED' | 'FAILED' | 'CANCELED' }>
  * days: the cluster may still list the run, and an unknown run would be recorded again.
  */
 export const trimRuns = statement(
-  'trimJobRuns',
+  'trim_job_runs',
   `delete from job_run where service_id = $1 and status <> 'RUNNING'
       and not (by_cluster and status = 'FAILED' and finished_at > clock_timestamp() - interval '2 days')
       and id not in (select id from job_run where service_id = $1 order by created_at desc limit $2)`,
@@ -161,7 +164,7 @@ export const trimRuns = statement(
  * Parameters: service, status. The status of a job that was stopped meanwhile does not change; no row is updated then.
  */
 export const setJobStatus = statement(
-  'setJobStatus',
+  'set_job_status',
   `update service_runtime set running_status = $2 where service_id = $1 and desired = 'RUNNING'`,
 );
 
@@ -175,7 +178,7 @@ export interface ClusterScheduleRow extends JobRunTarget {
 
 /** Returns the schedules that a cluster should have. Parameter: driver. */
 export const clusterSchedules = statement<ClusterScheduleRow>(
-  'clusterJobSchedules',
+  'cluster_job_schedules',
   `select ${placedColumns}, t.driver, t.rollout,
           exists (select from job_run j where j.service_id = t.service_id and j.status = 'RUNNING' and not j.by_cluster) as waits
      from job_schedule s join service_runtime t on t.service_id = s.service_id join release r on r.id = t.release_id
@@ -184,7 +187,7 @@ export const clusterSchedules = statement<ClusterScheduleRow>(
 
 /** Returns which of these runs are recorded, with the code of their failure. Parameter: ids of runs. */
 export const knownRuns = statement<{ id: string; status: string; code: string | null }>(
-  'knownJobRuns',
+  'known_job_runs',
   `select id, status, failure ->> 'code' as code from job_run where id = any($1::uuid[])`,
 );
 
@@ -193,7 +196,7 @@ export const knownRuns = statement<{ id: string; status: string; code: string | 
  * if another run of the job has not ended, if this run is already recorded, or if the job does not run on that cluster.
  */
 export const insertClusterRun = statement<{ id: string }>(
-  'insertClusterJobRun',
+  'insert_cluster_job_run',
   `insert into job_run (id, service_id, release_id, due_at, driver, launched_at, by_cluster)
    select $1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::text, $6::timestamptz, true
     where exists (select from service_runtime t where t.service_id = $2::uuid and t.driver = $5::text and t.desired = 'RUNNING')

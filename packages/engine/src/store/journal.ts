@@ -41,7 +41,7 @@ const claimedColumns = `d.id, d.organization_id, d.project_id, d.environment_id,
  * Makes all later statements of a transaction use indexes. A connection keeps the plan of a statement, also one that
  * was made while the table was almost empty, when reading the whole table is cheapest.
  */
-export const useIndexes = statement('useIndexes', `select set_config('enable_seqscan', 'off', true)`);
+export const useIndexes = statement('use_indexes', `select set_config('enable_seqscan', 'off', true)`);
 
 /**
  * Claims the oldest requests that are next in their environments, in a transaction after `useIndexes`. Parameters:
@@ -50,7 +50,7 @@ export const useIndexes = statement('useIndexes', `select set_config('enable_seq
  * make PostgreSQL search all queued requests: the rows are locked, and `is_next` was checked again after locking.
  */
 export const claimNext = statement<ClaimedDeployment>(
-  'claimNext',
+  'claim_next',
   `update deployment d
       set status = 'RUNNING', is_next = false, runner_id = $1, fence = d.fence + 1, started_at = clock_timestamp(),
           lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
@@ -62,20 +62,20 @@ export const claimNext = statement<ClaimedDeployment>(
 );
 
 export const otherRunners = statement<{ runner_id: string; expired: boolean }>(
-  'otherRunners',
+  'other_runners',
   `select distinct runner_id, lease_until < clock_timestamp() as expired from deployment
     where status = 'RUNNING' and runner_id <> $1 and journal_version <= ${journalVersion}`,
 );
 
 /** Returns deployments that wait for a runner of a later version of Davit. */
 export const ofLaterVersions = statement<{ id: string }>(
-  'deploymentsOfLaterVersions',
+  'deployments_of_later_versions',
   `select id from deployment where status in ('QUEUED', 'RUNNING') and journal_version > ${journalVersion} order by sequence`,
 );
 
 /** Takes over the deployments of another runner. The higher fence makes all later writes of the former runner fail. */
 export const takeOver = statement<ClaimedDeployment>(
-  'takeOver',
+  'take_over',
   `update deployment d set runner_id = $1, fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
     where d.status = 'RUNNING' and d.runner_id = $2 and (not $3 or d.lease_until < clock_timestamp())
       and d.journal_version <= ${journalVersion}
@@ -84,7 +84,7 @@ export const takeOver = statement<ClaimedDeployment>(
 
 /** Reclaims the deployments that this runner had to release. Parameters: runner, deployments that it is executing. */
 export const reclaimOwn = statement<ClaimedDeployment>(
-  'reclaimOwn',
+  'reclaim_own',
   `update deployment d set fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
     where d.status = 'RUNNING' and d.runner_id = $1 and d.id <> all ($2::uuid[])
    returning ${claimedColumns}`,
@@ -95,7 +95,7 @@ export const reclaimOwn = statement<ClaimedDeployment>(
  * seconds that it has waited.
  */
 export const beginWaiting = statement<{ seconds: number }>(
-  'beginWaiting',
+  'begin_waiting',
   `update deployment set waiting_since = coalesce(waiting_since, clock_timestamp())
     where id = $1 and fence = $2 and status = 'RUNNING'
    returning extract(epoch from clock_timestamp() - waiting_since)::float8 as seconds`,
@@ -103,12 +103,12 @@ export const beginWaiting = statement<{ seconds: number }>(
 
 /** Records that the cluster of a deployment is reachable again. Parameters: deployment, fence. */
 export const endWaiting = statement(
-  'endWaiting',
+  'end_waiting',
   `update deployment set waiting_since = null where id = $1 and fence = $2 and status = 'RUNNING'`,
 );
 
 export const renewLeases = statement<{ id: string; fence: number; canceling: boolean; forced: boolean }>(
-  'renewLeases',
+  'renew_leases',
   `update deployment set lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
     where runner_id = $1 and status = 'RUNNING'
    returning id, fence, cancel_requested_at is not null as canceling,
@@ -116,7 +116,7 @@ export const renewLeases = statement<{ id: string; fence: number; canceling: boo
 );
 
 export const registerRunner = statement(
-  'registerRunner',
+  'register_runner',
   `insert into runner (id) values ($1) on conflict (id) do update set seen_at = clock_timestamp()`,
 );
 
@@ -125,7 +125,7 @@ export const registerRunner = statement(
  * row every few seconds.
  */
 export const forgetRunners = statement(
-  'forgetRunners',
+  'forget_runners',
   `delete from runner r where r.seen_at < clock_timestamp() - interval '1 day'
       and not exists (select 1 from deployment d where d.runner_id = r.id and d.status = 'RUNNING')`,
 );
@@ -133,10 +133,13 @@ export const forgetRunners = statement(
 export const fenced = `exists (select 1 from deployment f where f.id = $1 and f.fence = $2 and f.status = 'RUNNING')`;
 
 /** Returns a row as long as the fence holds. Parameters: deployment, fence. */
-export const holds = statement('holdsDeployment', `select 1 from deployment where id = $1 and fence = $2 and status = 'RUNNING'`);
+export const holds = statement(
+  'holds_deployment',
+  `select 1 from deployment where id = $1 and fence = $2 and status = 'RUNNING'`,
+);
 
 export const beginServices = statement(
-  'beginServices',
+  'begin_services',
   `update deployment_service set phase = 'WAITING' where deployment_id = $1 and phase = 'QUEUED' and ${fenced}`,
 );
 
@@ -163,7 +166,7 @@ export interface TaskRow {
 }
 
 export const readTasks = statement<TaskRow>(
-  'readTasks',
+  'read_tasks',
   `select s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase,
           s.failure ->> 'code' as failure_code, s.event, s.call_id, s.release_id,
           r.config, r.config_hash, r.commit, r.values_commit, r.image_id, r.image_name
@@ -173,13 +176,13 @@ export const readTasks = statement<TaskRow>(
 
 /** Sets the release of a restart. A restart runs the release that is current when it begins. */
 export const adoptRelease = statement(
-  'adoptRelease',
+  'adopt_release',
   `update deployment_service set release_id = $4 where deployment_id = $1 and service_id = $3 and release_id is null and ${fenced}`,
 );
 
 /** Sets the phase of a service and stores lines of its log. Parameter 6: the lines. */
 export const setPhase = statement(
-  'setPhase',
+  'set_phase',
   `with line as (${insertLines('$6', fenced)})
    update deployment_service
       set phase = $4, failure = $5::jsonb,
@@ -190,13 +193,13 @@ export const setPhase = statement(
 
 /** Marks all services of a deployment that have not ended as failed. Parameters: deployment, fence, failure. */
 export const failServices = statement(
-  'failServices',
+  'fail_services',
   `update deployment_service set phase = 'FAILED', failure = $3::jsonb, finished_at = clock_timestamp()
     where deployment_id = $1 and phase not in ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') and ${fenced}`,
 );
 
 export const insertSteps = statement(
-  'insertSteps',
+  'insert_steps',
   `insert into deployment_step (deployment_id, service_id, position, name, metric)
    select $1, s.service_id, s.position, s.name, s.metric
      from jsonb_to_recordset($3::jsonb) as s(service_id uuid, position integer, name text, metric text)
@@ -223,19 +226,19 @@ export interface StepRow {
 }
 
 export const readSteps = statement<StepRow>(
-  'readSteps',
+  'read_steps',
   `select service_id, position, name, status, attempt, output from deployment_step where deployment_id = $1 order by service_id, position`,
 );
 
 export const beginStep = statement(
-  'beginStep',
+  'begin_step',
   `update deployment_step set status = 'RUNNING', attempt = attempt + 1, started_at = coalesce(started_at, clock_timestamp())
     where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
 );
 
 /** Ends a step and stores the last lines of its log. Parameter 7: the lines. */
 export const endStep = statement(
-  'endStep',
+  'end_step',
   `with line as (${insertLines('$7', fenced)})
    update deployment_step set status = $5, output = $6::jsonb, finished_at = clock_timestamp(), started_at = coalesce(started_at, clock_timestamp())
     where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
@@ -246,7 +249,7 @@ export const endStep = statement(
  * cluster that cannot run the image.
  */
 export const completeRelease = statement(
-  'completeRelease',
+  'complete_release',
   `update release set commit = $4::jsonb, image_name = $5, image_id = $6 where id = $3 and image_id is distinct from $6 and ${fenced}`,
 );
 
@@ -255,7 +258,7 @@ export const completeRelease = statement(
  * fetched.
  */
 export const knownCommit = statement<{ commit: BuildCommit }>(
-  'knownCommit',
+  'known_commit',
   `select commit from release
     where service_id = $1 and commit ->> 'id' = $2 and image_id is not null
       and config -> 'source' = $3::jsonb
@@ -263,7 +266,7 @@ export const knownCommit = statement<{ commit: BuildCommit }>(
 );
 
 export const finishDeployment = statement(
-  'finishDeployment',
+  'finish_deployment',
   `update deployment set status = $3, finished_at = clock_timestamp() where id = $1 and fence = $2 and status = 'RUNNING'`,
 );
 
@@ -272,7 +275,7 @@ export const finishDeployment = statement(
  * rollout stays the same, the number is not changed.
  */
 export const setRuntime = statement(
-  'setRuntime',
+  'set_runtime',
   `insert into service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, commit, running_status, last_deployment_at,
                                 instances, settled_instances, running_instances)
    select $3, $4, $5, $6, $7, $8, $9, $10, $11, (select commit from release where id = $9), $12, clock_timestamp(), $13, $13, $13 where ${fenced}
@@ -286,47 +289,47 @@ export const setRuntime = statement(
 );
 
 export const stopRuntime = statement(
-  'stopRuntime',
+  'stop_runtime',
   `update service_runtime set desired = 'STOPPED', running_status = 'STOPPED', running_instances = 0, updated_at = clock_timestamp() where service_id = $3 and ${fenced}`,
 );
 
-export const removeRuntime = statement('removeRuntime', `delete from service_runtime where service_id = $3 and ${fenced}`);
+export const removeRuntime = statement('remove_runtime', `delete from service_runtime where service_id = $3 and ${fenced}`);
 
 export const setRunningStatus = statement(
-  'setRunningStatus',
+  'set_running_status',
   `update service_runtime set running_status = $2, running_instances = $3
     where service_id = $1 and (running_status is distinct from $2 or running_instances is distinct from $3)`,
 );
 
 /** Clears the running status of all services of an unreachable cluster. */
 export const clearRunningStatus = statement(
-  'clearRunningStatus',
+  'clear_running_status',
   `update service_runtime set running_status = null, running_instances = null where driver = $1 and desired = 'RUNNING' and running_status is not null`,
 );
 
 export const servicesBeingDeployed = statement<{ service_id: string; rollout: string }>(
-  'servicesBeingDeployed',
+  'services_being_deployed',
   `select s.service_id, s.rollout from deployment d join deployment_service s on s.deployment_id = d.id where d.status = 'RUNNING'`,
 );
 
 /** Returns the configurations of releases. The configuration of a release never changes. */
 export const releaseConfigs = statement<{ id: string; config: ReleaseConfig }>(
-  'releaseConfigs',
+  'release_configs',
   `select id, config from release where id = any ($1::uuid[])`,
 );
 
-export const removeReleases = statement('removeReleases', `delete from release where service_id = $1`);
-export const removeServiceLog = statement('removeServiceLog', `delete from service_log where service_id = $1`);
+export const removeReleases = statement('remove_releases', `delete from release where service_id = $1`);
+export const removeServiceLog = statement('remove_service_log', `delete from service_log where service_id = $1`);
 /** Must follow `removeServiceLog`, which waits for lines that are being moved into a segment. */
-export const removeLogSegments = statement('removeLogSegments', `delete from log_segment where service_id = $1`);
+export const removeLogSegments = statement('remove_log_segments', `delete from log_segment where service_id = $1`);
 export const removeLogPositions = statement(
-  'removeLogPositions',
+  'remove_log_positions',
   `with origins as (delete from log_origin where service_id = $1) delete from log_position where service_id = $1`,
 );
-export const removeDeployments = statement('removeDeployments', `delete from deployment where environment_id = $1`);
+export const removeDeployments = statement('remove_deployments', `delete from deployment where environment_id = $1`);
 
 /** Returns environments with a running deployment. The keeper does not touch their instances. */
 export const busyEnvironments = statement<{ environment_id: string }>(
-  'busyEnvironments',
+  'busy_environments',
   `select environment_id from deployment where status = 'RUNNING'`,
 );

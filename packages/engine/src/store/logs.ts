@@ -10,7 +10,7 @@ export function insertLines(lines: string, condition: string): string {
 }
 
 export const insertDeploymentLog = statement(
-  'insertDeploymentLog',
+  'insert_deployment_log',
   insertLines('$2', 'exists (select 1 from deployment where id = $1)'),
 );
 
@@ -30,7 +30,7 @@ export interface DeploymentLogRow {
 
 /** Returns at most the newest 10,000 lines, because clients must be able to hold the response. */
 export const readDeploymentLog = statement<DeploymentLogRow>(
-  'readDeploymentLog',
+  'read_deployment_log',
   `select * from (
      select l.id, l.at, l.level, l.step, l.message, l.error, l.service_id, s.service_name, s.service_type, s.stage_id, s.stage_name
        from deployment_log l left join deployment_service s on s.deployment_id = l.deployment_id and s.service_id = l.service_id
@@ -42,17 +42,17 @@ const deploymentLines = `select l.id, l.at, l.level, l.step, l.message, l.error,
    where l.deployment_id = $1`;
 
 export const deploymentLinesByIds = statement<DeploymentLogRow>(
-  'deploymentLinesByIds',
+  'deployment_lines_by_ids',
   `${deploymentLines} and l.id = any ($2::bigint[]) order by l.id`,
 );
 
 export const deploymentLinesAfter = statement<DeploymentLogRow>(
-  'deploymentLinesAfter',
+  'deployment_lines_after',
   `${deploymentLines} and l.id > $2 order by l.id limit $3`,
 );
 
 export const findExecution = statement<{ id: string; execution_number: number }>(
-  'findExecution',
+  'find_execution',
   `select id, execution_number from deployment
     where environment_id = $1 and execution_number is not null and ($2::integer is null or execution_number = $2)
     order by execution_number desc limit 1`,
@@ -63,7 +63,7 @@ export const findExecution = statement<{ id: string; execution_number: number }>
  * Ids follow from the numbers, see `lineId`.
  */
 export const insertServiceLog = statement(
-  'insertServiceLog',
+  'insert_service_log',
   `with line as (
      select * from rows from (jsonb_to_recordset($5::jsonb) as (stream text, message text, source_at text, origin text))
        with ordinality as l(stream, message, source_at, origin, number)
@@ -90,24 +90,24 @@ export interface ServiceLogRow {
 const serviceLine = 'id AS number, entry_id AS id, at, message, instance_name AS instance, release_id';
 
 export const serviceLinesByIds = statement<ServiceLogRow>(
-  'serviceLinesByIds',
+  'service_lines_by_ids',
   `select ${serviceLine} from service_log where service_id = $1 and id = any ($2::bigint[]) order by service_log.id`,
 );
 
 export const serviceLinesAfter = statement<ServiceLogRow>(
-  'serviceLinesAfter',
+  'service_lines_after',
   `select ${serviceLine} from service_log where service_id = $1 and service_log.id > $2 order by service_log.id limit $3`,
 );
 
 /** Returns the number of the line before the newest $2 lines. Lines whose ids are in $3 are not counted. */
 export const serviceLinesStart = statement<{ number: number }>(
-  'serviceLinesStart',
+  'service_lines_start',
   `select coalesce(min(newest.id) - 1, (select coalesce(max(id), 0) from service_log where service_id = $1)) as number from (
      select id from service_log where service_id = $1 and id <> all ($3::bigint[]) order by id desc limit $2) newest`,
 );
 
 export const readServiceLog = statement<ServiceLogRow>(
-  'readServiceLog',
+  'read_service_log',
   `select newest.id as number, entry_id as id, at, message, instance_name as instance, release_id from (
      select * from service_log where service_id = $1 order by id desc limit $2) newest order by newest.id`,
 );
@@ -126,7 +126,7 @@ const rememberedOrigins = 20;
  * - Both columns are null if the instance has no known position.
  */
 export const logPosition = statement<{ at: string | null; origins: Readonly<Record<string, string>> | null }>(
-  'logPosition',
+  'log_position',
   `with without_lines as (
      update log_position set followed_at = clock_timestamp() where instance_id = $1 returning source_at
    ), known as (
@@ -144,7 +144,7 @@ export const logPosition = statement<{ at: string | null; origins: Readonly<Reco
 
 /** Parameters: instance, limit. Newest first. */
 export const lastLogLines = statement<{ message: string }>(
-  'lastLogLines',
+  'last_log_lines',
   `select message from service_log where instance_id = $1 order by id desc limit $2`,
 );
 
@@ -163,7 +163,7 @@ const keepPositions = `insert into log_position (instance_id, service_id, source
 
 /** Deletes log lines that are older than $1 days. Positions of instances are kept. */
 export const trimServiceLogs = statement(
-  'trimServiceLogs',
+  'trim_service_logs',
   `with gone as (
      delete from service_log where at < clock_timestamp() - make_interval(days => $1)
      returning id, service_id, release_id, instance_id, source_at)
@@ -172,7 +172,7 @@ export const trimServiceLogs = statement(
 
 /** Deletes segments whose lines are all older than $1 days, and the oldest of services that have more than $2 bytes. */
 export const trimSegments = statement(
-  'trimSegments',
+  'trim_segments',
   `delete from log_segment where to_at < clock_timestamp() - make_interval(days => $1)
       or (service_id, last_number) in (
         select service_id, last_number from (
@@ -182,7 +182,7 @@ export const trimSegments = statement(
 
 /** Returns the services with more than $1 lines that are not in segments. */
 export const servicesWithLines = statement<{ service_id: string }>(
-  'servicesWithLines',
+  'services_with_lines',
   `select service_id from service_log group by service_id having count(*) > $1`,
 );
 
@@ -194,7 +194,7 @@ const lineRow = `json_build_array(id, entry_id, ${milliseconds}, message, instan
  * that begin within the first $4 bytes.
  */
 export const oldestLines = statement<{ rows: string; lines: number }>(
-  'oldestLines',
+  'oldest_lines',
   `with newest as (select id from service_log where service_id = $1 order by id desc offset $2 limit 1),
    old as (select l.* from service_log l, newest where l.service_id = $1 and l.id <= newest.id order by l.id limit $3),
    counted as (select old.*, sum(octet_length(message) + 1) over (order by id) - octet_length(message) - 1 as begin from old)
@@ -206,7 +206,7 @@ export const oldestLines = statement<{ rows: string; lines: number }>(
  * service_log. The caller must roll back if these are not the lines that the segment contains.
  */
 export const moveLines = statement<{ lines: number }>(
-  'moveLines',
+  'move_lines',
   `with gone as (
      delete from service_log where service_id = $1::uuid and id between $2::bigint and $3::bigint
      returning id, service_id, release_id, instance_id, source_at
@@ -239,8 +239,8 @@ export interface RowsRow {
   readonly last: number | null;
 }
 
-export const rowsBefore = statement<RowsRow>('logRowsBefore', rows('desc'));
-export const rowsAfter = statement<RowsRow>('logRowsAfter', rows('asc'));
+export const rowsBefore = statement<RowsRow>('log_rows_before', rows('desc'));
+export const rowsAfter = statement<RowsRow>('log_rows_after', rows('asc'));
 
 /** Lines, bytes of messages, bytes of details, first and last number, first and last time (ms) of a frame. */
 export type FrameHead = readonly [
@@ -286,12 +286,12 @@ function segments(order: string): string {
     limit $9`;
 }
 
-export const segmentsBefore = statement<SegmentRow>('logSegmentsBefore', segments('desc'));
-export const segmentsAfter = statement<SegmentRow>('logSegmentsAfter', segments('asc'));
+export const segmentsBefore = statement<SegmentRow>('log_segments_before', segments('desc'));
+export const segmentsAfter = statement<SegmentRow>('log_segments_after', segments('asc'));
 
 /** Deletes the positions of instances that nobody has followed for $1 days. */
 export const forgetLogPositions = statement(
-  'forgetLogPositions',
+  'forget_log_positions',
   `delete from log_position where followed_at < clock_timestamp() - make_interval(days => $1)`,
 );
 
@@ -300,13 +300,13 @@ export const forgetLogPositions = statement(
  * Job runs are frequent and short.
  */
 export const forgetLogOrigins = statement(
-  'forgetLogOrigins',
+  'forget_log_origins',
   `delete from log_origin o where followed_at < clock_timestamp() - make_interval(days => $1)
       or (followed_at < clock_timestamp() - make_interval(days => $2)
           and exists (select from release r where r.id = o.release_id and r.config -> 'job' is not null))`,
 );
 
 export const trimDeploymentLogs = statement(
-  'trimDeploymentLogs',
+  'trim_deployment_logs',
   `delete from deployment_log where at < clock_timestamp() - make_interval(days => $1)`,
 );

@@ -42,7 +42,7 @@ const addedToRow = `on conflict (service_id, seconds, at) do update set
 
 /** Adds a pass to the row of the current minute. */
 export const addToMinute = statement(
-  'addToMinute',
+  'add_to_minute',
   `insert into service_metric as m (${columns})
    select r.service_id, 60, date_trunc('minute', clock_timestamp()), 1, r.measured_seconds, r.instances, r.instances, r.cpu_ms,
           r.memory_bytes, r.memory_bytes, r.received_bytes, r.sent_bytes, r.volume_bytes, r.requests, r.responses, r.latency
@@ -51,7 +51,7 @@ export const addToMinute = statement(
 );
 
 export const addToTotals = statement(
-  'addToTotals',
+  'add_to_totals',
   `insert into service_metric_total as m (service_id, measured_at, instances, memory_bytes, volume_bytes, cpu_ms, received_bytes, sent_bytes,
                                           requests, responses, latency)
    select r.service_id, clock_timestamp(), r.instances, r.memory_bytes, r.volume_bytes, r.cpu_ms, r.received_bytes, r.sent_bytes,
@@ -94,25 +94,25 @@ const condensed = (from: number, to: number, afterMinutes: number): string => `w
    ${addedToRow}`;
 
 /** Replaces old one-minute rows by five-minute rows. */
-export const condenseMetrics = statement('condenseMetrics', condensed(60, 300, minutesKeptFor));
+export const condenseMetrics = statement('condense_metrics', condensed(60, 300, minutesKeptFor));
 
 /** Replaces old five-minute rows by rows of an hour. Reads the whole table: 0.4 s for a million rows. */
-export const condenseToHours = statement('condenseMetricsToHours', condensed(300, 3600, fiveMinutesKeptFor));
+export const condenseToHours = statement('condense_metrics_to_hours', condensed(300, 3600, fiveMinutesKeptFor));
 
 /**
  * Deletes rows that are older than all steps that can be read. Reads the whole table. Programs that do not know hours
  * (migration 0048, whose comment is wrong there) delete all rows older than a day, so a downgrade loses the hours.
  */
 export const trimMetrics = statement(
-  'trimMetrics',
+  'trim_metrics',
   `delete from service_metric where at < clock_timestamp() - interval '${daysKept} days 1 hour'`,
 );
 
-export const removeMetrics = statement('removeMetrics', `delete from service_metric where service_id = $1`);
+export const removeMetrics = statement('remove_metrics', `delete from service_metric where service_id = $1`);
 
 /** Deletes counters of services that the engine no longer knows. */
 export const trimTotals = statement(
-  'trimTotals',
+  'trim_totals',
   `delete from service_metric_total t
     where not exists (select 1 from service_runtime r where r.service_id = t.service_id) and t.measured_at < clock_timestamp() - interval '5 minutes'`,
 );
@@ -136,7 +136,7 @@ export interface MetricRow {
 
 /** Parameters: service, age limit in minutes, seconds of a step. Oldest first. */
 export const readMetrics = statement<MetricRow>(
-  'readMetrics',
+  'read_metrics',
   `select date_bin(make_interval(secs => $3), at, timestamptz 'epoch') as at, ${sums} from service_metric
     where service_id = $1 and seconds <= $3
       and at >= date_bin(make_interval(secs => $3), clock_timestamp() - make_interval(mins => $2), timestamptz 'epoch')
@@ -157,13 +157,13 @@ export interface TotalRow extends Omit<MeasuredRow, 'measured_seconds'> {
 
 /** Returns the bytes that the volumes of these services held at the last count. */
 export const heldVolumeBytes = statement<{ service_id: string; volume_bytes: number }>(
-  'heldVolumeBytes',
+  'held_volume_bytes',
   `select service_id, volume_bytes from service_metric_total where service_id = any ($1::uuid[]) and volume_bytes is not null`,
 );
 
 /** Returns the totals of all services that the engine knows. */
 export const readTotals = statement<TotalRow>(
-  'readTotals',
+  'read_totals',
   `select r.service_id, r.organization_id, r.project_id, r.environment_id, t.instances, t.memory_bytes, t.volume_bytes,
           coalesce(t.cpu_ms, 0) as cpu_ms, coalesce(t.received_bytes, 0) as received_bytes, coalesce(t.sent_bytes, 0) as sent_bytes,
           coalesce(t.requests, 0) as requests, t.responses, t.latency,

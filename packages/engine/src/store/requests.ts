@@ -4,7 +4,7 @@ import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { journalVersion } from './journal.ts';
 
 /** Serializes changes to the queue of one environment until the end of the transaction. */
-export const lockQueue = statement('lockQueue', `select lock_queue($1)`);
+export const lockQueue = statement('lock_queue', `select lock_queue($1)`);
 
 /**
  * Returns a queued request that the new request may join. All of these hold:
@@ -16,7 +16,7 @@ export const lockQueue = statement('lockQueue', `select lock_queue($1)`);
  * FOR UPDATE keeps runners from starting the request meanwhile, because they skip locked rows.
  */
 export const findMergeable = statement<{ id: string }>(
-  'findMergeable',
+  'find_mergeable',
   `select d.id from deployment d
     where d.environment_id = $1 and d.status = 'QUEUED' and d.actor = $2 and d.action = $3
       and d.cluster_id = $5 and d.driver = $6 and d.merge_key = $7
@@ -30,19 +30,19 @@ export const findMergeable = statement<{ id: string }>(
 
 /** Parameters: deployment, whether the joining request is for the whole environment. */
 export const join = statement(
-  'joinDeployment',
+  'join_deployment',
   `update deployment set whole_environment = whole_environment or $2, journal_version = greatest(journal_version, ${journalVersion}) where id = $1`,
 );
 
 export const insertDeployment = statement(
-  'insertDeployment',
+  'insert_deployment',
   `insert into deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, whole_environment, origin, triggered_by, actor,
                            merge_key, journal_version)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${journalVersion})`,
 );
 
 export const insertReleases = statement(
-  'insertReleases',
+  'insert_releases',
   `insert into release (id, organization_id, environment_id, service_id, config, config_hash, commit, values_commit, created_by)
    select r.id, $1, $2, r.service_id, r.config, r.config_hash, r.commit, r.values_commit, $3
      from jsonb_to_recordset($4::jsonb) as r(id uuid, service_id uuid, config jsonb, config_hash text, commit jsonb, values_commit text)`,
@@ -53,7 +53,7 @@ export const insertReleases = statement(
  * takes the newer release and belongs to the newer call, because the same actor has asked again.
  */
 export const insertServices = statement(
-  'insertDeploymentServices',
+  'insert_deployment_services',
   `insert into deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout,
                                    stage_id, stage_name, stage_position, event, call_id)
    select $1, s.service_id, s.service_type, s.service_name, s.icon_uri, s.release_id, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.event, $3
@@ -64,15 +64,15 @@ export const insertServices = statement(
 );
 
 /** Does the same for the environment of a deployment. */
-export const lockQueueOf = statement('lockQueueOf', `select lock_queue(environment_id) from deployment where id = $1`);
+export const lockQueueOf = statement('lock_queue_of', `select lock_queue(environment_id) from deployment where id = $1`);
 
-export const notifyRunners = statement('notifyRunners', `select pg_notify('davit_deployment', $1)`);
+export const notifyRunners = statement('notify_runners', `select pg_notify('davit_deployment', $1)`);
 
 /**
  * Returns which of these services are deployed on a cluster or may still be deployed by a queued or running deployment.
  */
 export const everDeployed = statement<{ service_id: string }>(
-  'everDeployed',
+  'ever_deployed',
   `select service_id from service_runtime where service_id = any ($1::uuid[]) and desired <> 'NONE'
    union
    select s.service_id from deployment_service s join deployment d on d.id = s.deployment_id
@@ -84,7 +84,7 @@ export const everDeployed = statement<{ service_id: string }>(
  * or still be created by a queued or running deployment.
  */
 export const isKnown = statement<{ known: boolean }>(
-  'serviceIsKnown',
+  'service_is_known',
   `select exists (select 1 from service_runtime where service_id = $1)
        or exists (select 1 from service_place where service_id = $1)
        or exists (select 1 from deployment_service s join deployment d on d.id = s.deployment_id
@@ -92,7 +92,7 @@ export const isKnown = statement<{ known: boolean }>(
 );
 
 export const readReleases = statement<{ id: string; service_id: string; image_id: string | null; image_name: string | null }>(
-  'readReleases',
+  'read_releases',
   `select id, service_id, image_id, image_name from release where id = any ($1::uuid[])`,
 );
 
@@ -105,28 +105,28 @@ export interface WantedReleaseRow {
 
 /** Parameter: ids of releases. */
 export const wantedReleases = statement<WantedReleaseRow>(
-  'wantedReleases',
+  'wanted_releases',
   `select id, config, config_hash, image_id from release where id = any ($1::uuid[])`,
 );
 
 export const withdrawRequest = statement<{ id: string }>(
-  'withdrawRequest',
+  'withdraw_request',
   `update deployment set status = 'WITHDRAWN', finished_at = clock_timestamp() where id = $1 and status = 'QUEUED' returning id`,
 );
 
 export const requestPlace = statement<{ organization_id: string; environment_id: string; status: string }>(
-  'requestPlace',
+  'request_place',
   `select organization_id, environment_id, status from deployment where id = $1`,
 );
 
 export const requestCancel = statement<{ id: string }>(
-  'requestCancel',
+  'request_cancel',
   `update deployment set cancel_requested_at = clock_timestamp(), cancel_force = $2
     where environment_id = $1 and status = 'RUNNING' and (cancel_requested_at is null or ($2 and not cancel_force)) returning id`,
 );
 
 export const markCanceling = statement(
-  'markCanceling',
+  'mark_canceling',
   `update deployment_service set phase = 'CANCELING' where deployment_id = $1 and phase in ('WAITING', 'BUILDING', 'WORKING')`,
 );
 
@@ -152,7 +152,7 @@ const runtimeColumns = `t.service_id, t.organization_id, t.project_id, t.environ
   t.config_hash, t.instances, t.settled_instances, r.config, r.image_id, r.image_name, r.commit`;
 
 export const readRuntimes = statement<RuntimeRow>(
-  'readRuntimes',
+  'read_runtimes',
   `select ${runtimeColumns} from service_runtime t left join release r on r.id = t.release_id where t.service_id = any ($1::uuid[])`,
 );
 
@@ -169,7 +169,7 @@ export interface KeptRow extends Omit<RuntimeRow, 'config'> {
  * because they have instances. `min` returns the worst severity, because ERROR comes before WARNING in the alphabet.
  */
 export const keptRuntimes = statement<KeptRow>(
-  'keptRuntimes',
+  'kept_runtimes',
   `select t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
           t.config_hash, t.running_status, t.running_instances, t.instances, t.settled_instances, r.image_id, r.image_name, r.commit,
           (select min(c.severity) from service_condition c where c.service_id = t.service_id) as worst_condition,

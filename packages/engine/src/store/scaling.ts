@@ -22,7 +22,7 @@ const isFree = (table: string): string =>
 
 /** Returns services that scale and are not being deployed. Parameters: driver, service or null for all services. */
 export const scaledServices = statement<ScaledRow>(
-  'scaledServices',
+  'scaled_services',
   `select t.service_id, t.organization_id, t.project_id, t.environment_id, t.release_id, t.rollout, t.instances, t.settled_instances, t.running_instances,
           r.config, r.image_id, r.commit
      from service_runtime t join release r on r.id = t.release_id
@@ -35,7 +35,7 @@ export const scaledServices = statement<ScaledRow>(
  * meanwhile.
  */
 export const beginScaling = statement<{ service_id: string }>(
-  'beginScaling',
+  'begin_scaling',
   `update service_runtime t set instances = $4
     where t.service_id = $1 and t.rollout = $2 and t.desired = 'RUNNING' and t.instances = $3 and t.settled_instances = $3 and ${isFree('t')}
    returning t.service_id`,
@@ -43,7 +43,7 @@ export const beginScaling = statement<{ service_id: string }>(
 
 /** Parameters: service, rollout, number that was reached. */
 export const settleScaling = statement<{ service_id: string }>(
-  'settleScaling',
+  'settle_scaling',
   `update service_runtime t set settled_instances = instances
     where t.service_id = $1 and t.rollout = $2 and t.instances = $3 and t.desired = 'RUNNING' and ${isFree('t')} returning t.service_id`,
 );
@@ -52,13 +52,13 @@ export const settleScaling = statement<{ service_id: string }>(
  * Resets the wanted number to the last number that was reached. Parameters: service, rollout, number that was given up.
  */
 export const giveUpScaling = statement<{ service_id: string }>(
-  'giveUpScaling',
+  'give_up_scaling',
   `update service_runtime t set instances = settled_instances
     where t.service_id = $1 and t.rollout = $2 and t.instances = $3 and t.desired = 'RUNNING' and ${isFree('t')} returning t.service_id`,
 );
 
 export const insertScaling = statement(
-  'insertScaling',
+  'insert_scaling',
   `insert into service_scaling (service_id, from_instances, to_instances, reason) values ($1, $2, $3, $4)`,
 );
 
@@ -71,12 +71,12 @@ export interface ScalingRow {
 
 /** Parameters: service, age limit in minutes. Newest first. */
 export const readScalings = statement<ScalingRow>(
-  'readScalings',
+  'read_scalings',
   `select at, from_instances, to_instances, reason from service_scaling
     where service_id = $1 and at > clock_timestamp() - make_interval(mins => $2) order by id desc limit 100`,
 );
 
 export const trimScalings = statement(
-  'trimScalings',
+  'trim_scalings',
   `delete from service_scaling where at < clock_timestamp() - interval '1 day'`,
 );

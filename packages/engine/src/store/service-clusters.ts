@@ -19,7 +19,7 @@ const lockName = (environment: string, driver: string): string =>
  * from that cluster.
  */
 export const noteServiceCluster = statement(
-  'notePlace',
+  'note_place',
   `with held as (select pg_advisory_xact_lock_shared(${lockName('$5', '$4')}))
    insert into service_place (service_id, driver, environment_id, keeps)
    select $3::uuid, $4::text, $5::uuid, $6::boolean from held where ${fenced}
@@ -30,11 +30,11 @@ export const noteServiceCluster = statement(
  * Locks an environment on a cluster until the end of the transaction: nobody else can start or remove anything of the
  * environment there. Parameters: environment, driver.
  */
-export const lockServiceClusters = statement('lockPlaces', `select pg_advisory_xact_lock(${lockName('$1', '$2')})`);
+export const lockServiceClusters = statement('lock_places', `select pg_advisory_xact_lock(${lockName('$1', '$2')})`);
 
 /** Parameter: service. */
 export const placesOf = statement<ServiceClusterRow>(
-  'placesOf',
+  'places_of',
   `select ${columns} from service_place p where p.service_id = $1 order by p.driver`,
 );
 
@@ -44,22 +44,22 @@ const left = `service_place p join service_runtime t on t.service_id = p.service
 
 /** Returns what must be removed from a cluster. Parameter: driver. */
 export const clustersToLeave = statement<ServiceClusterRow>(
-  'placesToLeave',
+  'places_to_leave',
   `select ${columns} from ${left} and p.driver = $1
     order by p.environment_id, p.service_id limit 100`,
 );
 
 /** Returns whether the objects of a service on a cluster must still be removed. Parameters: service, driver. */
 export const isToLeave = statement<{ readonly leaves: boolean }>(
-  'isPlaceToLeave',
+  'is_place_to_leave',
   `select exists (select from ${left} and p.service_id = $1 and p.driver = $2) as leaves`,
 );
 
 /** Returns whether other services of the environment are on the cluster. Parameters: environment, driver, service. */
 export const othersAt = statement<{ readonly others: boolean }>(
-  'othersAtPlace',
+  'others_at_place',
   `select exists (select from service_place where environment_id = $1 and driver = $2 and service_id <> $3) as others`,
 );
 
 /** Parameters: service, driver. */
-export const forgetServiceCluster = statement('forgetPlace', 'delete from service_place where service_id = $1 and driver = $2');
+export const forgetServiceCluster = statement('forget_place', 'delete from service_place where service_id = $1 and driver = $2');

@@ -47,7 +47,7 @@ const terraformAction = (service: string): string =>
 
 // Leaves out the step that stops former instances. It runs after the service has succeeded and is deployed.
 export const serviceViews = statement<ServiceViewRow>(
-  'serviceViews',
+  'service_views',
   `select s.id as service_id, t.release_id as runtime_release_id, t.config_hash, t.running_status, t.running_instances, r.commit,
           case when t.desired <> 'RUNNING' and t.instances is not null then 0 else t.instances end as wanted_instances,
           l.environment_id, l.phase, l.service_type, l.terraform_action, l.action, l.execution_number, l.failure, l.created_at as deployment_created_at,
@@ -81,7 +81,7 @@ export type ServiceStateRow = Pick<
 
 /** The part of `serviceViews` that the states of services are made of. */
 export const serviceStates = statement<ServiceStateRow>(
-  'serviceStates',
+  'service_states',
   `select s.id as service_id, t.config_hash, l.phase, l.service_type, l.action,
           (select d.action from deployment_service ds join deployment d on d.id = ds.deployment_id
             where ds.service_id = s.id and d.status = 'QUEUED' order by d.sequence limit 1) as waiting_action
@@ -104,7 +104,7 @@ export interface ServiceOverviewRow extends ServiceStateRow {
 
 /** The part of `serviceViews` that an overview shows, without conditions. 1,000 services: some 25 ms. */
 export const serviceOverviews = statement<ServiceOverviewRow>(
-  'serviceOverviews',
+  'service_overviews',
   `select s.id as service_id, t.config_hash, l.phase, l.service_type, l.action, t.running_status, t.running_instances,
           case when t.desired <> 'RUNNING' and t.instances is not null then 0 else t.instances end as wanted_instances,
           case when t.config_hash is not null and t.desired <> 'NONE' then t.release_id end as release_id,
@@ -135,11 +135,11 @@ const markOfStates = (environment: string): string => `with recent as (
      (select sum(${markOf('s')}) from deployment_service s where s.deployment_id = any (array(select id from recent))),
      (select sum(${markOf('t')}) from service_runtime t where t.environment_id = ${environment})) as mark`;
 
-export const stateMark = statement<{ mark: string }>('environmentStateMark', markOfStates('$1'));
+export const stateMark = statement<{ mark: string }>('environment_state_mark', markOfStates('$1'));
 
 /** Returns the marks of the states of many environments. Parameter: their ids. */
 export const stateMarks = statement<{ id: string; mark: string }>(
-  'environmentStateMarks',
+  'environment_state_marks',
   `select asked.id, found.mark from unnest($1::uuid[]) as asked(id) cross join lateral (${markOfStates('asked.id')}) found`,
 );
 
@@ -164,29 +164,29 @@ const deploymentColumns = `d.id, d.environment_id, d.execution_number, d.action,
     select 1 from deployment_service b where b.deployment_id = d.id and b.phase = 'BUILD_FAILED') as build_failed`;
 
 export const environmentLast = statement<DeploymentRow>(
-  'environmentLast',
+  'environment_last',
   `select ${deploymentColumns} from deployment d where d.environment_id = $1 and d.${started} order by d.sequence desc limit 1`,
 );
 
 /** The last deployment and the first waiting request of each of many environments. Parameter: their ids. */
 export const environmentsLast = statement<DeploymentRow>(
-  'environmentsLast',
+  'environments_last',
   `select l.* from unnest($1::uuid[]) as e(id) cross join lateral (
      select ${deploymentColumns} from deployment d where d.environment_id = e.id and d.${started} order by d.sequence desc limit 1) l`,
 );
 export const environmentsWaiting = statement<{ environment_id: string; id: string; action: Action }>(
-  'environmentsWaiting',
+  'environments_waiting',
   `select distinct on (environment_id) environment_id, id, action from deployment
     where environment_id = any ($1::uuid[]) and status = 'QUEUED' order by environment_id, sequence`,
 );
 
 export const environmentWaiting = statement<{ id: string; action: Action }>(
-  'environmentWaiting',
+  'environment_waiting',
   `select id, action from deployment where environment_id = $1 and status = 'QUEUED' order by sequence limit 1`,
 );
 
 export const environmentHistory = statement<DeploymentRow>(
-  'environmentHistory',
+  'environment_history',
   `select ${deploymentColumns} from deployment d
     where d.environment_id = $1 and d.${started}
       and ($4::uuid is null or d.sequence < (select sequence from deployment where id = $4 and environment_id = $1))
@@ -194,7 +194,7 @@ export const environmentHistory = statement<DeploymentRow>(
 );
 
 export const deploymentById = statement<DeploymentRow>(
-  'deploymentById',
+  'deployment_by_id',
   `select ${deploymentColumns} from deployment d where d.id = $1`,
 );
 
@@ -215,12 +215,12 @@ export const begunSteps = statement<BegunStepRow>(
 );
 
 export const environmentQueue = statement<DeploymentRow>(
-  'environmentQueue',
+  'environment_queue',
   `select ${deploymentColumns} from deployment d where d.environment_id = $1 and d.status = 'QUEUED' order by d.sequence`,
 );
 
 export const serviceQueue = statement<DeploymentRow>(
-  'serviceQueue',
+  'service_queue',
   `select ${deploymentColumns} from deployment d
     where d.status = 'QUEUED' and exists (select 1 from deployment_service s where s.deployment_id = d.id and s.service_id = $1)
     order by d.sequence`,
@@ -262,13 +262,13 @@ const historyColumns = `s.deployment_id, d.environment_id, d.execution_number, d
         order by f.created_at desc limit 1))) as ran`;
 
 export const servicesOfDeployments = statement<HistoryRow>(
-  'servicesOfDeployments',
+  'services_of_deployments',
   `select ${historyColumns} from deployment_service s join deployment d on d.id = s.deployment_id left join release r on r.id = s.release_id
     where s.deployment_id = any ($1::uuid[]) order by s.stage_position, s.created_at, s.service_id`,
 );
 
 export const serviceHistory = statement<HistoryRow>(
-  'serviceHistory',
+  'service_history',
   `select ${historyColumns} from deployment_service s join deployment d on d.id = s.deployment_id left join release r on r.id = s.release_id
     where s.service_id = $1 and d.${started}
       and ($4::uuid is null or d.sequence < (

@@ -169,4 +169,4 @@ function answer({ isDown }: Site): void {
 }
 
 /** The notification that the database sends when the record of a cluster changes. */
-export const notifyClusters = statement('testNotifyClusters', `select pg_notify('davit_clusters', '')`);
+export const notifyClusters = statement('test_notify_clusters', `select pg_notify('davit_clusters', '')`);

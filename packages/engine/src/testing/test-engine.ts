@@ -75,7 +75,7 @@ export interface TestClusters {
 }
 
 const endOf = statement<{ status: string }>(
-  'testEndOfDeployment',
+  'test_end_of_deployment',
   `select status from deployment where id = $1 and status not in ('QUEUED', 'RUNNING')`,
 );
 

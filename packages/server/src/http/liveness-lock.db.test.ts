@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { LivenessLock } from './liveness-lock.ts';
 
 const signs = statement<{ pid: number }>(
-  'testLifeSigns',
+  'test_life_signs',
   `select pid from pg_stat_activity where datname = current_database() and application_name = 'davit lock sign'`,
 );
-const endSession = statement('testEndLifeSign', 'select pg_terminate_backend($1)');
+const endSession = statement('test_end_life_sign', 'select pg_terminate_backend($1)');
 
 test('what asks for it at once takes it once; it comes back when its session was lost, and goes with the process', async () => {
   const made = await createTestDatabase();

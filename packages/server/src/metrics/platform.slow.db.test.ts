@@ -151,7 +151,7 @@ test('deployments are counted by action, outcome and cause, steps by outcome and
 });
 
 const endLockOfRunner = statement(
-  'testMetricsEndLock',
+  'test_metrics_end_lock',
   `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'davit lock runner%'`,
 );
@@ -219,7 +219,7 @@ test('a cluster that does not answer is shown, and what waits for it; so are an 
 });
 
 const certificates = statement(
-  'testMetricsCertificates',
+  'test_metrics_certificates',
   `insert into certificate (host, sealed, not_before, not_after, due_at, attempts)
    values ('soon.example.org', '\\x00', clock_timestamp(), clock_timestamp() + interval '5 days', 'infinity', 3),
           ('over.example.org', '\\x00', clock_timestamp(), clock_timestamp() - interval '1 hour', 'infinity', 0),
@@ -285,7 +285,7 @@ async function benchEnds(script: 'dump.sh' | 'prove.sh', exitCode: number): Prom
 }
 
 const age = statement(
-  'testMetricsAge',
+  'test_metrics_age',
   `update database_backup set proven_at = proven_at - interval '3 days' where proven_at is not null`,
 );
 

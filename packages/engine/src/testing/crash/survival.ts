@@ -19,7 +19,7 @@ const failingFaults: readonly Fault[] = ['engine restarted', 'disk full', 'cance
 const undoneFaults: readonly Fault[] = ['canceled', 'killed while it is undone'];
 
 const openRows = statement<{ id: string; status: string }>(
-  'testCrashOpenDeployments',
+  'test_crash_open_deployments',
   `select id, status from deployment where status in ('QUEUED', 'RUNNING')`,
 );
 

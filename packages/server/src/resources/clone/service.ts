@@ -15,7 +15,7 @@ export interface ServiceCloneRequest {
 }
 
 /** Parameter: id. */
-const readMode = statement<{ mode: EnvironmentMode }>('readModeForClone', `select mode from environment where id = $1`);
+const readMode = statement<{ mode: EnvironmentMode }>('read_mode_for_clone', `select mode from environment where id = $1`);
 
 /**
  * Copies a service of any type into an environment of its organization, its own or another. Copies the record,

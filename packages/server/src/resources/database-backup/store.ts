@@ -12,13 +12,13 @@ export interface DatabaseRow {
 
 /** Parameters: id, organization of the caller or null. */
 export const readDatabase = statement<DatabaseRow>(
-  'readDatabaseForBackup',
+  'read_database_for_backup',
   `select id, organization_id, environment_id, name, spec from service
     where id = $1 and type = 'DATABASE' and ($2::uuid is null or organization_id = $2)`,
 );
 
 export const readPlace = statement<{ project_id: string; mode: EnvironmentMode }>(
-  'readPlaceOfBackup',
+  'read_place_of_backup',
   `select project_id, mode from environment where id = $1`,
 );
 
@@ -29,7 +29,7 @@ export interface DueRow extends DatabaseRow {
 
 /** Parameter: the current time. Returns running managed databases whose next backup is due, the longest due first. */
 export const dueDatabases = statement<DueRow>(
-  'databasesDueForBackup',
+  'databases_due_for_backup',
   `select s.id, s.organization_id, s.environment_id, s.name, s.spec, d.next_at
      from service s join service_runtime t on t.service_id = s.id and t.desired = 'RUNNING'
      left join database_backup_schedule d on d.service_id = s.id
@@ -42,14 +42,14 @@ export const dueDatabases = statement<DueRow>(
  * schedule.
  */
 export const moveOn = statement<{ service_id: string }>(
-  'moveBackupScheduleOn',
+  'move_backup_schedule_on',
   `insert into database_backup_schedule as d (service_id, next_at) select s.id, $3 from service s where s.id = $1
    on conflict (service_id) do update set next_at = excluded.next_at where d.next_at = $2::timestamptz returning service_id`,
 );
 
 /** Stores since when a backup no longer has a database. */
 export const noteOrphans = statement(
-  'noteOrphanedDatabaseBackups',
+  'note_orphaned_database_backups',
   `update database_backup b set orphaned_at = clock_timestamp()
     where orphaned_at is null and not is_leaving and not exists (select 1 from service s where s.id = b.service_id)`,
 );
@@ -59,7 +59,7 @@ export const noteOrphans = statement(
  * many days, unless a restore needs them.
  */
 export const letOrphansGo = statement(
-  'letOrphanedDatabaseBackupsGo',
+  'let_orphaned_database_backups_go',
   `update database_backup b set is_leaving = true
     where orphaned_at is not null and not is_leaving
       and (orphaned_at <= clock_timestamp() - make_interval(days => $1)
@@ -68,7 +68,7 @@ export const letOrphansGo = statement(
 );
 
 export const forgetRestores = statement(
-  'forgetOrphanedDatabaseRestores',
+  'forget_orphaned_database_restores',
   `delete from database_restore r
     where status in ('SUCCEEDED', 'FAILED') and not exists (select 1 from service s where s.id = r.service_id)`,
 );

@@ -34,7 +34,7 @@ const factsTables = `${recordTables}
 
 /** Batched, because reads of one record are the most frequent requests. */
 export const readService = batchedStatement<ServiceRow>(
-  'readService',
+  'read_service',
   { id: 'uuid', type: 'text', caller: 'uuid' },
   // `offset 0` forces one lookup per call. For a table that the planner considers small, it would otherwise read the
   // whole table.
@@ -46,14 +46,14 @@ export const readService = batchedStatement<ServiceRow>(
 
 /** Parameters: environment, type or null for all. Oldest first. */
 export const readServices = statement<ServiceRow>(
-  'readServices',
+  'read_services',
   `select ${recordColumns} from ${recordTables}
     where s.environment_id = $1 and ($2::text is null or s.type = $2) order by s.created_at, s.id`,
 );
 
 /** Parameters: id, type or null for any, organization of the caller. */
 export const readFacts = statement<ServiceFacts>(
-  'readServiceFacts',
+  'read_service_facts',
   `select ${factsColumns} from ${factsTables}
     where s.id = $1 and ($2::text is null or s.type = $2) and ($3::uuid is null or s.organization_id = $3)`,
 );
@@ -63,13 +63,13 @@ export const readFacts = statement<ServiceFacts>(
  * `readFacts`.
  */
 export const findService = statement<{ id: string }>(
-  'findService',
+  'find_service',
   `select id from service where id = $1 and ($2::text is null or type = $2) and ($3::uuid is null or organization_id = $3)`,
 );
 
 /** Returns the services in the order of deployment. The databases are read once for all services. */
 export const readEnvironmentFacts = statement<ServiceFacts>(
-  'readEnvironmentServiceFacts',
+  'read_environment_service_facts',
   `select ${factsOf('$1')} from ${factsTables} where s.environment_id = $1 order by st.position, s.created_at, s.id`,
 );
 
@@ -78,7 +78,7 @@ export const readEnvironmentFacts = statement<ServiceFacts>(
  * may be deleted before the request is written.
  */
 export const shareEnvironmentFacts = statement<ServiceFacts>(
-  'shareEnvironmentServiceFacts',
+  'share_environment_service_facts',
   `select ${factsColumns} from ${factsTables} where s.environment_id = $1 order by st.position, s.created_at, s.id for share of s`,
 );
 
@@ -109,11 +109,11 @@ const markOfReleases = (environment: string): string => {
      `)}) as mark`;
 };
 
-export const releasesMark = statement<{ mark: string }>('readMarkOfReleases', markOfReleases('$1::uuid'));
+export const releasesMark = statement<{ mark: string }>('read_mark_of_releases', markOfReleases('$1::uuid'));
 
 /** Returns the same marks of many environments. Parameter: their ids. */
 export const releasesMarks = statement<{ id: string; mark: string }>(
-  'readMarksOfReleases',
+  'read_marks_of_releases',
   `select asked.id, found.mark from unnest($1::uuid[]) as asked(id) cross join lateral (${markOfReleases('asked.id')}) found`,
 );
 
@@ -122,26 +122,26 @@ export const releasesMarks = statement<{ id: string; mark: string }>(
  * services.
  */
 export const findEnvironmentOfService = statement<{ environment_id: string }>(
-  'findEnvironmentOfService',
+  'find_environment_of_service',
   `select environment_id from service where id = $1 and type = $2 and ($3::uuid is null or organization_id = $3)`,
 );
 
 /** Locks a service that is changed or deployed. */
 export const lockFacts = statement<ServiceFacts>(
-  'lockServiceFacts',
+  'lock_service_facts',
   `select ${factsColumns} from ${factsTables} where s.id = $1 for update of s`,
 );
 
 /** Parameters: environment, ids. Returns and locks the services in the order of deployment. */
 export const lockSelectedFacts = statement<ServiceFacts>(
-  'lockSelectedServiceFacts',
+  'lock_selected_service_facts',
   `select ${factsColumns} from ${factsTables} where s.environment_id = $1 and s.id = any ($2::uuid[])
     order by st.position, s.created_at, s.id for update of s`,
 );
 
 /** Locks a service to which a part is added: other transactions may add parts too, and none may delete the service. */
 export const shareFacts = statement<ServiceFacts>(
-  'shareServiceFacts',
+  'share_service_facts',
   `select ${factsColumns} from ${factsTables} where s.id = $1 for share of s`,
 );
 
@@ -153,7 +153,7 @@ export interface EnvironmentRow {
 }
 
 export const readEnvironment = batchedStatement<EnvironmentRow>(
-  'readEnvironmentOfServices',
+  'read_environment_of_services',
   { id: 'uuid', caller: 'uuid' },
   (asked) => `with ${asked}
     select asked.call, found.* from asked cross join lateral (
@@ -178,7 +178,7 @@ export interface InsertedRow {
  * The foreign keys would take the locks anyway.
  */
 export const insertService = batchedStatement<InsertedRow>(
-  'insertService',
+  'insert_service',
   { id: 'uuid', environment_id: 'uuid', type: 'text', name: 'text', spec: 'text', stage: 'text', request: 'text' },
   (asked) => `with ${asked}, place as (
      select id, organization_id, project_id, name, (select driver from cluster where cluster.id = environment.cluster_id) as driver
@@ -208,34 +208,34 @@ export const insertService = batchedStatement<InsertedRow>(
 
 /** Parameters: id, name, spec. An edit also clears the mark of a failed deletion. */
 export const updateService = statement<{ updated_at: string }>(
-  'updateService',
+  'update_service',
   `update service set name = $2, spec = $3::jsonb, deleting = false, updated_at = clock_timestamp() where id = $1 returning updated_at`,
 );
 
-export const setDeleting = statement('setServiceDeleting', `update service set deleting = $2 where id = $1 and deleting <> $2`);
+export const setDeleting = statement('set_service_deleting', `update service set deleting = $2 where id = $1 and deleting <> $2`);
 
-export const deleteService = statement('deleteService', `delete from service where id = $1`);
+export const deleteService = statement('delete_service', `delete from service where id = $1`);
 
 export const readGitToken = statement<{ name: string }>(
-  'readGitTokenOfService',
+  'read_git_token_of_service',
   `select name from git_token where id = $1 and organization_id = $2`,
 );
 
 /** Parameters: id, organization. Locks the registry until the transaction ends, which must write the reference. */
 export const shareRegistry = statement<RegistryDetails>(
-  'shareRegistryOfService',
+  'share_registry_of_service',
   `select id, name, url, kind from container_registry where id = $1 and organization_id = $2 for key share`,
 );
 
 /** Parameters: id, organization. Locks the repository until the transaction ends, which must write the reference. */
 export const shareHelmRepository = statement<NonNullable<ChartDetails['repository']>>(
-  'shareHelmRepositoryOfService',
+  'share_helm_repository_of_service',
   `select id, name, url from helm_repository where id = $1 and organization_id = $2 for key share`,
 );
 
 /** Parameters: release, service. Returns a custom domain of the release that belongs to another service now. */
 export const domainOfAnother = statement<{ domain: string }>(
-  'domainOfAnotherService',
+  'domain_of_another_service',
   `select d.domain from custom_domain d, release r
     where r.id = $1 and d.service_id <> $2
       and d.proven_at is not null
@@ -244,13 +244,13 @@ export const domainOfAnother = statement<{ domain: string }>(
 );
 
 export const readRelease = statement<{ id: string }>(
-  'readReleaseOfService',
+  'read_release_of_service',
   `select id from release where id = $1 and service_id = $2`,
 );
 
 /** Parameters: service, transports, ports that the service keeps. */
 export const releaseHostPorts = statement(
-  'releaseHostPorts',
+  'release_host_ports',
   `delete from host_port h where h.service_id = $1
       and not exists (select 1 from unnest($2::text[], $3::integer[]) as k(transport, port) where k.transport = h.transport and k.port = h.port)`,
 );
@@ -260,7 +260,7 @@ export const releaseHostPorts = statement(
  * deadlocking.
  */
 export const claimHostPorts = statement(
-  'claimHostPorts',
+  'claim_host_ports',
   `insert into host_port (driver, transport, port, service_id)
    select $1, k.transport, k.port, $2::uuid from unnest($3::text[], $4::integer[]) as k(transport, port) order by k.transport, k.port
    on conflict do nothing`,
@@ -275,7 +275,7 @@ export interface HostPortRow {
 
 /** Parameters: driver, service, transports, ports. Returns the ports that other services have. */
 export const readForeignHostPorts = statement<HostPortRow>(
-  'readForeignHostPorts',
+  'read_foreign_host_ports',
   `select h.transport, h.port, s.name as service_name, s.organization_id
      from host_port h join service s on s.id = h.service_id
      join unnest($3::text[], $4::integer[]) as k(transport, port) on k.transport = h.transport and k.port = h.port
@@ -287,14 +287,14 @@ export const readForeignHostPorts = statement<HostPortRow>(
  * environment.
  */
 export const insertClone = statement(
-  'insertServiceClone',
+  'insert_service_clone',
   `insert into service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, is_skipped, type, name, spec, driver)
    select $1, organization_id, project_id, id, $3, gen_random_uuid(), $4, $5, $6, $7::jsonb, $8 from environment where id = $2`,
 );
 
 /** Parameters: environment, stage and its name, name of the default stage of the type. Returns the stage for a copy. */
 export const stageForClone = statement<{ id: string }>(
-  'stageForServiceClone',
+  'stage_for_service_clone',
   `select id from deployment_stage where environment_id = $1
     order by id = $2 desc, lower(name) = lower($3) desc, lower(name) = lower($4) desc, position desc limit 1 for key share`,
 );
@@ -303,7 +303,7 @@ export const stageForClone = statement<{ id: string }>(
  * Parameters: driver, transport, reserved ports, wanted port. Returns the wanted port or the first free one after it.
  */
 export const freeHostPort = statement<{ port: number }>(
-  'freeHostPort',
+  'free_host_port',
   `select n as port from generate_series($4::integer, 65535) as n
     where n <> all ($3::integer[]) and not exists (select 1 from host_port where driver = $1 and transport = $2 and port = n)
     limit 1`,
@@ -314,7 +314,7 @@ export const freeHostPort = statement<{ port: number }>(
  * port.
  */
 export const lockFreePorts = statement(
-  'lockFreeHostPorts',
+  'lock_free_host_ports',
   `select pg_advisory_xact_lock(hashtextextended('free host ports ' || $1::text, 0))`,
 );
 
@@ -335,7 +335,7 @@ export interface NamedService {
 
 /** Returns the services of environments, those of one environment in the order of deployment. */
 export const namedServices = statement<NamedService>(
-  'readNamedServices',
+  'read_named_services',
   `select s.id, s.name, s.type, coalesce(s.spec->>'icon_uri', '') as icon_uri, s.environment_id
      from service s join deployment_stage st on st.id = s.stage_id
     where s.environment_id = any ($1::uuid[]) order by st.position, s.created_at, s.id`,

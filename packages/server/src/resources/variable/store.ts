@@ -12,13 +12,13 @@ const parent = `coalesce(v.service_id, v.environment_id, v.project_id)`;
 
 /** Parameters: ids of services, environments and projects. Oldest first. */
 export const readVariables = statement<VariableRow>(
-  'readVariables',
+  'read_variables',
   `select ${columns} from ${tables} where ${parent} = any ($1::uuid[]) order by v.created_at, v.id`,
 );
 
 /** Parameter: environment. Returns its own variables, its project's, and those of all its services. */
 export const readEnvironmentVariables = statement<VariableRow>(
-  'readVariablesOfEnvironment',
+  'read_variables_of_environment',
   `select ${columns} from ${tables} where ${parent} = any (
      array(select id from service where environment_id = $1) || $1::uuid || array(select project_id from environment where id = $1))
    order by v.created_at, v.id`,
@@ -29,7 +29,7 @@ export const readEnvironmentVariables = statement<VariableRow>(
  * renamed, as releases name them. A trigger stores them.
  */
 export const formerSecretPaths = statement<{ path: string }>(
-  'formerSecretPaths',
+  'former_secret_paths',
   `select distinct path from former_secret where coalesce(service_id, environment_id, project_id) = any ($1::uuid[])`,
 );
 
@@ -46,7 +46,7 @@ export interface FoundVariable {
 
 /** Parameters: id, organization of the caller. */
 export const findVariable = statement<FoundVariable>(
-  'findVariable',
+  'find_variable',
   `select v.id, v.key, v.is_secret, coalesce(v.project_id, e.project_id, s.project_id) as project_id,
           coalesce(v.environment_id, s.environment_id) as environment_id, v.service_id, s.type as service_type
      from variable v left join environment e on e.id = v.environment_id left join service s on s.id = v.service_id
@@ -61,10 +61,10 @@ interface ProjectFactsRow {
 }
 
 /** Parameters: id, organization of the caller. */
-export const readProjectFacts = statement<ProjectFactsRow>('readProjectFactsForVariables', projectFacts);
+export const readProjectFacts = statement<ProjectFactsRow>('read_project_facts_for_variables', projectFacts);
 
 /** Locks the project against deletion until the transaction ends. Parameters: id, organization of the caller. */
-export const holdProjectFacts = statement<ProjectFactsRow>('holdProjectFactsForVariables', `${projectFacts} for key share`);
+export const holdProjectFacts = statement<ProjectFactsRow>('hold_project_facts_for_variables', `${projectFacts} for key share`);
 
 export interface EnvironmentFactsRow {
   readonly id: string;
@@ -82,7 +82,7 @@ export interface EnvironmentFactsRow {
 
 /** Parameters: id, organization of the caller. */
 export const readEnvironmentFacts = statement<EnvironmentFactsRow>(
-  'readEnvironmentFactsForVariables',
+  'read_environment_facts_for_variables',
   `select e.id, e.organization_id, e.project_id, p.created_at as project_created_at, e.name, e.mode, e.created_at, e.cluster_id,
           c.cloud_provider, c.region, databases_of(e.id) as databases
      from environment e join project p on p.id = e.project_id join cluster c on c.id = e.cluster_id
@@ -94,7 +94,7 @@ export const readEnvironmentFacts = statement<EnvironmentFactsRow>(
  * the same path. Rows read after this statement include the files written by earlier transactions.
  */
 export const lockFiles = statement(
-  'lockVariableFiles',
+  'lock_variable_files',
   `select pg_advisory_xact_lock(hashtextextended('variable files ' || $1::text, 0))`,
 );
 
@@ -112,14 +112,14 @@ const insert = `insert into variable (id, organization_id, project_id, environme
  * Parameters: id, organization, project, environment, service, key, type, is_secret, value, secret value, target,
  * built-in target, mount path, description, interpolation.
  */
-export const insertVariable = statement<WrittenRow>('insertVariable', `${insert} returning id, created_at, updated_at`);
+export const insertVariable = statement<WrittenRow>('insert_variable', `${insert} returning id, created_at, updated_at`);
 
 /**
  * Inserts a variable, or replaces the variable with this key and kind. Returns no row if the key belongs to a variable
  * of another kind. Parameters as for `insertVariable`.
  */
 export const replaceVariable = statement<WrittenRow>(
-  'replaceVariable',
+  'replace_variable',
   `${insert}
    on conflict ((coalesce(service_id, environment_id, project_id)), key) do update
       set type = excluded.type, value = excluded.value, secret_value_id = excluded.secret_value_id, mount_path = excluded.mount_path,
@@ -131,7 +131,7 @@ export const replaceVariable = statement<WrittenRow>(
 
 /** Parameters: organization, rows. Inserts all rows at once, so that an alias may precede its target. */
 export const insertVariables = statement(
-  'insertVariables',
+  'insert_variables',
   `insert into variable (id, organization_id, project_id, environment_id, service_id, key, type, is_secret, value, secret_value_id,
                          target_id, target_builtin, mount_path, description, enable_interpolation_in_file)
    select v.id, $1, v.project_id, v.environment_id, v.service_id, v.key, v.type, v.is_secret, v.value, v.secret_value_id,
@@ -146,7 +146,7 @@ export const insertVariables = statement(
  * overridden variable.
  */
 export const updateVariable = statement<WrittenRow>(
-  'updateVariable',
+  'update_variable',
   `with renamed as (
      update variable set key = $2, updated_at = clock_timestamp() where target_id = $1 and type = 'OVERRIDE' and key <> $2
    )
@@ -155,26 +155,26 @@ export const updateVariable = statement<WrittenRow>(
 );
 
 /** Aliases and overrides of the variable are deleted too. */
-export const deleteVariable = statement('deleteVariable', `delete from variable where id = $1`);
+export const deleteVariable = statement('delete_variable', `delete from variable where id = $1`);
 
 /**
  * Parameters: id, organization, project, environment, service (exactly one of these three), encrypted text, keys that
  * the text references. A derived secret may already exist.
  */
 export const insertSecretValue = statement(
-  'insertSecretValue',
+  'insert_secret_value',
   `insert into secret_value (id, organization_id, project_id, environment_id, service_id, sealed, reference_keys)
    values ($1, $2, $3, $4, $5, $6, $7::text[]) on conflict (id) do nothing`,
 );
 
 export const readSecretValues = statement<{ id: string; sealed: Buffer }>(
-  'readSecretValues',
+  'read_secret_values',
   `select id, sealed from secret_value where id = any ($1::uuid[])`,
 );
 
 /** Parameters: ids, service, its environment. Returns the ids that are secret values of the service or environment. */
 export const secretValuesOf = statement<{ id: string }>(
-  'secretValuesOf',
+  'secret_values_of',
   `select id from secret_value where id = any ($1::uuid[]) and (service_id = $2 or environment_id = $3)`,
 );
 
@@ -182,7 +182,7 @@ export const secretValuesOf = statement<{ id: string }>(
  * Parameter: service. Locks the service until the transaction ends, so that only one transaction writes its outputs.
  */
 export const holdOutputOwner = statement<{ type: string; organization_id: string; environment_id: string }>(
-  'holdOwnerOfOutputs',
+  'hold_owner_of_outputs',
   `select type, organization_id, environment_id from service where id = $1 for no key update`,
 );
 
@@ -194,7 +194,7 @@ export interface OutputRow {
 
 /** Parameter: service. Returns its outputs and their aliases. */
 export const readOutputs = statement<OutputRow>(
-  'readOutputs',
+  'read_outputs',
   `select id, key, secret_value_id from variable where output_of = $1`,
 );
 
@@ -203,7 +203,7 @@ export const readOutputs = statement<OutputRow>(
  * have the key, as its prefix is reserved.
  */
 export const writeOutput = statement<{ id: string }>(
-  'writeOutput',
+  'write_output',
   `insert into variable (id, organization_id, environment_id, key, type, is_secret, value, secret_value_id, description, output_of)
    values ($1, $2, $3, $4, 'VALUE', $5, $6, $7, $8, $9)
    on conflict ((coalesce(service_id, environment_id, project_id)), key) do update
@@ -217,7 +217,7 @@ export const writeOutput = statement<{ id: string }>(
  * key.
  */
 export const writeOutputAlias = statement(
-  'writeOutputAlias',
+  'write_output_alias',
   `insert into variable (id, organization_id, environment_id, key, type, is_secret, target_id, output_of)
    values ($1, $2, $3, $4, 'ALIAS', $5, $6, $7)
    on conflict ((coalesce(service_id, environment_id, project_id)), key) do update
@@ -226,4 +226,4 @@ export const writeOutputAlias = statement(
 );
 
 /** Parameter: ids. Aliases and overrides of the variables are deleted too. */
-export const deleteVariables = statement('deleteVariables', `delete from variable where id = any ($1::uuid[])`);
+export const deleteVariables = statement('delete_variables', `delete from variable where id = any ($1::uuid[])`);

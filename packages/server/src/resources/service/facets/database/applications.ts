@@ -21,7 +21,7 @@ const builtInOfDatabase = `starts_with(v.target_builtin, (d.spec ->> 'type') || 
  * the database does not exist.
  */
 const readUsers = statement<{ environment_id: string; users: readonly string[] }>(
-  'readApplicationsOfDatabase',
+  'read_applications_of_database',
   `select d.environment_id, array(
             select distinct v.service_id from variable v join service s on s.id = v.service_id
              where s.environment_id = d.environment_id and s.type = '${application}' and v.type = 'ALIAS' and ${builtInOfDatabase}) as users
@@ -30,7 +30,7 @@ const readUsers = statement<{ environment_id: string; users: readonly string[] }
 
 /** Parameters: database, application. */
 const removeAliases = statement(
-  'removeAliasesOfDatabase',
+  'remove_aliases_of_database',
   `delete from variable v using service d, service s
     where d.id = $1 and d.type = 'DATABASE' and s.id = $2 and s.environment_id = d.environment_id and s.type = '${application}'
       and v.service_id = s.id and v.type = 'ALIAS' and ${builtInOfDatabase}`,
